@@ -1,0 +1,1 @@
+//! How a model sees the list: tools, arguments, results.

@@ -1,0 +1,1 @@
+//! What is said to a model beside the tools: prompt sections and reminders.

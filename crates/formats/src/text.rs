@@ -1,0 +1,1 @@
+//! Text that somebody else wrote, made safe to show: escapes, controls, width, glyphs.

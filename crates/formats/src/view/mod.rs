@@ -1,0 +1,1 @@
+//! Pure functions from a plan to what is shown of it.

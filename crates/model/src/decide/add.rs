@@ -1,0 +1,104 @@
+//! New items.
+
+use super::{Draft, Step, Stop};
+use crate::command::NewItem;
+use crate::event::Event;
+use crate::id::ItemId;
+use crate::item::{Item, Mark, Status};
+use crate::refusal::{Broken, Tag};
+
+impl Draft<'_> {
+    pub(super) fn add(&mut self, new: &NewItem) -> Step {
+        let number = self.plan.next_number;
+        let id = ItemId(self.ctx.ids.nth(u32::try_from(self.decision.added.len()).unwrap_or(0)));
+        // The number is taken even if the entry turns out bad: later entries of the batch may
+        // point at it, and their problems should not be about that.
+        let built = self.build(Item::new(id, number, "", self.ctx.now), new);
+        let mut item = match built {
+            Ok(item) => item,
+            Err(stop) => {
+                self.stand_in(Item::new(id, number, new.title.as_str(), self.ctx.now));
+                return Err(stop);
+            }
+        };
+        item.marks.append(&mut self.marks);
+        self.decision.added.push(number);
+        self.apply(Event::Added { item: Box::new(item) });
+        Ok(())
+    }
+
+    fn build(&mut self, mut item: Item, new: &NewItem) -> Result<Item, Stop> {
+        item.title = self.title(&new.title)?;
+        item.active_form = self.active_form(new.active_form.as_deref())?;
+        item.context = self.text("context", &new.context)?;
+        item.completion_criteria = self.text("completion criteria", &new.completion_criteria)?;
+        item.agent_type = self.optional_text("agent type", new.agent_type.as_deref())?;
+        item.owner = self.optional_text("owner", new.owner.as_deref())?;
+        item.waiting_on = self
+            .optional_text("waiting", new.waiting_on.as_deref())?
+            .filter(|text| !text.trim().is_empty());
+        item.priority = new.priority;
+        item.check = new.check.clone();
+        item.run = new.run.clone();
+        item.approve = new.approve;
+        item.retry = new.retry;
+        item.timeout = new.timeout;
+        item.metadata = new.metadata.clone();
+        self.check_texts_of(&item)?;
+        self.check_room_for(1)?;
+        item.depends_on = self.dependencies(None, &new.depends_on)?;
+        if let Some(parent) = &new.parent {
+            item.parent = self.parent(None, parent)?;
+        }
+        self.check_parent_of_new(&item)?;
+        item.position = Some(self.position(&new.place)?);
+        Ok(item)
+    }
+
+    /// The texts inside commands and metadata obey the same bounds.
+    pub(super) fn check_texts_of(&mut self, item: &Item) -> Step {
+        if let Some(check) = &item.check {
+            self.text("check", &check.command)?;
+            for glob in &check.covers {
+                self.text("covered glob", glob)?;
+            }
+        }
+        if let Some(run) = &item.run {
+            self.text("command", &run.command)?;
+        }
+        if let Some(metadata) = &item.metadata {
+            let json = serde_json::to_string(metadata).unwrap_or_default();
+            self.text("metadata", &json)?;
+            if json.contains("\\u0000") {
+                self.breach(Mark::NulRemoved, || Broken::Nul { field: "metadata" }.into())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the list may have that many more open items.
+    pub(super) fn check_room_for(&mut self, adding: u32) -> Step {
+        let (open, most) = (self.plan.open, self.ctx.limits.open_items);
+        if open.saturating_add(adding) <= most {
+            return Ok(());
+        }
+        self.breach(Mark::OverLimit, || Broken::TooManyOpen { open, adding, most }.into())
+    }
+
+    fn check_parent_of_new(&mut self, item: &Item) -> Step {
+        let parent = item.parent.and_then(|parent| self.plan.get(parent));
+        let Some(parent) = parent.filter(|parent| parent.status == Status::Completed) else {
+            return Ok(());
+        };
+        let broken = Broken::ParentCompleted { parent: parent.into() };
+        let stop = Stop(Some(Tag::from(item)), broken);
+        self.breach(Mark::OpenChild, || stop)
+    }
+
+    /// Holds the place of a refused entry in the draft, which will be thrown away.
+    fn stand_in(&mut self, mut item: Item) {
+        item.position = Some(self.plan.back());
+        self.decision.added.push(item.number);
+        self.plan.evolve(&Event::Added { item: Box::new(item) });
+    }
+}

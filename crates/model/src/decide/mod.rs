@@ -1,0 +1,265 @@
+//! Commands in, events or a refusal out. The only place where rules live.
+//!
+//! A change is decided on a draft: each step sees what the steps before it did, a step that breaks
+//! a rule is noted and the rest is still looked at, so that the refusal names every bad entry. In
+//! recorded mode a breach becomes a mark on the item instead.
+
+mod add;
+mod claim;
+mod edit;
+mod links;
+mod place;
+mod replace;
+mod text;
+pub mod transition;
+
+use std::collections::BTreeSet;
+
+use crate::command::{Ctx, ItemRef, Mode, Op};
+use crate::event::{Delta, Event, PlanDelta, What};
+use crate::id::Number;
+use crate::item::{Item, Mark};
+use crate::plan::{End, Plan};
+use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
+
+/// What a change comes to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Decision {
+    /// What happens, in order. Empty if the plan is already as asked.
+    pub events: Vec<Event>,
+    /// What the caller should know.
+    pub warnings: Vec<Warning>,
+    /// The item that [`Op::Next`] gave, or that was started.
+    pub picked: Option<Number>,
+    /// The numbers of the new items, in the order of their entries.
+    pub added: Vec<Number>,
+}
+
+/// Decides what `ops` do to `plan`, or why they may not happen. Changes nothing.
+///
+/// Time, new ids and the actor arrive in `ctx`, so the same call always gives the same answer.
+pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
+    let mut draft = Draft::new(plan, ctx);
+    for (entry, op) in ops.iter().enumerate() {
+        draft.entry = entry;
+        if let Err(stop) = draft.op(op) {
+            draft.problems.push(Problem { entry: draft.entry, item: stop.0, broken: stop.1 });
+        }
+    }
+    draft.finish()
+}
+
+/// Why a step cannot be done: the item that it is about, and the rule.
+pub(crate) struct Stop(Option<Tag>, Broken);
+
+impl Stop {
+    fn at(item: &Item, broken: Broken) -> Self {
+        Self(Some(item.into()), broken)
+    }
+}
+
+impl From<Broken> for Stop {
+    fn from(broken: Broken) -> Self {
+        Self(None, broken)
+    }
+}
+
+type Step = Result<(), Stop>;
+
+/// The plan as it would be, and how it got there.
+struct Draft<'a> {
+    plan: Plan,
+    ctx: &'a Ctx,
+    entry: usize,
+    decision: Decision,
+    problems: Vec<Problem>,
+    /// Marks that the step under way has earned, put on the item when it is written.
+    marks: BTreeSet<Mark>,
+    parked: bool,
+}
+
+impl<'a> Draft<'a> {
+    fn new(plan: &Plan, ctx: &'a Ctx) -> Self {
+        Self {
+            plan: plan.clone(),
+            ctx,
+            entry: 0,
+            decision: Decision::default(),
+            problems: Vec::new(),
+            marks: BTreeSet::new(),
+            parked: false,
+        }
+    }
+
+    fn op(&mut self, op: &Op) -> Step {
+        self.marks.clear();
+        match op {
+            Op::Add(new) => self.add(new),
+            Op::Start(item) => self.on(item, |draft, number| draft.start(number)),
+            Op::Next => self.next(),
+            Op::Complete { item, outcome, with_children } => self.on(item, |draft, number| {
+                if *with_children {
+                    draft.complete_children(number)?;
+                }
+                draft.complete(number, outcome.as_deref())
+            }),
+            Op::Cancel { item, reason } => {
+                self.on(item, |draft, number| draft.cancel(number, reason.as_deref()))
+            }
+            Op::Release(item) => self.on(item, |draft, number| draft.release(number)),
+            Op::Reopen { item, start } => {
+                self.on(item, |draft, number| draft.reopen(number, *start))
+            }
+            Op::Wait { item, on } => self.on(item, |draft, number| draft.wait(number, on)),
+            Op::Resume(item) => self.on(item, |draft, number| {
+                draft.change(number, What::Resumed, |item| item.waiting_on = None);
+                Ok(())
+            }),
+            Op::Edit { item, patch } => self.on(item, |draft, number| draft.edit(number, patch)),
+            Op::Move { item, to } => self.on(item, |draft, number| draft.move_to(number, to)),
+            Op::Supersede(item) => self.on(item, |draft, number| {
+                draft.supersede(number);
+                Ok(())
+            }),
+            Op::Replace(entries) => self.replace(entries),
+            Op::Prove { item, evidence } => self.on(item, |draft, number| {
+                draft.change(number, What::Evidence, |item| {
+                    item.evidence.push(evidence.as_ref().clone());
+                });
+                Ok(())
+            }),
+            Op::Park(numbers) => {
+                self.park(numbers);
+                Ok(())
+            }
+            Op::Plan(patch) => self.edit_plan(patch),
+        }
+    }
+
+    /// Runs a step on the item that a reference means. In recorded mode an unknown one is passed
+    /// over with a warning.
+    fn on(&mut self, item: &ItemRef, step: impl FnOnce(&mut Self, Number) -> Step) -> Step {
+        match self.resolve(item) {
+            Ok(number) => step(self, number),
+            Err(_) if self.ctx.mode == Mode::Recorded => {
+                self.decision.warnings.push(Warning::Ignored { what: item.to_string() });
+                Ok(())
+            }
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// The item that a reference means, if it is on the list.
+    fn resolve(&self, item: &ItemRef) -> Result<Number, Stop> {
+        let found = match item {
+            ItemRef::Batch(n) => {
+                let index = usize::try_from(*n).ok().and_then(|n| n.checked_sub(1));
+                index.and_then(|index| self.decision.added.get(index)).copied()
+            }
+            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Prefix(_) | ItemRef::Position(_) => {
+                self.plan.find(item)?
+            }
+        };
+        let number = found.ok_or_else(|| Broken::NotFound { what: item.to_string() })?;
+        match self.plan.get(number) {
+            Some(item) if item.is_superseded() => Err(Stop::at(item, Broken::Superseded)),
+            Some(_) => Ok(number),
+            None => Err(Broken::NotFound { what: item.to_string() }.into()),
+        }
+    }
+
+    /// Refuses a breach, or in recorded mode earns the mark and goes on.
+    fn breach(&mut self, mark: Mark, stop: impl FnOnce() -> Stop) -> Step {
+        match self.ctx.mode {
+            Mode::Enforced => Err(stop()),
+            Mode::Recorded => {
+                self.marks.insert(mark);
+                Ok(())
+            }
+        }
+    }
+
+    fn apply(&mut self, event: Event) {
+        self.plan.evolve(&event);
+        self.decision.events.push(event);
+    }
+
+    /// Changes fields of an item, and says nothing if they already were so.
+    fn change(&mut self, number: Number, what: What, edit: impl FnOnce(&mut Item)) {
+        let Some(old) = self.plan.get(number) else { return };
+        let mut new = old.clone();
+        edit(&mut new);
+        new.marks.append(&mut self.marks);
+        let mut deltas = Delta::between(old, &new);
+        if deltas.is_empty() {
+            return;
+        }
+        // Whoever changes a parked item takes it up again.
+        if !matches!(what, What::Parked | What::Renewed) && new.marks.remove(&Mark::Parked) {
+            deltas = Delta::between(old, &new);
+        }
+        self.apply(Event::Changed { number, what, deltas });
+    }
+
+    fn park(&mut self, numbers: &[Number]) {
+        self.parked = true;
+        for number in numbers {
+            if self.plan.get(*number).is_some_and(Item::is_open) {
+                self.change(*number, What::Parked, |item| {
+                    item.marks.insert(Mark::Parked);
+                });
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Decision, Refusal> {
+        if !self.problems.is_empty() {
+            return Err(Refusal { problems: self.problems });
+        }
+        let end = if self.parked && self.plan.open > 0 {
+            End::Stopped
+        } else if self.decision.events.is_empty() {
+            self.plan.end
+        } else if self.plan.open == 0 && self.plan.placed > 0 {
+            End::Drained
+        } else {
+            End::Open
+        };
+        if end != self.plan.end {
+            let delta = PlanDelta::End { before: self.plan.end, after: end };
+            self.apply(Event::PlanChanged { deltas: vec![delta] });
+        }
+        if !self.decision.events.is_empty() {
+            self.renew();
+        }
+        Ok(self.decision)
+    }
+}
+
+impl Plan {
+    /// The item that a reference means, superseded ones included. A position means what is there.
+    pub fn find(&self, item: &ItemRef) -> Result<Option<Number>, Broken> {
+        let mut found = match item {
+            ItemRef::Number(number) => return Ok(self.get(*number).map(|it| it.number)),
+            ItemRef::Position(position) => return Ok(self.at(*position).map(|it| it.number)),
+            ItemRef::Batch(_) => return Ok(None),
+            ItemRef::Id(id) => {
+                return Ok(self.items.values().find(|it| it.id == *id).map(|it| it.number));
+            }
+            ItemRef::Prefix(prefix) => {
+                self.items.values().filter(|it| it.id.to_string().starts_with(prefix.as_str()))
+            }
+        };
+        let first = found.next().map(|it| it.number);
+        match (first, found.next()) {
+            (Some(first), Some(second)) => Err(Broken::Ambiguous {
+                what: item.to_string(),
+                candidates: vec![first, second.number],
+            }),
+            (first, _) => Ok(first),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+//! Order: where new items go, moves, and what leaves the list.
+
+use super::{Draft, Step, Stop};
+use crate::command::Place;
+use crate::event::{Event, What};
+use crate::id::{Number, Position};
+
+impl Draft<'_> {
+    /// The position that a new item gets.
+    pub(super) fn position(&self, place: &Place) -> Result<Position, Stop> {
+        let back = self.plan.back();
+        Ok(match place {
+            Place::Front => Position(1),
+            Place::Back => back,
+            Place::At(position) => Position(position.0.clamp(1, back.0)),
+            Place::Before(item) => self.position_of(self.resolve(item)?).unwrap_or(back),
+            Place::After(item) => {
+                let anchor = self.position_of(self.resolve(item)?);
+                anchor.map_or(back, |position| Position(position.0 + 1))
+            }
+        })
+    }
+
+    pub(super) fn move_to(&mut self, number: Number, place: &Place) -> Step {
+        let Some(from) = self.position_of(number) else { return Ok(()) };
+        let slot = self.position(place)?;
+        // `slot` counts the item itself: behind it, everything moves up by one when it leaves. A
+        // plain position means where the item shall stand in the end.
+        let to = match place {
+            Place::At(_) => Position(slot.0.min(self.plan.placed)),
+            Place::Front | Place::Back | Place::Before(_) | Place::After(_) if slot > from => {
+                Position(slot.0 - 1)
+            }
+            Place::Front | Place::Back | Place::Before(_) | Place::After(_) => slot,
+        };
+        self.reposition(number, to);
+        Ok(())
+    }
+
+    pub(super) fn reposition(&mut self, number: Number, to: Position) {
+        let Some(from) = self.position_of(number) else { return };
+        if from != to {
+            self.apply(Event::Moved { number, from, to });
+        }
+    }
+
+    pub(super) fn supersede(&mut self, number: Number) {
+        let Some(from) = self.position_of(number) else { return };
+        self.change(number, What::Released, |item| item.claim = None);
+        self.apply(Event::Superseded { number, from, at: self.ctx.now });
+    }
+
+    fn position_of(&self, number: Number) -> Option<Position> {
+        self.plan.get(number)?.position
+    }
+}

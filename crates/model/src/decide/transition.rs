@@ -1,0 +1,277 @@
+//! Which status may follow which, and what else a move between them changes.
+
+use jiff::Timestamp;
+
+use super::{Draft, Step, Stop};
+use crate::event::What;
+use crate::id::{Attempt, Number};
+use crate::item::{Claim, Evidence, Item, Level, Mark, Status, Verification};
+use crate::refusal::{Broken, Tag, Warning};
+
+/// By what act an item moves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// `start`, `next`.
+    Start,
+    /// `done`.
+    Complete,
+    /// `skip`.
+    Cancel,
+    /// `release`, abort, a lease that ran out.
+    Release,
+    /// `reopen`.
+    Reopen,
+    /// A whole-list write, which may set anything.
+    Replace,
+}
+
+impl Act {
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::Start, Self::Complete, Self::Cancel, Self::Release, Self::Reopen, Self::Replace];
+
+    /// The statuses that this act may lead to from `from`.
+    pub fn targets(self, from: Status) -> &'static [Status] {
+        use Status::{Cancelled, Completed, InProgress, Pending};
+        match (self, from) {
+            (Self::Start, Pending) => &[InProgress],
+            (Self::Complete, Pending | InProgress) => &[Completed],
+            (Self::Cancel, Pending | InProgress) => &[Cancelled],
+            (Self::Release, InProgress) => &[Pending],
+            (Self::Reopen, Completed | Cancelled) => &[Pending, InProgress],
+            (Self::Replace, _) => &Status::ALL,
+            (Self::Start, InProgress | Completed | Cancelled)
+            | (Self::Complete | Self::Cancel, Completed | Cancelled)
+            | (Self::Release, Pending | Completed | Cancelled)
+            | (Self::Reopen, Pending | InProgress) => &[],
+        }
+    }
+}
+
+/// The statuses that some act leads to from `from`, short of a whole-list write.
+pub fn legal(from: Status) -> Vec<Status> {
+    Status::ALL
+        .into_iter()
+        .filter(|to| {
+            Act::ALL.into_iter().any(|act| act != Act::Replace && act.targets(from).contains(to))
+        })
+        .collect()
+}
+
+impl Draft<'_> {
+    pub(super) fn start(&mut self, number: Number) -> Step {
+        self.expire();
+        self.check_move(number, Act::Start, Status::InProgress)?;
+        self.check_turn(number)?;
+        self.begin(number, What::Started);
+        self.warn_blocked(number);
+        self.decision.picked = Some(number);
+        Ok(())
+    }
+
+    /// The worker's own item in progress, else the next ready one.
+    pub(super) fn next(&mut self) -> Step {
+        self.expire();
+        let own = self.plan.in_progress().find(|item| self.is_mine(item)).map(|it| it.number);
+        if let (Some(number), None) = (own, self.max_in_progress()) {
+            self.decision.picked = Some(number);
+            return Ok(());
+        }
+        let Some(number) = self.plan.next_ready().map(|item| item.number) else { return Ok(()) };
+        self.start(number)
+    }
+
+    pub(super) fn complete(&mut self, number: Number, outcome: Option<&str>) -> Step {
+        self.check_move(number, Act::Complete, Status::Completed)?;
+        self.check_holder(number)?;
+        let outcome = self.optional_text("outcome", outcome)?;
+        self.check_completable(number)?;
+        self.warn_blocked(number);
+        self.finish_item(number, What::Completed, Status::Completed, outcome);
+        Ok(())
+    }
+
+    /// Completes what is open under an item, deepest first.
+    pub(super) fn complete_children(&mut self, number: Number) -> Step {
+        for child in self.open_children(number) {
+            self.complete_children(child.number)?;
+            self.complete(child.number, None)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn cancel(&mut self, number: Number, reason: Option<&str>) -> Step {
+        self.check_move(number, Act::Cancel, Status::Cancelled)?;
+        self.check_holder(number)?;
+        let reason = self.optional_text("reason", reason)?;
+        self.finish_item(number, What::Cancelled, Status::Cancelled, reason);
+        self.warn_cancelled(number);
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, number: Number) -> Step {
+        self.check_move(number, Act::Release, Status::Pending)?;
+        self.check_may_release(number)?;
+        self.put_back(number, What::Released);
+        Ok(())
+    }
+
+    pub(super) fn reopen(&mut self, number: Number, start: bool) -> Step {
+        let to = if start { Status::InProgress } else { Status::Pending };
+        self.check_move(number, Act::Reopen, to)?;
+        self.check_parent_open(number)?;
+        self.check_room_for(1)?;
+        if start {
+            self.expire();
+            self.check_turn(number)?;
+            self.begin(number, What::Reopened);
+            self.decision.picked = Some(number);
+        } else {
+            self.put_back(number, What::Reopened);
+        }
+        Ok(())
+    }
+
+    pub(super) fn wait(&mut self, number: Number, on: &str) -> Step {
+        if on.trim().is_empty() {
+            let stop = |item: &Item| Stop::at(item, Broken::EmptyText { field: "reason to wait" });
+            return Err(self
+                .plan
+                .get(number)
+                .map_or_else(|| Broken::EmptyText { field: "reason to wait" }.into(), stop));
+        }
+        if let Some(item) = self.plan.get(number)
+            && !item.is_open()
+        {
+            let stop =
+                Stop::at(item, Broken::Illegal { to: item.status, legal: legal(item.status) });
+            self.breach(Mark::IllegalTransition, || stop)?;
+        }
+        let on = self.text("waiting", on)?;
+        self.change(number, What::Waiting, |item| item.waiting_on = Some(on));
+        Ok(())
+    }
+
+    /// Whether the transition table has this move.
+    pub(super) fn check_move(&mut self, number: Number, act: Act, to: Status) -> Step {
+        let Some(item) = self.plan.get(number) else { return Ok(()) };
+        if act.targets(item.status).contains(&to) {
+            return Ok(());
+        }
+        let stop = Stop::at(item, Broken::Illegal { to, legal: legal(item.status) });
+        self.breach(Mark::IllegalTransition, || stop)
+    }
+
+    /// What must hold before an item may count as done: no open child, the evidence demanded.
+    pub(super) fn check_completable(&mut self, number: Number) -> Step {
+        let Some(item) = self.plan.get(number) else { return Ok(()) };
+        let tag = Tag::from(item);
+        let verification = self.plan.verification(item, false);
+        let demanded = self.plan.demanded(item).unwrap_or(Level::Claimed);
+        if let Some(child) = self.open_children(number).into_iter().next() {
+            let stop = Stop(Some(tag.clone()), Broken::OpenChild { child });
+            self.breach(Mark::OpenChild, || stop)?;
+        }
+        match verification {
+            Verification::None | Verification::Passed => Ok(()),
+            Verification::Required | Verification::Failed | Verification::Stale => {
+                let failed = verification == Verification::Failed;
+                let stop = Stop(Some(tag), Broken::Unverified { demanded, failed });
+                self.breach(Mark::Unverified, || stop)
+            }
+        }
+    }
+
+    pub(super) fn open_children(&self, number: Number) -> Vec<Tag> {
+        let children = self.plan.children(number);
+        children.into_iter().filter(|child| child.is_open()).map(Tag::from).collect()
+    }
+
+    /// Sets an item in progress for the worker, with a claim of its own.
+    pub(super) fn begin(&mut self, number: Number, what: What) {
+        let now = self.ctx.now;
+        let holder = self.ctx.holder.clone();
+        let expires_at = self.lease_end();
+        self.change(number, what, |item| {
+            clear_result(item);
+            item.status = Status::InProgress;
+            item.started_at = Some(now);
+            item.waiting_on = None;
+            item.attempt = Attempt(item.attempt.0 + 1);
+            item.claim = Some(Claim { holder, attempt: item.attempt, expires_at });
+        });
+    }
+
+    pub(super) fn put_back(&mut self, number: Number, what: What) {
+        self.change(number, what, |item| {
+            clear_result(item);
+            item.status = Status::Pending;
+            item.started_at = None;
+            item.claim = None;
+        });
+    }
+
+    pub(super) fn finish_item(
+        &mut self,
+        number: Number,
+        what: What,
+        status: Status,
+        outcome: Option<String>,
+    ) {
+        let now = self.ctx.now;
+        let by = self.ctx.actor.name.clone();
+        self.change(number, what, |item| {
+            item.status = status;
+            item.completed_at = Some(now);
+            item.claim = None;
+            item.waiting_on = None;
+            if outcome.is_some() {
+                item.outcome = outcome;
+            }
+            if status == Status::Completed && item.evidence_level().is_none() {
+                item.evidence.push(claimed(now, by));
+            }
+        });
+    }
+
+    pub(super) fn warn_blocked(&mut self, number: Number) {
+        let Some(item) = self.plan.get(number) else { return };
+        let by: Vec<Tag> = self.plan.blockers(item).map(Tag::from).collect();
+        if !by.is_empty() {
+            self.decision.warnings.push(Warning::Blocked { item: item.into(), by });
+        }
+    }
+
+    fn warn_cancelled(&mut self, number: Number) {
+        let children = self.open_children(number);
+        let Some(item) = self.plan.get(number) else { return };
+        let tag = Tag::from(item);
+        let dependants: Vec<Tag> = self
+            .plan
+            .items
+            .values()
+            .filter(|it| it.is_open() && it.depends_on.contains(&number))
+            .map(Tag::from)
+            .collect();
+        if !dependants.is_empty() {
+            let item = tag.clone();
+            self.decision.warnings.push(Warning::DependsOnCancelled { item, dependants });
+        }
+        if !children.is_empty() {
+            self.decision.warnings.push(Warning::OpenUnderCancelled { item: tag, children });
+        }
+    }
+}
+
+/// What an earlier end left on an item that is open again. The journal keeps it.
+fn clear_result(item: &mut Item) {
+    item.completed_at = None;
+    if !item.status.is_open() {
+        item.outcome = None;
+        item.evidence.clear();
+    }
+}
+
+fn claimed(at: Timestamp, by: String) -> Evidence {
+    Evidence { level: Level::Claimed, at, by, run: None }
+}

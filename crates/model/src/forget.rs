@@ -1,0 +1,86 @@
+//! Erasing what somebody wrote from the journal.
+//!
+//! The one exception to "nothing is deleted", and only at a person's word: texts go, the skeleton of
+//! what happened stays.
+
+use crate::event::{Delta, Event, PlanDelta, TOMBSTONE};
+use crate::id::Number;
+use crate::store::Entry;
+
+/// Takes the texts of one item, or of all and the plan itself, out of a journal entry.
+pub fn scrub(entry: &mut Entry, number: Option<Number>) {
+    for event in &mut entry.events {
+        match event {
+            Event::Added { item } if number.is_none_or(|number| item.number == number) => {
+                item.forget();
+            }
+            Event::Changed { number: of, deltas, .. }
+                if number.is_none_or(|number| *of == number) =>
+            {
+                deltas.iter_mut().for_each(scrub_delta);
+            }
+            Event::PlanChanged { deltas } if number.is_none() => {
+                deltas.iter_mut().for_each(scrub_plan_delta);
+            }
+            Event::Added { .. }
+            | Event::Changed { .. }
+            | Event::PlanChanged { .. }
+            | Event::Moved { .. }
+            | Event::Superseded { .. }
+            | Event::Restored { .. }
+            | Event::Forgotten { .. } => {}
+        }
+    }
+}
+
+fn scrub_delta(delta: &mut Delta) {
+    match delta {
+        Delta::Title { before, after } => {
+            TOMBSTONE.clone_into(before);
+            TOMBSTONE.clone_into(after);
+        }
+        Delta::Context { before, after } | Delta::CompletionCriteria { before, after } => {
+            before.clear();
+            after.clear();
+        }
+        Delta::ActiveForm { before, after }
+        | Delta::AgentType { before, after }
+        | Delta::Owner { before, after } => (*before, *after) = (None, None),
+        Delta::Outcome { before, after } | Delta::WaitingOn { before, after } => {
+            for text in [before, after] {
+                *text = text.take().map(|_| TOMBSTONE.to_owned());
+            }
+        }
+        Delta::Check { before, after } => (*before, *after) = (None, None),
+        Delta::Run { before, after } => (*before, *after) = (None, None),
+        Delta::Evidence { before, after } => {
+            before.clear();
+            after.clear();
+        }
+        Delta::Claim { before, after } => (*before, *after) = (None, None),
+        Delta::Metadata { before, after } => (*before, *after) = (None, None),
+        Delta::Status { .. }
+        | Delta::Priority { .. }
+        | Delta::DependsOn { .. }
+        | Delta::Parent { .. }
+        | Delta::Approve { .. }
+        | Delta::Retry { .. }
+        | Delta::Timeout { .. }
+        | Delta::Attempt { .. }
+        | Delta::Marks { .. }
+        | Delta::StartedAt { .. }
+        | Delta::CompletedAt { .. } => {}
+    }
+}
+
+fn scrub_plan_delta(delta: &mut PlanDelta) {
+    match delta {
+        PlanDelta::Title { before, after } => {
+            TOMBSTONE.clone_into(before);
+            TOMBSTONE.clone_into(after);
+        }
+        PlanDelta::Name { before, after } => (*before, *after) = (None, None),
+        PlanDelta::Goal { before, after } => (*before, *after) = (None, None),
+        PlanDelta::Rules { .. } | PlanDelta::End { .. } => {}
+    }
+}

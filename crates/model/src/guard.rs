@@ -1,0 +1,1 @@
+//! May this turn end? The governor, as a pure machine.

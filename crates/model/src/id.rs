@@ -1,0 +1,143 @@
+//! Names for things: ids, numbers, positions, revisions.
+//!
+//! Each is a type of its own, so that a function that takes two of them cannot be given them in the
+//! wrong order. Nothing here draws random numbers or looks at a clock: [`IdSource`] carries both.
+
+use std::fmt;
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+macro_rules! uuid_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl $name {
+            /// The short form that people see and type: the tail, because a UUIDv7 begins with the
+            /// time and neighbours would look alike.
+            pub fn short(&self) -> String {
+                let text = self.0.simple().to_string();
+                text[text.len() - 4..].to_owned()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    };
+}
+
+uuid_id! {
+    /// A plan.
+    PlanId
+}
+uuid_id! {
+    /// An item, for ever and across plans.
+    ItemId
+}
+
+macro_rules! count {
+    ($(#[$doc:meta])* $name:ident($int:ty)) => {
+        $(#[$doc])*
+        #[derive(
+            Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+        )]
+        #[serde(transparent)]
+        pub struct $name(pub $int);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = std::num::ParseIntError;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                text.parse().map(Self)
+            }
+        }
+    };
+}
+
+count! {
+    /// An item's number in its plan: counts up from 1, is never reused, is what people type.
+    Number(u32)
+}
+count! {
+    /// An item's place in its plan, from 1, without gaps. Order only: it changes when others move.
+    Position(u32)
+}
+count! {
+    /// How often a plan has changed.
+    Revision(u64)
+}
+count! {
+    /// How often an item has been claimed. A write under an older attempt is refused.
+    Attempt(u32)
+}
+
+/// Where new ids come from: a time and a random number, both given by the caller.
+///
+/// The n-th id of a source is always the same, so a decision can be repeated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IdSource {
+    /// Goes into the leading bits, so that ids sort by age.
+    pub at: Timestamp,
+    /// Fills the rest.
+    pub random: [u8; 10],
+}
+
+impl IdSource {
+    /// A source for tests and examples: distinct `seed`s give distinct ids.
+    pub fn fixed(at: Timestamp, seed: u8) -> Self {
+        Self { at, random: [seed; 10] }
+    }
+
+    /// The n-th id. Ids of one source ascend with `n`.
+    pub fn nth(&self, n: u32) -> Uuid {
+        let millis = u64::try_from(self.at.as_millisecond()).unwrap_or(0);
+        // The counter takes the highest random bits: it keeps a batch in order and apart.
+        let mut bytes = self.random;
+        let start = u32::from_be_bytes([0, bytes[0] & 0x07, bytes[1], bytes[2]]);
+        let [_, a, b, c] = start.wrapping_add(n).to_be_bytes();
+        (bytes[0], bytes[1], bytes[2]) = (a, b, c);
+        uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_of_one_source_are_v7_and_ascend() {
+        let source = IdSource::fixed(Timestamp::from_millisecond(1_800_000_000_000).unwrap(), 0xab);
+        let ids: Vec<Uuid> = (0..1000).map(|n| source.nth(n)).collect();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+        assert!(ids.iter().all(|id| id.get_version_num() == 7));
+    }
+
+    #[test]
+    fn text_forms_round_trip() {
+        let id = PlanId(IdSource::fixed(Timestamp::UNIX_EPOCH, 7).nth(0));
+        assert_eq!(id.to_string().parse::<PlanId>().unwrap(), id);
+        assert!(id.to_string().ends_with(&id.short()));
+        assert_eq!("12".parse::<Number>().unwrap(), Number(12));
+        assert!("-1".parse::<Number>().is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! What is true: plans, items, rules, events, and what any store must promise.
+//!
+//! Pure: no clock, no I/O, no async, no random numbers. Commands come in, events or a refusal go
+//! out; a store runs the same three steps inside its own transaction (load, [`decide::decide`],
+//! write), so no store contains a rule.
+//!
+//! Reading order: [`item`] and [`plan`] are the data, [`command`] what may be asked, [`event`] what
+//! happened, [`decide`] the rules between them, [`refusal`] what is said when the answer is no.
+
+pub mod actor;
+pub mod command;
+pub mod decide;
+pub mod event;
+pub mod forget;
+pub mod guard;
+pub mod id;
+pub mod item;
+pub mod limits;
+pub mod needs;
+pub mod plan;
+pub mod refusal;
+pub mod remind;
+pub mod store;
+pub mod undo;
+
+pub use actor::{Actor, ActorKind, Holder, Process};
+pub use command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
+pub use decide::{Decision, decide};
+pub use event::{Delta, Event, Field, What};
+pub use id::{Attempt, IdSource, ItemId, Number, PlanId, Position, Revision};
+pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, Verification};
+pub use limits::Limits;
+pub use plan::{Budget, End, Goal, Plan, Progress, Rules};
+pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
+
+/// The clock's type, so that other crates need not name the library behind it.
+pub use jiff::Timestamp;

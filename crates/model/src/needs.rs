@@ -1,0 +1,219 @@
+//! Which part of a plan a decision needs.
+//!
+//! Large plans must not be loaded whole for every change. A store asks [`Needs::of`] what to load,
+//! loads that slice and the items in progress, and decides on it. Deciding on the slice and on the
+//! whole plan give the same answer; a property test holds them together.
+
+use std::collections::BTreeSet;
+
+use crate::command::{ItemRef, Op, Place};
+use crate::id::Number;
+use crate::plan::Plan;
+
+/// What to load besides the header and the items in progress.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Needs {
+    /// Everything; the rest is then of no interest.
+    pub whole: bool,
+    /// The next ready item, and what each loaded item directly depends on.
+    pub next: bool,
+    /// These items, with what is around them.
+    pub items: Vec<Reach>,
+}
+
+/// An item and how far to look around it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reach {
+    /// Which item.
+    pub item: ItemRef,
+    /// What is around it.
+    pub around: Vec<Around>,
+}
+
+/// What may be around an item.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Around {
+    /// What it depends on.
+    Dependencies,
+    /// What it depends on, and what that depends on, and so on.
+    AllDependencies,
+    /// What depends on it.
+    Dependants,
+    /// What is directly under it.
+    Children,
+    /// What it is under, up to the top.
+    Ancestors,
+}
+
+impl Around {
+    /// Whether it goes on from what it finds.
+    pub fn is_transitive(self) -> bool {
+        match self {
+            Self::AllDependencies | Self::Ancestors => true,
+            Self::Dependencies | Self::Dependants | Self::Children => false,
+        }
+    }
+}
+
+impl Needs {
+    /// Only the header and what is in progress.
+    pub fn header() -> Self {
+        Self::default()
+    }
+
+    /// The whole plan.
+    pub fn whole() -> Self {
+        Self { whole: true, ..Self::default() }
+    }
+
+    /// What deciding on `ops` needs.
+    pub fn of(ops: &[Op]) -> Self {
+        let mut needs = Self::default();
+        for op in ops {
+            needs.add(op);
+        }
+        // What an earlier step makes ready is not the store's to foresee.
+        needs.whole |= needs.next && ops.len() > 1;
+        needs
+    }
+
+    fn add(&mut self, op: &Op) {
+        use Around::{AllDependencies, Ancestors, Children, Dependants, Dependencies};
+        match op {
+            Op::Add(new) => {
+                for item in new.depends_on.iter().chain(&new.parent) {
+                    self.reach(item, &[]);
+                }
+                self.place(&new.place);
+            }
+            Op::Start(item) => self.reach(item, &[Dependencies]),
+            Op::Next => self.next = true,
+            Op::Complete { item, with_children: false, .. } => {
+                self.reach(item, &[Dependencies, Children]);
+            }
+            // Everything under it, and what that depends on.
+            Op::Complete { with_children: true, .. } | Op::Replace(_) => self.whole = true,
+            Op::Cancel { item, .. } => self.reach(item, &[Children, Dependants]),
+            Op::Reopen { item, .. } => self.reach(item, &[Ancestors]),
+            Op::Release(item)
+            | Op::Wait { item, .. }
+            | Op::Resume(item)
+            | Op::Supersede(item)
+            | Op::Prove { item, .. } => self.reach(item, &[]),
+            Op::Edit { item, patch } => {
+                self.reach(item, &[]);
+                for item in &patch.after {
+                    self.reach(item, &[AllDependencies]);
+                }
+                for item in &patch.not_after {
+                    self.reach(item, &[]);
+                }
+                if let Some(Some(parent)) = &patch.parent {
+                    self.reach(parent, &[Ancestors]);
+                }
+            }
+            Op::Move { item, to } => {
+                self.reach(item, &[]);
+                self.place(to);
+            }
+            Op::Park(numbers) => {
+                for number in numbers {
+                    self.reach(&ItemRef::Number(*number), &[]);
+                }
+            }
+            Op::Plan(_) => {}
+        }
+    }
+
+    fn place(&mut self, place: &Place) {
+        match place {
+            Place::Before(item) | Place::After(item) => self.reach(item, &[]),
+            Place::Front | Place::Back | Place::At(_) => {}
+        }
+    }
+
+    fn reach(&mut self, item: &ItemRef, around: &[Around]) {
+        if !matches!(item, ItemRef::Batch(_)) {
+            self.items.push(Reach { item: item.clone(), around: around.to_vec() });
+        }
+    }
+}
+
+impl Plan {
+    /// The part of a whole plan that `needs` names: what a store that loads slices must load.
+    pub fn slice(&self, needs: &Needs) -> Self {
+        if needs.whole {
+            return self.clone();
+        }
+        let mut keep: BTreeSet<Number> = self.in_progress().map(|item| item.number).collect();
+        if needs.next {
+            keep.extend(self.next_ready().map(|item| item.number));
+        }
+        for reach in &needs.items {
+            for number in self.meant(&reach.item) {
+                keep.insert(number);
+                for around in &reach.around {
+                    self.around(number, *around, &mut keep);
+                }
+            }
+        }
+        if needs.next {
+            for number in keep.clone() {
+                self.around(number, Around::Dependencies, &mut keep);
+            }
+        }
+        let items = self.items.iter().filter(|(number, _)| keep.contains(number));
+        Self { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
+    }
+
+    /// The plan without its items.
+    fn header(&self) -> Self {
+        Self {
+            items: std::collections::BTreeMap::new(),
+            project: self.project.clone(),
+            name: self.name.clone(),
+            title: self.title.clone(),
+            goal: self.goal.clone(),
+            ..*self
+        }
+    }
+
+    fn meant(&self, item: &ItemRef) -> Vec<Number> {
+        match self.find(item) {
+            Ok(found) => found.into_iter().collect(),
+            Err(crate::refusal::Broken::Ambiguous { candidates, .. }) => candidates,
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn around(&self, number: Number, around: Around, keep: &mut BTreeSet<Number>) {
+        // Not `keep`: what another reach has kept may not have been followed from there.
+        let mut seen = BTreeSet::from([number]);
+        let mut waiting = vec![number];
+        while let Some(number) = waiting.pop() {
+            for next in self.beside(number, around) {
+                keep.insert(next);
+                if around.is_transitive() && seen.insert(next) {
+                    waiting.push(next);
+                }
+            }
+        }
+    }
+
+    fn beside(&self, number: Number, around: Around) -> Vec<Number> {
+        let Some(item) = self.get(number) else { return Vec::new() };
+        let all = self.items.values();
+        match around {
+            Around::Dependencies | Around::AllDependencies => {
+                item.depends_on.iter().copied().collect()
+            }
+            Around::Dependants => {
+                all.filter(|it| it.depends_on.contains(&number)).map(|it| it.number).collect()
+            }
+            Around::Children => {
+                all.filter(|it| it.parent == Some(number)).map(|it| it.number).collect()
+            }
+            Around::Ancestors => item.parent.into_iter().collect(),
+        }
+    }
+}

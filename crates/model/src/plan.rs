@@ -1,0 +1,262 @@
+//! A plan: its header, its items, and what follows from them.
+//!
+//! A [`Plan`] may be a *slice*: the header is always whole, `items` may hold only those that a
+//! decision needs (see [`crate::needs`]). So the header carries the counts that rules ask for, and
+//! nothing in a decision may count `items` instead.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::id::{Number, PlanId, Position, Revision};
+use crate::item::{Item, Level, Status, Verification};
+
+/// A durable list of things to do, and what is known of them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// Which plan.
+    pub id: PlanId,
+    /// The project's root directory, as text: all worktrees of a repository share one.
+    pub project: String,
+    /// How people call it, unique in the project.
+    pub name: Option<String>,
+    /// What it is about.
+    pub title: String,
+    /// Goes up by one with each change.
+    pub revision: Revision,
+    /// What holds here beyond the common rules.
+    pub rules: Rules,
+    /// What the list is for.
+    pub goal: Option<Goal>,
+    /// How the last turn left it.
+    pub end: End,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// The number that the next new item gets.
+    pub next_number: Number,
+    /// How many items have a position.
+    pub placed: u32,
+    /// How many items are open.
+    pub open: u32,
+    /// The items by number: all of them, or a slice.
+    pub items: BTreeMap<Number, Item>,
+}
+
+/// Rules of one plan.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Rules {
+    /// Most items in progress at once in the plan; without it, one per worker.
+    pub max_in_progress: Option<u32>,
+    /// The evidence that an item needs to count as done.
+    pub demand: Option<Level>,
+}
+
+/// What a drained list is held against.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Goal {
+    /// What must be true in the end.
+    pub statement: String,
+    /// Items that the goal is accepted by.
+    pub acceptance: BTreeSet<Number>,
+    /// What it may cost.
+    pub budget: Budget,
+}
+
+/// What a goal may cost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "units speak for themselves")]
+pub struct Budget {
+    pub tokens: Option<u64>,
+    pub turns: Option<u32>,
+    pub minutes: Option<u32>,
+}
+
+/// How a plan stands as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// Work is left, or none was ever put down.
+    #[default]
+    Open,
+    /// Every item is completed or cancelled.
+    Drained,
+    /// A turn ended although items were open.
+    Stopped,
+}
+
+impl End {
+    /// The name in stores and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Drained => "drained",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    /// The name in a sentence.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Drained => "drained",
+            Self::Stopped => "stopped with open items",
+        }
+    }
+}
+
+/// How far a plan has come: top-level items that are neither cancelled nor superseded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct Progress {
+    pub completed: u32,
+    pub total: u32,
+    /// Rounded; 0 when there is nothing to do.
+    pub percent: u32,
+}
+
+impl Progress {
+    /// From the two counts.
+    pub fn of(completed: u32, total: u32) -> Self {
+        let percent = if total == 0 { 0 } else { (completed * 200 + total) / (total * 2) };
+        Self { completed, total, percent }
+    }
+}
+
+impl Plan {
+    /// An empty plan at revision 0.
+    pub fn new(id: PlanId, project: impl Into<String>, at: Timestamp) -> Self {
+        Self {
+            id,
+            project: project.into(),
+            name: None,
+            title: String::new(),
+            revision: Revision(0),
+            rules: Rules::default(),
+            goal: None,
+            end: End::Open,
+            created_at: at,
+            updated_at: at,
+            next_number: Number(1),
+            placed: 0,
+            open: 0,
+            items: BTreeMap::new(),
+        }
+    }
+
+    /// The item with that number, superseded ones included.
+    pub fn get(&self, number: Number) -> Option<&Item> {
+        self.items.get(&number)
+    }
+
+    /// The items on the list, in order.
+    pub fn listed(&self) -> Vec<&Item> {
+        let mut items: Vec<&Item> = self.items.values().filter(|it| !it.is_superseded()).collect();
+        items.sort_by_key(|it| it.position);
+        items
+    }
+
+    /// The item at a position.
+    pub fn at(&self, position: Position) -> Option<&Item> {
+        self.items.values().find(|it| it.position == Some(position))
+    }
+
+    /// The items in progress, in order.
+    pub fn in_progress(&self) -> impl Iterator<Item = &Item> {
+        self.items.values().filter(|it| it.status == Status::InProgress && !it.is_superseded())
+    }
+
+    /// The items directly under one, in order.
+    pub fn children(&self, parent: Number) -> Vec<&Item> {
+        let mut items: Vec<&Item> = self
+            .items
+            .values()
+            .filter(|it| it.parent == Some(parent) && !it.is_superseded())
+            .collect();
+        items.sort_by_key(|it| it.position);
+        items
+    }
+
+    /// The dependencies that keep an item from being ready: open or cancelled ones.
+    ///
+    /// What was superseded is history and blocks nothing.
+    pub fn blockers<'a>(&'a self, item: &'a Item) -> impl Iterator<Item = &'a Item> {
+        item.depends_on
+            .iter()
+            .filter_map(|number| self.get(*number))
+            .filter(|dep| dep.status != Status::Completed && !dep.is_superseded())
+    }
+
+    /// A dependency is open or cancelled.
+    pub fn is_blocked(&self, item: &Item) -> bool {
+        item.is_open() && self.blockers(item).next().is_some()
+    }
+
+    /// Pending, dependencies completed, not waiting.
+    pub fn is_ready(&self, item: &Item) -> bool {
+        item.status == Status::Pending
+            && !item.is_superseded()
+            && item.waiting_on.is_none()
+            && self.blockers(item).next().is_none()
+    }
+
+    /// Of the ready items, the one with the lowest priority, then position.
+    pub fn next_ready(&self) -> Option<&Item> {
+        self.items
+            .values()
+            .filter(|it| self.is_ready(it))
+            .min_by_key(|it| (it.priority.unwrap_or(u32::MAX), it.position))
+    }
+
+    /// The evidence that an item needs to count as done, beyond the agent's word.
+    pub fn demanded(&self, item: &Item) -> Option<Level> {
+        let by_check = item.check.is_some().then_some(Level::Checked);
+        by_check.max(self.rules.demand).filter(|level| *level > Level::Claimed)
+    }
+
+    /// What evidence says of an item. `stale` is the caller's to know: it has looked at the files.
+    pub fn verification(&self, item: &Item, stale: bool) -> Verification {
+        let Some(demanded) = self.demanded(item) else { return Verification::None };
+        // The newest word counts: a check that failed after an earlier pass is a failure, and
+        // a person's approval after a failed check settles it.
+        match item.evidence.iter().rfind(|it| it.level > Level::Claimed) {
+            None => Verification::Required,
+            Some(last) if !last.passed() => Verification::Failed,
+            Some(last) if stale && last.level == Level::Checked => Verification::Stale,
+            Some(_) if item.evidence_level() >= Some(demanded) => Verification::Passed,
+            Some(_) => Verification::Required,
+        }
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> Progress {
+        let mut counts = (0, 0);
+        for item in self.items.values() {
+            // A child whose parent is gone from the list stands at the top level.
+            let top =
+                item.parent.and_then(|parent| self.get(parent)).is_none_or(Item::is_superseded);
+            if top && !item.is_superseded() && item.status != Status::Cancelled {
+                counts.0 += u32::from(item.status == Status::Completed);
+                counts.1 += 1;
+            }
+        }
+        Progress::of(counts.0, counts.1)
+    }
+
+    /// The end of the list, where the next item would go.
+    pub fn back(&self) -> Position {
+        Position(self.placed + 1)
+    }
+
+    /// The list without the header's counts being believed: what they should be.
+    ///
+    /// For tests and `doctor`; only a whole plan can answer.
+    pub fn recount(&self) -> (u32, u32) {
+        let placed = self.items.values().filter(|it| it.position.is_some()).count();
+        let open = self.items.values().filter(|it| it.is_open()).count();
+        (u32::try_from(placed).unwrap_or(u32::MAX), u32::try_from(open).unwrap_or(u32::MAX))
+    }
+}

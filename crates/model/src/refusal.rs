@@ -1,0 +1,274 @@
+//! Why a change may not happen, in words that a person or a model can act on.
+//!
+//! A refusal names every bad entry, the item, its status and what is legal. What to *do* about it
+//! depends on the verbs or tools that the reader has, so hints are made by the faces.
+
+use std::fmt;
+
+use jiff::Timestamp;
+
+use crate::id::{Attempt, Number};
+use crate::item::{Item, Level, Status};
+
+/// All that is wrong with a change. Never empty.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Refusal {
+    /// What is wrong, in the order of the entries.
+    pub problems: Vec<Problem>,
+}
+
+impl Refusal {
+    /// The first thing that is wrong.
+    pub fn first(&self) -> Option<&Problem> {
+        self.problems.first()
+    }
+
+    /// Whether all that is wrong is that items were not found.
+    pub fn is_not_found(&self) -> bool {
+        self.problems
+            .iter()
+            .all(|problem| matches!(problem.broken, Broken::NotFound { .. } | Broken::Superseded))
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, problem) in self.problems.iter().enumerate() {
+            if n > 0 {
+                f.write_str("\n")?;
+            }
+            problem.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Problem {
+    /// Which entry of the change, from 0.
+    pub entry: usize,
+    /// The item that it is about, where there is one.
+    pub item: Option<Tag>,
+    /// What rule it breaks.
+    pub broken: Broken,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.item {
+            Some(tag) => write!(f, "{tag} {}", self.broken),
+            None => self.broken.fmt(f),
+        }
+    }
+}
+
+/// Enough of an item to name it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of `Item`")]
+pub struct Tag {
+    pub number: Number,
+    pub title: String,
+    pub status: Status,
+}
+
+impl From<&Item> for Tag {
+    fn from(item: &Item) -> Self {
+        Self { number: item.number, title: item.title.clone(), status: item.status }
+    }
+}
+
+impl fmt::Display for Tag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {} {:?}", self.number, Brief(&self.title))
+    }
+}
+
+/// A title short enough for a message; a refusal must not carry ten megabytes back.
+struct Brief<'a>(&'a str);
+
+impl fmt::Debug for Brief<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MOST: usize = 80;
+        match self.0.char_indices().nth(MOST) {
+            Some((end, _)) => write!(f, "{:?}", format!("{}…", &self.0[..end])),
+            None => write!(f, "{:?}", self.0),
+        }
+    }
+}
+
+/// A rule that a change breaks.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "each variant is one message, written out below")]
+pub enum Broken {
+    NotFound { what: String },
+    Ambiguous { what: String, candidates: Vec<Number> },
+    Superseded,
+    EmptyTitle { entry: usize },
+    EmptyText { field: &'static str },
+    TooLong { field: &'static str, length: usize, most: u32 },
+    Nul { field: &'static str },
+    TooManyOpen { open: u32, adding: u32, most: u32 },
+    Illegal { to: Status, legal: Vec<Status> },
+    AlreadyInProgress { holder: Tag, by: Option<String>, most: u32 },
+    HeldByOther { holder: String, until: Timestamp },
+    StaleAttempt { yours: Attempt, current: Attempt },
+    Cycle { path: Vec<Number> },
+    ParentCycle { path: Vec<Number> },
+    OpenChild { child: Tag },
+    ParentCompleted { parent: Tag },
+    Unverified { demanded: Level, failed: bool },
+    NameTaken { name: String },
+    Twice { entries: Vec<usize> },
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound { what } => write!(f, "there is no item {}", brief(what)),
+            Self::Ambiguous { what, candidates } => {
+                write!(f, "{} may be any of items {}", brief(what), list(candidates, ", "))
+            }
+            Self::Superseded => f.write_str("is no longer on the list: it was superseded"),
+            Self::EmptyTitle { entry } => write!(f, "the title of entry {} is empty", entry + 1),
+            Self::EmptyText { field } => write!(f, "needs a {field} that is not empty"),
+            Self::TooLong { field, length, most } => {
+                write!(f, "the {field} has {length} characters; at most {most} are allowed")
+            }
+            Self::Nul { field } => write!(f, "the {field} contains a NUL character"),
+            Self::TooManyOpen { open, adding, most } => write!(
+                f,
+                "the plan has {open} open items; {adding} more would exceed the limit of {most}"
+            ),
+            Self::Illegal { to, legal } => {
+                let legal: Vec<_> = legal.iter().map(|status| status.words()).collect();
+                write!(f, "cannot become {}; legal now: {}", to.words(), legal.join(", "))
+            }
+            Self::AlreadyInProgress { holder, by, most } => {
+                write!(f, "cannot be started: {holder} is in progress")?;
+                if let Some(by) = by {
+                    write!(f, " ({by})")?;
+                }
+                if *most > 1 {
+                    write!(f, ", and at most {most} may be at once")?;
+                }
+                Ok(())
+            }
+            Self::HeldByOther { holder, until } => {
+                write!(f, "is held by {} until {until:.0}", brief(holder))
+            }
+            Self::StaleAttempt { yours, current } => write!(
+                f,
+                "has been claimed again: this is attempt {yours}, it is at attempt {current}"
+            ),
+            Self::Cycle { path } => {
+                write!(f, "would depend on itself: {}", list(path, " → "))
+            }
+            Self::ParentCycle { path } => {
+                write!(f, "would be under itself: {}", list(path, " → "))
+            }
+            Self::OpenChild { child } => {
+                write!(f, "cannot be completed: {child} under it is open")
+            }
+            Self::ParentCompleted { parent } => {
+                write!(f, "cannot be open under {parent}, which is completed")
+            }
+            Self::Unverified { demanded, failed: false } => write!(
+                f,
+                "cannot be completed: it needs {} evidence and has none",
+                demanded.as_str()
+            ),
+            Self::Unverified { failed: true, .. } => {
+                f.write_str("cannot be completed: its last check failed")
+            }
+            Self::NameTaken { name } => {
+                write!(f, "another plan of this project is called {:?}", Brief(name))
+            }
+            Self::Twice { entries } => {
+                let entries: Vec<_> = entries.iter().map(|n| (n + 1).to_string()).collect();
+                write!(f, "entries {} are the same item", entries.join(" and "))
+            }
+        }
+    }
+}
+
+fn brief(text: &str) -> String {
+    let quoted = format!("{:?}", Brief(text));
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn list(numbers: &[Number], separator: &str) -> String {
+    numbers.iter().map(Number::to_string).collect::<Vec<_>>().join(separator)
+}
+
+/// Something that happened and that the caller should know, though nothing was refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Warning {
+    /// A whole-list write left out an open item.
+    DroppedOpen(Tag),
+    /// Begun or completed although a dependency is not completed.
+    Blocked {
+        /// The item.
+        item: Tag,
+        /// What it still depends on.
+        by: Vec<Tag>,
+    },
+    /// A parent was cancelled with open items under it.
+    OpenUnderCancelled {
+        /// The parent.
+        item: Tag,
+        /// The open items.
+        children: Vec<Tag>,
+    },
+    /// Items depend on what was just cancelled: they need a decision.
+    DependsOnCancelled {
+        /// What was cancelled.
+        item: Tag,
+        /// What depends on it.
+        dependants: Vec<Tag>,
+    },
+    /// A recorded change named an item that is not there.
+    Ignored {
+        /// What it named.
+        what: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DroppedOpen(tag) => write!(f, "Dropped while open: {}", Hash(tag)),
+            Self::Blocked { item, by } => {
+                write!(f, "{} is blocked by {}", Hash(item), hashes(by))
+            }
+            Self::OpenUnderCancelled { item, children } => {
+                write!(f, "Still open under {}: {}", Hash(item), hashes(children))
+            }
+            Self::DependsOnCancelled { item, dependants } => {
+                write!(f, "Depends on {}, which was cancelled: {}", Hash(item), hashes(dependants))
+            }
+            Self::Ignored { what } => write!(f, "Ignored: there is no item {}", brief(what)),
+        }
+    }
+}
+
+struct Hash<'a>(&'a Tag);
+
+impl fmt::Display for Hash<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{} {}", self.0.number, brief_plain(&self.0.title))
+    }
+}
+
+fn brief_plain(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn hashes(tags: &[Tag]) -> String {
+    tags.iter().map(|tag| Hash(tag).to_string()).collect::<Vec<_>>().join(", ")
+}

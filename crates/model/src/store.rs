@@ -1,0 +1,406 @@
+//! What any store must promise.
+//!
+//! A store loads, decides with [`crate::decide::decide`], and writes journal and rows in one
+//! transaction; it contains no rule of its own. The conformance suite in `db` is this contract as a
+//! program: a behaviour that is not in it, no caller may rely on.
+
+pub mod memory;
+
+use std::collections::BTreeSet;
+
+use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::actor::Actor;
+use crate::command::{Ctx, ItemRef, Op};
+use crate::decide::Decision;
+use crate::event::Event;
+use crate::id::{Number, PlanId, Revision};
+use crate::item::Item;
+use crate::needs::Needs;
+use crate::plan::{End, Plan, Progress, Rules};
+use crate::refusal::{Refusal, Warning};
+use crate::undo::Conflict;
+
+/// Plans, their journal, and who is attached to them.
+///
+/// Every method is one transaction: all of it happens and survives a crash, or none of it does. An
+/// answer is given only once that is so. Many processes may use one store at once.
+pub trait PlanStore: Send + Sync {
+    /// Makes an empty plan at revision 0. A name that the project has already is refused with
+    /// [`Error::NameTaken`]. Nothing is journaled: the first change is the first entry.
+    fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>>;
+
+    /// Decides `ops` on the plan as it is now and applies what follows.
+    ///
+    /// The new revision is the old one plus one, and the journal entry carries it. If nothing
+    /// follows, nothing is written and the revision stays. With `expect`, fails with
+    /// [`Error::Revision`] unless the plan is at that revision.
+    fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>>;
+
+    /// Takes back the caller's last change that is not yet taken back; see [`crate::undo`].
+    fn undo(
+        &self,
+        plan: PlanId,
+        ctx: Ctx,
+        expect: Option<Revision>,
+    ) -> BoxFuture<'_, Result<Applied, Error>>;
+
+    /// Erases the texts of an item, or of the whole plan, from rows and journal, and leaves a
+    /// tombstone. Afterwards no copy is left in the store's files.
+    fn forget(
+        &self,
+        plan: PlanId,
+        item: Option<ItemRef>,
+        ctx: Ctx,
+    ) -> BoxFuture<'_, Result<Applied, Error>>;
+
+    /// The part of a plan that `needs` names, with a whole header. [`Needs::whole`] gives all of it,
+    /// superseded items included.
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>>;
+
+    /// The plans that fit, most recently changed first.
+    fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>>;
+
+    /// Ties a conversation to a plan, or moves it to another. What it was shown is kept if the plan
+    /// is the same.
+    fn attach(
+        &self,
+        key: AttachmentKey,
+        plan: PlanId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Attachment, Error>>;
+
+    /// Where a conversation is attached.
+    fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>>;
+
+    /// Notes the revision that a conversation was last shown. Never goes back.
+    fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>>;
+
+    /// Journal entries of one plan after a revision, in order and without gaps, at most `most`.
+    fn journal(
+        &self,
+        plan: PlanId,
+        after: Revision,
+        most: u32,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Error>>;
+
+    /// Journal entries after a cursor, then new ones as they come.
+    ///
+    /// Order is promised per plan, by revision. An entry is given at least once; whoever must not
+    /// see one twice remembers (plan, revision). No transaction is held while waiting.
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>>;
+
+    /// Takes in a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`]
+    /// gave them elsewhere. Fails with [`Error::Exists`] if a plan with that id is there.
+    fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
+}
+
+/// A plan to be made.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of `Plan`")]
+pub struct NewPlan {
+    pub id: PlanId,
+    pub project: String,
+    pub name: Option<String>,
+    pub title: String,
+    pub rules: Rules,
+    pub at: Timestamp,
+}
+
+/// A change to be made.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What is asked.
+    pub ops: Vec<Op>,
+    /// By whom and when.
+    pub ctx: Ctx,
+    /// The revision that the caller believes the plan to be at.
+    pub expect: Option<Revision>,
+    /// What the journal calls it.
+    pub kind: Kind,
+}
+
+impl Change {
+    /// A change called by its first step, whatever revision the plan is at.
+    pub fn new(ops: Vec<Op>, ctx: Ctx) -> Self {
+        let kind = ops.first().map_or(Kind::Edit, Kind::of);
+        Self { ops, ctx, expect: None, kind }
+    }
+}
+
+/// What a change is called in the journal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the names are the verbs")]
+pub enum Kind {
+    Add,
+    Start,
+    Next,
+    Done,
+    Skip,
+    Release,
+    Reopen,
+    Wait,
+    Edit,
+    Move,
+    Supersede,
+    Replace,
+    Prove,
+    Stop,
+    Plan,
+    Undo,
+    Forget,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 17] = [
+        Self::Add,
+        Self::Start,
+        Self::Next,
+        Self::Done,
+        Self::Skip,
+        Self::Release,
+        Self::Reopen,
+        Self::Wait,
+        Self::Edit,
+        Self::Move,
+        Self::Supersede,
+        Self::Replace,
+        Self::Prove,
+        Self::Stop,
+        Self::Plan,
+        Self::Undo,
+        Self::Forget,
+    ];
+
+    /// What a step is called.
+    pub fn of(op: &Op) -> Self {
+        match op {
+            Op::Add(_) => Self::Add,
+            Op::Start(_) => Self::Start,
+            Op::Next => Self::Next,
+            Op::Complete { .. } => Self::Done,
+            Op::Cancel { .. } => Self::Skip,
+            Op::Release(_) => Self::Release,
+            Op::Reopen { .. } => Self::Reopen,
+            Op::Wait { .. } | Op::Resume(_) => Self::Wait,
+            Op::Edit { .. } => Self::Edit,
+            Op::Move { .. } => Self::Move,
+            Op::Supersede(_) => Self::Supersede,
+            Op::Replace(_) => Self::Replace,
+            Op::Prove { .. } => Self::Prove,
+            Op::Park(_) => Self::Stop,
+            Op::Plan(_) => Self::Plan,
+        }
+    }
+
+    /// The name in stores and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Start => "start",
+            Self::Next => "next",
+            Self::Done => "done",
+            Self::Skip => "skip",
+            Self::Release => "release",
+            Self::Reopen => "reopen",
+            Self::Wait => "wait",
+            Self::Edit => "edit",
+            Self::Move => "move",
+            Self::Supersede => "supersede",
+            Self::Replace => "replace",
+            Self::Prove => "prove",
+            Self::Stop => "stop",
+            Self::Plan => "plan",
+            Self::Undo => "undo",
+            Self::Forget => "forget",
+        }
+    }
+
+    /// The kind with that name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// One change, as the journal keeps it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Which plan.
+    pub plan: PlanId,
+    /// The revision that it led to.
+    pub revision: Revision,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub actor: Actor,
+    /// What it is called.
+    pub kind: Kind,
+    /// The revision that it took back, for an undo.
+    pub undoes: Option<Revision>,
+    /// What happened, with before and after.
+    pub events: Vec<Event>,
+}
+
+/// What a change came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Applied {
+    /// The plan after it: whole if the change needed it whole, else the slice that it needed.
+    pub plan: Plan,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+impl Applied {
+    /// The revision after it.
+    pub fn revision(&self) -> Revision {
+        self.plan.revision
+    }
+
+    /// What the caller should know.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.decision.warnings
+    }
+
+    /// The items that changed or were picked, as they are now, by number.
+    pub fn items(&self) -> Vec<&Item> {
+        let events = self.decision.events.iter().filter_map(Event::number);
+        let numbers: BTreeSet<Number> = events.chain(self.decision.picked).collect();
+        numbers.into_iter().filter_map(|number| self.plan.get(number)).collect()
+    }
+}
+
+/// Which plans.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Filter {
+    /// Of this project only.
+    pub project: Option<String>,
+    /// With this name only.
+    pub name: Option<String>,
+    /// Whose id begins or ends with this, in lower case.
+    pub id: Option<String>,
+}
+
+/// A plan at a glance.
+#[derive(Clone, PartialEq, Debug)]
+#[expect(missing_docs, reason = "the fields are those of `Plan`")]
+pub struct Summary {
+    pub id: PlanId,
+    pub project: String,
+    pub name: Option<String>,
+    pub title: String,
+    pub revision: Revision,
+    pub end: End,
+    pub open: u32,
+    pub progress: Progress,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The newest conversation attached to it; none for a plan made by hand.
+    pub attachment: Option<AttachmentKey>,
+}
+
+/// Which conversation: what an agent calls itself and its session. Sessions attach to plans; they
+/// never own them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct AttachmentKey {
+    /// The project that it works in.
+    pub project: String,
+    /// Which agent: `claude`, `codex`, a name of the caller's.
+    pub agent: String,
+    /// Its conversation or session.
+    pub conversation: String,
+    /// Its sub-agent, or empty.
+    pub sub_agent: String,
+    /// Its turn, or empty where there is none.
+    pub turn: String,
+}
+
+/// A conversation tied to a plan.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Attachment {
+    /// Which conversation.
+    pub key: AttachmentKey,
+    /// Which plan.
+    pub plan: PlanId,
+    /// The last revision that it was shown.
+    pub shown: Revision,
+    /// When it was last attached.
+    pub at: Timestamp,
+}
+
+/// How far a follower has read. Opaque: only the store that gave it understands it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub enum Cursor {
+    /// Before everything.
+    #[default]
+    Start,
+    /// After all that is there when the following begins.
+    Now,
+    /// Where a store's entry said.
+    After(String),
+}
+
+/// What is followed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Every plan.
+    All,
+    /// One plan.
+    Plan(PlanId),
+}
+
+/// What can go wrong with a store.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A rule says no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The plan has moved on.
+    #[error("the plan changed: you had revision {expected}, it is at {actual}")]
+    Revision {
+        /// Which plan.
+        plan: PlanId,
+        /// What the caller believed.
+        expected: Revision,
+        /// What is so.
+        actual: Revision,
+        /// What happened in between, oldest first.
+        since: Vec<Entry>,
+    },
+    /// Somebody has changed the same fields since.
+    #[error(transparent)]
+    Undo(#[from] Conflict),
+    /// There is no such plan.
+    #[error("there is no plan {0}")]
+    NoPlan(PlanId),
+    /// The project has a plan of that name.
+    #[error("the project has a plan called {0:?} already")]
+    NameTaken(String),
+    /// A plan with that id is there already.
+    #[error("plan {0} is in this store already")]
+    Exists(PlanId),
+    /// The store was written by a newer version.
+    #[error("the store has schema {found}, this version knows up to {known}")]
+    NewerSchema {
+        /// What it has.
+        found: u32,
+        /// What we know.
+        known: u32,
+    },
+    /// The store can be read but not written.
+    #[error("the store cannot be written: {0}")]
+    ReadOnly(String),
+    /// Something is wrong with the store itself.
+    #[error("{what}")]
+    Unusable {
+        /// What happened, and where.
+        what: String,
+        /// Why.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+}

@@ -1,0 +1,350 @@
+//! A store in memory, for tests and for embedding without a file.
+//!
+//! It keeps the whole contract of [`PlanStore`] except survival, and it is the shortest way to read
+//! what the contract means. Plans are held whole, so it never slices.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
+use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
+use jiff::Timestamp;
+
+use super::{
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Kind, NewPlan,
+    PlanStore, Scope, Summary,
+};
+use crate::command::{Ctx, ItemRef};
+use crate::decide::{Decision, decide};
+use crate::event::Event;
+use crate::id::{Number, PlanId, Revision};
+use crate::needs::Needs;
+use crate::plan::Plan;
+use crate::refusal::{Broken, Problem, Refusal};
+use crate::{forget, undo};
+
+/// Plans in memory.
+#[derive(Default)]
+pub struct Memory {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    plans: BTreeMap<PlanId, Plan>,
+    /// Of all plans, in the order of their commits. A cursor is an index into it.
+    journal: Vec<Entry>,
+    attachments: BTreeMap<AttachmentKey, Attachment>,
+    followers: Vec<Waker>,
+}
+
+impl Memory {
+    /// An empty store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every method leaves the state whole before it can panic, so a poisoned lock is as good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer that is there already.
+fn ready<'a, T: Send + 'a>(value: T) -> BoxFuture<'a, T> {
+    Box::pin(std::future::ready(value))
+}
+
+impl PlanStore for Memory {
+    fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>> {
+        ready(self.state().create(new))
+    }
+
+    fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
+        ready(self.state().change(plan, &change))
+    }
+
+    fn undo(
+        &self,
+        plan: PlanId,
+        ctx: Ctx,
+        expect: Option<Revision>,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        ready(self.state().undo(plan, &ctx, expect))
+    }
+
+    fn forget(
+        &self,
+        plan: PlanId,
+        item: Option<ItemRef>,
+        ctx: Ctx,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        ready(self.state().forget(plan, item.as_ref(), &ctx))
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+        ready(self.state().plan(plan).map(|plan| plan.slice(&needs)))
+    }
+
+    fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
+        ready(Ok(self.state().plans(&filter)))
+    }
+
+    fn attach(
+        &self,
+        key: AttachmentKey,
+        plan: PlanId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Attachment, Error>> {
+        ready(self.state().attach(key, plan, now))
+    }
+
+    fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
+        ready(Ok(self.state().attachments.get(&key).cloned()))
+    }
+
+    fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
+        if let Some(attachment) = self.state().attachments.get_mut(&key) {
+            attachment.shown = attachment.shown.max(revision);
+        }
+        ready(Ok(()))
+    }
+
+    fn journal(
+        &self,
+        plan: PlanId,
+        after: Revision,
+        most: u32,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
+        let state = self.state();
+        ready(state.plan(plan).map(|_| {
+            let entries = state.entries(plan).filter(|entry| entry.revision > after);
+            entries.take(usize::try_from(most).unwrap_or(usize::MAX)).cloned().collect()
+        }))
+    }
+
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>> {
+        let next = match &after {
+            Cursor::Start => 0,
+            Cursor::Now => self.state().journal.len(),
+            Cursor::After(text) => text.parse().unwrap_or(0),
+        };
+        Box::pin(Follow { store: self, next, scope })
+    }
+
+    fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
+        ready(self.state().import(plan, journal))
+    }
+}
+
+impl State {
+    fn plan(&self, id: PlanId) -> Result<&Plan, Error> {
+        self.plans.get(&id).ok_or(Error::NoPlan(id))
+    }
+
+    fn entries(&self, plan: PlanId) -> impl Iterator<Item = &Entry> {
+        self.journal.iter().filter(move |entry| entry.plan == plan)
+    }
+
+    fn create(&mut self, new: NewPlan) -> Result<Plan, Error> {
+        if self.plans.contains_key(&new.id) {
+            return Err(Error::Exists(new.id));
+        }
+        self.check_name(new.id, &new.project, new.name.as_deref())?;
+        let mut plan = Plan::new(new.id, new.project, new.at);
+        plan.name = new.name;
+        plan.title = new.title;
+        plan.rules = new.rules;
+        self.plans.insert(plan.id, plan.clone());
+        Ok(plan)
+    }
+
+    fn check_name(&self, id: PlanId, project: &str, name: Option<&str>) -> Result<(), Error> {
+        let taken = self.plans.values().any(|plan| {
+            plan.id != id
+                && plan.project == project
+                && name.is_some()
+                && plan.name.as_deref() == name
+        });
+        match name {
+            Some(name) if taken => Err(Error::NameTaken(name.to_owned())),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn change(&mut self, id: PlanId, change: &Change) -> Result<Applied, Error> {
+        self.check_revision(id, change.expect)?;
+        let decision = decide(self.plan(id)?, &change.ops, &change.ctx)?;
+        self.commit(id, decision, change.kind, None, &change.ctx)
+    }
+
+    fn undo(&mut self, id: PlanId, ctx: &Ctx, expect: Option<Revision>) -> Result<Applied, Error> {
+        self.check_revision(id, expect)?;
+        let journal: Vec<Entry> = self.entries(id).cloned().collect();
+        let (entry, since) = undo::target(&journal, &ctx.actor)
+            .ok_or_else(|| undo::Conflict::Nothing(ctx.actor.name.clone()))?;
+        let decision = undo::undo(self.plan(id)?, entry, since, ctx)?;
+        self.commit(id, decision, Kind::Undo, Some(entry.revision), ctx)
+    }
+
+    fn forget(&mut self, id: PlanId, item: Option<&ItemRef>, ctx: &Ctx) -> Result<Applied, Error> {
+        let plan = self.plan(id)?;
+        let number = item.map(|item| resolve(plan, item)).transpose()?;
+        for entry in self.journal.iter_mut().filter(|entry| entry.plan == id) {
+            forget::scrub(entry, number);
+        }
+        let events = vec![Event::Forgotten { number }];
+        let decision = Decision { events, ..Decision::default() };
+        self.commit(id, decision, Kind::Forget, None, ctx)
+    }
+
+    fn check_revision(&self, id: PlanId, expect: Option<Revision>) -> Result<(), Error> {
+        let actual = self.plan(id)?.revision;
+        match expect {
+            Some(expected) if expected != actual => {
+                let since = self.entries(id).filter(|entry| entry.revision > expected);
+                Err(Error::Revision { plan: id, expected, actual, since: since.cloned().collect() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn commit(
+        &mut self,
+        id: PlanId,
+        decision: Decision,
+        kind: Kind,
+        undoes: Option<Revision>,
+        ctx: &Ctx,
+    ) -> Result<Applied, Error> {
+        let mut plan = self.plan(id)?.clone();
+        if decision.events.is_empty() {
+            return Ok(Applied { plan, decision });
+        }
+        for event in &decision.events {
+            plan.evolve(event);
+        }
+        self.check_name(id, &plan.project, plan.name.as_deref())?;
+        plan.revision.0 += 1;
+        plan.updated_at = ctx.now;
+        self.journal.push(Entry {
+            plan: id,
+            revision: plan.revision,
+            at: ctx.now,
+            actor: ctx.actor.clone(),
+            kind,
+            undoes,
+            events: decision.events.clone(),
+        });
+        self.plans.insert(id, plan.clone());
+        self.ring();
+        Ok(Applied { plan, decision })
+    }
+
+    fn ring(&mut self) {
+        for waker in self.followers.drain(..) {
+            waker.wake();
+        }
+    }
+
+    fn plans(&self, filter: &Filter) -> Vec<Summary> {
+        let mut plans: Vec<Summary> = self
+            .plans
+            .values()
+            .filter(|plan| filter.fits(plan.id, &plan.project, plan.name.as_deref()))
+            .map(|plan| self.summary(plan))
+            .collect();
+        plans.sort_by_key(|plan| (std::cmp::Reverse(plan.updated_at), plan.id));
+        plans
+    }
+
+    fn summary(&self, plan: &Plan) -> Summary {
+        let attached = self.attachments.values().filter(|it| it.plan == plan.id);
+        Summary {
+            id: plan.id,
+            project: plan.project.clone(),
+            name: plan.name.clone(),
+            title: plan.title.clone(),
+            revision: plan.revision,
+            end: plan.end,
+            open: plan.open,
+            progress: plan.progress(),
+            created_at: plan.created_at,
+            updated_at: plan.updated_at,
+            attachment: attached.max_by_key(|it| it.at).map(|it| it.key.clone()),
+        }
+    }
+
+    fn attach(
+        &mut self,
+        key: AttachmentKey,
+        plan: PlanId,
+        now: Timestamp,
+    ) -> Result<Attachment, Error> {
+        self.plan(plan)?;
+        let shown = self.attachments.get(&key).filter(|it| it.plan == plan).map(|it| it.shown);
+        let attachment =
+            Attachment { key: key.clone(), plan, shown: shown.unwrap_or_default(), at: now };
+        self.attachments.insert(key, attachment.clone());
+        Ok(attachment)
+    }
+
+    fn import(&mut self, plan: Plan, journal: Vec<Entry>) -> Result<(), Error> {
+        if self.plans.contains_key(&plan.id) {
+            return Err(Error::Exists(plan.id));
+        }
+        self.check_name(plan.id, &plan.project, plan.name.as_deref())?;
+        self.plans.insert(plan.id, plan);
+        self.journal.extend(journal);
+        self.ring();
+        Ok(())
+    }
+}
+
+/// The number of the item to forget; superseded ones may be forgotten too.
+fn resolve(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
+    let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
+    let found = plan.find(item).map_err(problem)?;
+    found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
+}
+
+/// Entries as they come.
+struct Follow<'a> {
+    store: &'a Memory,
+    next: usize,
+    scope: Scope,
+}
+
+impl Stream for Follow<'_> {
+    type Item = Result<(Cursor, Entry), Error>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let store = self.store;
+        let mut state = store.state();
+        while let Some(entry) = state.journal.get(self.next) {
+            self.next += 1;
+            if self.scope == Scope::All || self.scope == Scope::Plan(entry.plan) {
+                let cursor = Cursor::After(self.next.to_string());
+                return Poll::Ready(Some(Ok((cursor, entry.clone()))));
+            }
+        }
+        state.followers.push(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Filter {
+    /// Whether a plan fits.
+    pub fn fits(&self, id: PlanId, project: &str, name: Option<&str>) -> bool {
+        let simple = id.0.simple().to_string();
+        let hyphened = id.to_string();
+        self.project.as_deref().is_none_or(|wanted| wanted == project)
+            && self.name.as_deref().is_none_or(|wanted| Some(wanted) == name)
+            && self.id.as_deref().is_none_or(|part| {
+                simple.starts_with(part) || simple.ends_with(part) || hyphened.starts_with(part)
+            })
+    }
+}

@@ -1,0 +1,290 @@
+//! Taking back a change.
+//!
+//! What is taken back is the caller's own last change that is not yet taken back. It conflicts if
+//! somebody changed the same fields since. Claims, attempts and evidence are never taken back: they
+//! say what happened to the world outside the list.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::actor::Actor;
+use crate::command::Ctx;
+use crate::decide::Decision;
+use crate::event::{Delta, Event, Field, PlanDelta, What};
+use crate::id::{Number, Revision};
+use crate::item::Status;
+use crate::plan::{End, Plan};
+use crate::refusal::{Broken, Problem, Refusal, Tag};
+use crate::store::{Entry, Kind};
+
+/// Why a change cannot be taken back.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Conflict {
+    /// The caller has no change left to take back.
+    #[error("{0} has no change left to take back in this plan")]
+    Nothing(String),
+    /// Somebody changed the same fields since.
+    #[error("revision {revision} cannot be taken back: {}", Clashes(clashes))]
+    Changed {
+        /// The change to be taken back.
+        revision: Revision,
+        /// What was changed since, and by whom.
+        clashes: Vec<Clash>,
+    },
+    /// The plan would break a rule.
+    #[error("revision {revision} cannot be taken back: {refusal}")]
+    Refused {
+        /// The change to be taken back.
+        revision: Revision,
+        /// The rule.
+        refusal: Refusal,
+    },
+}
+
+/// One field that was changed again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clash {
+    /// Which item; `None` for the plan itself.
+    pub number: Option<Number>,
+    /// Which field.
+    pub field: &'static str,
+    /// In which revision.
+    pub revision: Revision,
+    /// By whom.
+    pub actor: String,
+}
+
+struct Clashes<'a>(&'a [Clash]);
+
+impl fmt::Display for Clashes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, clash) in self.0.iter().enumerate() {
+            if n > 0 {
+                f.write_str("; ")?;
+            }
+            let Clash { number, field, revision, actor } = clash;
+            match number {
+                Some(number) => write!(f, "{actor} changed the {field} of item {number}")?,
+                None => write!(f, "{actor} changed the {field} of the plan")?,
+            }
+            write!(f, " since (revision {revision})")?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether an entry can be the target of an undo by `actor`: its own, not an undo itself, not
+/// erased.
+pub fn is_candidate(entry: &Entry, actor: &Actor) -> bool {
+    entry.actor == *actor && !matches!(entry.kind, Kind::Undo | Kind::Forget)
+}
+
+/// Of a plan's journal (oldest first), the entry to take back and those after it.
+pub fn target<'a>(journal: &'a [Entry], actor: &Actor) -> Option<(&'a Entry, &'a [Entry])> {
+    let undone: BTreeSet<Revision> = journal.iter().filter_map(|entry| entry.undoes).collect();
+    let index = journal.iter().rposition(|entry| {
+        is_candidate(entry, actor) && !undone.contains(&entry.revision) && is_undoable(entry)
+    })?;
+    Some((&journal[index], &journal[index + 1..]))
+}
+
+/// Whether anything in it can be taken back at all.
+fn is_undoable(entry: &Entry) -> bool {
+    entry.events.iter().any(|event| inverse(event).is_some())
+}
+
+/// What taking back `entry` comes to on the whole `plan`, given what happened `since`.
+pub fn undo(plan: &Plan, entry: &Entry, since: &[Entry], ctx: &Ctx) -> Result<Decision, Conflict> {
+    let revision = entry.revision;
+    let clashes = clashes(entry, since);
+    if !clashes.is_empty() {
+        return Err(Conflict::Changed { revision, clashes });
+    }
+    let mut draft = plan.clone();
+    let mut decision = Decision::default();
+    let mut apply = |draft: &mut Plan, event: Event| {
+        draft.evolve(&event);
+        decision.events.push(event);
+    };
+    for event in entry.events.iter().rev() {
+        if let Some(event) = inverse(event).and_then(|event| fit(&draft, event, ctx)) {
+            apply(&mut draft, event);
+        }
+    }
+    let end = match (draft.open, draft.placed) {
+        (0, 1..) => End::Drained,
+        _ => End::Open,
+    };
+    if end != draft.end {
+        let deltas = vec![PlanDelta::End { before: draft.end, after: end }];
+        apply(&mut draft, Event::PlanChanged { deltas });
+    }
+    check(plan, &draft, ctx).map_err(|refusal| Conflict::Refused { revision, refusal })?;
+    Ok(decision)
+}
+
+/// The event that takes one back, before it is fitted to the plan as it is now.
+fn inverse(event: &Event) -> Option<Event> {
+    Some(match event {
+        Event::Added { item } => {
+            // It leaves the list as anything does: superseded, with its number kept.
+            Event::Superseded { number: item.number, from: item.position?, at: item.created_at }
+        }
+        Event::Changed { number, deltas, what } => {
+            if matches!(what, What::Renewed | What::Parked | What::Evidence) {
+                return None;
+            }
+            let deltas: Vec<Delta> =
+                deltas.iter().filter(|delta| !is_kept(delta.field())).map(Delta::inverse).collect();
+            if deltas.is_empty() {
+                return None;
+            }
+            Event::Changed { number: *number, what: What::Undone, deltas }
+        }
+        Event::Moved { number, from, to } => Event::Moved { number: *number, from: *to, to: *from },
+        Event::Superseded { number, from, at } => {
+            Event::Restored { number: *number, to: *from, superseded_at: *at }
+        }
+        Event::Restored { number, to, superseded_at } => {
+            Event::Superseded { number: *number, from: *to, at: *superseded_at }
+        }
+        Event::PlanChanged { deltas } => {
+            let deltas: Vec<PlanDelta> = deltas
+                .iter()
+                .filter(|delta| !matches!(delta, PlanDelta::End { .. }))
+                .map(PlanDelta::inverse)
+                .collect();
+            if deltas.is_empty() {
+                return None;
+            }
+            Event::PlanChanged { deltas }
+        }
+        Event::Forgotten { .. } => return None,
+    })
+}
+
+/// Fields that no undo touches.
+fn is_kept(field: Field) -> bool {
+    matches!(field, Field::Claim | Field::Attempt | Field::Evidence | Field::Marks)
+}
+
+/// Adapts an inverse to the plan as it is: others may have moved things, and an item that is not in
+/// progress has no claim.
+fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
+    match event {
+        Event::Superseded { number, .. } => {
+            let from = plan.get(number)?.position?;
+            Some(Event::Superseded { number, from, at: ctx.now })
+        }
+        Event::Restored { number, to, superseded_at } => {
+            let to = to.min(plan.back());
+            Some(Event::Restored { number, to, superseded_at })
+        }
+        Event::Moved { number, to, .. } => {
+            let from = plan.get(number)?.position?;
+            let to = crate::id::Position(to.0.min(plan.placed));
+            (from != to).then_some(Event::Moved { number, from, to })
+        }
+        Event::Changed { number, what, mut deltas } => {
+            let item = plan.get(number)?;
+            let mut after = item.clone();
+            for delta in &deltas {
+                delta.apply(&mut after);
+            }
+            if after.status != Status::InProgress && item.claim.is_some() {
+                deltas.push(Delta::Claim { before: item.claim.clone(), after: None });
+            }
+            Some(Event::Changed { number, what, deltas })
+        }
+        Event::Added { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => Some(event),
+    }
+}
+
+/// What was changed again since, field by field.
+fn clashes(entry: &Entry, since: &[Entry]) -> Vec<Clash> {
+    let mine: BTreeSet<(Option<Number>, &'static str)> =
+        entry.events.iter().filter(|it| inverse(it).is_some()).flat_map(touched).collect();
+    let mut clashes = Vec::new();
+    // A change that was itself taken back since has left no trace.
+    let undone: BTreeSet<Revision> = since.iter().filter_map(|it| it.undoes).collect();
+    let live = since.iter().filter(|it| it.undoes.is_none() && !undone.contains(&it.revision));
+    for later in live {
+        for (number, field) in later.events.iter().flat_map(touched) {
+            let whole = mine.contains(&(number, ADDED)) && field != ORDER;
+            if mine.contains(&(number, field)) || whole {
+                let clash = Clash {
+                    number,
+                    field,
+                    revision: later.revision,
+                    actor: later.actor.name.clone(),
+                };
+                if !clashes.contains(&clash) {
+                    clashes.push(clash);
+                }
+            }
+        }
+    }
+    clashes
+}
+
+/// Stands for every field of an item that was added.
+const ADDED: &str = "existence";
+/// Stands for an item's place.
+const ORDER: &str = "place";
+
+/// The fields that an event is about, as far as an undo cares.
+fn touched(event: &Event) -> Vec<(Option<Number>, &'static str)> {
+    match event {
+        Event::Added { item } => vec![(Some(item.number), ADDED)],
+        Event::Changed { number, deltas, .. } => deltas
+            .iter()
+            .filter(|delta| !is_kept(delta.field()))
+            .map(|delta| (Some(*number), delta.field().as_str()))
+            .collect(),
+        Event::Moved { number, .. } => vec![(Some(*number), ORDER)],
+        Event::Superseded { number, .. } | Event::Restored { number, .. } => {
+            vec![(Some(*number), ADDED)]
+        }
+        Event::PlanChanged { deltas } => deltas
+            .iter()
+            .filter(|delta| !matches!(delta, PlanDelta::End { .. }))
+            .map(|delta| (None, delta.field().as_str()))
+            .collect(),
+        Event::Forgotten { number } => vec![(*number, "title")],
+    }
+}
+
+/// Whether the plan after the undo breaks a rule that the plan before it did not.
+fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
+    let most = ctx.limits.open_items;
+    let mut problems = Vec::new();
+    let mut note = |item: Option<Tag>, broken| problems.push(Problem { entry: 0, item, broken });
+    if after.open > most && after.open > before.open {
+        let adding = after.open - before.open;
+        note(None, Broken::TooManyOpen { open: before.open, adding, most });
+    }
+    let limit = after.rules.max_in_progress.or(ctx.limits.max_in_progress);
+    let began = |number: Number| {
+        before.get(number).is_none_or(|it| it.status != Status::InProgress || it.is_superseded())
+    };
+    for item in after.in_progress().filter(|item| began(item.number)) {
+        let others: Vec<_> = after.in_progress().filter(|it| it.number != item.number).collect();
+        let most = limit.unwrap_or(1);
+        if u32::try_from(others.len()).unwrap_or(u32::MAX) >= most
+            && let Some(first) = others.first()
+        {
+            let by = first.claim.as_ref().map(|claim| claim.holder.name.clone());
+            let broken = Broken::AlreadyInProgress { holder: Tag::from(*first), by, most };
+            note(Some(item.into()), broken);
+        }
+    }
+    for item in after.items.values().filter(|item| item.is_open()) {
+        if let Some(parent) = item.parent.and_then(|parent| after.get(parent))
+            && parent.status == Status::Completed
+            && before.get(parent.number).is_none_or(|it| it.status != Status::Completed)
+        {
+            note(Some(parent.into()), Broken::OpenChild { child: item.into() });
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { Err(Refusal { problems }) }
+}
