@@ -143,8 +143,7 @@ impl Draft<'_> {
         if let Some(item) = self.plan.get(number)
             && !item.is_open()
         {
-            let stop =
-                Stop::at(item, Broken::Illegal { to: item.status, legal: legal(item.status) });
+            let stop = Stop::at(item, Broken::NotOpen);
             self.breach(Mark::IllegalTransition, || stop)?;
         }
         let on = self.text("waiting", on)?;
