@@ -621,3 +621,26 @@ fn progress_is_of_top_level_items_that_are_neither_cancelled_nor_superseded() {
         ",
     );
 }
+
+#[test]
+fn a_goal_stands_above_the_plan_and_shrinking_scope_is_visible_as_an_event() {
+    story(
+        "
+        $ add a ; add b
+        $ goal 1 2 -- it ships
+        $ replace [ ] a
+        warning: Dropped while open: #2 b
+        $ goal 1 -- it ships, smaller
+        $ log
+        1 me add: added 1 added 2
+        2 me plan: plan_changed
+        3 me replace: superseded 2
+        4 me plan: plan_changed
+        $ undo
+        $ undo
+        $ list
+        [ ] 1 a
+        [ ] 2 b
+        ",
+    );
+}

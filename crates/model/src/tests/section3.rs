@@ -398,3 +398,21 @@ fn a_whole_list_may_finish_one_item_and_begin_the_next_in_any_order() {
         ",
     );
 }
+
+#[test]
+fn a_lease_that_ran_out_is_not_the_takers_to_take_back() {
+    story(
+        "
+        $ add a
+        $ start 1
+        picked 1
+        $ clock 16m
+        $ as you
+        $ next
+        picked 1
+        $ undo
+        $ list
+        [ ] 1 a
+        ",
+    );
+}

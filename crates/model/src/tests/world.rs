@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
 use crate::item::{Check, CheckRun, Evidence, Item, Origin};
 use crate::needs::Needs;
-use crate::plan::Rules;
+use crate::plan::{Budget, Goal, Rules};
 use crate::store::memory::Memory;
 use crate::store::{Applied, Change, Error, NewPlan, PlanStore};
 use crate::{
@@ -228,6 +228,12 @@ pub(super) fn op(line: &str) -> Op {
         "max" => {
             let rules = Rules { max_in_progress: words[1].parse().ok(), ..Rules::default() };
             Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() }))
+        }
+        "goal" => {
+            let acceptance = words[1..].iter().map(|it| it.parse().unwrap()).collect();
+            let statement = text.unwrap_or_default();
+            let goal = Goal { statement, acceptance, budget: Budget::default() };
+            Op::Plan(Box::new(PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() }))
         }
         "call-it" => Op::Plan(Box::new(PlanPatch { title: text, ..PlanPatch::default() })),
         word => Op::Edit { item: item(), patch: Box::new(patch(word, &words[2..], text)) },
