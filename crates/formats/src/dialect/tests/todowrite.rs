@@ -118,9 +118,9 @@ fn the_journal_says_what_really_happened() {
     let whats: Vec<_> = journal[0]
         .events
         .iter()
-        .filter_map(|event| match event {
-            Event::Changed { number, what, .. } => Some((number.0, *what)),
-            _ => None,
+        .filter_map(|event| {
+            let Event::Changed { number, what, .. } = event else { return None };
+            Some((number.0, *what))
         })
         .collect();
     assert_eq!(whats, [(1, What::Completed)]);
