@@ -346,7 +346,7 @@ impl Voice for Call {
             Broken::AlreadyInProgress { holder, .. } => {
                 format!("Use complete_multiple or skip on {} first.", names.typed(holder))
             }
-            Broken::Illegal { .. } => match subject.map(|tag| tag.status) {
+            Broken::Illegal { .. } | Broken::NotOpen => match subject.map(|tag| tag.status) {
                 Some(Status::Completed | Status::Cancelled) => {
                     "Use add_multiple for further work.".to_owned()
                 }

@@ -178,6 +178,10 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
             let is = is.unwrap_or_default();
             format!("{is}cannot become {}; legal: {}", voice.status(*to), legal.join(", "))
         }
+        Broken::NotOpen => {
+            let is = subject.map(|tag| format!("is {}: ", voice.status(tag.status)));
+            format!("{}{broken}", is.unwrap_or_default())
+        }
         Broken::AlreadyInProgress { holder, by: _, most } => {
             let holder = names.of(holder);
             let doing = voice.status(Status::InProgress);

@@ -211,6 +211,7 @@ impl Voice for Call {
             | Broken::EmptyText { .. }
             | Broken::Nul { .. }
             | Broken::Illegal { .. }
+            | Broken::NotOpen
             | Broken::Cycle { .. }
             | Broken::ParentCycle { .. }
             | Broken::ParentCompleted { .. } => "Mend it and send TodoWrite again.".to_owned(),
