@@ -176,10 +176,6 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
             let is = subject.map(|tag| format!("is {}: ", voice.status(tag.status)));
             format!("{}only what is open can wait", is.unwrap_or_default())
         }
-        Broken::NotOpen => {
-            let is = subject.map(|tag| format!("is {}: ", voice.status(tag.status)));
-            format!("{}{broken}", is.unwrap_or_default())
-        }
         Broken::AlreadyInProgress { holder, by: _, most } => {
             let holder = names.of(holder);
             let doing = voice.status(Status::InProgress);
