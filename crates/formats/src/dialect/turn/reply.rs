@@ -2,7 +2,7 @@
 //! they are set.
 
 use punchlist_model::store::Applied;
-use punchlist_model::{Item, Plan, Status, Timestamp};
+use punchlist_model::{Item, Plan, Status};
 use serde_json::{Value, json};
 
 use super::super::refuse::{self, Names};
