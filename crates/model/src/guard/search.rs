@@ -47,6 +47,8 @@ struct Case {
     plan: Plan,
     /// How many items the agent may add.
     adds: u32,
+    /// Whether it may take items off the list.
+    may_drop: bool,
     mode: Mode,
     bounds: Bounds,
 }
@@ -54,7 +56,8 @@ struct Case {
 impl Case {
     fn new(name: &'static str, items: u32, adds: u32, setup: &[Op]) -> Self {
         let plan = changed(&plan(items), setup, ME, Mode::Enforced).unwrap();
-        Self { name, plan, adds, mode: Mode::Enforced, bounds: Bounds::FULL }
+        let may_drop = items + adds < 3;
+        Self { name, plan, adds, may_drop, mode: Mode::Enforced, bounds: Bounds::FULL }
     }
 
     fn bounds(self, without_progress: u32, in_all: u32) -> Self {
@@ -119,7 +122,7 @@ fn moves(case: &Case, plan: &Plan) -> Vec<Op> {
             let evidence =
                 Evidence { level: Level::Checked, at: now(), by: ME.to_owned(), run: None };
             ops.push(Op::Prove { item: it.clone(), evidence: Box::new(evidence) });
-        } else if case.plan.items.len() < 3 {
+        } else if case.may_drop {
             ops.push(Op::Supersede(it));
         }
     }
@@ -389,7 +392,7 @@ fn the_governor_ends_for_every_behaviour_and_never_lets_go_while_refusals_are_le
         assert!(tally.most <= case.bounds.in_all, "{}", case.name);
         states += tally.states;
     }
-    assert!(states > 300_000, "only {states} states were visited");
+    assert!(states > 200_000, "only {states} states were visited");
 }
 
 #[test]
