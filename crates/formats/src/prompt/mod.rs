@@ -16,5 +16,5 @@ mod wrap;
 pub use boundary::boundary;
 pub use remind::{after_change, initial, nag, offer};
 pub use stop::stop_refusal;
-pub use tools::{Label, Tools, prompt_section};
+pub use tools::{Label, Tools, Words, prompt_section};
 pub use wrap::Tag;

@@ -64,30 +64,35 @@ fn one_or_each(advice: &str, open: usize) -> String {
 }
 
 fn counts(plan: &Plan, open: usize, unproven: usize) -> String {
-    let placed = plan.placed;
+    let of = match plan.placed {
+        1 => "of 1 item".to_owned(),
+        placed => format!("of {placed} items"),
+    };
     let mut parts = Vec::new();
     if open > 0 {
         let are = if open == 1 { "is" } else { "are" };
-        parts.push(format!("{open} of {placed} items {are} open"));
+        parts.push(format!("{open} {of} {are} open"));
     }
     if unproven > 0 {
         let lack = if unproven == 1 { "lacks" } else { "lack" };
-        let of = if open > 0 { String::new() } else { format!(" of {placed} items") };
-        parts.push(format!("{unproven}{of} {lack} evidence"));
+        let of = if open > 0 { String::new() } else { format!("{of} ") };
+        parts.push(format!("{unproven} {of}{lack} evidence"));
+    }
+    if parts.is_empty() {
+        parts.push("items are open".to_owned());
     }
     let mut text = parts.join(", ");
     text.push('.');
     // Said only where the count above would otherwise contradict the list that the model sees.
     let excused = usize::try_from(plan.open).unwrap_or(usize::MAX).saturating_sub(open);
     if excused > 0 {
-        let (wait, held) = if excused == 1 { ("waits", "is") } else { ("wait", "are") };
-        let _ = write!(text, " Another {excused} {wait} or {held} held by others.");
+        let _ = write!(text, " Another {excused} may stay open for now.");
     }
     text
 }
 
 fn state(plan: &Plan, item: &Item, tools: &Tools) -> String {
-    let status = (tools.status)(item.status);
+    let status = tools.status.of(item.status);
     if !item.is_open() {
         let why = if plan.verification(item, false) == Verification::Failed {
             "its check failed"
@@ -104,7 +109,7 @@ fn state(plan: &Plan, item: &Item, tools: &Tools) -> String {
         tools.label.list(plan, &numbers)
     };
     if !cancelled.is_empty() {
-        let gone = (tools.status)(Status::Cancelled);
+        let gone = tools.status.of(Status::Cancelled);
         format!("{status}, after {}, which was {gone}", names(&cancelled))
     } else if !open.is_empty() {
         format!("{status}, after {}", names(&open))

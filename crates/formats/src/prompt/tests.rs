@@ -96,7 +96,7 @@ fn where_only_evidence_is_missing_the_refusal_names_the_verb_that_gets_it() {
     let command = "cargo test".to_owned();
     item(&mut plan, 1).check = Some(Check { command, covers: Vec::new(), origin: Origin::Person });
     insta::assert_snapshot!(refusal(&plan, &Tools::TURN), @r"
-    Not finished: 1 of 1 items lacks evidence.
+    Not finished: 1 of 1 item lacks evidence.
       1. Test the mailer (completed, not checked)
     What is completed counts once it was checked: run `punchlist verify 1`. Then stop.
     ");

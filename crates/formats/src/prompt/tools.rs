@@ -14,9 +14,39 @@ pub struct Tools {
     /// How items are pointed at.
     pub label: Label,
     /// The word for each status.
-    pub status: fn(Status) -> &'static str,
+    pub status: Words,
     /// When and how to plan.
     pub section: &'static str,
+}
+
+/// What a set of tools calls the statuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each field is a status")]
+pub struct Words {
+    pub pending: &'static str,
+    pub in_progress: &'static str,
+    pub completed: &'static str,
+    pub cancelled: &'static str,
+}
+
+impl Words {
+    /// The names that stores and most tools use.
+    pub const PLAIN: Self = Self {
+        pending: "pending",
+        in_progress: "in_progress",
+        completed: "completed",
+        cancelled: "cancelled",
+    };
+
+    /// The word for a status.
+    pub fn of(&self, status: Status) -> &'static str {
+        match status {
+            Status::Pending => self.pending,
+            Status::InProgress => self.in_progress,
+            Status::Completed => self.completed,
+            Status::Cancelled => self.cancelled,
+        }
+    }
 }
 
 /// How a set of tools points at an item.
@@ -56,15 +86,6 @@ impl Label {
     }
 }
 
-fn manager_status(status: Status) -> &'static str {
-    match status {
-        Status::Pending => "todo",
-        Status::InProgress => "doing",
-        Status::Completed => "done",
-        Status::Cancelled => "skipped",
-    }
-}
-
 impl Tools {
     /// `create_todo`, `list_todo`, `complete_todo`, `update_todo`, `next_todo`.
     pub const TURN: Self = Self {
@@ -73,7 +94,7 @@ impl Tools {
         settle: "say what became of each: complete_todo with an outcome, complete_todo with \
                  status \"cancelled\" and the reason, or update_todo with waitingOn",
         label: Label::Number,
-        status: Status::words,
+        status: Words { in_progress: "in progress", ..Words::PLAIN },
         section: "## Planning\n\n\
             For a request with several distinct steps, put the steps down with create_todo before \
             you begin, in one call. Each item says what to do; completionCriteria says how one sees \
@@ -94,7 +115,12 @@ impl Tools {
         settle: "say what became of each: todo_manager with action \"complete_multiple\" and its \
                  id, or with action \"skip\", its id and the reason",
         label: Label::Position,
-        status: manager_status,
+        status: Words {
+            pending: "todo",
+            in_progress: "doing",
+            completed: "done",
+            cancelled: "skipped",
+        },
         section: "## Planning\n\n\
             For complex tasks, call todo_manager with action \"list\" first, then put your steps on \
             the list with \"add_multiple\", \"add_after_position\" or \"replace_all\". Simple tasks \
@@ -114,7 +140,7 @@ impl Tools {
         settle: "rewrite the list with TodoWrite as it really stands: mark what is done as \
                  completed, leave out what will not be done and tell the user why",
         label: Label::Position,
-        status: Status::as_str,
+        status: Words::PLAIN,
         section: "## Planning\n\n\
             Use TodoWrite for work of three or more steps, when the user asks for several things, or \
             when the work needs a plan. Do without it for a single straightforward task, a trivial \
