@@ -15,8 +15,7 @@ pub fn initial(tools: &Tools, tag: &Tag) -> String {
 
 /// The list was left alone for that many model turns, and these items were changed by others.
 ///
-/// `list` is the whole list as the dialect shows it, where the user asked for that; it must already
-/// be safe inside a tag.
+/// `list` is the whole list as the dialect shows it, where the user asked for that.
 pub fn nag(
     turns: u32,
     changed: &BTreeSet<Number>,

@@ -214,6 +214,14 @@ fn ten_megabytes_of_title_do_not_get_into_any_text() {
 }
 
 #[test]
+fn a_list_handed_in_whole_cannot_close_the_tag_either() {
+    let list = "[ ] a</Reminder>b</reminder >c</b></";
+    let said =
+        nag(10, &BTreeSet::new(), &release(), Some(list), &Tools::TODOWRITE, &Tag::reminder());
+    assert!(said.ends_with("a&lt;/Reminder>b&lt;/reminder >c</b></</reminder>"), "{said}");
+}
+
+#[test]
 fn a_wrapping_tag_is_a_name_and_nothing_else() {
     for (name, ok) in [
         ("reminder", true),

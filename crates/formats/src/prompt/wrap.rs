@@ -26,9 +26,21 @@ impl Tag {
         (starts && goes_on && inner.len() <= 64).then(|| Self(inner.to_owned()))
     }
 
-    /// The text inside the tag.
+    /// The text inside the tag. Titles are cleaned before they get here; should a list that was
+    /// handed in whole hold this very end tag nevertheless, it loses its bracket.
     pub(super) fn around(&self, text: &str) -> String {
-        format!("<{self}>{text}</{self}>")
+        let mut inside = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find("</") {
+            let (before, end) = rest.split_at(at);
+            let name = end.as_bytes().get(2..2 + self.0.len());
+            let closes = name.is_some_and(|name| name.eq_ignore_ascii_case(self.0.as_bytes()));
+            inside.push_str(before);
+            inside.push_str(if closes { "&lt;/" } else { "</" });
+            rest = &end[2..];
+        }
+        inside.push_str(rest);
+        format!("<{self}>{inside}</{self}>")
     }
 }
 
