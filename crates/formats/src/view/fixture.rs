@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use punchlist_model::item::CheckRun;
 use punchlist_model::{
-    Attempt, Check, Claim, Evidence, Holder, IdSource, Item, ItemId, Level, Number, Origin, Plan,
-    PlanId, Position, Revision, Status, Timestamp,
+    Attempt, Check, Claim, Evidence, Holder, Item, Level, Number, Origin, Plan, Position, Revision,
+    Status, Timestamp,
 };
 
 use super::Options;
@@ -22,13 +22,17 @@ pub(super) fn options(width: u16) -> Options {
     Options { width, ..Options::plain(at(600)) }
 }
 
+/// The text of an id that is easy to recognise.
+pub(super) fn id(n: u32) -> String {
+    format!("01a3185c-5000-7000-8000-0000000{n:05}")
+}
+
 /// A plan of items with these states and titles, numbered and placed in order.
 pub(super) fn plan<T: AsRef<str>>(entries: &[(Status, T)]) -> Plan {
-    let ids = IdSource::fixed(at(0), 7);
-    let mut plan = Plan::new(PlanId(ids.nth(0)), "/home/ann/web-shop", at(0));
+    let mut plan = Plan::new(id(0).parse().unwrap(), "/home/ann/web-shop", at(0));
     for (status, title) in entries {
         let number = plan.next_number;
-        let mut item = Item::new(ItemId(ids.nth(number.0)), number, title.as_ref(), at(0));
+        let mut item = Item::new(id(number.0).parse().unwrap(), number, title.as_ref(), at(0));
         item.status = *status;
         item.position = Some(Position(number.0));
         plan.placed += 1;

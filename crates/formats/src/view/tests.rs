@@ -327,6 +327,28 @@ fn a_log_says_who_did_what() {
 }
 
 #[test]
+fn a_journal_entry_in_json_says_what_was_and_what_is_with_milliseconds() {
+    let claim = screen().items[&Number(2)].claim.clone();
+    let events = vec![
+        changed(
+            2,
+            What::Started,
+            vec![
+                Delta::Status { before: Status::Pending, after: Status::InProgress },
+                Delta::StartedAt { before: None, after: Some(at(1)) },
+                Delta::Claim { before: None, after: claim },
+            ],
+        ),
+        Event::Superseded { number: Number(3), from: Position(3), at: at(1) },
+        Event::PlanChanged {
+            deltas: vec![PlanDelta::End { before: End::Drained, after: End::Open }],
+        },
+    ];
+    let value = json::entry(&entry(42, &Actor::agent("claude"), events));
+    assert_snapshot!("json_entry", serde_json::to_string_pretty(&value).unwrap());
+}
+
+#[test]
 fn a_move_is_told_by_position_where_the_order_is_not_known() {
     let you = Actor::person("ann@host");
     let (mut plan, entries) = journal(&you);
@@ -359,11 +381,10 @@ fn an_item_in_full_shows_all_that_is_set_and_its_history() {
 }
 
 fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&str>) -> Summary {
-    let id = punchlist_model::IdSource::fixed(at(0), seed).nth(0);
     let project = if seed == 1 { "/home/ann/web-shop" } else { "/home/ann/ドキュメント" };
     let count = u32::from(seed);
     Summary {
-        id: punchlist_model::PlanId(id),
+        id: fixture::id(u32::from(seed) + 7_000).parse().unwrap(),
         project: project.to_owned(),
         name: name.map(str::to_owned),
         title: title.to_owned(),
