@@ -151,7 +151,7 @@ fn without_tricks(text: &str) -> String {
             '\u{e0000}'..='\u{e001f}' => false,
             // A joiner belongs between two things: emoji, or letters of scripts that join.
             '\u{200c}' | '\u{200d}' => {
-                before.is_some_and(|it| joins(it)) && chars.peek().is_some_and(|it| joins(*it))
+                before.is_some_and(joins) && chars.peek().is_some_and(|it| joins(*it))
             }
             // One selector picks a form; a row of them carries a message.
             '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {

@@ -69,6 +69,19 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
+/// What [`markdown`] was given, cleaned: a backslash before punctuation goes.
+pub fn unmarkdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(ch) = chars.next() {
+        match chars.peek() {
+            Some(next) if ch == '\\' && next.is_ascii_punctuation() => out.extend(chars.next()),
+            Some(_) | None => out.push(ch),
+        }
+    }
+    out
+}
+
 /// A label in DOT, to stand between double quotes.
 pub fn dot(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")

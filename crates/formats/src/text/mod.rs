@@ -18,4 +18,6 @@ pub use style::{Colour, Line, Style};
 pub use width::{pad, truncate, width};
 
 #[cfg(test)]
+pub(crate) mod naughty;
+#[cfg(test)]
 mod tests;

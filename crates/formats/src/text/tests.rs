@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use super::clean::is_bidi_control;
 use super::escape;
 use super::glyph::{Glyphs, Sign};
+use super::naughty::any_text;
 use super::style::{Colour, Style};
 use super::width::{pad, pad_left, truncate, truncate_with, width};
 use super::{isolated, many_lines, one_line};
@@ -28,7 +29,8 @@ fn escapes_are_removed_with_all_that_belongs_to_them() {
     check("\u{1b}(Bcharset \u{1b}cfull reset", "charset full reset");
     check("never ends \u{1b}]0;all of this", "never ends");
     check("never ends \u{1b}[", "never ends");
-    check("\u{1b}P\u{dc}Ünder", "nder");
+    // A letter's second byte ends the string for the parser; what follows is shown, and harmless.
+    check("\u{1b}PqÜafter", "after");
 }
 
 #[test]
@@ -175,7 +177,7 @@ fn the_signs_of_a_set_are_equally_wide() {
 
 proptest! {
     #[test]
-    fn clean_text_is_clean_and_cleaning_it_again_changes_nothing(text: String) {
+    fn clean_text_is_clean_and_cleaning_it_again_changes_nothing(text in any_text()) {
         let (line, lines) = (one_line(&text).into_owned(), many_lines(&text).into_owned());
         prop_assert!(!line.chars().any(|ch| ch.is_control() || is_bidi_control(ch)));
         prop_assert!(!lines.chars().any(|ch| ch != '\n' && ch.is_control() || is_bidi_control(ch)));
@@ -184,7 +186,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_fits_and_what_fits_is_not_cut(text: String, most in 0_usize..40) {
+    fn what_is_cut_fits_and_what_fits_is_not_cut(text in any_text(), most in 0_usize..40) {
         let clean = one_line(&text);
         let cut = truncate(&clean, most);
         prop_assert!(width(&cut) <= most);

@@ -29,14 +29,16 @@ pub fn boxed(plan: &Plan, options: &Options) -> String {
         frame.push(line);
     }
     frame.blank();
-    frame.push(words(&progress(plan.progress()), room, options));
+    frame.push(progress(plan.progress(), room, options));
     frame.bottom();
     frame.finish()
 }
 
-/// `Progress: 1/3 (33%)`.
-pub(super) fn progress(progress: Progress) -> String {
-    format!("Progress: {}/{} ({}%)", progress.completed, progress.total, progress.percent)
+/// `Progress: 1/3 (33%)`; the numbers are worth more than the word where it gets narrow.
+pub(super) fn progress(progress: Progress, room: usize, options: &Options) -> Line {
+    let numbers = format!("{}/{} ({}%)", progress.completed, progress.total, progress.percent);
+    let full = format!("Progress: {numbers}");
+    words(if full.len() <= room { &full } else { &numbers }, room, options)
 }
 
 /// Words of our own, cut to fit.

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 use punchlist_model::item::CheckRun;
 use punchlist_model::{
-    Attempt, Check, Claim, Evidence, Holder, IdSource, Item, ItemId, Level, Number, Origin, Plan,
-    PlanId, Position, Revision, Status, Timestamp,
+    Attempt, Check, Claim, Evidence, Holder, Item, Level, Number, Origin, Plan, Position, Revision,
+    Status, Timestamp,
 };
 
 use super::Options;
+use crate::text::naughty::{NAUGHTY, any_text};
 
 /// Noon of a day, plus that many seconds.
 pub(super) fn at(seconds: i64) -> Timestamp {
@@ -21,13 +22,17 @@ pub(super) fn options(width: u16) -> Options {
     Options { width, ..Options::plain(at(600)) }
 }
 
+/// The text of an id that is easy to recognise.
+pub(super) fn id(n: u32) -> String {
+    format!("01a3185c-5000-7000-8000-0000000{n:05}")
+}
+
 /// A plan of items with these states and titles, numbered and placed in order.
 pub(super) fn plan<T: AsRef<str>>(entries: &[(Status, T)]) -> Plan {
-    let ids = IdSource::fixed(at(0), 7);
-    let mut plan = Plan::new(PlanId(ids.nth(0)), "/home/ann/web-shop", at(0));
+    let mut plan = Plan::new(id(0).parse().unwrap(), "/home/ann/web-shop", at(0));
     for (status, title) in entries {
         let number = plan.next_number;
-        let mut item = Item::new(ItemId(ids.nth(number.0)), number, title.as_ref(), at(0));
+        let mut item = Item::new(id(number.0).parse().unwrap(), number, title.as_ref(), at(0));
         item.status = *status;
         item.position = Some(Position(number.0));
         plan.placed += 1;
@@ -114,26 +119,6 @@ pub(super) fn checked(exit_code: Option<i32>) -> Evidence {
     Evidence { level: Level::Checked, at: at(225), by: "punchlist".to_owned(), run: Some(run) }
 }
 
-/// Texts that have broken somebody's screen, and scripts that are hard to measure.
-pub(super) const NAUGHTY: &[&str] = &[
-    "修复失败的测试并更新文档",
-    "ｆｕｌｌ ｗｉｄｔｈ と 日本語",
-    "family 👨‍👩‍👧‍👦 flag 🇩🇪🇯🇵 wave 👋🏽 heart ❤️‍🔥 key 1️⃣ 🏴󠁧󠁢󠁥󠁮󠁧󠁿",
-    "e\u{301}clair n\u{303}andu\u{301} Z\u{351}\u{352}\u{353}\u{354}\u{355}a",
-    "לתקן את הבדיקות (3 מתוך 7)",
-    "إصلاح الاختبارات 42 الفاشلة",
-    "red \u{1b}[31malert\u{1b}[0m cleared \u{1b}[2J\u{1b}[H",
-    "link \u{1b}]8;;https://evil.example\u{7}click\u{1b}]8;;\u{7} title \u{1b}]0;owned\u{1b}\\",
-    "c1 \u{9b}31mred\u{9b}0m osc \u{9d}0;owned\u{9c} dcs \u{90}q#0\u{9c} end",
-    "evil \u{202e}gnp.exe\u{202c} \u{2066}iso\u{2069} \u{200f}mark",
-    "]]> <b onclick=\"x('y')\">bold</b> & <!-- -->",
-    "line one\nline two\r\n- [x] injected\ttab",
-    "bell\u{7} back\u{8} del\u{7f} nul\u{0} zero\u{200b}width\u{feff}",
-    "[x] # `code` *bold* _under_ snake_case ~~gone~~ | [a](b) ![c](d) &lt; \\",
-    "",
-    "\u{1b}]0;never ends",
-];
-
 /// A plan with one item for every naughty text, in changing states.
 pub(super) fn naughty() -> Plan {
     let mut entries: Vec<(Status, String)> = NAUGHTY
@@ -158,27 +143,6 @@ pub(super) fn naughty() -> Plan {
     with(&mut plan, 13, |item| item.depends_on = BTreeSet::from([Number(1), Number(5)]));
     plan.title = "Naughty ]]> \u{202e}plan\n# not a heading #".to_owned();
     plan
-}
-
-/// Any text, most of them made of dangerous pieces.
-pub(super) fn any_text() -> impl Strategy<Value = String> {
-    let pieces = prop::collection::vec(
-        prop_oneof![
-            3 => prop::sample::select(NAUGHTY).prop_map(str::to_owned),
-            2 => prop::sample::select(vec![
-                "\u{1b}", "\u{1b}[", "\u{1b}]", "\u{1b}P", "\u{9b}", "\u{9d}", "\u{7}", "\u{200d}",
-                "\u{200c}", "\u{fe0f}", "\u{301}", "\u{1f3fb}", "👩", "🇩", "\u{1100}", "\u{1161}",
-                "\u{644}\u{627}", "\u{600}", "क्ष", "\u{e0041}", "\u{fffe}", "\u{ffff}", "m", " ",
-                "\u{2028}", "\u{85}", "\u{3164}", "\u{ad}", "\u{1b}\u{1b}", "Ü", "日",
-            ])
-            .prop_map(str::to_owned),
-            2 => any::<String>(),
-            1 => any::<char>().prop_map(String::from),
-            1 => "[a-z ]{0,30}",
-        ],
-        0..5,
-    );
-    pieces.prop_map(|pieces| pieces.concat())
 }
 
 /// Any plan, with links that lead nowhere or in rings.

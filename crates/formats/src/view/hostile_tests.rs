@@ -3,15 +3,18 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use punchlist_model::{Number, Plan, Timestamp};
+use punchlist_model::event::PlanDelta;
+use punchlist_model::store::{AttachmentKey, Entry, Kind, Summary};
+use punchlist_model::{Actor, Delta, Event, Number, Plan, Revision, Timestamp, What};
 use quick_xml::Reader;
 use quick_xml::events::Event as Xml;
 
-use super::fixture::{any_plan, any_text, naughty, options};
+use super::fixture::{any_plan, naughty, options};
 use super::log::{Show, Times};
 use super::team::Member;
 use super::*;
-use crate::text::{clean, one_line, width};
+use crate::text::naughty::any_text;
+use crate::text::{clean, escape, many_lines, one_line, width};
 
 /// Our own colours taken away, as a terminal would.
 fn without_colour(text: &str) -> String {
@@ -42,7 +45,7 @@ fn assert_harmless(view: &str) {
                 '\u{2068}' => open += 1,
                 '\u{2069}' => open -= 1,
                 ch => {
-                    assert!(!ch.is_control() && !clean::is_bidi_control(ch), "{ch:?} in {line:?}")
+                    assert!(!ch.is_control() && !clean::is_bidi_control(ch), "{ch:?} in {line:?}");
                 }
             }
             assert!((0..=1).contains(&open), "isolates in {line:?}");
@@ -75,7 +78,13 @@ fn terminal_views(plan: &Plan, text: &str, options: &Options) -> Vec<String> {
         json::render(&json::list(plan, None, &BTreeSet::new())),
     ];
     views.extend(plan.items.values().map(|it| plain::transition(it, options)));
-    views.extend(plan.items.values().map(|it| detail::detail(plan, it, &[], show, options)));
+    let entries = journal(plan, text);
+    views.extend(plan.items.values().map(|it| detail::detail(plan, it, &entries, show, options)));
+    views.extend(log::log(plan, &entries, show, options));
+    views.extend(entries.iter().map(|it| json::render(&json::entry(it))));
+    let summaries = [summary(plan, text), summary(plan, "")];
+    views.extend(plans::plans(&summaries, options));
+    views.extend(summaries.iter().map(|it| json::render(&json::summary(it))));
     views
 }
 
@@ -99,7 +108,12 @@ fn todos(xml: &str) -> Vec<String> {
             Xml::End(tag) if tag.name().as_ref() == "todo" => texts.push(text.clone()),
             Xml::End(_) => {}
             Xml::Eof => return texts,
-            other => panic!("nothing else may be in there: {other:?}"),
+            other @ (Xml::Empty(_)
+            | Xml::CData(_)
+            | Xml::Comment(_)
+            | Xml::Decl(_)
+            | Xml::PI(_)
+            | Xml::DocType(_)) => panic!("nothing else may be in there: {other:?}"),
         }
     }
 }
@@ -108,22 +122,70 @@ fn is_xml_char(ch: char) -> bool {
     matches!(ch, '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Takes a Markdown line of ours apart again; fails on anything that would mean something.
-fn unescape(text: &str) -> String {
-    let (mut out, mut chars) = (String::new(), text.chars().peekable());
+/// Fails on anything in a Markdown line of ours that would mean something.
+fn assert_means_nothing(text: &str) {
+    let mut chars = text.chars();
     while let Some(ch) = chars.next() {
         if ch == '\\' {
-            out.push(chars.next().expect("an escape escapes something"));
-            continue;
+            assert!(chars.next().is_some(), "an escape escapes something: {text:?}");
+        } else {
+            assert!(!"`*[]<>~".contains(ch), "{ch} is bare in {text:?}");
         }
-        assert!(!matches!(ch, '`' | '*' | '[' | ']' | '<' | '>' | '~'), "{ch} is bare in {text:?}");
-        out.push(ch);
     }
-    out
+}
+
+/// Journal entries and summaries in which everything is a naughty text.
+fn journal(plan: &Plan, text: &str) -> Vec<Entry> {
+    let entry = |revision, events| Entry {
+        plan: plan.id,
+        revision: Revision(revision),
+        at: plan.created_at,
+        actor: Actor::agent(text),
+        kind: Kind::Edit,
+        undoes: None,
+        events,
+    };
+    let some = || Some(text.to_owned());
+    let number = Number(1);
+    let added = plan.items.values().map(|it| Event::Added { item: Box::new(it.clone()) }).collect();
+    let waiting = vec![Delta::WaitingOn { before: None, after: some() }];
+    let cancelled = vec![Delta::Outcome { before: None, after: some() }];
+    let named = vec![
+        PlanDelta::Name { before: None, after: some() },
+        PlanDelta::Title { before: String::new(), after: text.to_owned() },
+    ];
+    vec![
+        entry(1, added),
+        entry(2, vec![Event::Changed { number, what: What::Waiting, deltas: waiting }]),
+        entry(3, vec![Event::Changed { number, what: What::Cancelled, deltas: cancelled }]),
+        entry(4, vec![Event::PlanChanged { deltas: named }]),
+    ]
+}
+
+fn summary(plan: &Plan, text: &str) -> Summary {
+    Summary {
+        id: plan.id,
+        project: text.to_owned(),
+        name: Some(text.to_owned()),
+        title: text.to_owned(),
+        revision: plan.revision,
+        end: plan.end,
+        open: plan.open,
+        progress: plan.progress(),
+        created_at: plan.created_at,
+        updated_at: plan.updated_at,
+        attachment: Some(AttachmentKey {
+            project: text.to_owned(),
+            agent: text.to_owned(),
+            conversation: text.to_owned(),
+            sub_agent: text.to_owned(),
+            turn: text.to_owned(),
+        }),
+    }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
     #[test]
     fn every_line_of_a_box_is_exactly_as_wide_as_asked(
@@ -137,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_acts_on_a_terminal_is_in_any_view(
+    fn control_characters_escapes_and_bidi_overrides_never_reach_a_terminal_raw(
         plan in any_plan(), text in any_text(), columns in 0_u16..130, colour: bool,
     ) {
         let options = Options { colour, ..options(columns) };
@@ -151,20 +213,37 @@ proptest! {
         let xml = xml::xml(&plan);
         prop_assert!(xml.chars().all(is_xml_char));
         prop_assert!(!xml.contains("]]>"));
+        assert_harmless(&xml);
         let expected: Vec<String> = plan
             .listed()
             .iter()
-            .map(|it| crate::text::many_lines(&it.title).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
+            .map(|it| one_line(&it.title).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}"))
             .collect();
         prop_assert_eq!(todos(&xml), expected);
     }
 
     #[test]
+    fn control_characters_escapes_and_bidi_overrides_never_reach_html_raw(text in any_text()) {
+        let html = escape::html(&text);
+        assert_harmless(&html);
+        prop_assert!(!html.contains(['<', '>', '"', '\'']));
+        for (at, _) in html.match_indices('&') {
+            let known = ["&amp;", "&lt;", "&gt;", "&quot;", "&#39;"];
+            prop_assert!(known.iter().any(|it| html[at..].starts_with(it)));
+        }
+    }
+
+    #[test]
     fn an_xml_attribute_is_well_formed_for_every_input(text in any_text()) {
-        let xml = format!("<todo a=\"{0}\" b='{0}'/>", crate::text::escape::xml_attribute(&text));
+        let xml = format!("<todo a=\"{0}\" b='{0}'/>", escape::xml_attribute(&text));
         let mut reader = Reader::from_str(&xml);
         let Xml::Empty(tag) = reader.read_event().unwrap() else { panic!("not one element: {xml}") };
-        prop_assert_eq!(tag.attributes().map(|it| it.unwrap()).count(), 2);
+        let clean = many_lines(&text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+        let values: Vec<String> = tag
+            .attributes()
+            .map(|it| quick_xml::escape::unescape(&it.unwrap().value).unwrap().into_owned())
+            .collect();
+        prop_assert_eq!(values, [clean.clone(), clean]);
         prop_assert!(matches!(reader.read_event().unwrap(), Xml::Eof));
     }
 
@@ -176,7 +255,9 @@ proptest! {
         for line in markdown.lines() {
             let line = line.trim_start_matches(' ');
             let title = ["- [ ]", "- [x]", "- [>]", "- [-]"].iter().find_map(|it| line.strip_prefix(it));
-            titles.push(unescape(title.expect("an item").trim_start()));
+            let title = title.expect("an item").trim_start();
+            assert_means_nothing(title);
+            titles.push(escape::unmarkdown(title));
         }
         titles.sort();
         let mut expected: Vec<_> =
@@ -220,8 +301,8 @@ proptest! {
 
 #[test]
 fn no_width_is_too_narrow_or_too_wide() {
-    let plan = naughty();
     for columns in (0..=24).chain([u16::MAX]) {
+        let plan = if columns > 24 { fixture::screen() } else { naughty() };
         for glyphs in Glyphs::ALL {
             let options = Options { glyphs, ..options(columns) };
             assert_width(&boxed::boxed(&plan, &options), columns);

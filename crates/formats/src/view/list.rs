@@ -32,8 +32,9 @@ pub fn list(plan: &Plan, options: &Options) -> String {
     // One column for all, so that numbers line up on the right.
     let durations = rows.iter().map(|row| width(&row.duration)).max().unwrap_or(0);
     let durations = if room < DURATIONS_FROM { 0 } else { durations };
+    let numbers = rows.iter().map(|row| width(&row.number)).max().unwrap_or(0);
     for row in &rows {
-        frame.push(row.draw(room, durations, options));
+        frame.push(row.draw(room, numbers, durations, options));
     }
     frame.blank();
     frame.push(summary(plan, room, options));
@@ -45,6 +46,7 @@ pub fn list(plan: &Plan, options: &Options) -> String {
 struct Row<'a> {
     depth: usize,
     item: &'a Item,
+    number: String,
     sign: Sign,
     sign_style: Style,
     note: String,
@@ -64,14 +66,15 @@ impl<'a> Row<'a> {
             Sign::Cancelled => Style::Dim,
             Sign::Open => Style::Plain,
         };
-        Self { depth, item, sign, sign_style, note, note_style, duration: spent(item, options) }
+        let (number, duration) = (item.number.to_string(), spent(item, options));
+        Self { depth, item, number, sign, sign_style, note, note_style, duration }
     }
 
-    fn draw(&self, room: usize, durations: usize, options: &Options) -> Line {
+    fn draw(&self, room: usize, numbers: usize, durations: usize, options: &Options) -> Line {
         let glyphs = options.glyphs;
         let mut line = Line::new(options.colour);
         boxed::head(&mut line, self.depth, glyphs.sign(self.sign), self.sign_style, room);
-        let number = format!("{}  ", self.item.number);
+        let number = format!("{}  ", pad_left(&self.number, numbers));
         if line.width() + width(&number) < room {
             line.push(&number, Style::Plain);
         }
@@ -81,7 +84,8 @@ impl<'a> Row<'a> {
             let note = truncate_with(&self.note, room * 2 / 5, glyphs.ellipsis());
             right.push("  ", Style::Plain).push(&isolated(&note), self.note_style);
         }
-        if durations > 0 {
+        // A row with nothing on the right leaves its title the room.
+        if durations > 0 && !(self.duration.is_empty() && right.width() == 0) {
             right.push("  ", Style::Plain).push(&pad_left(&self.duration, durations), Style::Dim);
         }
 
@@ -163,7 +167,7 @@ fn spent(item: &Item, options: &Options) -> String {
 
 fn summary(plan: &Plan, room: usize, options: &Options) -> Line {
     let progress = plan.progress();
-    let mut line = boxed::words(&boxed::progress(progress), room, options);
+    let mut line = boxed::progress(progress, room, options);
     let cells = room.saturating_sub(line.width() + 2).min(BAR);
     if cells >= 5 {
         line.push("  ", Style::Plain);

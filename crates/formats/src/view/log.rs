@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punchlist_model::event::{Delta, PlanDelta};
 use punchlist_model::store::Entry;
-use punchlist_model::{Actor, Event, Number, Plan, Position, Revision, What};
+use punchlist_model::{Actor, Event, Evidence, Number, Plan, Position, Revision, What};
 
 use super::{Options, duration, shown};
 use crate::text::width::{pad_left, truncate_with};
@@ -105,6 +105,10 @@ fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
         for (at, event) in entry.events.iter().enumerate().rev() {
             match event {
                 Event::Moved { number, from, to } => {
+                    if order.get(index(*to)) != Some(number) {
+                        // Journal and list disagree; a position is better than a wrong neighbour.
+                        return found;
+                    }
                     found.insert((entry.revision, at), order.get(index(*to) + 1).copied());
                     order.retain(|it| it != number);
                     order.insert(index(*from).min(order.len()), *number);
@@ -171,17 +175,11 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
     let tag = tag(plan, number);
     match what {
         What::Waiting => {
-            let whom = deltas.iter().find_map(|delta| match delta {
-                Delta::WaitingOn { after, .. } => after.as_deref(),
-                _ => None,
-            });
-            format!("set {tag} waiting for: {}", brief(whom.unwrap_or_default()))
+            let whom = deltas.iter().rev().find_map(waiting_on).unwrap_or_default();
+            format!("set {tag} waiting for: {}", brief(whom))
         }
         What::Cancelled => {
-            let reason = deltas.iter().find_map(|delta| match delta {
-                Delta::Outcome { after, .. } => after.as_deref(),
-                _ => None,
-            });
+            let reason = deltas.iter().rev().find_map(outcome);
             let reason = reason.map(|it| format!(": {}", brief(it))).unwrap_or_default();
             format!("cancelled {tag}{reason}")
         }
@@ -191,13 +189,12 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
             format!("edited {tag} ({})", fields.join(", "))
         }
         What::Evidence => {
-            let level = deltas.iter().find_map(|delta| match delta {
-                Delta::Evidence { after, .. } => after.last().map(|it| (it.level, it.passed())),
-                _ => None,
-            });
-            match level {
-                Some((level, true)) => format!("added evidence to {tag} ({})", level.as_str()),
-                Some((_, false)) => format!("added evidence to {tag} (failed)"),
+            let last = deltas.iter().rev().find_map(last_evidence);
+            match last {
+                Some(it) if it.passed() => {
+                    format!("added evidence to {tag} ({})", it.level.as_str())
+                }
+                Some(_) => format!("added evidence to {tag} (failed)"),
                 None => format!("added evidence to {tag}"),
             }
         }
@@ -211,6 +208,18 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
         | What::Parked
         | What::Undone => format!("{} {tag}", what.word()),
     }
+}
+
+fn waiting_on(delta: &Delta) -> Option<&str> {
+    if let Delta::WaitingOn { after, .. } = delta { after.as_deref() } else { None }
+}
+
+fn outcome(delta: &Delta) -> Option<&str> {
+    if let Delta::Outcome { after, .. } = delta { after.as_deref() } else { None }
+}
+
+fn last_evidence(delta: &Delta) -> Option<&Evidence> {
+    if let Delta::Evidence { after, .. } = delta { after.last() } else { None }
 }
 
 fn plan_changed(delta: &PlanDelta) -> String {

@@ -129,7 +129,17 @@ fn the_xml_has_positions_as_ids_and_the_managers_statuses() {
 fn markdown_is_a_checklist_nested_by_parent() {
     let mut plan = screen();
     plan.title = "Release 1.2".to_owned();
-    assert_snapshot!(markdown::markdown(&plan), @"");
+    assert_snapshot!(markdown::markdown(&plan), @r"
+    # Release 1.2
+
+    - [x] Fix the failing tests
+    - [>] Update documentation
+      - [x] Install guide
+      - [ ] API reference
+    - [ ] Run the final build
+    - [ ] Choose the licence
+    - [-] Port to Windows
+    ");
 }
 
 #[test]
@@ -208,8 +218,8 @@ fn json_has_every_field_and_the_derived_ones() {
     (plan.name, plan.end) = (Some("release".to_owned()), End::Stopped);
     plan.rules.max_in_progress = Some(2);
     plan.goal = Some(Goal { statement: "It ships".to_owned(), ..Goal::default() });
-    shown = json::header(&plan, None).to_string();
-    assert_snapshot!(shown, @"");
+    shown = serde_json::to_string_pretty(&json::header(&plan, None)).unwrap();
+    assert_snapshot!("json_header", shown);
 }
 
 #[test]
@@ -259,7 +269,7 @@ fn journal(you: &Actor) -> (Plan, Vec<Entry>) {
         entry(
             98,
             you,
-            vec![Event::Moved { number: Number(2), from: Position(4), to: Position(2) }],
+            vec![Event::Moved { number: Number(2), from: Position(5), to: Position(3) }],
         ),
         entry(
             99,
@@ -317,13 +327,35 @@ fn a_log_says_who_did_what() {
 }
 
 #[test]
+fn a_journal_entry_in_json_says_what_was_and_what_is_with_milliseconds() {
+    let claim = screen().items[&Number(2)].claim.clone();
+    let events = vec![
+        changed(
+            2,
+            What::Started,
+            vec![
+                Delta::Status { before: Status::Pending, after: Status::InProgress },
+                Delta::StartedAt { before: None, after: Some(at(1)) },
+                Delta::Claim { before: None, after: claim },
+            ],
+        ),
+        Event::Superseded { number: Number(3), from: Position(3), at: at(1) },
+        Event::PlanChanged {
+            deltas: vec![PlanDelta::End { before: End::Drained, after: End::Open }],
+        },
+    ];
+    let value = json::entry(&entry(42, &Actor::agent("claude"), events));
+    assert_snapshot!("json_entry", serde_json::to_string_pretty(&value).unwrap());
+}
+
+#[test]
 fn a_move_is_told_by_position_where_the_order_is_not_known() {
     let you = Actor::person("ann@host");
     let (mut plan, entries) = journal(&you);
     let show = Show { reader: Some(&you), times: Times::Hidden, only: None };
     plan.revision = Revision(200);
     let lines = log::log(&plan, &entries[2..3], show, &options(80));
-    assert_eq!(lines, ["98  you      moved 2 to position 2"]);
+    assert_eq!(lines, ["98  you      moved 2 to position 3"]);
 }
 
 #[test]
@@ -349,11 +381,10 @@ fn an_item_in_full_shows_all_that_is_set_and_its_history() {
 }
 
 fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&str>) -> Summary {
-    let id = punchlist_model::IdSource::fixed(at(0), seed).nth(0);
     let project = if seed == 1 { "/home/ann/web-shop" } else { "/home/ann/ドキュメント" };
     let count = u32::from(seed);
     Summary {
-        id: punchlist_model::PlanId(id),
+        id: fixture::id(u32::from(seed) + 7_000).parse().unwrap(),
         project: project.to_owned(),
         name: name.map(str::to_owned),
         title: title.to_owned(),
