@@ -14,7 +14,7 @@ use std::time::Instant;
 use crate::Failure;
 use crate::print::{say, warn};
 use crate::workspace::cargo;
-use tally::Tally;
+use tally::{Report, Tally};
 
 /// A set of tests with needs of its own.
 pub(crate) struct Group {
@@ -24,7 +24,13 @@ pub(crate) struct Group {
     pub(crate) about: &'static str,
     /// Makes ready what the tests need and gives the programs that run them, or says why they
     /// cannot run here.
-    prepare: fn() -> Result<Vec<Command>, String>,
+    prepare: fn() -> Result<Vec<Program>, String>,
+}
+
+/// A program that runs tests.
+struct Program {
+    command: Command,
+    report: Report,
 }
 
 /// Every group, in the order in which they run. A new one is a line here and a function below.
@@ -82,7 +88,7 @@ fn unable(must_run: bool) -> Tally {
     }
 }
 
-fn run_all(programs: Vec<Command>) -> Result<Tally, Failure> {
+fn run_all(programs: Vec<Program>) -> Result<Tally, Failure> {
     let mut total = Tally::default();
     for program in programs {
         total += run_one(program)?;
@@ -91,17 +97,18 @@ fn run_all(programs: Vec<Command>) -> Result<Tally, Failure> {
 }
 
 /// Runs one program, passes on what it prints and counts what it reports.
-fn run_one(mut program: Command) -> Result<Tally, Failure> {
+fn run_one(program: Program) -> Result<Tally, Failure> {
+    let Program { mut command, report } = program;
     let failed = |error: io::Error| Failure::Chore(format!("the tests could not be run: {error}"));
     if io::stderr().is_terminal() {
-        program.env("CARGO_TERM_COLOR", "always");
+        command.env("CARGO_TERM_COLOR", "always");
     }
-    program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = program.spawn().map_err(failed)?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut tally = thread::scope(|scope| {
-        let out = scope.spawn(|| stdout.map(|from| pass_on(from, io::stdout())));
-        let err = stderr.map(|from| pass_on(from, io::stderr())).unwrap_or_default();
+        let out = scope.spawn(|| stdout.map(|from| pass_on(report, from, io::stdout())));
+        let err = stderr.map(|from| pass_on(report, from, io::stderr())).unwrap_or_default();
         // A thread that panicked has counted nothing; the exit code below still tells.
         err + out.join().ok().flatten().unwrap_or_default()
     });
@@ -115,14 +122,14 @@ fn run_one(mut program: Command) -> Result<Tally, Failure> {
 }
 
 /// Copies lines as they come and counts those that report.
-fn pass_on(from: impl Read, mut to: impl Write) -> Tally {
+fn pass_on(report: Report, from: impl Read, mut to: impl Write) -> Tally {
     let mut tally = Tally::default();
     let mut lines = BufReader::new(from);
     let mut line = Vec::new();
     while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
         // If nobody reads what we print, the count still matters.
         drop(to.write_all(&line));
-        tally += tally::of_line(&String::from_utf8_lossy(&line));
+        tally += report.of_line(&String::from_utf8_lossy(&line));
         line.clear();
     }
     drop(to.flush());
@@ -130,21 +137,23 @@ fn pass_on(from: impl Read, mut to: impl Write) -> Tally {
 }
 
 /// nextest where it is installed, because it runs test programs side by side; else cargo itself.
-fn core() -> Result<Vec<Command>, String> {
+fn core() -> Result<Vec<Program>, String> {
     let has_nextest = cargo()
         .args(["nextest", "--version"])
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
         .is_ok_and(|status| status.success());
-    let mut tests = cargo();
-    if has_nextest {
-        tests.args(["nextest", "run", "--no-tests", "pass"]);
+    let mut command = cargo();
+    let report = if has_nextest {
+        command.args(["nextest", "run", "--no-tests", "pass"]);
+        Report::Nextest
     } else {
-        tests.arg("test");
-    }
-    tests.args(["--workspace", "--locked", "--no-fail-fast"]);
-    Ok(vec![tests])
+        command.arg("test");
+        Report::Harness
+    };
+    command.args(["--workspace", "--locked", "--no-fail-fast"]);
+    Ok(vec![Program { command, report }])
 }
 
 #[cfg(test)]
@@ -180,7 +189,7 @@ mod tests {
     fn lines_are_passed_on_as_they_are_and_counted() {
         let printed = b"running\n\xff not text\ntest result: ok. 2 passed; 0 failed; 1 ignored";
         let mut copy = Vec::new();
-        let tally = pass_on(&printed[..], &mut copy);
+        let tally = pass_on(Report::Harness, &printed[..], &mut copy);
         assert_eq!(copy, printed);
         assert_eq!(tally.to_string(), "2 passed, 0 failed, 1 skipped");
     }

@@ -36,23 +36,36 @@ impl fmt::Display for Tally {
     }
 }
 
-/// What one printed line reports; nothing unless it is a summary.
-///
-/// Two programs are understood: Rust's own test harness (`test result: ok. 2 passed; …`, a line per
-/// test program) and nextest (`Summary [ 0.1s] 2 tests run: 2 passed, …`, one line in all).
-pub(super) fn of_line(line: &str) -> Tally {
-    let plain = without_colour(line);
-    let line = plain.trim();
-    if let Some(counts) = line.strip_prefix("test result: ") {
-        let counts = counts.split_once(". ").map_or("", |(_, counts)| counts);
-        return counts.split(';').map(of_part).fold(Tally::default(), Add::add);
+/// How a program reports what became of its tests.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Report {
+    /// Rust's own harness: `test result: ok. 2 passed; …`, a line per test program.
+    Harness,
+    /// nextest: `Summary [ 0.1s] 2 tests run: 2 passed, …`, one line in all.
+    Nextest,
+}
+
+impl Report {
+    /// What one printed line reports; nothing unless it is a summary.
+    ///
+    /// nextest repeats what failed tests printed, the harness's lines among it, so each program is
+    /// believed only in its own words.
+    pub(super) fn of_line(self, line: &str) -> Tally {
+        let plain = without_colour(line);
+        let counts = match self {
+            Self::Harness => plain
+                .strip_prefix("test result: ")
+                .and_then(|it| it.split_once(". "))
+                .map(|(_, counts)| counts.replace(';', ",")),
+            Self::Nextest => plain
+                .trim_start()
+                .strip_prefix("Summary [")
+                .and_then(|it| it.split_once(" run: "))
+                .map(|(_, counts)| without_brackets(counts)),
+        };
+        let counts = counts.unwrap_or_default();
+        counts.split(',').map(of_part).fold(Tally::default(), Add::add)
     }
-    if line.starts_with("Summary [")
-        && let Some((_, counts)) = line.split_once(" run: ")
-    {
-        return without_brackets(counts).split(',').map(of_part).fold(Tally::default(), Add::add);
-    }
-    Tally::default()
 }
 
 /// `2 passed` and the like. What is neither passed nor skipped nor unrelated has failed: nextest
@@ -101,19 +114,23 @@ fn without_colour(text: &str) -> String {
 mod tests {
     use super::*;
 
+    use super::Report::{Harness, Nextest};
+
     #[track_caller]
-    fn check(line: &str, expected: &str) {
-        assert_eq!(of_line(line).to_string(), expected, "{line:?}");
+    fn check(report: Report, line: &str, expected: &str) {
+        assert_eq!(report.of_line(line).to_string(), expected, "{line:?}");
     }
 
     #[test]
     fn the_harness_reports_each_program() {
         check(
+            Harness,
             "test result: ok. 5 passed; 0 failed; 2 ignored; 0 measured; 7 filtered out; finished in 0.00s",
             "5 passed, 0 failed, 2 skipped",
         );
         check(
-            "test result: \u{1b}[31mFAILED\u{1b}(B\u{1b}[m. 4 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
+            Harness,
+            "test result: \u{1b}[31mFAILED\u{1b}(B\u{1b}[m. 4 passed; 1 failed; 0 ignored; 0 measured\n",
             "4 passed, 1 failed, 0 skipped",
         );
     }
@@ -121,10 +138,12 @@ mod tests {
     #[test]
     fn nextest_reports_once() {
         check(
+            Nextest,
             "     Summary [   0.012s] 5 tests run: 5 passed, 0 skipped",
             "5 passed, 0 failed, 0 skipped",
         );
         check(
+            Nextest,
             "\u{1b}[1m     Summary\u{1b}[0m [   2.5s] 9/10 tests run: 5 \u{1b}[32mpassed\u{1b}[0m \
              (1 slow, 1 flaky), 2 failed, 1 exec failed, 1 timed out, 3 skipped\n",
             "5 passed, 4 failed, 3 skipped",
@@ -132,10 +151,25 @@ mod tests {
     }
 
     #[test]
+    fn what_a_failed_test_printed_is_not_counted() {
+        check(
+            Nextest,
+            "    test result: FAILED. 0 passed; 1 failed",
+            "0 passed, 0 failed, 0 skipped",
+        );
+        check(
+            Harness,
+            "    test result: FAILED. 0 passed; 1 failed",
+            "0 passed, 0 failed, 0 skipped",
+        );
+    }
+
+    #[test]
     fn anything_else_reports_nothing() {
         for line in ["", "\n", "running 3 tests", "test result:", "Summary [", "1 passed, 2 failed"]
         {
-            check(line, "0 passed, 0 failed, 0 skipped");
+            check(Harness, line, "0 passed, 0 failed, 0 skipped");
+            check(Nextest, line, "0 passed, 0 failed, 0 skipped");
         }
     }
 }
