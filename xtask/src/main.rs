@@ -1,8 +1,9 @@
-//! Chores that more than one person needs: tests by group and generated documents.
+//! Chores that more than one person needs: tests by group, generated documents, benchmarks.
 //!
 //! `cargo xtask` lists them. Uses the standard library alone, so that it builds in a moment, and
 //! does nothing that a developer could not type by hand.
 
+mod bench;
 mod documents;
 mod print;
 mod test;
@@ -19,10 +20,9 @@ Usage: cargo xtask CHORE [ARGUMENT…]
 
 Chores:
   test [GROUP…]  run the tests, all groups unless some are named
+  bench NAME     measure something beside its baseline; a number after it sets the rounds
   gen            write the generated documents anew
   help           print this
-
-Groups of tests:
 ";
 
 fn main() -> ExitCode {
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             Ok(())
         }
         ["test", names @ ..] => test::run(names),
+        ["bench", rest @ ..] => bench::run(rest),
         ["gen"] => documents::generate(),
         ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
             Err(Failure::Usage(format!("unexpected argument {extra:?}")))
@@ -56,9 +57,10 @@ fn main() -> ExitCode {
 }
 
 fn help() {
-    let groups: String =
-        test::GROUPS.iter().map(|it| format!("  {:<13}  {}\n", it.name, it.about)).collect();
-    say(&format!("{HELP}{}", groups.trim_end()));
+    let line = |name: &str, about: &str| format!("  {name:<13}  {about}\n");
+    let groups: String = test::GROUPS.iter().map(|it| line(it.name, it.about)).collect();
+    let benches: String = bench::BENCHES.iter().map(|it| line(it.name, it.about)).collect();
+    say(&format!("{HELP}\nGroups of tests:\n{groups}\nBenchmarks:\n{}", benches.trim_end()));
 }
 
 /// Why a chore did not end well.

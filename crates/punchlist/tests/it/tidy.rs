@@ -432,9 +432,10 @@ fn no_file_is_forgotten() {
         let own = path.trim_end_matches(".rs").trim_end_matches("/mod");
         let Some((directory, _)) = own.rsplit_once('/') else { continue };
         let parents = ["mod.rs", "lib.rs", "main.rs"].map(|it| format!("{directory}/{it}"));
+        let spellings = [format!("mod {name};"), format!("mod r#{name};")];
         let declares = |parent: &String| {
-            code_of(parent)
-                .is_some_and(|it| !source::lines_with(it, &format!("mod {name};")).is_empty())
+            let code = code_of(parent).map_or("", |it| &it[..]);
+            spellings.iter().any(|it| !source::lines_with(code, it).is_empty())
         };
         if !parents.iter().chain([&format!("{directory}.rs")]).any(declares) {
             breaches.push(format!("{path}: nobody says `mod {name};`, so it is never compiled"));
