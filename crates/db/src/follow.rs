@@ -251,3 +251,26 @@ fn watch(database: &Path, shared: &Arc<Shared>) -> Option<RecommendedWatcher> {
     watcher.watch(target, RecursiveMode::NonRecursive).ok()?;
     Some(watcher)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::{Durability, Sqlite};
+
+    #[test]
+    fn a_dropped_follower_ends_its_thread() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let path = directory.path().join("plans.db");
+        let store = Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap();
+        let follow = Follow::new(store.start(&Cursor::Now), Scope::All);
+        let shared = Arc::downgrade(&follow.shared);
+        drop(follow);
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while shared.strong_count() > 0 {
+            assert!(Instant::now() < deadline, "the thread still holds on");
+            thread::yield_now();
+        }
+    }
+}

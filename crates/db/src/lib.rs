@@ -21,6 +21,8 @@ mod rows;
 mod save;
 mod scrub;
 mod sqlite;
+#[cfg(test)]
+mod tests;
 mod threaded;
 
 pub use open::{Durability, Options};

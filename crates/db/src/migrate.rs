@@ -113,6 +113,6 @@ mod tests {
     fn a_migration_never_changes() {
         // A new step gets a new line; a line that is there stays as it is.
         let digests: Vec<String> = STEPS.iter().map(|it| format!("{:016x}", digest(it))).collect();
-        assert_eq!(digests, ["0000000000000000"]);
+        assert_eq!(digests, ["bd5690ad38491a90"]);
     }
 }

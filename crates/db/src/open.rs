@@ -264,10 +264,9 @@ fn old(path: &Path, version: u32) -> Error {
 
 /// What a failure to make a file beside or for the database means.
 pub(crate) fn not_written(path: &Path, error: std::io::Error) -> Error {
-    match error.kind() {
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
-            Error::ReadOnly(format!("{}: {error}", path.display()))
-        }
-        _ => unusable(format!("{} cannot be written: {error}", path.display()), error),
+    let kind = error.kind();
+    if matches!(kind, ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) {
+        return Error::ReadOnly(format!("{}: {error}", path.display()));
     }
+    unusable(format!("{} cannot be written: {error}", path.display()), error)
 }

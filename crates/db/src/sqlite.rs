@@ -44,7 +44,7 @@ impl Sqlite {
         Self { database: Mutex::new(database), options: options.clone() }
     }
 
-    fn database(&self) -> MutexGuard<'_, Database> {
+    pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
         // A panic in mid-transaction has rolled it back, so a poisoned lock is as good.
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -93,26 +93,31 @@ fn gone() -> Error {
 
 /// Where an answer is put for the one who asked.
 struct Slot<T> {
-    state: Mutex<(Option<Result<T, Error>>, Option<Waker>)>,
+    state: Mutex<Answered<T>>,
+}
+
+struct Answered<T> {
+    value: Option<Result<T, Error>>,
+    waker: Option<Waker>,
 }
 
 impl<T> Default for Slot<T> {
     fn default() -> Self {
-        Self { state: Mutex::new((None, None)) }
+        Self { state: Mutex::new(Answered { value: None, waker: None }) }
     }
 }
 
 impl<T> Slot<T> {
-    fn state(&self) -> MutexGuard<'_, (Option<Result<T, Error>>, Option<Waker>)> {
+    fn state(&self) -> MutexGuard<'_, Answered<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn put(&self, value: Result<T, Error>) {
         let mut state = self.state();
-        if state.0.is_none() {
-            state.0 = Some(value);
+        if state.value.is_none() {
+            state.value = Some(value);
         }
-        let waker = state.1.take();
+        let waker = state.waker.take();
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
@@ -143,10 +148,10 @@ impl<T> Future for Reply<T> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.0.state();
-        match state.0.take() {
+        match state.value.take() {
             Some(value) => Poll::Ready(value),
             None => {
-                state.1 = Some(cx.waker().clone());
+                state.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
         }

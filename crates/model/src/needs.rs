@@ -69,8 +69,14 @@ impl Needs {
     /// What deciding on `ops` needs.
     pub fn of(ops: &[Op]) -> Self {
         let mut needs = Self::default();
+        let mut shifted = false;
         for op in ops {
+            let known = needs.items.len();
             needs.add(op);
+            // What stands at a position after an earlier step has shifted it, a store cannot know.
+            let by_position = |reach: &Reach| matches!(reach.item, ItemRef::Position(_));
+            needs.whole |= shifted && needs.items.iter().skip(known).any(by_position);
+            shifted |= shifts(op);
         }
         // What an earlier step makes ready is not the store's to foresee.
         needs.whole |= needs.next && ops.len() > 1;
@@ -136,6 +142,26 @@ impl Needs {
         if !matches!(item, ItemRef::Batch(_)) {
             self.items.push(Reach { item: item.clone(), around: around.to_vec() });
         }
+    }
+}
+
+/// Whether a step changes the positions of items that it does not name.
+fn shifts(op: &Op) -> bool {
+    match op {
+        Op::Add(new) => new.place != Place::Back,
+        Op::Move { .. } | Op::Supersede(_) | Op::Replace(_) => true,
+        Op::Start(_)
+        | Op::Next
+        | Op::Complete { .. }
+        | Op::Cancel { .. }
+        | Op::Release(_)
+        | Op::Reopen { .. }
+        | Op::Wait { .. }
+        | Op::Resume(_)
+        | Op::Edit { .. }
+        | Op::Prove { .. }
+        | Op::Park(_)
+        | Op::Plan(_) => false,
     }
 }
 

@@ -329,7 +329,10 @@ impl Stream for Follow<'_> {
                 return Poll::Ready(Some(Ok((cursor, entry.clone()))));
             }
         }
-        state.followers.push(cx.waker().clone());
+        // Polled again without news, it is still the same one that waits.
+        if !state.followers.iter().any(|waker| waker.will_wake(cx.waker())) {
+            state.followers.push(cx.waker().clone());
+        }
         Poll::Pending
     }
 }

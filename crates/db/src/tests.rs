@@ -1,0 +1,192 @@
+//! What only the inside can see: how many rows are written, and which index is used.
+
+use std::task::{Context, Poll, Waker};
+
+use futures_core::future::BoxFuture;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::{
+    Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, NewItem, Number, Op, Plan, PlanId,
+    Position, Status, Timestamp,
+};
+
+use crate::load::{IN_PROGRESS, NEXT_READY};
+use crate::open::{self, Durability, Options};
+use crate::{Sqlite, changes, load};
+
+const ITEMS: u32 = 10_000;
+
+fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+fn ctx() -> Ctx {
+    Ctx {
+        now: at(1),
+        ids: IdSource::fixed(at(1), 3),
+        actor: Actor::person("ann"),
+        holder: Holder::named("ann"),
+        attempt: None,
+        mode: Mode::Enforced,
+        limits: Limits { open_items: u32::MAX, ..Limits::default() },
+        gone: Vec::new(),
+    }
+}
+
+/// Each item waits for the two before it; the first half is done.
+fn large_plan() -> Plan {
+    let ids = IdSource::fixed(at(0), 1);
+    let mut plan = Plan::new(PlanId(IdSource::fixed(at(0), 2).nth(0)), "/project", at(0));
+    for n in 1..=ITEMS {
+        let mut item = Item::new(ItemId(ids.nth(n)), Number(n), format!("item {n}"), at(0));
+        item.position = Some(Position(n));
+        item.depends_on = (n.saturating_sub(2).max(1)..n).map(Number).collect();
+        if n <= ITEMS / 2 {
+            item.status = Status::Completed;
+        }
+        plan.items.insert(item.number, item);
+    }
+    plan.next_number = Number(ITEMS + 1);
+    (plan.placed, plan.open) = plan.recount();
+    plan
+}
+
+fn database() -> (tempfile::TempDir, open::Database, Plan) {
+    let directory = tempfile::TempDir::new().unwrap();
+    let options =
+        Options { path: directory.path().join("plans.db"), durability: Durability::Normal };
+    let database = open::to_write(&options).unwrap();
+    let plan = large_plan();
+    let tx = database.conn.unchecked_transaction().unwrap();
+    changes::import(&tx, &plan, &[]).unwrap();
+    tx.commit().unwrap();
+    (directory, database, plan)
+}
+
+#[test]
+fn a_large_plan_is_changed_by_touching_what_changes() {
+    let (_directory, database, plan) = database();
+    let conn = &database.conn;
+    // Rows written and items loaded by one step.
+    let check = |op: Op, rows: u64, items: usize| {
+        let words = format!("{op:?}");
+        let before = conn.total_changes();
+        let applied = changes::change(conn, plan.id, Change::new(vec![op], ctx())).unwrap();
+        assert_eq!(conn.total_changes() - before, rows, "rows of {words}");
+        assert_eq!(applied.plan.items.len(), items, "items of {words}");
+        applied.decision
+    };
+    let next = Number(ITEMS / 2 + 1);
+    let last = Number(ITEMS);
+    // The item, the plan, the journal.
+    check(Op::Add(Box::new(NewItem::titled("append"))), 3, 1);
+    let depends_on = vec![last.into()];
+    // And the link.
+    check(Op::Add(Box::new(NewItem { depends_on, ..NewItem::titled("linked") })), 4, 2);
+    // The next item, and the two that it waited for.
+    let decision = check(Op::Next, 3, 3);
+    assert_eq!(decision.picked, Some(next));
+    // The item and its two dependants.
+    check(Op::Complete { item: next.into(), outcome: None, with_children: false }, 5, 3);
+    check(Op::Move { item: last.into(), to: punchlist_model::Place::Back }, 5, 1);
+}
+
+#[test]
+fn the_next_ready_item_is_one_seek_in_its_index() {
+    let (_directory, database, plan) = database();
+    let (key, _) = load::header(&database.conn, plan.id).unwrap();
+    let mut explain = database.conn.prepare(&format!("EXPLAIN QUERY PLAN {NEXT_READY}")).unwrap();
+    let steps: Vec<String> =
+        explain.query_map([key.0], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+    assert_eq!(steps, ["SEARCH item USING INDEX item_ready (plan=?)"]);
+    let mut select = database.conn.prepare(NEXT_READY).unwrap();
+    let number: u32 = select.query_row([key.0], |row| row.get(0)).unwrap();
+    assert_eq!(number, ITEMS / 2 + 1);
+    let steps = select.get_status(rusqlite::StatementStatus::VmStep);
+    assert!(steps < 40, "{steps} steps of SQLite's machine");
+}
+
+#[test]
+fn slices_are_read_through_indexes() {
+    let (_directory, database, _) = database();
+    for sql in [
+        &IN_PROGRESS.replace("?1", "1"),
+        "SELECT number FROM item WHERE plan = 1 AND position = 2",
+        "SELECT number FROM item WHERE plan = 1 AND parent = 2",
+        "SELECT number FROM item WHERE plan = 1 AND id >= 'a' AND id < 'b' ORDER BY number LIMIT 2",
+        "SELECT item FROM dependency WHERE plan = 1 AND on_item = 2",
+        "UPDATE item SET position = position + 1 WHERE plan = 1 AND position BETWEEN 2 AND 3",
+        "SELECT * FROM journal WHERE plan = 1 AND revision > 3 ORDER BY revision LIMIT 9",
+    ] {
+        let mut explain = database.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps: Vec<String> =
+            explain.query_map([], |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+        let first = steps.first().unwrap();
+        assert!(first.starts_with("SEARCH"), "{sql}: {steps:?}");
+        let narrowed = !first.ends_with("USING PRIMARY KEY (plan=?)");
+        assert!(narrowed, "{sql} walks the whole plan: {steps:?}");
+    }
+}
+
+#[test]
+fn settings_are_as_promised() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("plans.db");
+    let read = |durability| {
+        let options = Options { path: path.clone(), durability };
+        let conn = open::to_write(&options).unwrap().conn;
+        let pragma = |name: &str| -> String {
+            let value: rusqlite::types::Value =
+                conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).unwrap();
+            format!("{name}={value:?}")
+        };
+        ["journal_mode", "synchronous", "foreign_keys", "trusted_schema", "busy_timeout"]
+            .map(pragma)
+            .join(" ")
+    };
+    insta::assert_snapshot!(format!("{}\n{}", read(Durability::Full), read(Durability::Normal)));
+}
+
+#[test]
+fn the_schema_cannot_be_corrupted_by_sql() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let options =
+        Options { path: directory.path().join("plans.db"), durability: Durability::Normal };
+    let conn = open::to_write(&options).unwrap().conn;
+    conn.execute_batch("PRAGMA writable_schema = ON").unwrap();
+    assert!(conn.execute("UPDATE sqlite_schema SET sql = ''", []).is_err());
+}
+
+#[test]
+fn a_full_disk_is_said_and_nothing_is_half_written() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let options =
+        Options { path: directory.path().join("plans.db"), durability: Durability::Normal };
+    let store = Sqlite::open(&options).unwrap();
+    let plan = Plan::new(PlanId(IdSource::fixed(at(0), 2).nth(0)), "/project", at(0));
+    now(store.import(plan.clone(), Vec::new())).unwrap();
+    let pages = |most: i64| {
+        let conn = &store.database().conn;
+        let sql = format!("PRAGMA max_page_count = {most}");
+        conn.query_row(&sql, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    let most = pages(1);
+    let add = |title: &str| {
+        let new = NewItem { context: "x".repeat(15_000), ..NewItem::titled(title) };
+        let ops = vec![Op::Add(Box::new(NewItem::titled("small"))), Op::Add(Box::new(new))];
+        now(store.change(plan.id, Change::new(ops, ctx())))
+    };
+    let full = add("too much").unwrap_err();
+    assert!(full.to_string().contains("is full; nothing was changed"), "{full}");
+    assert_eq!(now(PlanStore::read(&store, plan.id, Needs::whole())).unwrap(), plan);
+    assert!(pages(most * 100) > most);
+    assert_eq!(add("enough room").unwrap().plan.items.len(), 2);
+}
+
+/// What an inline future came to: it is ready when first polled.
+fn now<T>(mut future: BoxFuture<'_, T>) -> T {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("not ready at the first poll"),
+    }
+}

@@ -1,0 +1,140 @@
+//! One list of cases that every store passes.
+//!
+//! A store joins by adding a line to `worlds!`. Cases see a store only through the trait, by as many
+//! handles as they like; a handle stands for a process.
+
+mod attachments;
+mod changes;
+mod claims;
+mod follow;
+mod forget;
+mod import;
+mod journal;
+mod plans;
+mod turns;
+mod undo;
+
+use std::sync::Arc;
+
+use punchlist_db::{Durability, Options, Sqlite, Threaded};
+use punchlist_model::store::PlanStore;
+use punchlist_model::store::memory::Memory;
+use tempfile::TempDir;
+
+/// A store that several handles may be opened on.
+pub(crate) struct World {
+    open: Box<dyn Fn() -> Arc<dyn PlanStore> + Send + Sync>,
+    _directory: Option<TempDir>,
+}
+
+impl World {
+    /// Another handle on the same store.
+    pub(crate) fn handle(&self) -> Arc<dyn PlanStore> {
+        (self.open)()
+    }
+
+    fn memory() -> Self {
+        let store = Arc::new(Memory::new());
+        Self { open: Box::new(move || Arc::clone(&store) as Arc<dyn PlanStore>), _directory: None }
+    }
+
+    fn sqlite() -> Self {
+        Self::in_a_file(|options| Arc::new(Sqlite::open(options).unwrap()))
+    }
+
+    fn threaded() -> Self {
+        Self::in_a_file(|options| Arc::new(Threaded::open(options).unwrap()))
+    }
+
+    fn in_a_file(open: fn(&Options) -> Arc<dyn PlanStore>) -> Self {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("store").join("plans.db");
+        let options = Options { path, durability: Durability::Normal };
+        Self { open: Box::new(move || open(&options)), _directory: Some(directory) }
+    }
+}
+
+macro_rules! worlds {
+    ([$($world:ident),*] $cases:tt) => { $(worlds!(@world $world $cases);)* };
+    (@world $world:ident { $($module:ident: $($case:ident)*;)* }) => {
+        mod $world {
+            $(mod $module {
+                $(#[test]
+                fn $case() {
+                    super::super::$module::$case(&super::super::World::$world());
+                })*
+            })*
+        }
+    };
+}
+
+worlds! {
+    [memory, sqlite, threaded] {
+        changes:
+            an_empty_plan_is_at_revision_0_and_has_no_journal
+            each_change_adds_one_to_the_revision_and_one_entry_to_the_journal
+            a_batch_with_bad_entries_changes_nothing_and_names_each_of_them
+            a_change_of_nothing_writes_nothing
+            a_revision_conflict_names_what_happened_since
+            a_name_is_unique_in_its_project
+            an_unknown_plan_is_said_to_be_unknown
+            every_field_of_an_item_is_kept
+            times_are_kept_to_the_millisecond
+            next_takes_the_lowest_priority_then_the_first_place
+            items_are_found_by_number_id_prefix_and_position
+            order_is_dense_after_inserts_moves_and_removals
+            handles_that_write_at_once_lose_nothing
+            a_hostile_text_is_kept_as_it_is;
+        journal:
+            entries_are_in_order_without_gaps_and_as_many_as_asked
+            the_journal_replays_to_exactly_what_is_read;
+        claims:
+            a_second_worker_is_refused_while_the_lease_lasts
+            a_lease_that_ran_out_is_taken_over_and_the_late_write_is_refused
+            any_write_of_the_holder_renews_its_lease
+            two_workers_that_ask_for_the_next_get_different_items;
+        attachments:
+            a_conversation_finds_its_plan_again_from_another_handle
+            attaching_to_the_same_plan_keeps_what_was_shown
+            attaching_to_another_plan_begins_anew
+            what_was_shown_never_goes_back
+            showing_to_nobody_is_nothing
+            attaching_to_an_unknown_plan_is_refused;
+        plans:
+            the_most_recently_changed_comes_first
+            filters_by_project_name_and_either_end_of_the_id
+            progress_counts_the_top_level_only
+            the_newest_conversation_is_named;
+        follow:
+            from_the_start_everything_comes_in_order
+            from_now_on_only_what_is_new_comes
+            after_a_cursor_the_rest_comes
+            entries_of_another_handle_wake_a_waiting_follower
+            one_plan_alone_can_be_followed
+            more_than_a_batch_comes_whole
+            an_imported_plan_is_news;
+        undo:
+            the_callers_own_last_change_is_taken_back
+            what_others_changed_since_is_a_conflict
+            nothing_left_is_said_by_name
+            an_old_change_is_found_behind_many_of_others
+            an_expected_revision_is_checked;
+        forget:
+            one_items_texts_go_from_rows_and_journal
+            the_whole_plans_texts_go_and_its_skeleton_stays
+            an_unknown_item_is_refused
+            a_forgotten_name_is_free_again;
+        import:
+            what_is_exported_comes_back_the_same
+            a_plan_that_is_there_is_not_taken_in_twice
+            work_goes_on_after_an_import;
+        turns:
+            a_todo_is_created_with_defaults
+            a_batch_is_created_in_order_or_not_at_all
+            todos_are_found_by_turn_and_filtered_by_status
+            a_todo_is_found_by_id_in_its_own_turn_only
+            a_todo_is_updated
+            an_unknown_todo_is_not_updated
+            todos_are_counted_by_status;
+    }
+}

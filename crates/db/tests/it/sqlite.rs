@@ -1,0 +1,22 @@
+//! What SQLite promises beyond the contract.
+
+mod files;
+mod random;
+mod read_only;
+mod view;
+mod writers;
+
+use punchlist_db::{Durability, Options};
+use tempfile::TempDir;
+
+/// A place for a database that is not there yet.
+fn place() -> (TempDir, Options) {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("plans.db");
+    (directory, Options { path, durability: Durability::Normal })
+}
+
+/// What another program sees of a database.
+fn outside(options: &Options) -> rusqlite::Connection {
+    rusqlite::Connection::open(&options.path).unwrap()
+}

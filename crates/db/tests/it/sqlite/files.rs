@@ -1,0 +1,189 @@
+//! The files: who may read them, which are refused, and what is left in them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use punchlist_db::{Durability, Options, Sqlite};
+use punchlist_model::Number;
+use punchlist_model::store::{Error, PlanStore};
+
+use super::{outside, place};
+use crate::support::{Desk, add, key, new_plan, plan_id, wait};
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+#[test]
+fn the_database_is_for_its_user_alone() {
+    let (directory, mut options) = place();
+    options.path = directory.path().join("new").join("deep").join("plans.db");
+    let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+    desk.must(vec![add("a")]);
+    for part in ["new", "new/deep"] {
+        assert_eq!(mode(&directory.path().join(part)), 0o700, "{part}");
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(options.path.parent().unwrap()).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(mode(&entry.path()), 0o600, "{:?}", entry.path());
+        names.push(entry.file_name().into_string().unwrap());
+    }
+    names.sort();
+    assert_eq!(names, ["plans.db", "plans.db-bell", "plans.db-shm", "plans.db-wal"]);
+}
+
+#[test]
+fn a_directory_that_is_there_keeps_its_mode() {
+    let (directory, options) = place();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    Sqlite::open(&options).unwrap();
+    assert_eq!((mode(directory.path()), mode(&options.path)), (0o755, 0o600));
+}
+
+#[test]
+fn a_newer_schema_is_refused_and_nothing_is_touched() {
+    let (_directory, options) = place();
+    Sqlite::open(&options).unwrap();
+    outside(&options).execute_batch("PRAGMA user_version = 99; CREATE TABLE future(x)").unwrap();
+    let newer = |error| matches!(error, Error::NewerSchema { found: 99, known: 1 });
+    assert!(newer(Sqlite::open(&options).err().unwrap()));
+    assert!(newer(Sqlite::open_to_read(&options).err().unwrap()));
+    let version: u32 =
+        outside(&options).query_row("PRAGMA user_version", [], |row| row.get(0)).unwrap();
+    assert_eq!(version, 99);
+}
+
+#[track_caller]
+fn check_unusable(options: &Options, words: &str) {
+    let before = fs::read(&options.path).unwrap();
+    for error in
+        [Sqlite::open(options).err().unwrap(), Sqlite::open_to_read(options).err().unwrap()]
+    {
+        let Error::Unusable { what, .. } = &error else { panic!("{error:?}") };
+        assert!(what.contains(words) && what.contains("plans.db"), "{what}");
+    }
+    assert_eq!(fs::read(&options.path).unwrap(), before);
+}
+
+#[test]
+fn what_is_no_database_is_refused_by_name() {
+    let (_directory, options) = place();
+    fs::write(&options.path, "a letter to grandmother, long enough to be read\n".repeat(50))
+        .unwrap();
+    check_unusable(&options, "is not a Punchlist database");
+}
+
+#[test]
+fn another_programs_database_is_refused_by_name() {
+    let (_directory, options) = place();
+    outside(&options).execute_batch("PRAGMA user_version = 1; CREATE TABLE theirs(x)").unwrap();
+    check_unusable(&options, "is the database of another program");
+}
+
+#[test]
+fn a_damaged_database_is_said_to_be_damaged() {
+    let (_directory, options) = place();
+    let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+    desk.must((0..100).map(|n| add(&format!("item {n}"))).collect());
+    drop(desk);
+    outside(&options).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    let mut bytes = fs::read(&options.path).unwrap();
+    bytes[4096..].fill(0x5a);
+    fs::write(&options.path, &bytes).unwrap();
+    let store = Sqlite::open(&options).unwrap();
+    let error = wait(PlanStore::read(&store, plan_id(1), punchlist_model::needs::Needs::whole()));
+    let Err(Error::Unusable { what, .. }) = error else { panic!("{error:?}") };
+    assert!(what.contains("is damaged"), "{what}");
+}
+
+#[test]
+fn a_directory_in_its_place_is_refused() {
+    let (directory, mut options) = place();
+    options.path = directory.path().to_owned();
+    let error = Sqlite::open(&options).err().unwrap();
+    assert!(matches!(error, Error::Unusable { .. } | Error::ReadOnly(_)), "{error:?}");
+}
+
+#[test]
+fn reading_makes_nothing() {
+    let (directory, options) = place();
+    assert!(Sqlite::open_to_read(&options).unwrap().is_none());
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    fs::write(&options.path, "").unwrap();
+    assert!(Sqlite::open_to_read(&options).unwrap().is_none(), "an empty file holds nothing");
+}
+
+#[test]
+fn a_store_opened_to_read_sees_what_others_write_and_writes_nothing() {
+    let (_directory, options) = place();
+    let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+    let reader = Sqlite::open_to_read(&options).unwrap().unwrap();
+    desk.must(vec![add("a")]);
+    let plan = wait(PlanStore::read(&reader, plan_id(1), punchlist_model::needs::Needs::whole()));
+    assert_eq!(plan.unwrap(), desk.whole());
+    let refused = wait(reader.create(new_plan(2)));
+    let Err(Error::ReadOnly(why)) = refused else { panic!("{refused:?}") };
+    assert!(why.contains("plans.db"), "{why}");
+    assert!(matches!(
+        wait(reader.attach(key("c", ""), plan_id(1), crate::support::at(1))),
+        Err(Error::ReadOnly(_))
+    ));
+}
+
+#[test]
+fn names_of_all_kinds_can_be_opened() {
+    let (directory, mut options) = place();
+    for name in ["with space.db", "100%.db", "what?.db", "#1.db", "file:x?immutable=1", "ä.db"] {
+        options.path = directory.path().join(name);
+        let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+        desk.must(vec![add("a")]);
+        assert!(options.path.is_file(), "{name}");
+        assert!(Sqlite::open_to_read(&options).unwrap().is_some(), "{name}");
+    }
+}
+
+#[test]
+fn a_link_leads_to_the_same_bell() {
+    let (directory, options) = place();
+    drop(Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann"));
+    let link = directory.path().join("link.db");
+    std::os::unix::fs::symlink(&options.path, &link).unwrap();
+    let other = Options { path: link, durability: Durability::Normal };
+    let desk = Desk::at(Arc::new(Sqlite::open(&other).unwrap()), plan_id(1), "ann");
+    desk.must(vec![add("a")]);
+    assert!(!directory.path().join("link.db-bell").exists());
+}
+
+/// Whether any file of the store holds the text.
+fn is_anywhere(directory: &Path, text: &str) -> bool {
+    fs::read_dir(directory).unwrap().any(|entry| {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+#[test]
+fn what_is_forgotten_is_in_no_file() {
+    let (directory, options) = place();
+    let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+    // Long enough for pages of their own, and rewritten, so that old copies lie about.
+    let long = |n: u32| {
+        let context = format!("hunter2 {n} ").repeat(600);
+        let patch = punchlist_model::Patch { context: Some(context), ..Default::default() };
+        punchlist_model::Op::Edit { item: Number(1).into(), patch: Box::new(patch) }
+    };
+    desk.must(vec![add("the hunter2 password"), add("keep this")]);
+    for n in 0..20 {
+        desk.must(vec![long(n)]);
+    }
+    outside(&options).execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    desk.must(vec![long(99)]);
+    assert!(is_anywhere(directory.path(), "hunter2"));
+    wait(desk.store.forget(desk.plan, Some(Number(1).into()), desk.ctx())).unwrap();
+    assert!(!is_anywhere(directory.path(), "hunter2"));
+    assert!(is_anywhere(directory.path(), "keep this"));
+    assert_eq!(desk.list(), "1:[forgotten] pending, 2:keep this pending");
+}

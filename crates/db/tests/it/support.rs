@@ -1,0 +1,182 @@
+//! A clock, ids and a way to wait, for tests.
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use futures_core::stream::BoxStream;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{
+    Applied, AttachmentKey, Change, Cursor, Entry, Error, NewPlan, PlanStore,
+};
+use punchlist_model::{
+    Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, Plan, PlanId, Revision, Rules,
+    Timestamp,
+};
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Waits for a future. One that is not ready within half a minute never will be.
+#[track_caller]
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = Box::pin(future);
+    let start = Instant::now();
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park_timeout(Duration::from_secs(30)),
+        }
+        assert!(start.elapsed() < Duration::from_secs(30), "nothing came");
+    }
+}
+
+pub(crate) type Following<'a> = BoxStream<'a, Result<(Cursor, Entry), Error>>;
+
+/// The next entry of a stream.
+#[track_caller]
+pub(crate) fn next(stream: &mut Following<'_>) -> (Cursor, Entry) {
+    wait(poll_fn(|cx| stream.as_mut().poll_next(cx))).expect("the stream goes on").unwrap()
+}
+
+/// Whether nothing is there now.
+pub(crate) fn is_quiet(stream: &mut Following<'_>) -> bool {
+    stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+/// So many seconds after the tests' own epoch.
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+}
+
+/// Ids that are different for each worker and second.
+pub(crate) fn ids(who: &str, seconds: i64) -> IdSource {
+    let mut random = [0; 10];
+    let seed = who
+        .bytes()
+        .fold(7_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    random[2..10].copy_from_slice(&seed.to_be_bytes());
+    IdSource { at: at(seconds), random }
+}
+
+/// A worker who acts at a time.
+pub(crate) fn ctx(who: &str, seconds: i64) -> Ctx {
+    Ctx {
+        now: at(seconds),
+        ids: ids(who, seconds),
+        actor: Actor::agent(who),
+        holder: Holder::named(who),
+        attempt: None,
+        mode: Mode::Enforced,
+        limits: Limits::default(),
+        gone: Vec::new(),
+    }
+}
+
+pub(crate) fn plan_id(n: u8) -> PlanId {
+    PlanId(IdSource::fixed(at(0), n).nth(0))
+}
+
+pub(crate) fn new_plan(n: u8) -> NewPlan {
+    NewPlan {
+        id: plan_id(n),
+        project: "/project".to_owned(),
+        name: None,
+        title: format!("Plan {n}"),
+        rules: Rules::default(),
+        at: at(0),
+    }
+}
+
+pub(crate) fn key(conversation: &str, turn: &str) -> AttachmentKey {
+    AttachmentKey {
+        project: "/project".to_owned(),
+        agent: "claude".to_owned(),
+        conversation: conversation.to_owned(),
+        sub_agent: String::new(),
+        turn: turn.to_owned(),
+    }
+}
+
+pub(crate) fn add(title: &str) -> Op {
+    Op::Add(Box::new(NewItem::titled(title)))
+}
+
+pub(crate) fn start(number: u32) -> Op {
+    Op::Start(Number(number).into())
+}
+
+pub(crate) fn done(number: u32) -> Op {
+    Op::Complete { item: Number(number).into(), outcome: None, with_children: false }
+}
+
+/// A worker at one plan, whose clock ticks a second with each change.
+pub(crate) struct Desk {
+    pub(crate) store: Arc<dyn PlanStore>,
+    pub(crate) plan: PlanId,
+    who: String,
+    seconds: Cell<i64>,
+}
+
+impl Desk {
+    /// At a plan that is there.
+    pub(crate) fn at(store: Arc<dyn PlanStore>, plan: PlanId, who: &str) -> Self {
+        Self { store, plan, who: who.to_owned(), seconds: Cell::new(0) }
+    }
+
+    /// At a new plan.
+    pub(crate) fn new(store: Arc<dyn PlanStore>, who: &str) -> Self {
+        wait(store.create(new_plan(1))).unwrap();
+        Self::at(store, plan_id(1), who)
+    }
+
+    pub(crate) fn ctx(&self) -> Ctx {
+        self.seconds.set(self.seconds.get() + 1);
+        ctx(&self.who, self.seconds.get())
+    }
+
+    pub(crate) fn wait_seconds(&self, seconds: i64) {
+        self.seconds.set(self.seconds.get() + seconds);
+    }
+
+    pub(crate) fn change(&self, ops: Vec<Op>) -> Result<Applied, Error> {
+        wait(self.store.change(self.plan, Change::new(ops, self.ctx())))
+    }
+
+    #[track_caller]
+    pub(crate) fn must(&self, ops: Vec<Op>) -> Applied {
+        self.change(ops).unwrap()
+    }
+
+    pub(crate) fn undo(&self) -> Result<Applied, Error> {
+        wait(self.store.undo(self.plan, self.ctx(), None))
+    }
+
+    pub(crate) fn whole(&self) -> Plan {
+        wait(self.store.read(self.plan, Needs::whole())).unwrap()
+    }
+
+    pub(crate) fn journal(&self) -> Vec<Entry> {
+        wait(self.store.journal(self.plan, Revision(0), u32::MAX)).unwrap()
+    }
+
+    /// The list as text: what a person would see of it.
+    pub(crate) fn list(&self) -> String {
+        let plan = self.whole();
+        let lines: Vec<String> = plan
+            .listed()
+            .iter()
+            .map(|it| format!("{}:{} {}", it.number, it.title, it.status.words()))
+            .collect();
+        lines.join(", ")
+    }
+}
