@@ -1,0 +1,235 @@
+//! Reads the command line. Only the called verb's arguments are built: building all of them costs
+//! more than most calls do.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Args, Command};
+
+use crate::print::Colour;
+use crate::verb::{self, Group, Row};
+
+/// Options that every verb takes.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Globals {
+    /// The plan to work on: its name, or the beginning or end of its id
+    #[arg(long, global = true, value_name = "ID|NAME", help_heading = "Options of every verb")]
+    pub(crate) plan: Option<String>,
+    /// Answer in JSON
+    #[arg(long, global = true, help_heading = "Options of every verb")]
+    pub(crate) json: bool,
+    /// Act under this name instead of user@host
+    #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Options of every verb")]
+    pub(crate) name: Option<String>,
+    /// The database file, instead of PUNCHLIST_DB or the one in the data directory
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every verb")]
+    pub(crate) db: Option<PathBuf>,
+    /// Set a configuration key for this call; may be repeated
+    #[arg(short = 'c', global = true, value_name = "KEY=VALUE", help_heading = "Options of every verb")]
+    pub(crate) config: Vec<String>,
+    /// Work as if called in this directory
+    #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Options of every verb")]
+    pub(crate) directory: Option<PathBuf>,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true, hide_possible_values = true, help_heading = "Options of every verb")]
+    pub(crate) color: Colour,
+}
+
+/// Global options that take a value of their own.
+const WITH_VALUE: [&str; 6] = ["--plan", "--as", "--db", "-c", "-C", "--color"];
+
+/// What was asked for.
+pub(crate) enum Called {
+    /// A verb, and the arguments without it.
+    Verb(&'static Row, Vec<OsString>),
+    /// The overview.
+    Overview,
+    /// The help of one verb.
+    Help(&'static Row),
+    /// The version.
+    Version,
+    /// A word that is no verb.
+    Unknown(OsString),
+}
+
+/// Finds the verb among the arguments.
+pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
+    let Some(at) = verb_at(&arguments) else {
+        let has = |names: [&str; 2]| arguments.iter().any(|it| names.iter().any(|name| it == name));
+        return if has(["-V", "--version"]) { Called::Version } else { Called::Overview };
+    };
+    let word = arguments.remove(at);
+    if word == "help" {
+        return match verb_at(&arguments).map(|at| arguments.remove(at)) {
+            None => Called::Overview,
+            Some(word) => word.to_str().and_then(verb::find).map_or(Called::Unknown(word), Called::Help),
+        };
+    }
+    match word.to_str().and_then(verb::find) {
+        Some(row) => Called::Verb(row, arguments),
+        None => Called::Unknown(word),
+    }
+}
+
+/// Where the verb stands: the first word that is neither an option nor the value of one.
+fn verb_at(arguments: &[OsString]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        if argument == "--" {
+            return None;
+        }
+        if WITH_VALUE.iter().any(|name| argument == name) {
+            at += 2;
+        } else if argument.as_encoded_bytes().starts_with(b"-") {
+            at += 1;
+        } else {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Whether the answer is to be JSON, told without parsing: parsing may be what fails.
+pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
+}
+
+/// The parser of one verb, by itself.
+pub(crate) fn alone(row: &Row) -> Command {
+    let command = Command::new(row.name)
+        .bin_name(format!("punchlist {}", row.name))
+        .no_binary_name(true)
+        .disable_help_subcommand(true);
+    Globals::augment_args((row.augment)(command))
+}
+
+/// The parser of all verbs, for completions, manual pages and references.
+pub(crate) fn whole() -> Command {
+    let command = Command::new("punchlist")
+        .about("A durable plan for AI agents and the people who work with them")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true);
+    let command = Globals::augment_args(command);
+    verb::all().iter().fold(command, |command, row| {
+        command.subcommand((row.augment)(Command::new(row.name).hide(row.hidden)))
+    })
+}
+
+/// The overview: every verb on a line.
+pub(crate) fn overview() -> String {
+    let mut text = String::from(
+        "Punchlist keeps a durable plan that agents and people work off, item by item.\n\n\
+         Usage: punchlist VERB [ARGUMENTS] [OPTIONS]\n",
+    );
+    for group in Group::ALL {
+        text.push_str(&format!("\n{}\n", group.title()));
+        for row in verb::all().iter().filter(|row| row.group == group && !row.hidden) {
+            let about = (row.augment)(Command::new(row.name)).get_about().map(ToString::to_string);
+            text.push_str(&format!("  {:<12}{}\n", row.name, about.unwrap_or_default()));
+        }
+    }
+    text.push_str(
+        "\nStart with `punchlist add \"Fix the failing tests\"`, then `punchlist list`.\n\
+         `punchlist help VERB` shows a verb's options and examples.\n",
+    );
+    text
+}
+
+/// The verb that was probably meant.
+pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
+    let word = word.to_string_lossy().to_lowercase();
+    // Longer words are no typing errors, and comparing them takes time.
+    if word.is_empty() || word.chars().count() > 20 {
+        return None;
+    }
+    let names = || verb::all().iter().filter(|row| !row.hidden).map(|row| row.name);
+    let meant = match word.as_str() {
+        "ls" | "status" => Some("list"),
+        "complete" | "finish" | "check" => Some("done"),
+        "rm" | "remove" | "delete" | "cancel" | "drop" => Some("skip"),
+        "new" | "create" | "todo" => Some("add"),
+        "mv" => Some("move"),
+        "cat" | "view" | "info" => Some("show"),
+        "begin" | "claim" => Some("start"),
+        _ => None,
+    };
+    let near = || names().map(|name| (distance(&word, name), name)).min().filter(|it| it.0 <= 2);
+    meant.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
+}
+
+/// How many letters must be put in, left out or changed to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_verb_is_found_behind_any_global_option() {
+        for (line, expected) in [
+            ("add Title", Some(0)),
+            ("--json list", Some(1)),
+            ("--plan list add x", Some(2)),
+            ("--plan=list add x", Some(1)),
+            ("-c a=b -C dir --color never done 3", Some(6)),
+            ("-ca=b done 3", Some(1)),
+            ("-- add", None),
+            ("--help", None),
+            ("--plan", None),
+            ("", None),
+        ] {
+            assert_eq!(verb_at(&words(line)), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn typing_errors_and_other_programs_words_find_their_verb() {
+        for (word, expected) in [
+            ("lsit", Some("list")),
+            ("ad", Some("add")),
+            ("LIST", Some("list")),
+            ("ls", Some("list")),
+            ("rm", Some("skip")),
+            ("comp", Some("completions")),
+            ("xylophone", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(OsStr::new(word)), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_parser_of_all_verbs_is_consistent() {
+        whole().debug_assert();
+        for row in verb::all() {
+            alone(row).debug_assert();
+        }
+    }
+
+    #[test]
+    fn every_verb_has_examples_and_says_what_it_does() {
+        for row in verb::all().iter().filter(|row| !row.hidden) {
+            let help = alone(row).render_long_help().to_string();
+            assert!(help.contains("Examples:"), "{}", row.name);
+            assert!(help.contains(&format!("punchlist {}", row.name)), "{}", row.name);
+            let about = alone(row).get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty() && about.len() <= 64, "{}: {about}", row.name);
+        }
+    }
+}
