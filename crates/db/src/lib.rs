@@ -1,1 +1,28 @@
-//! Empty.
+//! SQLite behind the model's store; migrations.
+//!
+//! A store here loads, asks [`punchlist_model::decide`] and writes, in one transaction. It contains
+//! no rule, no clock, no environment and no random number: what it needs of them comes in the call.
+//! This is the only crate that contains SQL.
+//!
+//! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store a
+//! thread of its own, for servers.
+
+mod attachments;
+mod bell;
+mod changes;
+mod error;
+mod follow;
+mod journal;
+mod load;
+mod migrate;
+mod open;
+mod plans;
+mod rows;
+mod save;
+mod scrub;
+mod sqlite;
+mod threaded;
+
+pub use open::{Durability, Options};
+pub use sqlite::Sqlite;
+pub use threaded::Threaded;

@@ -3,9 +3,19 @@
 //! The one exception to "nothing is deleted", and only at a person's word: texts go, the skeleton of
 //! what happened stays.
 
+use crate::command::ItemRef;
 use crate::event::{Delta, Event, PlanDelta, TOMBSTONE};
 use crate::id::Number;
+use crate::plan::Plan;
+use crate::refusal::{Broken, Problem, Refusal};
 use crate::store::Entry;
+
+/// The number of the item to forget; superseded ones may be forgotten too.
+pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
+    let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
+    let found = plan.find(item).map_err(problem)?;
+    found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
+}
 
 /// Takes the texts of one item, or of all and the plan itself, out of a journal entry.
 pub fn scrub(entry: &mut Entry, number: Option<Number>) {

@@ -5,6 +5,7 @@
 //! program: a behaviour that is not in it, no caller may rely on.
 
 pub mod memory;
+pub mod turns;
 
 use std::collections::BTreeSet;
 
@@ -27,7 +28,8 @@ use crate::undo::Conflict;
 /// Plans, their journal, and who is attached to them.
 ///
 /// Every method is one transaction: all of it happens and survives a crash, or none of it does. An
-/// answer is given only once that is so. Many processes may use one store at once.
+/// answer is given only once that is so. Many processes may use one store at once. Times are kept
+/// to the millisecond.
 pub trait PlanStore: Send + Sync {
     /// Makes an empty plan at revision 0. A name that the project has already is refused with
     /// [`Error::NameTaken`]. Nothing is journaled: the first change is the first entry.
@@ -96,6 +98,11 @@ pub trait PlanStore: Send + Sync {
     /// Takes in a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`]
     /// gave them elsewhere. Fails with [`Error::Exists`] if a plan with that id is there.
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
+}
+
+/// A time as every store keeps it: to the millisecond.
+pub fn kept(at: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }
 
 /// A plan to be made.

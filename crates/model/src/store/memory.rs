@@ -15,15 +15,14 @@ use jiff::Timestamp;
 
 use super::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Kind, NewPlan,
-    PlanStore, Scope, Summary,
+    PlanStore, Scope, Summary, kept,
 };
 use crate::command::{Ctx, ItemRef};
 use crate::decide::{Decision, decide};
 use crate::event::Event;
-use crate::id::{Number, PlanId, Revision};
+use crate::id::{PlanId, Revision};
 use crate::needs::Needs;
 use crate::plan::Plan;
-use crate::refusal::{Broken, Problem, Refusal};
 use crate::{forget, undo};
 
 /// Plans in memory.
@@ -64,6 +63,7 @@ impl PlanStore for Memory {
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
+        let change = Change { ctx: whole_ms(change.ctx), ..change };
         ready(self.state().change(plan, &change))
     }
 
@@ -73,7 +73,7 @@ impl PlanStore for Memory {
         ctx: Ctx,
         expect: Option<Revision>,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        ready(self.state().undo(plan, &ctx, expect))
+        ready(self.state().undo(plan, &whole_ms(ctx), expect))
     }
 
     fn forget(
@@ -82,7 +82,7 @@ impl PlanStore for Memory {
         item: Option<ItemRef>,
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        ready(self.state().forget(plan, item.as_ref(), &ctx))
+        ready(self.state().forget(plan, item.as_ref(), &whole_ms(ctx)))
     }
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
@@ -99,7 +99,7 @@ impl PlanStore for Memory {
         plan: PlanId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>> {
-        ready(self.state().attach(key, plan, now))
+        ready(self.state().attach(key, plan, kept(now)))
     }
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
@@ -154,7 +154,7 @@ impl State {
             return Err(Error::Exists(new.id));
         }
         self.check_name(new.id, &new.project, new.name.as_deref())?;
-        let mut plan = Plan::new(new.id, new.project, new.at);
+        let mut plan = Plan::new(new.id, new.project, kept(new.at));
         plan.name = new.name;
         plan.title = new.title;
         plan.rules = new.rules;
@@ -192,7 +192,7 @@ impl State {
 
     fn forget(&mut self, id: PlanId, item: Option<&ItemRef>, ctx: &Ctx) -> Result<Applied, Error> {
         let plan = self.plan(id)?;
-        let number = item.map(|item| resolve(plan, item)).transpose()?;
+        let number = item.map(|item| forget::target(plan, item)).transpose()?;
         for entry in self.journal.iter_mut().filter(|entry| entry.plan == id) {
             forget::scrub(entry, number);
         }
@@ -304,11 +304,9 @@ impl State {
     }
 }
 
-/// The number of the item to forget; superseded ones may be forgotten too.
-fn resolve(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
-    let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
-    let found = plan.find(item).map_err(problem)?;
-    found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
+/// A context whose time a store can keep.
+fn whole_ms(ctx: Ctx) -> Ctx {
+    Ctx { now: kept(ctx.now), ..ctx }
 }
 
 /// Entries as they come.

@@ -1,0 +1,170 @@
+//! Everything that writes to a plan: load, decide, write, in one transaction.
+//!
+//! What may happen is decided in the model; here is only the order of the steps.
+
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
+use punchlist_model::{
+    Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, decide, forget, undo,
+};
+use rusqlite::{Connection, params};
+
+use crate::load::{self, Failure, Loaded};
+use crate::rows::PlanKey;
+use crate::{journal, save};
+
+/// Makes an empty plan.
+pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
+    let mut plan = Plan::new(new.id, new.project, kept(new.at));
+    plan.name = new.name;
+    plan.title = new.title;
+    plan.rules = new.rules;
+    check_new(conn, &plan)?;
+    save::new_plan(conn, &plan)?;
+    Ok(plan)
+}
+
+/// Decides a change and writes what follows.
+pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    check_revision(conn, key, &plan, change.expect)?;
+    let ctx = Ctx { now: kept(change.ctx.now), ..change.ctx };
+    let loaded = load::fill(conn, key, plan, &Needs::of(&change.ops))?;
+    let decision = decide(&loaded.plan, &change.ops, &ctx)?;
+    commit(conn, loaded, decision, change.kind, None, &ctx)
+}
+
+/// Takes back the caller's last change.
+pub(crate) fn undo(
+    conn: &Connection,
+    id: PlanId,
+    ctx: Ctx,
+    expect: Option<Revision>,
+) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    check_revision(conn, key, &plan, expect)?;
+    let ctx = Ctx { now: kept(ctx.now), ..ctx };
+    // What is taken back is mostly near the end: the end is read first, then more of it.
+    let mut most = 64_u32;
+    loop {
+        let entries = journal::newest(conn, key, id, most)?;
+        if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
+            let loaded = load::fill(conn, key, plan, &Needs::whole())?;
+            let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
+            return commit(conn, loaded, decision, Kind::Undo, Some(entry.revision), &ctx);
+        }
+        if entries.len() < usize::try_from(most).unwrap_or(usize::MAX) {
+            return Err(undo::Conflict::Nothing(ctx.actor.name).into());
+        }
+        most = most.saturating_mul(4);
+    }
+}
+
+/// Erases texts from rows and journal. What is left of them in the files is the caller's to purge.
+pub(crate) fn forget(
+    conn: &Connection,
+    id: PlanId,
+    item: Option<&ItemRef>,
+    ctx: Ctx,
+) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    let loaded = match item {
+        Some(item) => load::one(conn, key, plan, item)?,
+        None => load::fill(conn, key, plan, &Needs::whole())?,
+    };
+    let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
+    let mut seen = Revision(0);
+    loop {
+        let entries = journal::after(conn, key, id, seen, 256)?;
+        let Some(last) = entries.last() else { break };
+        seen = last.revision;
+        for entry in entries {
+            let mut scrubbed = entry.clone();
+            forget::scrub(&mut scrubbed, number);
+            if scrubbed != entry {
+                journal::rewrite(conn, key, &scrubbed)?;
+            }
+        }
+    }
+    let events = vec![Event::Forgotten { number }];
+    let decision = Decision { events, ..Decision::default() };
+    let ctx = Ctx { now: kept(ctx.now), ..ctx };
+    commit(conn, loaded, decision, Kind::Forget, None, &ctx)
+}
+
+/// Takes in a plan with its journal.
+pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
+    check_new(conn, plan)?;
+    let key = save::new_plan(conn, plan)?;
+    save::all(conn, key, plan)?;
+    for entry in entries {
+        journal::append(conn, key, entry)?;
+    }
+    Ok(())
+}
+
+fn commit(
+    conn: &Connection,
+    loaded: Loaded,
+    decision: Decision,
+    kind: Kind,
+    undoes: Option<Revision>,
+    ctx: &Ctx,
+) -> Result<Applied, Failure> {
+    if decision.events.is_empty() {
+        return Ok(Applied { plan: loaded.plan, decision });
+    }
+    let (key, old_name) = (loaded.key, loaded.plan.name.clone());
+    let mut plan = save::apply(conn, loaded, &decision.events)?;
+    if plan.name != old_name {
+        check_name(conn, &plan)?;
+    }
+    plan.revision.0 += 1;
+    plan.updated_at = ctx.now;
+    save::header(conn, key, &plan)?;
+    let entry = Entry {
+        plan: plan.id,
+        revision: plan.revision,
+        at: ctx.now,
+        actor: ctx.actor.clone(),
+        kind,
+        undoes,
+        events: decision.events,
+    };
+    journal::append(conn, key, &entry)?;
+    Ok(Applied { plan, decision: Decision { events: entry.events, ..decision } })
+}
+
+fn check_revision(
+    conn: &Connection,
+    key: PlanKey,
+    plan: &Plan,
+    expect: Option<Revision>,
+) -> Result<(), Failure> {
+    match expect {
+        Some(expected) if expected != plan.revision => {
+            let since = journal::after(conn, key, plan.id, expected, u32::MAX)?;
+            let (plan, actual) = (plan.id, plan.revision);
+            Err(Error::Revision { plan, expected, actual, since }.into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?;
+    if select.exists([plan.id.to_string()])? {
+        return Err(Error::Exists(plan.id).into());
+    }
+    check_name(conn, plan)
+}
+
+fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let Some(name) = &plan.name else { return Ok(()) };
+    let mut select = conn
+        .prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
+    if select.exists(params![plan.project, name, plan.id.to_string()])? {
+        return Err(Error::NameTaken(name.clone()).into());
+    }
+    Ok(())
+}

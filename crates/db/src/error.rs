@@ -1,0 +1,52 @@
+//! SQLite's errors in words that a person can act on.
+//!
+//! Nobody is ever shown "database is locked" or a bare result code.
+
+use std::path::Path;
+
+use punchlist_model::store::Error;
+use rusqlite::ErrorCode;
+
+/// What a failure of SQLite means for the database at `path`.
+pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
+    let path = path.display();
+    let what = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => format!("{path} is not a Punchlist database"),
+        Some(ErrorCode::DatabaseCorrupt) => {
+            format!("{path} is damaged; restore it from a copy, or move it away to start afresh")
+        }
+        Some(ErrorCode::DiskFull) => {
+            format!("the disk of {path} is full; nothing was changed")
+        }
+        Some(ErrorCode::ReadOnly) => {
+            return Error::ReadOnly(format!("{path} is on media or in a place that is read-only"));
+        }
+        Some(ErrorCode::PermissionDenied) => format!("{path} may not be opened by this user"),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            format!("another program has been using {path} for too long; nothing was changed")
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            format!("reading or writing {path} failed; nothing was changed")
+        }
+        Some(ErrorCode::CannotOpen) => format!("{path} cannot be opened"),
+        _ => format!("{path} cannot be used: {error}"),
+    };
+    unusable(what, error)
+}
+
+/// A store that cannot be used, and why.
+pub(crate) fn unusable(
+    what: String,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Error::Unusable { what, source: Some(source.into()) }
+}
+
+/// A value in the database that no version of ours has written.
+pub(crate) fn strange(
+    column: usize,
+    what: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> rusqlite::Error {
+    let kind = rusqlite::types::Type::Text;
+    rusqlite::Error::FromSqlConversionFailure(column, kind, what.into())
+}

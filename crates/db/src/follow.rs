@@ -1,0 +1,253 @@
+//! Following the journal, from this process and others.
+//!
+//! A thread of its own reads new entries and hands them over; the stream only takes them, so it
+//! needs no particular runtime and never blocks one. The thread waits for the bell, and looks by
+//! itself once a second in case a writer died between its commit and the bell. It holds no
+//! transaction while it waits, reads no further than its consumer, and ends when the stream is
+//! dropped.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use futures_core::Stream;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use punchlist_model::store::{Cursor, Entry, Error, Scope};
+use rusqlite::Connection;
+
+use crate::bell;
+use crate::error::{explain, unusable};
+use crate::journal;
+use crate::open::{self, Options};
+
+/// How often to look without having heard the bell.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How many entries are read at a time.
+const BATCH: u32 = 256;
+
+/// Where following begins.
+pub(crate) struct Start {
+    pub(crate) seq: i64,
+    pub(crate) options: Options,
+}
+
+type Found = Result<(Cursor, Entry), Error>;
+
+/// Entries as they come.
+pub(crate) struct Follow {
+    shared: Arc<Shared>,
+}
+
+impl Follow {
+    /// A stream that begins at once.
+    pub(crate) fn new(start: Result<Start, Error>, scope: Scope) -> Self {
+        let (follow, feeder) = Self::later(scope);
+        feeder.begin(start);
+        follow
+    }
+
+    /// A stream, and what must be begun for it to flow.
+    pub(crate) fn later(scope: Scope) -> (Self, Feeder) {
+        let shared = Arc::new(Shared::default());
+        (Self { shared: Arc::clone(&shared) }, Feeder { shared, scope })
+    }
+}
+
+impl Stream for Follow {
+    type Item = Found;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Found>> {
+        let mut state = self.shared.state();
+        if let Some(found) = state.queue.pop_front() {
+            if state.queue.is_empty() {
+                self.shared.changed.notify_all();
+            }
+            return Poll::Ready(Some(found));
+        }
+        if state.done {
+            return Poll::Ready(None);
+        }
+        state.waker = Some(cx.waker().clone());
+        Poll::Pending
+    }
+}
+
+impl Drop for Follow {
+    fn drop(&mut self) {
+        self.shared.state().closed = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+/// What a stream and its thread share.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<Found>,
+    waker: Option<Waker>,
+    /// The bell was heard.
+    rung: bool,
+    /// Nobody takes entries any more.
+    closed: bool,
+    /// Nobody brings entries any more.
+    done: bool,
+}
+
+/// Why a wait ended.
+enum Woken {
+    Rung,
+    Closed,
+    Timeout,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each holder leaves it whole at every point, so a poisoned lock is as good.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self) {
+        self.state().rung = true;
+        self.changed.notify_all();
+    }
+
+    fn push(&self, found: impl IntoIterator<Item = Found>, done: bool) {
+        let mut state = self.state();
+        state.queue.extend(found);
+        state.done |= done;
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits until the consumer has taken all; whether there still is one. What rings from here on
+    /// is news.
+    fn drained(&self) -> bool {
+        let mut state = self.state();
+        while !state.closed && !state.queue.is_empty() {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.rung = false;
+        !state.closed
+    }
+
+    fn wait(&self) -> Woken {
+        let state = self.state();
+        let quiet = |state: &mut State| !state.closed && !state.rung;
+        let waited = self.changed.wait_timeout_while(state, LOOK_AGAIN, quiet);
+        let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        match (state.closed, state.rung) {
+            (true, _) => Woken::Closed,
+            (false, true) => Woken::Rung,
+            (false, false) => Woken::Timeout,
+        }
+    }
+}
+
+/// Brings entries to a stream.
+pub(crate) struct Feeder {
+    shared: Arc<Shared>,
+    scope: Scope,
+}
+
+impl Drop for Feeder {
+    /// Whatever ended it, the stream must not wait for ever.
+    fn drop(&mut self) {
+        self.shared.push(None, true);
+    }
+}
+
+impl Feeder {
+    /// Starts the thread, or ends the stream with what is wrong.
+    pub(crate) fn begin(self, start: Result<Start, Error>) {
+        let start = match start {
+            Ok(start) => start,
+            Err(error) => return self.shared.push([Err(error)], true),
+        };
+        let shared = Arc::clone(&self.shared);
+        let spawned = thread::Builder::new().name("punchlist-follow".to_owned()).spawn(move || {
+            let failed = self.run(start).err();
+            self.shared.push(failed.map(Err), true);
+        });
+        if let Err(error) = spawned {
+            let error = unusable("no thread can be started to follow changes".to_owned(), error);
+            shared.push([Err(error)], true);
+        }
+    }
+
+    fn run(&self, start: Start) -> Result<(), Error> {
+        let Start { mut seq, options } = start;
+        let Some(database) = open::to_read(&options)? else {
+            let what = format!("{} is gone", options.path.display());
+            return Err(Error::Unusable { what, source: None });
+        };
+        let broken = |error| explain(&database.path, error);
+        // Armed before the first look: what is committed after that look rings.
+        let watch = watch(&database.path, &self.shared);
+        let mut version = data_version(&database.conn).map_err(broken)?;
+        while self.shared.drained() {
+            let found = journal::following(&database.conn, seq, &self.scope, BATCH);
+            let found = found.map_err(broken)?;
+            if let Some((last, _)) = found.last() {
+                seq = *last;
+                let found = found.into_iter().map(|(seq, it)| Ok((journal::cursor(seq), it)));
+                self.shared.push(found, false);
+                continue;
+            }
+            loop {
+                match self.shared.wait() {
+                    Woken::Rung => break,
+                    Woken::Closed => return Ok(()),
+                    Woken::Timeout => {
+                        let now = data_version(&database.conn).map_err(broken)?;
+                        if now != version {
+                            version = now;
+                            break;
+                        }
+                    }
+                }
+            }
+        }
+        drop(watch);
+        Ok(())
+    }
+}
+
+/// Changes when another connection has committed.
+fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
+    conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
+/// Listens for the bell. Where that cannot be (too many watches, an odd file system), looking once
+/// a second has to do.
+fn watch(database: &Path, shared: &Arc<Shared>) -> Option<RecommendedWatcher> {
+    let bell = bell::path_of(database);
+    let name = bell.file_name()?.to_owned();
+    let shared = Arc::clone(shared);
+    let heard = move |event: notify::Result<notify::Event>| {
+        let rung = event.is_ok_and(|event| {
+            matches!(event.kind, EventKind::Modify(_) | EventKind::Create(_))
+                && event.paths.iter().any(|path| path.file_name() == Some(&name))
+        });
+        if rung {
+            shared.ring();
+        }
+    };
+    let mut watcher = notify::recommended_watcher(heard).ok()?;
+    // A database that was never written since it was copied has no bell yet.
+    let target = if bell.exists() { bell.as_path() } else { bell.parent()? };
+    watcher.watch(target, RecursiveMode::NonRecursive).ok()?;
+    Some(watcher)
+}

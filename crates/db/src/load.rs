@@ -1,0 +1,238 @@
+//! Reading a plan: the header, and the slice that somebody needs.
+//!
+//! What a slice is, [`Plan::slice`] says; a property test holds the two together.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use punchlist_model::needs::{Around, Needs};
+use punchlist_model::store::Error;
+use punchlist_model::undo::Conflict;
+use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
+use rusqlite::{Connection, OptionalExtension, Params};
+
+use crate::error::explain;
+use crate::rows::{self, PlanKey};
+
+/// A plan as it was loaded.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) key: PlanKey,
+    pub(crate) plan: Plan,
+    /// Whether all items are there.
+    pub(crate) whole: bool,
+}
+
+/// What may go wrong while loading: the plan is missing, or the database is.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Store(Error),
+    Sqlite(rusqlite::Error),
+}
+
+impl Failure {
+    /// What it means for the database at `path`.
+    pub(crate) fn explain(self, path: &Path) -> Error {
+        match self {
+            Self::Store(error) => error,
+            Self::Sqlite(error) => explain(path, error),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Store(refusal.into())
+    }
+}
+
+impl From<Conflict> for Failure {
+    fn from(conflict: Conflict) -> Self {
+        Self::Store(conflict.into())
+    }
+}
+
+/// The plan without its items.
+pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Plan), Failure> {
+    let sql = format!("SELECT {} FROM plan WHERE id = ?1", rows::PLAN);
+    let mut select = conn.prepare_cached(&sql)?;
+    let found = select.query_row([id.to_string()], rows::plan).optional()?;
+    found.ok_or(Failure::Store(Error::NoPlan(id)))
+}
+
+/// The part of a plan that `needs` names.
+pub(crate) fn slice(conn: &Connection, id: PlanId, needs: &Needs) -> Result<Loaded, Failure> {
+    let (key, plan) = header(conn, id)?;
+    Ok(fill(conn, key, plan, needs)?)
+}
+
+/// Adds to a header the items that `needs` names.
+pub(crate) fn fill(
+    conn: &Connection,
+    key: PlanKey,
+    plan: Plan,
+    needs: &Needs,
+) -> rusqlite::Result<Loaded> {
+    let mut loader = Loader { conn, key, plan };
+    if needs.whole {
+        loader.everything()?;
+    } else {
+        loader.in_progress()?;
+        if needs.next {
+            loader.next_ready()?;
+        }
+        for reach in &needs.items {
+            for number in loader.meant(&reach.item)? {
+                loader.item(number)?;
+                for around in &reach.around {
+                    loader.around(number, *around)?;
+                }
+            }
+        }
+        if needs.next {
+            let loaded: Vec<Number> = loader.plan.items.keys().copied().collect();
+            for number in loaded {
+                loader.around(number, Around::Dependencies)?;
+            }
+        }
+    }
+    Ok(Loaded { key, plan: loader.plan, whole: needs.whole })
+}
+
+/// The item that a reference means, superseded ones included, loaded on its own.
+pub(crate) fn one(
+    conn: &Connection,
+    key: PlanKey,
+    plan: Plan,
+    item: &ItemRef,
+) -> rusqlite::Result<Loaded> {
+    let mut loader = Loader { conn, key, plan };
+    for number in loader.meant(item)? {
+        loader.item(number)?;
+    }
+    Ok(Loaded { key, plan: loader.plan, whole: false })
+}
+
+struct Loader<'a> {
+    conn: &'a Connection,
+    key: PlanKey,
+    plan: Plan,
+}
+
+impl Loader<'_> {
+    fn everything(&mut self) -> rusqlite::Result<()> {
+        let sql = select_item("");
+        let mut select = self.conn.prepare_cached(&sql)?;
+        let mut rows = select.query([self.key.0])?;
+        while let Some(row) = rows.next()? {
+            let item = rows::item(row)?;
+            self.plan.items.insert(item.number, item);
+        }
+        Ok(())
+    }
+
+    /// Loads an item unless it is there; whether it is now.
+    fn item(&mut self, number: Number) -> rusqlite::Result<bool> {
+        if self.plan.items.contains_key(&number) {
+            return Ok(true);
+        }
+        let sql = select_item(" AND number = ?2");
+        let mut select = self.conn.prepare_cached(&sql)?;
+        let found = select.query_row((self.key.0, number.0), rows::item).optional()?;
+        Ok(found.map(|item| self.plan.items.insert(number, item)).is_some())
+    }
+
+    fn in_progress(&mut self) -> rusqlite::Result<()> {
+        let numbers = self.numbers(
+            "SELECT number FROM item \
+             WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL",
+            [self.key.0],
+        )?;
+        numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
+    }
+
+    fn next_ready(&mut self) -> rusqlite::Result<()> {
+        let numbers = self.numbers(NEXT_READY, [self.key.0])?;
+        numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
+    }
+
+    /// The items that a reference may mean: none, one, or the first two.
+    fn meant(&self, item: &ItemRef) -> rusqlite::Result<Vec<Number>> {
+        match item {
+            ItemRef::Number(number) => Ok(vec![*number]),
+            ItemRef::Batch(_) => Ok(Vec::new()),
+            ItemRef::Position(position) => self.numbers(
+                "SELECT number FROM item WHERE plan = ?1 AND position = ?2",
+                (self.key.0, position.0),
+            ),
+            ItemRef::Id(id) => self.numbers(
+                "SELECT number FROM item WHERE plan = ?1 AND id = ?2 ORDER BY number LIMIT 1",
+                (self.key.0, id.to_string()),
+            ),
+            // Ids are ASCII, so every one that begins with the prefix sorts before this end.
+            ItemRef::Prefix(prefix) => self.numbers(
+                "SELECT number FROM item WHERE plan = ?1 AND id >= ?2 AND id < ?3 \
+                 ORDER BY number LIMIT 2",
+                (self.key.0, prefix, format!("{prefix}\u{10ffff}")),
+            ),
+        }
+    }
+
+    fn around(&mut self, number: Number, around: Around) -> rusqlite::Result<()> {
+        let mut seen = BTreeSet::from([number]);
+        let mut waiting = vec![number];
+        while let Some(number) = waiting.pop() {
+            for next in self.beside(number, around)? {
+                if self.item(next)? && around.is_transitive() && seen.insert(next) {
+                    waiting.push(next);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn beside(&self, number: Number, around: Around) -> rusqlite::Result<Vec<Number>> {
+        let Some(item) = self.plan.get(number) else { return Ok(Vec::new()) };
+        match around {
+            Around::Dependencies | Around::AllDependencies => {
+                Ok(item.depends_on.iter().copied().collect())
+            }
+            Around::Ancestors => Ok(item.parent.into_iter().collect()),
+            Around::Dependants => self.numbers(
+                "SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2",
+                (self.key.0, number.0),
+            ),
+            Around::Children => self.numbers(
+                "SELECT number FROM item WHERE plan = ?1 AND parent = ?2",
+                (self.key.0, number.0),
+            ),
+        }
+    }
+
+    fn numbers(&self, sql: &str, params: impl Params) -> rusqlite::Result<Vec<Number>> {
+        let mut select = self.conn.prepare_cached(sql)?;
+        let found = select.query_map(params, |row| row.get(0).map(Number))?;
+        found.collect()
+    }
+}
+
+/// The next ready item: one seek in `item_ready`, whatever the size of the plan.
+pub(crate) const NEXT_READY: &str = "SELECT number FROM item \
+    WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
+    AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1";
+
+fn select_item(and: &str) -> String {
+    format!("SELECT {} FROM item WHERE plan = ?1{and}", rows::ITEM)
+}

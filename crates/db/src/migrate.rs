@@ -1,0 +1,118 @@
+//! The schema: numbered steps, forward only.
+//!
+//! A step that was released never changes; a test holds their digests.
+
+use std::path::Path;
+
+use punchlist_model::store::Error;
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::{explain, unusable};
+
+/// The steps in order; the n-th leads to version n.
+pub(crate) const STEPS: [&str; 1] = [include_str!("../migrations/sqlite/0001_plans.sql")];
+
+/// The version that this program writes.
+pub(crate) const LATEST: u32 = 1;
+
+/// Marks the file as ours: "Pnch".
+pub(crate) const APPLICATION: i32 = 0x506e_6368;
+
+/// What a database file is to us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Nothing is in it yet.
+    Empty,
+    /// Ours, with a schema that wants these steps still.
+    Old(u32),
+    /// Ours, and as we write it.
+    Current,
+}
+
+/// Looks at a database and touches nothing.
+pub(crate) fn look(conn: &Connection, path: &Path) -> Result<State, Error> {
+    judge(facts(conn).map_err(|error| explain(path, error))?, path)
+}
+
+/// What is written in a database about itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts {
+    version: i64,
+    application: i64,
+    /// Whether anything at all is in it; asked only if it is not ours.
+    filled: bool,
+}
+
+pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
+    let read = |sql: &str| -> rusqlite::Result<i64> { conn.query_row(sql, [], |row| row.get(0)) };
+    let version = read("PRAGMA user_version")?;
+    let application = read("PRAGMA application_id")?;
+    let filled = application == i64::from(APPLICATION)
+        || read("SELECT count(*) FROM sqlite_schema")? > 0;
+    Ok(Facts { version, application, filled })
+}
+
+/// What those facts make of it.
+pub(crate) fn judge(facts: Facts, path: &Path) -> Result<State, Error> {
+    if facts.application != i64::from(APPLICATION) {
+        if !facts.filled && (facts.version, facts.application) == (0, 0) {
+            return Ok(State::Empty);
+        }
+        let what = format!("{} is the database of another program", path.display());
+        return Err(Error::Unusable { what, source: None });
+    }
+    match u32::try_from(facts.version) {
+        Ok(LATEST) => Ok(State::Current),
+        Ok(version @ 0..LATEST) => Ok(State::Old(version)),
+        Ok(found) => Err(Error::NewerSchema { found, known: LATEST }),
+        Err(error) => {
+            Err(unusable(format!("{} has a schema version below 0", path.display()), error))
+        }
+    }
+}
+
+/// Brings a database up to date. The caller holds the writers' lock.
+pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
+    let broken = |error| explain(path, error);
+    if look(conn, path)? == State::Empty {
+        conn.pragma_update(None, "journal_mode", "WAL").map_err(broken)?;
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    // Looked at again inside the transaction: somebody may have been quicker.
+    let done = match look(&tx, path)? {
+        State::Current => return Ok(()),
+        State::Empty => 0,
+        State::Old(version) => version,
+    };
+    let steps = STEPS.iter().skip(usize::try_from(done).unwrap_or(usize::MAX));
+    for step in steps {
+        tx.execute_batch(step).map_err(broken)?;
+    }
+    tx.pragma_update(None, "application_id", APPLICATION).map_err(broken)?;
+    tx.pragma_update(None, "user_version", LATEST).map_err(broken)?;
+    tx.commit().map_err(broken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_is_the_number_of_steps() {
+        assert_eq!(usize::try_from(LATEST).unwrap(), STEPS.len());
+    }
+
+    /// FNV-1a: enough to notice an edit.
+    fn digest(text: &str) -> u64 {
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    #[test]
+    fn a_migration_never_changes() {
+        // A new step gets a new line; a line that is there stays as it is.
+        let digests: Vec<String> = STEPS.iter().map(|it| format!("{:016x}", digest(it))).collect();
+        assert_eq!(digests, ["0000000000000000"]);
+    }
+}

@@ -1,0 +1,275 @@
+//! Opening a database: creating it, refusing what is not ours, and reading where nothing can be
+//! written.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use punchlist_model::store::Error;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use crate::bell::Bell;
+use crate::error::{explain, unusable};
+use crate::migrate::{self, State};
+
+/// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
+/// and recovery after a crash can make it wait at all.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Where a database is and how it is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The database file.
+    pub path: PathBuf,
+    /// What an acknowledged change survives.
+    pub durability: Durability,
+}
+
+/// What an acknowledged change survives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// `kill -9` and power loss.
+    #[default]
+    Full,
+    /// `kill -9`. After a power loss the last changes may be missing; the database stays whole.
+    Normal,
+}
+
+/// An open database.
+pub(crate) struct Database {
+    pub(crate) conn: Connection,
+    pub(crate) access: Access,
+    /// The file, with links resolved, so that all processes meet at one bell.
+    pub(crate) path: PathBuf,
+}
+
+/// What may be done with it.
+pub(crate) enum Access {
+    /// Read and write.
+    Write(Bell),
+    /// Read only, and why.
+    Read {
+        why: String,
+        /// A private copy that is read instead of the database, removed when done.
+        _copy: Option<Copy>,
+    },
+}
+
+/// Opens to read and write; creates and migrates. Where nothing can be written, an existing
+/// database is opened to read.
+pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
+    let path = match fs::canonicalize(&options.path) {
+        Ok(path) => path,
+        Err(error) if error.kind() == ErrorKind::NotFound => create(&options.path)?,
+        Err(error) => return Err(cannot_open(&options.path, error)),
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (mut conn, facts) = match open(&path, flags, options.durability) {
+        Ok(opened) => opened,
+        Err(error) if is_read_only(&error) => return read_only(path),
+        Err(error) => return Err(explain(&path, error)),
+    };
+    // SQLite opens what cannot be written without a word.
+    if conn.is_readonly("main").map_err(|error| explain(&path, error))? {
+        return read_only(path);
+    }
+    let mut bell = Bell::of(&path);
+    match migrate::judge(facts, &path)? {
+        State::Current => {}
+        State::Empty | State::Old(_) => {
+            let turn = bell.turn().map_err(|error| not_written(&path, error))?;
+            migrate::migrate(&mut conn, &path)?;
+            drop(turn);
+        }
+    }
+    Ok(Database { conn, access: Access::Write(bell), path })
+}
+
+/// Opens to read. `None` if there is no database, or nothing in it.
+pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
+    let path = match fs::canonicalize(&options.path) {
+        Ok(path) => path,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(cannot_open(&options.path, error)),
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let (conn, facts) = match open(&path, flags, options.durability) {
+        Ok(opened) => opened,
+        Err(error) if is_read_only(&error) => return read_only(path).map(Some),
+        Err(error) => return Err(explain(&path, error)),
+    };
+    match migrate::judge(facts, &path)? {
+        State::Current => {
+            let why = format!("{} was opened to read only", path.display());
+            Ok(Some(Database { conn, access: Access::Read { why, _copy: None }, path }))
+        }
+        State::Empty => Ok(None),
+        State::Old(version) => Err(old(&path, version)),
+    }
+}
+
+/// Opens a file and reads its first page, which is when SQLite notices that it cannot have its own
+/// files beside it.
+fn open(
+    path: &Path,
+    flags: OpenFlags,
+    durability: Durability,
+) -> rusqlite::Result<(Connection, migrate::Facts)> {
+    let conn = Connection::open_with_flags(path, flags)?;
+    configure(&conn, durability)?;
+    let facts = migrate::facts(&conn)?;
+    Ok((conn, facts))
+}
+
+/// Settings that cost no statement. `synchronous` is `FULL` unless told otherwise, and the journal
+/// mode is the file's own.
+fn configure(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    // A checkpoint when the last process leaves would double the cost of every verb. SQLite makes
+    // one after the write that takes the log past a thousand pages.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    conn.busy_timeout(PATIENCE)?;
+    conn.set_prepared_statement_cache_capacity(64);
+    match durability {
+        Durability::Full => Ok(()),
+        Durability::Normal => conn.pragma_update(None, "synchronous", "NORMAL"),
+    }
+}
+
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// Makes an empty file that only this user can read, in a directory likewise where there is none.
+fn create(path: &Path) -> Result<PathBuf, Error> {
+    let refused = |error| not_written(path, error);
+    if let Some(parent) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(refused)?;
+    }
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(refused(error)),
+    }
+    fs::canonicalize(path).map_err(|error| cannot_open(path, error))
+}
+
+/// Opens a database that stands where nothing can be written.
+fn read_only(path: PathBuf) -> Result<Database, Error> {
+    let has_log = fs::metadata(log_of(&path)).is_ok_and(|it| it.len() > 0);
+    let copy = if has_log { Some(Copy::of(&path)?) } else { None };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let conn = match &copy {
+        // The log must be read too, and for that SQLite needs a place to write.
+        Some(copy) => Connection::open(copy.database()),
+        None => Connection::open_with_flags(immutable(&path), flags),
+    };
+    let conn = conn.map_err(|error| cannot_open(&path, error))?;
+    configure(&conn, Durability::Full).map_err(|error| explain(&path, error))?;
+    match migrate::look(&conn, &path)? {
+        State::Current => {}
+        State::Empty => {
+            return Err(Error::ReadOnly(format!("{} is empty and read-only", path.display())));
+        }
+        State::Old(version) => return Err(old(&path, version)),
+    }
+    let why = format!("{} or its directory is read-only", path.display());
+    Ok(Database { conn, access: Access::Read { why, _copy: copy }, path })
+}
+
+/// The address under which SQLite reads a file that it takes to never change.
+fn immutable(path: &Path) -> String {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+/// A copy of a database and its log in a directory of our own, removed when dropped.
+pub(crate) struct Copy {
+    directory: PathBuf,
+}
+
+impl Copy {
+    fn of(path: &Path) -> Result<Self, Error> {
+        let failed =
+            |error| unusable(format!("no copy of {} can be made to read it", path.display()), error);
+        let copy = Self { directory: private_directory().map_err(failed)? };
+        fs::copy(path, copy.database()).map_err(failed)?;
+        fs::copy(log_of(path), log_of(&copy.database())).map_err(failed)?;
+        Ok(copy)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.directory.join("copy.db")
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What cannot be removed now, the system's own cleaning of temporary files will.
+        drop(fs::remove_dir_all(&self.directory));
+    }
+}
+
+/// A new directory for this user alone. Whoever has made one of that name first is passed over:
+/// the name need not be secret, only the directory new.
+fn private_directory() -> std::io::Result<PathBuf> {
+    let parent = std::env::temp_dir();
+    let mut n = 0_u32;
+    loop {
+        let name = format!("punchlist-{}-{n}", std::process::id());
+        let directory = parent.join(name);
+        match DirBuilder::new().mode(0o700).create(&directory) {
+            Ok(()) => return Ok(directory),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists && n < 10_000 => n += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+fn cannot_open(
+    path: &Path,
+    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    unusable(format!("{} cannot be opened", path.display()), error)
+}
+
+fn old(path: &Path, version: u32) -> Error {
+    let what = format!(
+        "{} has schema {version}, which must be brought up to date by a command that writes",
+        path.display()
+    );
+    Error::Unusable { what, source: None }
+}
+
+/// What a failure to make a file beside or for the database means.
+pub(crate) fn not_written(path: &Path, error: std::io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            Error::ReadOnly(format!("{}: {error}", path.display()))
+        }
+        _ => unusable(format!("{} cannot be written: {error}", path.display()), error),
+    }
+}

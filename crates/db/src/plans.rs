@@ -1,0 +1,64 @@
+//! Plans at a glance.
+
+use punchlist_model::Progress;
+use punchlist_model::store::{Filter, Summary};
+use rusqlite::{Connection, Params};
+
+use crate::attachments;
+use crate::load::Failure;
+use crate::rows::{self, PlanKey};
+
+/// The plans that fit, most recently changed first.
+pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Summary>, Failure> {
+    match (&filter.project, &filter.name) {
+        (Some(project), Some(name)) => {
+            select(conn, filter, "WHERE project = ?1 AND name = ?2", (project, name))
+        }
+        (Some(project), None) => select(conn, filter, "WHERE project = ?1", [project]),
+        (None, Some(name)) => select(conn, filter, "WHERE name = ?1", [name]),
+        (None, None) => select(conn, filter, "", []),
+    }
+}
+
+fn select(
+    conn: &Connection,
+    filter: &Filter,
+    which: &str,
+    params: impl Params,
+) -> Result<Vec<Summary>, Failure> {
+    let sql = format!("SELECT {} FROM plan {which} ORDER BY updated_at DESC, id", rows::PLAN);
+    let mut select = conn.prepare_cached(&sql)?;
+    let mut rows = select.query(params)?;
+    let mut plans = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (key, plan) = rows::plan(row)?;
+        if !filter.fits(plan.id, &plan.project, plan.name.as_deref()) {
+            continue;
+        }
+        plans.push(Summary {
+            id: plan.id,
+            progress: progress(conn, key)?,
+            attachment: attachments::newest(conn, key)?,
+            revision: plan.revision,
+            end: plan.end,
+            open: plan.open,
+            created_at: plan.created_at,
+            updated_at: plan.updated_at,
+            project: plan.project,
+            name: plan.name,
+            title: plan.title,
+        });
+    }
+    Ok(plans)
+}
+
+/// What `Plan::progress` says of the whole plan, without loading it.
+fn progress(conn: &Connection, key: PlanKey) -> rusqlite::Result<Progress> {
+    let mut select = conn.prepare_cached(
+        "SELECT count(*), ifnull(sum(status = 'completed'), 0) FROM item i \
+         WHERE plan = ?1 AND superseded_at IS NULL AND status <> 'cancelled' AND NOT EXISTS \
+         (SELECT 1 FROM item p WHERE p.plan = i.plan AND p.number = i.parent \
+         AND p.superseded_at IS NULL)",
+    )?;
+    select.query_row([key.0], |row| Ok(Progress::of(row.get(1)?, row.get(0)?)))
+}

@@ -1,0 +1,218 @@
+//! Values in rows, and rows as values.
+//!
+//! Columns are read by their place in the lists here, so a list and its reader stand together.
+
+use std::collections::BTreeSet;
+use std::error::Error as StdError;
+
+use punchlist_model::{
+    Attempt, Check, End, Evidence, Goal, Item, ItemId, Mark, Number, Plan, PlanId, Position,
+    Revision, Rules, Run, Status, Timestamp,
+};
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::error::strange;
+
+/// The columns of an item.
+pub(crate) const ITEM: &str = "number, id, position, status, priority, parent, attempt, \
+    created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
+    active_form, agent_type, owner, outcome, context, completion_criteria, extra";
+
+/// The columns of a plan.
+pub(crate) const PLAN: &str = "key, id, project, name, title, revision, rules, goal, end, \
+    next_number, placed, open, created_at, updated_at";
+
+/// A plan's row number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PlanKey(pub(crate) i64);
+
+/// What few items have: one column for all of it.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Extra {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Check>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    approve: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Evidence>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    marks: BTreeSet<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// The `extra` column of an item: nothing if it has none of it.
+pub(crate) fn extra(item: &Item) -> Option<String> {
+    let plain = item.check.is_none()
+        && item.run.is_none()
+        && !item.approve
+        && item.retry.is_none()
+        && item.timeout.is_none()
+        && item.evidence.is_empty()
+        && item.marks.is_empty()
+        && item.metadata.is_none();
+    (!plain).then(|| {
+        json(&Extra {
+            check: item.check.clone(),
+            run: item.run.clone(),
+            approve: item.approve,
+            retry: item.retry,
+            timeout: item.timeout,
+            evidence: item.evidence.clone(),
+            marks: item.marks.clone(),
+            metadata: item.metadata.clone(),
+        })
+    })
+}
+
+/// An item from a row of [`ITEM`].
+pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
+    let extra: Extra = from_json(row, 21)?.unwrap_or_default();
+    Ok(Item {
+        number: Number(row.get(0)?),
+        id: parsed(row, 1, str::parse::<ItemId>)?,
+        position: row.get::<_, Option<u32>>(2)?.map(Position),
+        status: parsed(row, 3, str::parse::<Status>)?,
+        priority: row.get(4)?,
+        parent: row.get::<_, Option<u32>>(5)?.map(Number),
+        attempt: Attempt(row.get(6)?),
+        created_at: time(row, 7)?,
+        started_at: optional_time(row, 8)?,
+        completed_at: optional_time(row, 9)?,
+        superseded_at: optional_time(row, 10)?,
+        depends_on: numbers(row, 11)?,
+        waiting_on: row.get(12)?,
+        claim: from_json(row, 13)?,
+        title: row.get(14)?,
+        active_form: row.get(15)?,
+        agent_type: row.get(16)?,
+        owner: row.get(17)?,
+        outcome: row.get(18)?,
+        context: row.get(19)?,
+        completion_criteria: row.get(20)?,
+        check: extra.check,
+        run: extra.run,
+        approve: extra.approve,
+        retry: extra.retry,
+        timeout: extra.timeout,
+        evidence: extra.evidence,
+        marks: extra.marks,
+        metadata: extra.metadata,
+    })
+}
+
+/// A plan without items from a row of [`PLAN`].
+pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
+    let id = parsed(row, 1, str::parse::<PlanId>)?;
+    let mut plan = Plan::new(id, row.get::<_, String>(2)?, time(row, 12)?);
+    plan.name = row.get(3)?;
+    plan.title = row.get(4)?;
+    plan.revision = revision(row, 5)?;
+    plan.rules = from_json::<Rules>(row, 6)?.unwrap_or_default();
+    plan.goal = from_json::<Goal>(row, 7)?;
+    plan.end = parsed(row, 8, end)?;
+    plan.next_number = Number(row.get(9)?);
+    plan.placed = row.get(10)?;
+    plan.open = row.get(11)?;
+    plan.updated_at = time(row, 13)?;
+    Ok((PlanKey(row.get(0)?), plan))
+}
+
+/// The `rules` column: nothing for the usual ones.
+pub(crate) fn rules(plan: &Plan) -> Option<String> {
+    (plan.rules != Rules::default()).then(|| json(&plan.rules))
+}
+
+/// The `goal` column.
+pub(crate) fn goal(plan: &Plan) -> Option<String> {
+    plan.goal.as_ref().map(json)
+}
+
+/// The end state with that name.
+pub(crate) fn end(text: &str) -> Result<End, String> {
+    [End::Open, End::Drained, End::Stopped]
+        .into_iter()
+        .find(|end| end.as_str() == text)
+        .ok_or_else(|| format!("unknown end state {text:?}"))
+}
+
+/// A number list as a column: nothing for none.
+pub(crate) fn number_list(numbers: &BTreeSet<Number>) -> Option<String> {
+    if numbers.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    for number in numbers {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(&number.to_string());
+    }
+    Some(text)
+}
+
+fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<BTreeSet<Number>> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(BTreeSet::new()) };
+    text.split(',').map(|it| it.parse().map_err(|error| strange(column, error))).collect()
+}
+
+/// A value as JSON. Ours have string keys only, so there is nothing to fail.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A column that holds JSON or nothing.
+pub(crate) fn from_json<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
+    serde_json::from_str(text).map(Some).map_err(|error| strange(column, error))
+}
+
+/// A column that holds a text with a meaning.
+pub(crate) fn parsed<T, E: Into<Box<dyn StdError + Send + Sync>>>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> rusqlite::Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    parse(text).map_err(|error| strange(column, error))
+}
+
+/// A column that holds milliseconds since 1970.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    let millis: i64 = row.get(column)?;
+    Timestamp::from_millisecond(millis).map_err(|error| strange(column, error))
+}
+
+fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let millis: Option<i64> = row.get(column)?;
+    let time = millis.map(Timestamp::from_millisecond).transpose();
+    time.map_err(|error| strange(column, error))
+}
+
+/// A time as a column.
+pub(crate) fn millis(time: Timestamp) -> i64 {
+    time.as_millisecond()
+}
+
+/// A column that holds a revision.
+pub(crate) fn revision(row: &Row<'_>, column: usize) -> rusqlite::Result<Revision> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map(Revision).map_err(|error| strange(column, error))
+}
+
+/// A revision as a column. None is that large in earnest.
+pub(crate) fn signed(revision: Revision) -> i64 {
+    i64::try_from(revision.0).unwrap_or(i64::MAX)
+}

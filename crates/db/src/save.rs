@@ -1,0 +1,309 @@
+//! Writing what a change came to, and nothing else.
+//!
+//! Rows of items that changed are written; rows outside the slice that only move up or down do so by
+//! one statement over their range. `unmet` counts what an item still waits for: it is derived, kept
+//! so that the next ready item is one seek away, and maintained here and nowhere else.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::{Event, Item, Number, Plan, Position, Status};
+use rusqlite::{Connection, params};
+
+use crate::load::Loaded;
+use crate::rows::{self, PlanKey, millis, signed};
+
+/// Writes the header of a plan.
+pub(crate) fn header(conn: &Connection, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
+    let mut update = conn.prepare_cached(
+        "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, goal = ?6, end = ?7, \
+         next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 WHERE key = ?1",
+    )?;
+    update.execute(params![
+        key.0,
+        plan.name,
+        plan.title,
+        signed(plan.revision),
+        rows::rules(plan),
+        rows::goal(plan),
+        plan.end.as_str(),
+        plan.next_number.0,
+        plan.placed,
+        plan.open,
+        millis(plan.updated_at),
+    ])?;
+    Ok(())
+}
+
+/// Makes the row of a plan.
+pub(crate) fn new_plan(conn: &Connection, plan: &Plan) -> rusqlite::Result<PlanKey> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO plan(id, project, name, title, revision, rules, goal, end, next_number, \
+         placed, open, created_at, updated_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )?;
+    insert
+        .insert(params![
+            plan.id.to_string(),
+            plan.project,
+            plan.name,
+            plan.title,
+            signed(plan.revision),
+            rows::rules(plan),
+            rows::goal(plan),
+            plan.end.as_str(),
+            plan.next_number.0,
+            plan.placed,
+            plan.open,
+            millis(plan.created_at),
+            millis(plan.updated_at),
+        ])
+        .map(PlanKey)
+}
+
+/// Writes all items of a plan that has none yet.
+pub(crate) fn all(conn: &Connection, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
+    let writer = Writer { conn, key, after: plan };
+    plan.items.values().try_for_each(|item| writer.insert(item))
+}
+
+/// Applies the events to what was loaded, in memory and in the rows.
+pub(crate) fn apply(
+    conn: &Connection,
+    loaded: Loaded,
+    events: &[Event],
+) -> rusqlite::Result<Plan> {
+    let Loaded { key, plan: before, whole } = loaded;
+    let mut after = before.clone();
+    let mut moved = BTreeSet::new();
+    for event in events {
+        if !whole && let Some(shift) = Shift::of(event, after.placed) {
+            shift.apply(conn, key)?;
+        }
+        if let Event::Moved { number, .. }
+        | Event::Superseded { number, .. }
+        | Event::Restored { number, .. } = event
+        {
+            moved.insert(*number);
+        }
+        after.evolve(event);
+    }
+    let writer = Writer { conn, key, after: &after };
+    writer.settle_dependants(&before)?;
+    for (number, item) in &after.items {
+        match before.get(*number) {
+            None => writer.insert(item)?,
+            Some(old) if old == item => {}
+            Some(old) if is_moved_only(old, item) => {
+                // In a slice the ranges have moved it already, unless it was the one that moved.
+                if whole || moved.contains(number) {
+                    writer.reposition(item)?;
+                }
+            }
+            Some(old) => writer.update(old, item)?,
+        }
+    }
+    Ok(after)
+}
+
+fn is_moved_only(old: &Item, new: &Item) -> bool {
+    old.position != new.position && *new == Item { position: new.position, ..old.clone() }
+}
+
+/// Whether others that depend on it must wait for it.
+fn blocks(item: &Item) -> bool {
+    item.status != Status::Completed && !item.is_superseded()
+}
+
+/// A range of positions that goes up or down by one.
+struct Shift {
+    from: Position,
+    to: u32,
+    by: i32,
+}
+
+impl Shift {
+    /// What an event does to the places of others, with so many `placed` before it.
+    fn of(event: &Event, placed: u32) -> Option<Self> {
+        let shift = match event {
+            Event::Added { item } => Self { from: item.position?, to: placed, by: 1 },
+            Event::Moved { from, to, .. } if from < to => {
+                Self { from: Position(from.0 + 1), to: to.0, by: -1 }
+            }
+            Event::Moved { from, to, .. } => {
+                Self { from: *to, to: from.0.saturating_sub(1), by: 1 }
+            }
+            Event::Superseded { from, .. } => {
+                Self { from: Position(from.0 + 1), to: placed, by: -1 }
+            }
+            Event::Restored { to, .. } => Self { from: *to, to: placed, by: 1 },
+            Event::Changed { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => {
+                return None;
+            }
+        };
+        (shift.from.0 <= shift.to).then_some(shift)
+    }
+
+    fn apply(&self, conn: &Connection, key: PlanKey) -> rusqlite::Result<()> {
+        let mut update = conn.prepare_cached(
+            "UPDATE item SET position = position + ?4 \
+             WHERE plan = ?1 AND position BETWEEN ?2 AND ?3",
+        )?;
+        update.execute(params![key.0, self.from.0, self.to, self.by])?;
+        Ok(())
+    }
+}
+
+struct Writer<'a> {
+    conn: &'a Connection,
+    key: PlanKey,
+    /// The plan as it will be.
+    after: &'a Plan,
+}
+
+impl Writer<'_> {
+    /// Corrects the counts of those that depend on an item that began or ceased to block. The links
+    /// are still the old ones; items whose own links change are counted afresh afterwards.
+    fn settle_dependants(&self, before: &Plan) -> rusqlite::Result<()> {
+        for (number, old) in &before.items {
+            let Some(new) = self.after.get(*number) else { continue };
+            let by = i32::from(blocks(new)) - i32::from(blocks(old));
+            if by != 0 {
+                let mut update = self.conn.prepare_cached(
+                    "UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number IN \
+                     (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)",
+                )?;
+                update.execute(params![self.key.0, number.0, by])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn insert(&self, item: &Item) -> rusqlite::Result<()> {
+        let mut insert = self.conn.prepare_cached(
+            "INSERT INTO item(plan, number, id, position, status, priority, parent, attempt, \
+             created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
+             title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, \
+             unmet) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+             ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+        )?;
+        insert.execute(params![
+            self.key.0,
+            item.number.0,
+            item.id.to_string(),
+            item.position.map(|it| it.0),
+            item.status.as_str(),
+            item.priority,
+            item.parent.map(|it| it.0),
+            item.attempt.0,
+            millis(item.created_at),
+            item.started_at.map(millis),
+            item.completed_at.map(millis),
+            item.superseded_at.map(millis),
+            rows::number_list(&item.depends_on),
+            item.waiting_on,
+            item.claim.as_ref().map(rows::json),
+            item.title,
+            item.active_form,
+            item.agent_type,
+            item.owner,
+            item.outcome,
+            item.context,
+            item.completion_criteria,
+            rows::extra(item),
+            self.unmet(item)?,
+        ])?;
+        item.depends_on.iter().try_for_each(|on| self.link(item.number, *on))
+    }
+
+    fn update(&self, old: &Item, new: &Item) -> rusqlite::Result<()> {
+        let mut update = self.conn.prepare_cached(
+            "UPDATE item SET position = ?3, status = ?4, priority = ?5, parent = ?6, \
+             attempt = ?7, started_at = ?8, completed_at = ?9, superseded_at = ?10, \
+             depends_on = ?11, waiting_on = ?12, claim = ?13, title = ?14, active_form = ?15, \
+             agent_type = ?16, owner = ?17, outcome = ?18, context = ?19, \
+             completion_criteria = ?20, extra = ?21 WHERE plan = ?1 AND number = ?2",
+        )?;
+        update.execute(params![
+            self.key.0,
+            new.number.0,
+            new.position.map(|it| it.0),
+            new.status.as_str(),
+            new.priority,
+            new.parent.map(|it| it.0),
+            new.attempt.0,
+            new.started_at.map(millis),
+            new.completed_at.map(millis),
+            new.superseded_at.map(millis),
+            rows::number_list(&new.depends_on),
+            new.waiting_on,
+            new.claim.as_ref().map(rows::json),
+            new.title,
+            new.active_form,
+            new.agent_type,
+            new.owner,
+            new.outcome,
+            new.context,
+            new.completion_criteria,
+            rows::extra(new),
+        ])?;
+        if old.depends_on != new.depends_on {
+            for on in new.depends_on.difference(&old.depends_on) {
+                self.link(new.number, *on)?;
+            }
+            for on in old.depends_on.difference(&new.depends_on) {
+                self.unlink(new.number, *on)?;
+            }
+            let mut update = self
+                .conn
+                .prepare_cached("UPDATE item SET unmet = ?3 WHERE plan = ?1 AND number = ?2")?;
+            update.execute(params![self.key.0, new.number.0, self.unmet(new)?])?;
+        }
+        Ok(())
+    }
+
+    fn reposition(&self, item: &Item) -> rusqlite::Result<()> {
+        let mut update = self
+            .conn
+            .prepare_cached("UPDATE item SET position = ?3 WHERE plan = ?1 AND number = ?2")?;
+        update.execute(params![self.key.0, item.number.0, item.position.map(|it| it.0)])?;
+        Ok(())
+    }
+
+    /// How many of an item's dependencies keep it from being ready. What is not in the slice did
+    /// not change, so its row is right.
+    fn unmet(&self, item: &Item) -> rusqlite::Result<u32> {
+        let mut unmet = 0;
+        for on in &item.depends_on {
+            let blocking = match self.after.get(*on) {
+                Some(item) => blocks(item),
+                None => self.row_blocks(*on)?,
+            };
+            unmet += u32::from(blocking);
+        }
+        Ok(unmet)
+    }
+
+    fn row_blocks(&self, number: Number) -> rusqlite::Result<bool> {
+        let mut select = self.conn.prepare_cached(
+            "SELECT 1 FROM item WHERE plan = ?1 AND number = ?2 AND status <> 'completed' \
+             AND superseded_at IS NULL",
+        )?;
+        select.exists(params![self.key.0, number.0])
+    }
+
+    fn link(&self, item: Number, on: Number) -> rusqlite::Result<()> {
+        let mut insert = self
+            .conn
+            .prepare_cached("INSERT INTO dependency(plan, on_item, item) VALUES (?1, ?2, ?3)")?;
+        insert.execute(params![self.key.0, on.0, item.0])?;
+        Ok(())
+    }
+
+    fn unlink(&self, item: Number, on: Number) -> rusqlite::Result<()> {
+        let mut delete = self.conn.prepare_cached(
+            "DELETE FROM dependency WHERE plan = ?1 AND on_item = ?2 AND item = ?3",
+        )?;
+        delete.execute(params![self.key.0, on.0, item.0])?;
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! Leaving no copy of erased texts in the files.
+
+use std::path::Path;
+
+use punchlist_model::store::Error;
+use rusqlite::Connection;
+
+use crate::error::explain;
+
+/// Rewrites the whole file and empties the log. The texts are gone from the rows already; this is
+/// about what lies about in free pages, in gaps between rows, and in the log.
+///
+/// The caller holds the writers' lock and no transaction.
+pub(crate) fn purge(conn: &Connection, path: &Path) -> Result<(), Error> {
+    let broken = |error| explain(path, error);
+    // Without it, new pages may carry what their memory held before.
+    conn.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(())).map_err(broken)?;
+    conn.execute_batch("VACUUM").map_err(broken)?;
+    let busy: bool = conn
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .map_err(broken)?;
+    conn.pragma_update_and_check(None, "secure_delete", "OFF", |_| Ok(())).map_err(broken)?;
+    if busy {
+        let what = format!(
+            "the texts are erased, but a program that reads {} keeps its log from being emptied; \
+             end it and forget once more",
+            path.display()
+        );
+        return Err(Error::Unusable { what, source: None });
+    }
+    Ok(())
+}

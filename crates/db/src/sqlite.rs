@@ -1,0 +1,194 @@
+//! The store on SQLite, in the caller's thread.
+//!
+//! Each future does its work when it is first polled and is then ready, so a verb needs no runtime.
+//! Whoever must not be blocked uses [`crate::Threaded`].
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, NewPlan, PlanStore,
+    Scope, Summary,
+};
+use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use crate::error::explain;
+use crate::follow::{Follow, Start};
+use crate::load::{self, Failure};
+use crate::open::{self, Access, Database, Options, not_written};
+use crate::{attachments, changes, journal, plans, scrub};
+
+/// Plans in a SQLite database.
+pub struct Sqlite {
+    database: Mutex<Database>,
+    options: Options,
+}
+
+impl Sqlite {
+    /// Opens a database to read and write: makes it if there is none, brings its schema up to date.
+    ///
+    /// One that can only be read is opened so; writes then fail with [`Error::ReadOnly`].
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        open::to_write(options).map(|database| Self::new(database, options))
+    }
+
+    /// Opens a database to read: `None` if there is none. Never makes, migrates or changes one.
+    pub fn open_to_read(options: &Options) -> Result<Option<Self>, Error> {
+        Ok(open::to_read(options)?.map(|database| Self::new(database, options)))
+    }
+
+    fn new(database: Database, options: &Options) -> Self {
+        Self { database: Mutex::new(database), options: options.clone() }
+    }
+
+    fn database(&self) -> MutexGuard<'_, Database> {
+        // A panic in mid-transaction has rolled it back, so a poisoned lock is as good.
+        self.database.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Error> {
+        self.database().read(work)
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        self.database().write(work, |_, _| Ok(()))
+    }
+
+    /// Where a follower begins, as of now.
+    pub(crate) fn start(&self, after: &Cursor) -> Result<Start, Error> {
+        let seq = match after {
+            Cursor::Start => 0,
+            Cursor::Now => self.read(|conn| Ok(journal::end(conn)?))?,
+            // A cursor that is not ours: from the beginning, so that nothing is missed.
+            Cursor::After(text) => text.parse().unwrap_or(0),
+        };
+        Ok(Start { seq, options: self.options.clone() })
+    }
+}
+
+impl Database {
+    fn read<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        // One transaction, so that several statements see one state.
+        let tx = self.conn.transaction().map_err(|error| explain(&self.path, error))?;
+        work(&tx).map_err(|failure| failure.explain(&self.path))
+    }
+
+    /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn.
+    fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
+        afterwards: impl FnOnce(&Connection, &std::path::Path) -> Result<(), Error>,
+    ) -> Result<T, Error> {
+        let bell = match &mut self.access {
+            Access::Write(bell) => bell,
+            Access::Read { why, .. } => return Err(Error::ReadOnly(why.clone())),
+        };
+        let path = &self.path;
+        let mut turn = bell.turn().map_err(|error| not_written(path, error))?;
+        let broken = |error| explain(path, error);
+        let tx = Transaction::new(&mut self.conn, TransactionBehavior::Immediate).map_err(broken)?;
+        let before = tx.total_changes();
+        let value = work(&tx).map_err(|failure| failure.explain(path))?;
+        let wrote = tx.total_changes() != before;
+        tx.commit().map_err(broken)?;
+        if wrote {
+            turn.ring();
+        }
+        afterwards(&self.conn, path)?;
+        Ok(value)
+    }
+}
+
+impl PlanStore for Sqlite {
+    fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>> {
+        Box::pin(async move { self.write(|conn| changes::create(conn, new)) })
+    }
+
+    fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
+        Box::pin(async move { self.write(|conn| changes::change(conn, plan, change)) })
+    }
+
+    fn undo(
+        &self,
+        plan: PlanId,
+        ctx: Ctx,
+        expect: Option<Revision>,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        Box::pin(async move { self.write(|conn| changes::undo(conn, plan, ctx, expect)) })
+    }
+
+    fn forget(
+        &self,
+        plan: PlanId,
+        item: Option<ItemRef>,
+        ctx: Ctx,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        Box::pin(async move {
+            let work = |conn: &Connection| changes::forget(conn, plan, item.as_ref(), ctx);
+            self.database().write(work, scrub::purge)
+        })
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+        Box::pin(async move {
+            self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
+        })
+    }
+
+    fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
+        Box::pin(async move { self.read(|conn| plans::list(conn, &filter)) })
+    }
+
+    fn attach(
+        &self,
+        key: AttachmentKey,
+        plan: PlanId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Attachment, Error>> {
+        Box::pin(async move { self.write(|conn| attachments::attach(conn, key, plan, now)) })
+    }
+
+    fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
+        Box::pin(async move { self.read(|conn| attachments::get(conn, &key)) })
+    }
+
+    fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            if self.read(|conn| attachments::is_news(conn, &key, revision))? {
+                self.write(|conn| attachments::shown(conn, &key, revision))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn journal(
+        &self,
+        plan: PlanId,
+        after: Revision,
+        most: u32,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
+        Box::pin(async move {
+            self.read(|conn| {
+                let (key, _) = load::header(conn, plan)?;
+                Ok(journal::after(conn, key, plan, after, most)?)
+            })
+        })
+    }
+
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>> {
+        Box::pin(Follow::new(self.start(&after), scope))
+    }
+
+    fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move { self.write(|conn| changes::import(conn, &plan, &journal)) })
+    }
+}

@@ -1,0 +1,227 @@
+//! The store on SQLite with a thread of its own: no call blocks the caller's executor.
+//!
+//! Calls are done one by one in the order in which their futures were first polled. A future that is
+//! dropped after that does not stop its call.
+
+use std::pin::Pin;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, JoinHandle};
+
+use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, NewPlan, PlanStore,
+    Scope, Summary,
+};
+use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
+
+use crate::error::unusable;
+use crate::follow::Follow;
+use crate::{Options, Sqlite};
+
+/// Plans in a SQLite database that a thread works on.
+pub struct Threaded {
+    /// `None` only while dropping.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Job = Box<dyn FnOnce(&Sqlite) + Send>;
+
+impl Threaded {
+    /// Opens a database as [`Sqlite::open`] does, and starts its thread.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        Self::new(Sqlite::open(options)?)
+    }
+
+    /// Gives an open store a thread.
+    pub fn new(store: Sqlite) -> Result<Self, Error> {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let work = move || queue.into_iter().for_each(|job| job(&store));
+        let thread = thread::Builder::new()
+            .name("punchlist-store".to_owned())
+            .spawn(work)
+            .map_err(|error| unusable("no thread can be started for the store".into(), error))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Queues a job.
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // A job that cannot be sent is dropped, and its answer says so.
+            drop(jobs.send(job));
+        }
+    }
+
+    fn ask<'a, T: Send + 'static>(
+        &'a self,
+        work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        Box::pin(async move {
+            let slot = Arc::new(Slot::default());
+            let answer = Answer(Arc::clone(&slot));
+            self.send(Box::new(move |store| answer.give(finish(work(store)))));
+            Reply(slot).await
+        })
+    }
+}
+
+impl Drop for Threaded {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // It has no jobs left. That it panicked was told to whoever asked.
+            drop(thread.join());
+        }
+    }
+}
+
+/// What a future of [`Sqlite`] came to: it is ready at once.
+fn finish<T>(mut future: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => Err(gone()),
+    }
+}
+
+fn gone() -> Error {
+    Error::Unusable { what: "the store's thread has ended".to_owned(), source: None }
+}
+
+/// Where an answer is put for the one who asked.
+struct Slot<T> {
+    state: Mutex<(Option<Result<T, Error>>, Option<Waker>)>,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self { state: Mutex::new((None, None)) }
+    }
+}
+
+impl<T> Slot<T> {
+    fn state(&self) -> MutexGuard<'_, (Option<Result<T, Error>>, Option<Waker>)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, value: Result<T, Error>) {
+        let mut state = self.state();
+        if state.0.is_none() {
+            state.0 = Some(value);
+        }
+        let waker = state.1.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The duty to answer. Dropped without an answer, it says that the thread is gone.
+struct Answer<T>(Arc<Slot<T>>);
+
+impl<T> Answer<T> {
+    fn give(self, value: Result<T, Error>) {
+        self.0.put(value);
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        self.0.put(Err(gone()));
+    }
+}
+
+/// Waits for an answer.
+struct Reply<T>(Arc<Slot<T>>);
+
+impl<T> Future for Reply<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.0.state();
+        match state.0.take() {
+            Some(value) => Poll::Ready(value),
+            None => {
+                state.1 = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl PlanStore for Threaded {
+    fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>> {
+        self.ask(move |store| store.create(new))
+    }
+
+    fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
+        self.ask(move |store| store.change(plan, change))
+    }
+
+    fn undo(
+        &self,
+        plan: PlanId,
+        ctx: Ctx,
+        expect: Option<Revision>,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        self.ask(move |store| store.undo(plan, ctx, expect))
+    }
+
+    fn forget(
+        &self,
+        plan: PlanId,
+        item: Option<ItemRef>,
+        ctx: Ctx,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        self.ask(move |store| store.forget(plan, item, ctx))
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+        self.ask(move |store| PlanStore::read(store, plan, needs))
+    }
+
+    fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
+        self.ask(move |store| store.plans(filter))
+    }
+
+    fn attach(
+        &self,
+        key: AttachmentKey,
+        plan: PlanId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Attachment, Error>> {
+        self.ask(move |store| store.attach(key, plan, now))
+    }
+
+    fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
+        self.ask(move |store| store.attachment(key))
+    }
+
+    fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
+        self.ask(move |store| store.shown(key, revision))
+    }
+
+    fn journal(
+        &self,
+        plan: PlanId,
+        after: Revision,
+        most: u32,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
+        self.ask(move |store| store.journal(plan, after, most))
+    }
+
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>> {
+        // Queued now and not when polled: what this handle changes afterwards is then news.
+        let (follow, feeder) = Follow::later(scope);
+        self.send(Box::new(move |store| feeder.begin(store.start(&after))));
+        Box::pin(follow)
+    }
+
+    fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
+        self.ask(move |store| store.import(plan, journal))
+    }
+}
