@@ -58,9 +58,14 @@ pub struct Problem {
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.item {
-            Some(tag) => write!(f, "{tag} {}", self.broken),
-            None => self.broken.fmt(f),
+        match (&self.item, &self.broken) {
+            (Some(tag), Broken::EmptyTitle { .. }) => write!(f, "{tag}: the title is empty"),
+            (Some(tag), Broken::Illegal { .. } | Broken::NotOpen) => {
+                write!(f, "{tag} is {}: {}", tag.status.words(), self.broken)
+            }
+            (Some(tag), broken) if broken.is_sentence() => write!(f, "{tag}: {broken}"),
+            (Some(tag), broken) => write!(f, "{tag} {broken}"),
+            (None, broken) => broken.fmt(f),
         }
     }
 }
@@ -112,6 +117,7 @@ pub enum Broken {
     Nul { field: &'static str },
     TooManyOpen { open: u32, adding: u32, most: u32 },
     Illegal { to: Status, legal: Vec<Status> },
+    NotOpen,
     AlreadyInProgress { holder: Tag, by: Option<String>, most: u32 },
     HeldByOther { holder: String, until: Timestamp },
     StaleAttempt { yours: Attempt, current: Attempt },
@@ -122,6 +128,34 @@ pub enum Broken {
     Unverified { demanded: Level, failed: bool },
     NameTaken { name: String },
     Twice { entries: Vec<usize> },
+}
+
+impl Broken {
+    /// Whether its words stand by themselves, rather than go on after the item's name.
+    fn is_sentence(&self) -> bool {
+        match self {
+            Self::NotFound { .. }
+            | Self::Ambiguous { .. }
+            | Self::EmptyTitle { .. }
+            | Self::TooLong { .. }
+            | Self::Nul { .. }
+            | Self::TooManyOpen { .. }
+            | Self::Illegal { .. }
+            | Self::NotOpen
+            | Self::NameTaken { .. }
+            | Self::Twice { .. } => true,
+            Self::Superseded
+            | Self::EmptyText { .. }
+            | Self::AlreadyInProgress { .. }
+            | Self::HeldByOther { .. }
+            | Self::StaleAttempt { .. }
+            | Self::Cycle { .. }
+            | Self::ParentCycle { .. }
+            | Self::OpenChild { .. }
+            | Self::ParentCompleted { .. }
+            | Self::Unverified { .. } => false,
+        }
+    }
 }
 
 impl fmt::Display for Broken {
@@ -144,8 +178,9 @@ impl fmt::Display for Broken {
             ),
             Self::Illegal { to, legal } => {
                 let legal: Vec<_> = legal.iter().map(|status| status.words()).collect();
-                write!(f, "cannot become {}; legal now: {}", to.words(), legal.join(", "))
+                write!(f, "it cannot become {}; legal now: {}", to.words(), legal.join(", "))
             }
+            Self::NotOpen => f.write_str("only an open item can wait"),
             Self::AlreadyInProgress { holder, by, most } => {
                 write!(f, "cannot be started: {holder} is in progress")?;
                 if let Some(by) = by {

