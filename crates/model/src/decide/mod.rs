@@ -17,6 +17,7 @@ use std::collections::BTreeSet;
 
 use crate::command::{Ctx, ItemRef, Mode, Op};
 use crate::event::{Delta, Event, PlanDelta, What};
+use crate::guard::owes_evidence;
 use crate::id::Number;
 use crate::item::{Item, Mark};
 use crate::plan::{End, Plan};
@@ -207,7 +208,8 @@ impl<'a> Draft<'a> {
     fn park(&mut self, numbers: &[Number]) {
         self.parked = true;
         for number in numbers {
-            if self.plan.get(*number).is_some_and(Item::is_open) {
+            let Some(item) = self.plan.get(*number) else { continue };
+            if item.is_open() || owes_evidence(&self.plan, item) {
                 self.change(*number, What::Parked, |item| {
                     item.marks.insert(Mark::Parked);
                 });
