@@ -99,7 +99,7 @@ fn bad_arguments(error: &clap::Error, json: bool) -> u8 {
             let help = "For more information, try '--help'.";
             let details: Vec<String> =
                 rest.lines().filter(|it| !it.is_empty() && *it != help).map(str::to_owned).collect();
-            let message = message.replace('\n', " ");
+            let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
             print::fail(&Fail::usage(message).details(details).hint("`--help` shows examples."), json)
         }
     }

@@ -125,7 +125,7 @@ pub(crate) fn overview() -> String {
         text.push_str(&format!("\n{}\n", group.title()));
         for row in verb::all().iter().filter(|row| row.group == group && !row.hidden) {
             let about = (row.augment)(Command::new(row.name)).get_about().map(ToString::to_string);
-            text.push_str(&format!("  {:<12}{}\n", row.name, about.unwrap_or_default()));
+            text.push_str(&format!("  {:<13}{}\n", row.name, about.unwrap_or_default()));
         }
     }
     text.push_str(
@@ -157,19 +157,26 @@ pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
     meant.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
 }
 
-/// How many letters must be put in, left out or changed to make one word of the other.
+/// How many letters must be put in, left out, changed or swapped to make one word of the other.
 fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = match (i, j) {
+                (0, _) => j,
+                (_, 0) => i,
+                _ => {
+                    let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let put_or_left = rows[i - 1][j].min(rows[i][j - 1]) + 1;
+                    let swaps = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    let swapped = if swaps { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+                    changed.min(put_or_left).min(swapped)
+                }
+            };
         }
     }
-    row[b.len()]
+    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -7,7 +7,9 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::{Around, Needs, Reach};
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
-use punchlist_model::{Attempt, Broken, Event, Item, ItemRef, Number, Op, Refusal, Revision, What};
+use punchlist_model::{
+    Attempt, Broken, Event, Item, ItemRef, Number, Op, Plan, PlanId, Refusal, Revision, What, decide,
+};
 
 use crate::app::{App, no_plan};
 use crate::error::Fail;
@@ -57,8 +59,8 @@ impl Changing {
 pub(crate) struct Request {
     /// What is asked.
     pub(crate) ops: Vec<Op>,
-    /// Whether the first change makes the plan.
-    pub(crate) missing: Missing,
+    /// Whether this change makes the plan if there is none.
+    pub(crate) makes_plan: bool,
     /// The revision to insist on.
     pub(crate) changing: Changing,
     /// The attempt under which the worker writes.
@@ -70,12 +72,12 @@ pub(crate) struct Request {
 impl Request {
     /// A change of a plan that is there.
     pub(crate) fn new(ops: Vec<Op>, changing: Changing) -> Self {
-        Self { ops, changing, missing: Missing::Refuse, attempt: None, pid: None }
+        Self { ops, changing, makes_plan: false, attempt: None, pid: None }
     }
 
     /// Makes the change.
     pub(crate) fn make(self, app: &App) -> Result<(Sqlite, Applied), Fail> {
-        if self.missing == Missing::Refuse && !app.has_store()? {
+        if !self.makes_plan && !app.has_store()? {
             return Err(no_plan());
         }
         let mut ctx = app.ctx()?;
@@ -105,7 +107,13 @@ impl Request {
                 other => other,
             }
         };
-        let applied = which::with(app, &store, self.missing, act)?;
+        let check = || {
+            let empty = Plan::new(PlanId(change.ctx.ids.nth(0)), "", change.ctx.now);
+            decide(&empty, &change.ops, &change.ctx)?;
+            Ok(())
+        };
+        let missing = if self.makes_plan { Missing::Make(&check) } else { Missing::Refuse };
+        let applied = which::with(app, &store, missing, act)?;
         Ok((store, applied))
     }
 

@@ -158,14 +158,13 @@ impl From<store::Error> for Fail {
         let message = error.to_string();
         match error {
             Error::Refused(refusal) => refusal.into(),
-            Error::Revision { plan, expected, actual, since } => Self::new(
+            Error::Revision { plan, expected, actual, since: _ } => Self::new(
                 Code::Conflict,
                 format!(
                     "plan {} changed while you were editing (you had revision {expected}, it is at {actual})",
                     plan.short()
                 ),
             )
-            .details(crate::verb::log::lines(&since))
             .hint("look at it with `punchlist list`, then repeat; `--expect any` overwrites."),
             Error::Undo(Conflict::Nothing(_)) => Self::not_found(message)
                 .hint("`punchlist log` shows who changed what; `--as NAME` acts as somebody else."),

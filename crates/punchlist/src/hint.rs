@@ -28,6 +28,7 @@ pub(crate) fn of(problem: &Problem) -> String {
             "complete or skip some first, or allow more with `-c limits.open_items=N`.".to_owned()
         }
         Broken::Illegal { to, .. } => illegal(item.map(|tag| tag.status), *to, &number),
+        Broken::NotOpen => format!("`punchlist reopen {number}` opens it again."),
         Broken::AlreadyInProgress { holder, .. } => {
             let other = holder.number;
             format!(

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use punchlist_formats::text;
 
-use crate::error::{Code, Fail};
+use crate::error::Fail;
 
 /// What a verb answers.
 #[derive(Default, Debug)]
@@ -107,7 +107,7 @@ pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
         all.push_str(&format!("error: {}\n", text::one_line(line)));
     }
     for line in &fail.details {
-        all.push_str(&format!("  {}\n", text::one_line(line)));
+        all.push_str(&format!("  {}\n", text::many_lines(line)));
     }
     for line in fail.hint.iter().flat_map(|hint| hint.lines()) {
         all.push_str(&format!("hint: {}\n", text::one_line(line)));
@@ -125,12 +125,6 @@ pub(crate) fn confirm(question: &str) -> bool {
     let mut line = String::new();
     let read = io::stdin().read_line(&mut line).is_ok();
     read && matches!(line.trim(), "y" | "Y" | "yes" | "Yes")
-}
-
-/// Writes text that was made for a terminal already, such as the parser's own messages.
-pub(crate) fn usage(rendered: &str, code: Code) -> u8 {
-    err(rendered);
-    code.exit()
 }
 
 fn out(bytes: &[u8]) -> io::Result<()> {

@@ -7,6 +7,7 @@
 use std::hash::{Hasher, SipHasher};
 
 use punchlist_db::Sqlite;
+use punchlist_formats::view::log;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, Filter, NewPlan, PlanStore, Summary};
 use punchlist_model::{Plan, PlanId, Rules};
@@ -15,13 +16,16 @@ use uuid::Builder;
 use crate::app::{App, no_plan};
 use crate::clock;
 use crate::error::{Code, Fail};
+use crate::print::Screen;
 use crate::settle::settle;
+use crate::who;
 
 /// Whether a plan that is not there may be made.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
-    /// The first change makes it.
-    Make,
+#[derive(Clone, Copy)]
+pub(crate) enum Missing<'a> {
+    /// The first change makes it, if this finds no fault with the change: one that is refused must
+    /// leave no empty plan behind.
+    Make(&'a dyn Fn() -> Result<(), Fail>),
     /// That is an error.
     Refuse,
 }
@@ -32,7 +36,7 @@ pub(crate) enum Missing {
 pub(crate) fn with<T>(
     app: &App,
     store: &dyn PlanStore,
-    missing: Missing,
+    missing: Missing<'_>,
     act: impl Fn(PlanId) -> Result<T, store::Error>,
 ) -> Result<T, Fail> {
     let project = &app.project()?.name;
@@ -40,21 +44,33 @@ pub(crate) fn with<T>(
         let name = valid_name(text)?;
         let id = match (named(store, project, name)?, missing) {
             (Some(id), _) => id,
-            (None, Missing::Make) => make(app, store, Some(name))?,
+            (None, Missing::Make(check)) => check().and_then(|()| make(app, store, Some(name)))?,
             (None, Missing::Refuse) => return Err(no_such_plan(name)),
         };
-        return Ok(act(id)?);
+        return act(id).map_err(|error| explain(app, store, error));
     }
     match act(own(project)) {
         Err(store::Error::NoPlan(_)) => {}
-        other => return Ok(other?),
+        other => return other.map_err(|error| explain(app, store, error)),
     }
     let id = match (loose(store, project)?, missing) {
         (Some(id), _) => id,
-        (None, Missing::Make) => make(app, store, None)?,
+        (None, Missing::Make(check)) => check().and_then(|()| make(app, store, None))?,
         (None, Missing::Refuse) => return Err(no_plan()),
     };
-    Ok(act(id)?)
+    act(id).map_err(|error| explain(app, store, error))
+}
+
+/// What went wrong, with what others did meanwhile where that is the reason.
+fn explain(app: &App, store: &dyn PlanStore, error: store::Error) -> Fail {
+    let store::Error::Revision { plan, since, .. } = &error else { return error.into() };
+    let lines = settle(store.read(*plan, Needs::whole())).map(|plan| {
+        let reader = who::name(app.globals.name.as_deref()).map(|name| who::actor(&name)).ok();
+        let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
+        let screen = Screen { is_terminal: false, width: 80, colour: false };
+        log::log(&plan, since, show, &app.view(screen))
+    });
+    Fail::from(error).details(lines.unwrap_or_default())
 }
 
 /// The plan that is meant, with what `needs` names; `None` if the project has none yet.
@@ -196,7 +212,7 @@ mod tests {
     #[test]
     fn a_projects_own_plan_always_has_the_same_id() {
         // Stored: a change of this value would lose every project's plan.
-        assert_eq!(own("/home/me/web-shop").to_string(), "0");
+        assert_eq!(own("/home/me/web-shop").to_string(), "eae61624-60b3-8350-8788-25e253aa4fb0");
         assert_ne!(own("/a"), own("/b"));
     }
 }

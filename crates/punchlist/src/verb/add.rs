@@ -10,7 +10,6 @@ use crate::error::Fail;
 use crate::input;
 use crate::items::{self, Typed};
 use crate::print::Reply;
-use crate::which::Missing;
 
 /// Put items on the list
 ///
@@ -116,7 +115,7 @@ Examples:
             Op::Add(Box::new(NewItem { title, place, ..new.clone() }))
         });
         let request = Request::new(ops.collect(), self.changing);
-        Request { missing: Missing::Make, ..request }.answer(app)
+        Request { makes_plan: true, ..request }.answer(app)
     }
 }
 

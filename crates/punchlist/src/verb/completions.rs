@@ -88,8 +88,7 @@ fn pages(dir: &std::path::Path) -> Result<Reply, Fail> {
     write("punchlist", args::whole())?;
     for row in super::all().iter().filter(|row| !row.hidden) {
         let name = format!("punchlist-{}", row.name);
-        let command = args::alone(row);
-        write(&name, command.display_name(name.clone()).name(name.clone()))?;
+        write(&name, args::alone(row).display_name(name.clone()))?;
     }
     Ok(Reply::text(out))
 }

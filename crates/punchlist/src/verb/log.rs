@@ -42,7 +42,7 @@ Examples:
             return Ok(Reply::text(lines.collect::<String>()));
         }
         let reader = who::actor(&who::name(app.globals.name.as_deref())?);
-        let show = log::Show { reader: Some(&reader), times: log::Times::Ago };
+        let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let lines = log::log(&plan, &entries, show, &app.view(app.screen()));
         Ok(Reply::text(lines.into_iter().map(|line| line + "\n").collect::<String>()))
     }

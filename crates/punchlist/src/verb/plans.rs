@@ -29,7 +29,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let project = if self.all { None } else { Some(app.project()?.name.clone()) };
-        let summaries = match app.store_to_read()? {
+        let mut summaries = match app.store_to_read()? {
             Some(store) => settle(store.plans(Filter { project, ..Filter::default() }))?,
             None => Vec::new(),
         };
@@ -43,6 +43,11 @@ Examples:
             return Ok(Reply::text(format!(
                 "No plan {place} yet. Start one: punchlist add \"…\"\n"
             )));
+        }
+        for plan in &mut summaries {
+            if plan.title.is_empty() && plan.name.is_none() && plan.attachment.is_none() {
+                plan.title = "(the project's own)".to_owned();
+            }
         }
         let lines = plans::plans(&summaries, &app.view(app.screen()));
         Ok(Reply::text(lines.join("\n") + "\n"))

@@ -7,7 +7,6 @@ use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::which::Missing;
 use crate::{checklist, input};
 
 /// Make the list what stdin says
@@ -39,6 +38,6 @@ Examples:
                 .hint("split it into several plans with `--plan NAME`."));
         }
         let request = Request::new(vec![Op::Replace(entries)], self.changing);
-        Request { missing: Missing::Make, ..request }.answer(app)
+        Request { makes_plan: true, ..request }.answer(app)
     }
 }

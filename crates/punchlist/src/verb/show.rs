@@ -48,7 +48,7 @@ Examples:
         }
         let journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
         let reader = who::actor(&who::name(app.globals.name.as_deref())?);
-        let show = log::Show { reader: Some(&reader), times: log::Times::Ago };
+        let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let text = detail::detail(&plan, item, &journal, show, &app.view(app.screen()));
         Ok(Reply::text(text + "\n"))
     }
