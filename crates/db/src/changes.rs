@@ -161,8 +161,8 @@ fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
 
 fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
     let Some(name) = &plan.name else { return Ok(()) };
-    let mut select = conn
-        .prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
+    let mut select =
+        conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
     if select.exists(params![plan.project, name, plan.id.to_string()])? {
         return Err(Error::NameTaken(name.clone()).into());
     }

@@ -98,8 +98,8 @@ fn actor_kind(text: &str) -> Result<ActorKind, String> {
 
 /// Replaces the events of an entry: only for a person's word to forget.
 pub(crate) fn rewrite(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
-    let mut update = conn
-        .prepare_cached("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
+    let mut update =
+        conn.prepare_cached("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
     update.execute(params![key.0, signed(entry.revision), rows::json(&entry.events)])?;
     Ok(())
 }

@@ -47,8 +47,8 @@ pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
     let read = |sql: &str| -> rusqlite::Result<i64> { conn.query_row(sql, [], |row| row.get(0)) };
     let version = read("PRAGMA user_version")?;
     let application = read("PRAGMA application_id")?;
-    let filled = application == i64::from(APPLICATION)
-        || read("SELECT count(*) FROM sqlite_schema")? > 0;
+    let filled =
+        application == i64::from(APPLICATION) || read("SELECT count(*) FROM sqlite_schema")? > 0;
     Ok(Facts { version, application, filled })
 }
 

@@ -213,8 +213,9 @@ pub(crate) struct Copy {
 
 impl Copy {
     fn of(path: &Path) -> Result<Self, Error> {
-        let failed =
-            |error| unusable(format!("no copy of {} can be made to read it", path.display()), error);
+        let failed = |error| {
+            unusable(format!("no copy of {} can be made to read it", path.display()), error)
+        };
         let copy = Self { directory: private_directory().map_err(failed)? };
         fs::copy(path, copy.database()).map_err(failed)?;
         fs::copy(log_of(path), log_of(&copy.database())).map_err(failed)?;
@@ -249,10 +250,7 @@ fn private_directory() -> std::io::Result<PathBuf> {
     }
 }
 
-fn cannot_open(
-    path: &Path,
-    error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> Error {
+fn cannot_open(path: &Path, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     unusable(format!("{} cannot be opened", path.display()), error)
 }
 

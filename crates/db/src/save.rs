@@ -67,11 +67,7 @@ pub(crate) fn all(conn: &Connection, key: PlanKey, plan: &Plan) -> rusqlite::Res
 }
 
 /// Applies the events to what was loaded, in memory and in the rows.
-pub(crate) fn apply(
-    conn: &Connection,
-    loaded: Loaded,
-    events: &[Event],
-) -> rusqlite::Result<Plan> {
+pub(crate) fn apply(conn: &Connection, loaded: Loaded, events: &[Event]) -> rusqlite::Result<Plan> {
     let Loaded { key, plan: before, whole } = loaded;
     let mut after = before.clone();
     let mut moved = BTreeSet::new();

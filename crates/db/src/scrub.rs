@@ -16,9 +16,8 @@ pub(crate) fn purge(conn: &Connection, path: &Path) -> Result<(), Error> {
     // Without it, new pages may carry what their memory held before.
     conn.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(())).map_err(broken)?;
     conn.execute_batch("VACUUM").map_err(broken)?;
-    let busy: bool = conn
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
-        .map_err(broken)?;
+    let busy: bool =
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(broken)?;
     conn.pragma_update_and_check(None, "secure_delete", "OFF", |_| Ok(())).map_err(broken)?;
     if busy {
         let what = format!(

@@ -53,10 +53,7 @@ impl Sqlite {
         self.database().read(work)
     }
 
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
+    fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Error> {
         self.database().write(work, |_, _| Ok(()))
     }
 
@@ -95,7 +92,8 @@ impl Database {
         let path = &self.path;
         let mut turn = bell.turn().map_err(|error| not_written(path, error))?;
         let broken = |error| explain(path, error);
-        let tx = Transaction::new(&mut self.conn, TransactionBehavior::Immediate).map_err(broken)?;
+        let tx =
+            Transaction::new(&mut self.conn, TransactionBehavior::Immediate).map_err(broken)?;
         let before = tx.total_changes();
         let value = work(&tx).map_err(|failure| failure.explain(path))?;
         let wrote = tx.total_changes() != before;

@@ -245,3 +245,51 @@ fn one_of<T>(words: &[(&str, T)]) -> String {
     let words: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
     words.join(" or ")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_whole_number_is_understood_however_it_was_written() {
+        for (value, number) in [
+            (json!(2), Some(2)),
+            (json!(2.0), Some(2)),
+            (json!("2"), Some(2)),
+            (json!(" 02 "), Some(2)),
+            (json!(0), Some(0)),
+            (json!(u32::MAX), Some(u32::MAX)),
+            (json!(u64::from(u32::MAX) + 1), None),
+            (json!(1e300), None),
+            (json!(2.5), None),
+            (json!(-1), None),
+            (json!("-1"), None),
+            (json!("+1"), None),
+            (json!("1e3"), None),
+            (json!(""), None),
+            (json!("two"), None),
+            (json!(true), None),
+            (json!(null), None),
+            (json!([2]), None),
+        ] {
+            assert_eq!(integer(&value), number, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_repeated_is_short_and_printable() {
+        assert_eq!(brief("a\u{1b}\u{202e}\"b\""), r#""a\u{1b}\u{202e}\"b\"""#);
+        let cut = brief(&"é".repeat(1000));
+        assert_eq!(cut.chars().count(), 83);
+        assert!(cut.ends_with("…\""));
+    }
+
+    #[test]
+    fn no_bytes_and_null_are_an_object_without_fields() {
+        for bytes in [&b""[..], b" \n", b"null", b"{}"] {
+            assert_eq!(object(bytes), Ok(Object::new()));
+        }
+    }
+}

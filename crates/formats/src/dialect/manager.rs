@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::args::{self, Bad, Fields, Object};
 use super::refuse::{self, Names, Voice};
-use super::{Answer, MISMATCH, Reply, ToolSpec, render, schema};
+use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
+use crate::text::escape::xml_text;
+use crate::view::xml;
 
 const TOOL: &str = "todo_manager";
 
@@ -275,7 +277,7 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) if self.ops.is_none() => {
-                Reply::json(json!({"ok": true, "output": render::xml(plan)}), false)
+                Reply::json(json!({"ok": true, "output": xml::xml(plan)}), false)
             }
             Answer::Read(_) => error(MISMATCH),
             Answer::Failed(why, plan) => error(&refuse::failed(why, &Names::new(self, plan))),
@@ -307,7 +309,7 @@ impl Call {
 fn next(applied: &Applied) -> String {
     let plan: &Plan = &applied.plan;
     match applied.decision.picked.and_then(|number| plan.get(number)) {
-        Some(item) => render::xml_item(item),
+        Some(item) => element(item),
         None if plan.placed == 0 => "The list is empty: add_multiple first".to_owned(),
         None if plan.open == 0 => "Nothing is left: every TODO is done or skipped".to_owned(),
         None => format!(
@@ -317,13 +319,19 @@ fn next(applied: &Applied) -> String {
     }
 }
 
+/// One item as it stands in a list.
+fn element(item: &Item) -> String {
+    let (id, status) = (item.position.unwrap_or_default(), xml::status(item.status));
+    format!(r#"<todo id="{id}" status="{status}">{}</todo>"#, xml_text(&item.title))
+}
+
 impl Voice for Call {
     fn noun(&self) -> &'static str {
         "TODO"
     }
 
     fn status(&self, status: Status) -> &'static str {
-        render::manager_status(status)
+        xml::status(status)
     }
 
     fn point(&self, item: &Item) -> Option<String> {
@@ -346,7 +354,7 @@ impl Voice for Call {
             Broken::AlreadyInProgress { holder, .. } => {
                 format!("Use complete_multiple or skip on {} first.", names.typed(holder))
             }
-            Broken::Illegal { .. } => match subject.map(|tag| tag.status) {
+            Broken::Illegal { .. } | Broken::NotOpen => match subject.map(|tag| tag.status) {
                 Some(Status::Completed | Status::Cancelled) => {
                     "Use add_multiple for further work.".to_owned()
                 }
@@ -375,6 +383,6 @@ impl Voice for Call {
     }
 
     fn look(&self) -> &'static str {
-        "Use list to see it"
+        "Use list to see it, then try again."
     }
 }

@@ -8,7 +8,6 @@
 mod args;
 mod manager;
 mod refuse;
-mod render;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -22,6 +21,8 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
 use punchlist_model::{Op, Plan};
 use serde_json::{Map, Value};
+
+use crate::view;
 
 /// A set of tools through which a model works on a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -270,7 +271,7 @@ impl Reply {
 
     /// A result that is JSON.
     fn json(value: Value, changed: bool) -> Self {
-        Self { text: value.to_string(), structured: Some(value), is_error: false, changed }
+        Self { text: view::json::render(&value), structured: Some(value), is_error: false, changed }
     }
 
     /// A failure that is text and nothing else.

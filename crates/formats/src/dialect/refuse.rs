@@ -25,7 +25,7 @@ pub(super) trait Voice {
     fn entry(&self, step: usize) -> Option<usize>;
     /// What to do about a broken rule.
     fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String>;
-    /// How to look at the list again.
+    /// How to go on after somebody else changed the list, as a sentence.
     fn look(&self) -> &'static str;
 }
 
@@ -85,25 +85,26 @@ impl<'a> Names<'a> {
 
 /// Why the change was not made. Ends without a line break.
 pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
-    let look = names.voice.look();
     match error {
         Error::Refused(refusal) => refused(refusal, names),
         Error::Revision { .. } => {
-            format!("The list was changed by somebody else meanwhile. {look}, then try again.")
+            format!("The list was changed by somebody else meanwhile. {}", names.voice.look())
         }
-        Error::ReadOnly(why) => format!(
-            "The list cannot be written, so nothing was changed: {}. Tell the user.",
-            brief(why)
-        ),
+        Error::ReadOnly(why) => {
+            format!(
+                "The list cannot be written: {}. Nothing was changed. Tell the user.",
+                plain(why)
+            )
+        }
         Error::NewerSchema { .. }
         | Error::Unusable { .. }
         | Error::NoPlan(_)
         | Error::NameTaken(_)
         | Error::Exists(_)
         | Error::Undo(_) => format!(
-            "The list cannot be reached, so nothing was changed: {}. Tell the user, and go on \
-             without it.",
-            brief(&error.to_string())
+            "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
+             it.",
+            plain(&error.to_string())
         ),
     }
 }
@@ -150,6 +151,7 @@ fn sentence(problem: &Problem, names: &Names<'_>) -> String {
     let subject = problem.item.as_ref().map(|tag| names.of(tag));
     let what = broken(&problem.broken, problem.item.as_ref(), names);
     let text = match subject {
+        Some(subject) if stands_alone(&problem.broken) => format!("{subject}: {what}"),
         Some(subject) => format!("{subject} {what}"),
         None => what,
     };
@@ -168,15 +170,11 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         }
         Broken::Superseded => "is no longer on the list: it was replaced".to_owned(),
         Broken::EmptyTitle { .. } => "the title is empty".to_owned(),
-        Broken::Illegal { to, legal } => {
-            let from = subject.map(|tag| tag.status);
-            if from == Some(*to) {
-                return format!("is already {}", voice.status(*to));
-            }
-            let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
-            let is = from.map(|from| format!("is {} and ", voice.status(from)));
-            let is = is.unwrap_or_default();
-            format!("{is}cannot become {}; legal: {}", voice.status(*to), legal.join(", "))
+        Broken::EmptyText { field } => format!("the {field} must not be empty"),
+        Broken::Illegal { to, legal } => illegal(*to, legal, subject, voice),
+        Broken::NotOpen => {
+            let is = subject.map(|tag| format!("is {}: ", voice.status(tag.status)));
+            format!("{}only what is open can wait", is.unwrap_or_default())
         }
         Broken::AlreadyInProgress { holder, by: _, most } => {
             let holder = names.of(holder);
@@ -200,7 +198,6 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
             format!("cannot be open under {}, which is completed", names.of(parent))
         }
         Broken::Twice { .. }
-        | Broken::EmptyText { .. }
         | Broken::TooLong { .. }
         | Broken::Nul { .. }
         | Broken::TooManyOpen { .. }
@@ -211,9 +208,55 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
     }
 }
 
-/// A reference that was not found, cut short and printable, without quotes.
+/// A move that the tools of a dialect do not have. Reopening is none of them, so what is finished
+/// stays so, whatever a person may do about it.
+fn illegal(to: Status, legal: &[Status], subject: Option<&Tag>, voice: &dyn Voice) -> String {
+    let Some(from) = subject.map(|tag| tag.status) else {
+        let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
+        return format!("cannot become {}; legal: {}", voice.status(to), legal.join(", "));
+    };
+    let is = voice.status(from);
+    if from == to {
+        format!("is already {is}")
+    } else if !from.is_open() {
+        format!("is {is} and stays so: it cannot become {}", voice.status(to))
+    } else {
+        let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
+        format!("is {is} and cannot become {}; legal: {}", voice.status(to), legal.join(", "))
+    }
+}
+
+/// Whether the words for a broken rule are a sentence of their own, rather than go on after the
+/// item's name.
+fn stands_alone(broken: &Broken) -> bool {
+    match broken {
+        Broken::NotFound { .. }
+        | Broken::Ambiguous { .. }
+        | Broken::EmptyTitle { .. }
+        | Broken::EmptyText { .. }
+        | Broken::TooLong { .. }
+        | Broken::Nul { .. }
+        | Broken::TooManyOpen { .. }
+        | Broken::NameTaken { .. }
+        | Broken::Twice { .. } => true,
+        Broken::Superseded
+        | Broken::Illegal { .. }
+        | Broken::NotOpen
+        | Broken::AlreadyInProgress { .. }
+        | Broken::HeldByOther { .. }
+        | Broken::StaleAttempt { .. }
+        | Broken::Cycle { .. }
+        | Broken::ParentCycle { .. }
+        | Broken::OpenChild { .. }
+        | Broken::ParentCompleted { .. }
+        | Broken::Unverified { .. } => false,
+    }
+}
+
+/// A text cut short and printable, without quotes.
 fn plain(text: &str) -> String {
-    brief(text).trim_matches('"').to_owned()
+    let quoted = brief(text);
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }
 
 /// What the caller should know although nothing was refused, item by item as the model knows them.

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 
 use super::args::{self, Bad, Fields, Object};
 use super::refuse::{self, Names, Voice};
-use super::{Answer, MISMATCH, Reply, ToolSpec, render, schema};
+use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
+use crate::text::one_line;
+use crate::view::plain;
 
 const TOOL: &str = "TodoWrite";
 
@@ -159,9 +161,12 @@ impl Call {
 
 /// The list, and after a blank line what the model should know.
 fn changed(applied: &Applied) -> Reply {
-    let mut text = render::text(&applied.plan);
-    let warnings: Vec<String> =
-        applied.warnings().iter().map(Warning::to_string).map(|it| render::line(&it)).collect();
+    let mut text = plain::text(&applied.plan);
+    let warnings: Vec<String> = applied
+        .warnings()
+        .iter()
+        .map(|warning: &Warning| one_line(&warning.to_string()).into_owned())
+        .collect();
     if !warnings.is_empty() {
         text.push_str("\n\n");
         text.push_str(&warnings.join("\n"));
@@ -211,6 +216,7 @@ impl Voice for Call {
             | Broken::EmptyText { .. }
             | Broken::Nul { .. }
             | Broken::Illegal { .. }
+            | Broken::NotOpen
             | Broken::Cycle { .. }
             | Broken::ParentCycle { .. }
             | Broken::ParentCompleted { .. } => "Mend it and send TodoWrite again.".to_owned(),
@@ -220,6 +226,6 @@ impl Voice for Call {
     }
 
     fn look(&self) -> &'static str {
-        "Send TodoWrite again to see it"
+        "Send TodoWrite again."
     }
 }

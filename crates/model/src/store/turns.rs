@@ -291,8 +291,8 @@ impl TodoUpdate {
                 })
             }
         };
-        let edit = (patch != Patch::default())
-            .then(|| Op::Edit { item: at(), patch: Box::new(patch) });
+        let edit =
+            (patch != Patch::default()).then(|| Op::Edit { item: at(), patch: Box::new(patch) });
         edit.into_iter().chain(step).collect()
     }
 }

@@ -2,6 +2,7 @@
 //! by halves.
 
 use proptest::prelude::*;
+use punchlist_model::{NewItem, Op};
 use serde_json::{Map, Value, json};
 
 use super::Desk;
@@ -19,6 +20,7 @@ fn tools() -> Vec<(Dialect, &'static str)> {
 /// A call that must fail shortly and change nothing.
 fn check(dialect: Dialect, tool: &str, arguments: &[u8]) -> String {
     let mut desk = Desk::new(dialect);
+    desk.beside(vec![Op::Add(Box::new(NewItem::titled("One")))]);
     let before = desk.whole();
     let reply = desk.raw(tool, arguments);
     assert!(reply.is_error && !reply.changed, "{tool}: {}", reply.text);
@@ -71,44 +73,46 @@ fn an_unknown_tool_is_answered_with_those_that_there_are() {
 
 #[test]
 fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
-    let huge = "\u{1b}\u{202e}x".repeat(2_000_000);
+    // Put in as text: writing it as JSON anew for each call would take longer than the calls.
+    let huge = format!("\\u001b\u{202e}{}", "x".repeat(10_000_000));
     for (dialect, tool, arguments) in [
-        (Dialect::Manager, "todo_manager", json!({"action": huge})),
-        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": [huge]})),
-        (Dialect::Manager, "todo_manager", json!({"action": "skip", "ids": [huge]})),
-        (Dialect::Turn, "create_todo", json!({"items": [{"title": huge}]})),
-        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A", "context": huge}]})),
-        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A", "dependsOn": [huge]}]})),
-        (Dialect::Turn, "list_todo", json!({"status": huge})),
-        (Dialect::Turn, "complete_todo", json!({"todoId": huge, "outcome": "x"})),
-        (Dialect::Turn, "complete_todo", json!({"todoId": "1", "outcome": huge})),
-        (Dialect::Turn, "update_todo", json!({"todoId": "1", "waitingOn": huge})),
+        (Dialect::Manager, "todo_manager", json!({"action": "HUGE"})),
+        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": ["HUGE"]})),
+        (Dialect::Manager, "todo_manager", json!({"action": "skip", "ids": ["HUGE"]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "HUGE"}]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A", "context": "HUGE"}]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A", "dependsOn": ["HUGE"]}]})),
+        (Dialect::Turn, "list_todo", json!({"status": "HUGE"})),
+        (Dialect::Turn, "complete_todo", json!({"todoId": "HUGE", "outcome": "x"})),
+        (Dialect::Turn, "complete_todo", json!({"todoId": "1", "outcome": "HUGE"})),
+        (Dialect::Turn, "update_todo", json!({"todoId": "1", "waitingOn": "HUGE"})),
         (
             Dialect::TodoWrite,
             "TodoWrite",
-            json!({"todos": [{"content": huge, "status": "pending", "activeForm": "x"}]}),
+            json!({"todos": [{"content": "HUGE", "status": "pending", "activeForm": "x"}]}),
         ),
         (
             Dialect::TodoWrite,
             "TodoWrite",
-            json!({"todos": [{"content": "x", "status": huge, "activeForm": "x"}]}),
+            json!({"todos": [{"content": "x", "status": "HUGE", "activeForm": "x"}]}),
         ),
     ] {
-        check(dialect, tool, arguments.to_string().as_bytes());
+        check(dialect, tool, arguments.to_string().replace("HUGE", &huge).as_bytes());
     }
     check(Dialect::Turn, &huge, b"{}");
 }
 
 #[test]
-fn a_million_entries_are_refused_in_one_line() {
-    let many = json!(vec![0; 1_000_000]);
+fn very_many_entries_are_refused_in_one_line() {
+    let many = format!("[0{}]", ",0".repeat(999_999));
     for (dialect, tool, arguments) in [
-        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": many})),
-        (Dialect::Manager, "todo_manager", json!({"action": "complete_multiple", "ids": many})),
-        (Dialect::Turn, "create_todo", json!({"items": many})),
-        (Dialect::TodoWrite, "TodoWrite", json!({"todos": many})),
+        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": "MANY"})),
+        (Dialect::Manager, "todo_manager", json!({"action": "complete_multiple", "ids": "MANY"})),
+        (Dialect::Turn, "create_todo", json!({"items": "MANY"})),
+        (Dialect::TodoWrite, "TodoWrite", json!({"todos": "MANY"})),
     ] {
-        let text = check(dialect, tool, arguments.to_string().as_bytes());
+        let text =
+            check(dialect, tool, arguments.to_string().replace("\"MANY\"", &many).as_bytes());
         assert!(text.contains("has 1000000 entries; at most"), "{text}");
     }
 }
@@ -250,7 +254,7 @@ fn allowed() -> impl Strategy<Value = (Dialect, &'static str, Value)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(128))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn no_bytes_make_a_call_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
@@ -267,7 +271,7 @@ proptest! {
                 let before = desk.whole();
                 let reply = desk.call(tool, arguments.clone());
                 let same = desk.whole() == before;
-                prop_assert!(!(reply.is_error && !same), "{}", reply.text);
+                prop_assert!(!reply.is_error || same, "{}", reply.text);
                 prop_assert_eq!(reply.changed, !same, "{}", reply.text);
             }
         }
@@ -291,7 +295,7 @@ proptest! {
     }
 
     #[test]
-    fn the_xml_is_well_formed_and_gives_every_printable_title_back(titles in prop::collection::vec(any::<String>(), 0..4)) {
+    fn the_xml_is_well_formed_and_gives_every_title_back_as_it_may_be_shown(titles in prop::collection::vec(any::<String>(), 0..4)) {
         let mut desk = Desk::new(Dialect::Manager);
         let titles: Vec<String> = titles.into_iter().filter(|it| !it.trim().is_empty() && !it.contains('\0')).collect();
         if !titles.is_empty() {
@@ -300,16 +304,21 @@ proptest! {
         let value = super::json(&desk.ok("todo_manager", json!({"action": "list"})));
         let xml = value["output"].as_str().unwrap();
         let mut reader = quick_xml::Reader::from_str(xml);
-        reader.config_mut().check_end_names = true;
         let mut elements = 0;
         loop {
-            match reader.read_event().unwrap() {
-                quick_xml::events::Event::Eof => break,
-                quick_xml::events::Event::Start(_) => elements += 1,
-                _ => {}
+            let event = reader.read_event().unwrap();
+            if matches!(event, quick_xml::events::Event::Eof) {
+                break;
             }
+            elements += usize::from(matches!(event, quick_xml::events::Event::Start(_)));
         }
         prop_assert_eq!(elements, titles.len() + 1);
+        let texts = xml.split("<todo ").skip(1).map(|it| it.split_once('>').unwrap().1);
+        for (text, title) in texts.zip(&titles) {
+            let text = text.split_once('<').unwrap().0;
+            let shown = crate::text::many_lines(title).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+            prop_assert_eq!(quick_xml::escape::unescape(text).unwrap(), shown);
+        }
         prop_assert!(!xml.chars().any(|char| char.is_control() && !"\n\t".contains(char)));
     }
 }

@@ -40,7 +40,7 @@ fn list_gives_xml_escaped_with_positions_as_ids() {
         json!({
             "ok": true,
             "output": "<todos><todo id=\"1\" status=\"doing\">Fix tests</todo><todo id=\"2\" \
-                status=\"todo\">Say &quot;&lt;b&gt;&amp;&apos;&quot; to\u{fffd}[2J ]]&gt;</todo></todos>",
+                status=\"todo\">Say &quot;&lt;b&gt;&amp;&apos;&quot; to ]]&gt;</todo></todos>",
         })
         .to_string()
     );

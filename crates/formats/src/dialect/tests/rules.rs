@@ -44,6 +44,34 @@ fn foreign_additions_to_arguments_are_tolerated() {
     }
 }
 
+#[test]
+fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
+    let hostile = "a\u{1b}[2Jb\u{9b}31mc\u{202e}d\u{7f}e\u{2066}f";
+    let mut desk = Desk::new(Dialect::Turn);
+    let mut texts = vec![desk.ok("create_todo", json!({"items": [{"title": hostile}]}))];
+    texts.push(desk.ok("next_todo", json!({})));
+    texts.push(desk.ok("list_todo", json!({})));
+    texts.push(desk.err("update_todo", json!({"todoId": 1, "status": "in_progress"})));
+    texts.push(desk.ok("update_todo", json!({"todoId": 1, "waitingOn": hostile})));
+    // In JSON nothing is lost: what cannot stand there raw is written as an escape.
+    assert_eq!(json(&texts[2])["items"][0]["title"], hostile);
+    desk.dialect = Dialect::Manager;
+    texts.push(desk.ok("todo_manager", json!({"action": "list"})));
+    texts.push(desk.ok("todo_manager", json!({"action": "next"})));
+    texts.push(desk.err("todo_manager", json!({"action": hostile})));
+    desk.dialect = Dialect::TodoWrite;
+    let entry = json!({"content": hostile, "status": "pending", "activeForm": hostile});
+    texts.push(desk.ok("TodoWrite", json!({"todos": [entry]})));
+    texts.push(desk.ok("TodoWrite", json!({"todos": []})));
+    assert!(texts[9].contains("Dropped while open: #1 a"), "{}", texts[9]);
+    for text in texts {
+        let raw = |char: char| {
+            (char.is_control() && char != '\n') || matches!(char, '\u{202e}' | '\u{2066}')
+        };
+        assert!(!text.contains(raw), "{text:?}");
+    }
+}
+
 /// A good call of every tool.
 fn samples() -> Vec<(Dialect, &'static str, serde_json::Value)> {
     vec![
@@ -87,6 +115,7 @@ fn every_rule() -> Vec<Broken> {
         Broken::Nul { field: "context" },
         Broken::TooManyOpen { open: 30, adding: 1, most: 30 },
         Broken::Illegal { to: Status::Completed, legal: vec![Status::Pending] },
+        Broken::NotOpen,
         Broken::AlreadyInProgress { holder: other(), by: Some("model".into()), most: 1 },
         Broken::AlreadyInProgress { holder: other(), by: None, most: 3 },
         Broken::HeldByOther { holder: "another".into(), until },
@@ -163,7 +192,7 @@ fn a_store_that_fails_is_told_in_the_tools_style() {
             }
         }
     }
-    insta::assert_snapshot!("store_errors", table);
+    insta::assert_snapshot!("store_errors", table.replace(&plan.to_string(), "ID"));
 }
 
 #[test]

@@ -382,8 +382,24 @@ fn a_refusal_names_the_tool_and_the_item_to_use() {
             "update_todo",
             json!({"todoId": c, "status": "in_progress"}),
             format!(
-                "item {c} \"C\" is completed and cannot become in_progress; legal: pending, \
-                 in_progress. Use create_todo for further work."
+                "item {c} \"C\" is completed and stays so: it cannot become in_progress. Use \
+                 create_todo for further work."
+            ),
+        ),
+        (
+            "update_todo",
+            json!({"todoId": c, "waitingOn": "legal"}),
+            format!(
+                "item {c} \"C\" is completed: only what is open can wait. Use create_todo for \
+                 further work."
+            ),
+        ),
+        (
+            "update_todo",
+            json!({"todoId": b, "status": "pending"}),
+            format!(
+                "item {b} \"B\" is already pending. Use next_todo or update_todo with status \
+                 in_progress to start it."
             ),
         ),
         (

@@ -149,7 +149,8 @@ fn update(full: bool) -> ToolSpec {
         title: "Change an item",
         description: if full {
             "Start an item (in_progress; only one at a time), put it back (pending), say what it \
-             waits for, or change its texts. Put an item that waits back, to go on with others."
+             waits for, or change its texts. What waits should be pending, so that you can go on \
+             with the rest."
         } else {
             "Start an item, put it back, say what it waits for, or change its texts."
         },

@@ -2,15 +2,17 @@
 //! they are set.
 
 use punchlist_model::store::Applied;
-use punchlist_model::{Item, Plan, Status, Timestamp};
+use punchlist_model::{Item, Plan, Status};
 use serde_json::{Value, json};
 
 use super::super::refuse::{self, Names};
 use super::super::{Answer, MISMATCH, Reply, schema};
 use super::{Call, Filter, What};
+use crate::view;
+use crate::view::json::time;
 
 pub(super) fn error(text: &str) -> Reply {
-    Reply::error(json!({"error": text}).to_string())
+    Reply::error(view::json::render(&json!({"error": text})))
 }
 
 impl Call {
@@ -149,9 +151,4 @@ fn waiting(item: &Item, value: &mut Value) {
 
 fn position(item: &Item) -> u32 {
     item.position.unwrap_or_default().0
-}
-
-/// RFC 3339 in UTC with milliseconds.
-fn time(at: Timestamp) -> String {
-    format!("{at:.3}")
 }

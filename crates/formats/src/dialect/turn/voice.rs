@@ -38,7 +38,7 @@ impl Voice for Call {
                 "First use complete_todo on {}, or update_todo on it with status pending.",
                 names.typed(holder)
             ),
-            Broken::Illegal { .. } => match subject.map(|tag| tag.status) {
+            Broken::Illegal { .. } | Broken::NotOpen => match subject.map(|tag| tag.status) {
                 Some(Status::Completed | Status::Cancelled) => {
                     "Use create_todo for further work.".to_owned()
                 }
@@ -71,6 +71,6 @@ impl Voice for Call {
     }
 
     fn look(&self) -> &'static str {
-        "Use list_todo to see it"
+        "Use list_todo to see it, then try again."
     }
 }
