@@ -2,6 +2,7 @@
 //!
 //! Looks at a whole plan, in time linear in its items and links. It decides nothing about refusals.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -119,8 +120,8 @@ pub fn excuses(plan: &Plan, asking: &Asking<'_>) -> BTreeMap<Number, Excuse> {
         let above = item.parent.and_then(|parent| plan.get(parent)).filter(|it| it.is_open());
         let above = above.map(|it| (it, Excuse::ChildExcused));
         for (next, excuse) in behind.chain(above) {
-            if !excuses.contains_key(&next.number) {
-                excuses.insert(next.number, excuse);
+            if let Entry::Vacant(place) = excuses.entry(next.number) {
+                place.insert(excuse);
                 reached.push(next.number);
             }
         }

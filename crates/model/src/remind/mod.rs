@@ -284,11 +284,11 @@ impl Watch {
         if !kind.is_under_policy() {
             return true;
         }
-        let needs_tools = kind != Kind::Offer;
-        (agent.has_tools || !needs_tools)
-            && !(agent.reminds_itself && kind.is_said_by_agents())
-            && !policy.off.contains(&kind)
-            && self.ledger.in_last_hour(kind, now) < policy.per_hour
+        // What others left open is for the user to hear of, whatever tools there are.
+        let of_use = agent.has_tools || kind == Kind::Offer;
+        let said_already = agent.reminds_itself && kind.is_said_by_agents();
+        let off = policy.off.contains(&kind);
+        of_use && !said_already && !off && self.ledger.in_last_hour(kind, now) < policy.per_hour
     }
 
     /// What is not said twice.
