@@ -9,7 +9,7 @@ use clap::{Args, Command};
 use crate::print::Colour;
 use crate::verb::{self, Group, Row};
 
-/// Options that every verb takes.
+// Options that every verb takes. No doc comment: clap would take it for the verb's help.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Globals {
     /// The plan to work on: its name, or the beginning or end of its id
@@ -237,6 +237,7 @@ mod tests {
             assert!(help.contains(&format!("punchlist {}", row.name)), "{}", row.name);
             let about = alone(row).get_about().map(ToString::to_string).unwrap_or_default();
             assert!(!about.is_empty() && about.len() <= 64, "{}: {about}", row.name);
+            assert!(help.starts_with(&about), "{}: {help}", row.name);
         }
     }
 }

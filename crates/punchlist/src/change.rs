@@ -138,11 +138,8 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
     let warnings: Vec<String> = applied.warnings().iter().map(ToString::to_string).collect();
     if app.globals.json {
         let applied = with_dependencies(store, applied)?;
-        let changed: Vec<_> = applied
-            .items()
-            .into_iter()
-            .map(|item| json::item(&applied.plan, item, false))
-            .collect();
+        let changed: Vec<_> =
+            changed(&applied).map(|item| json::item(&applied.plan, item, false)).collect();
         let value = serde_json::json!({
             "revision": applied.revision(),
             "changed": changed,
@@ -153,6 +150,16 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
     Ok(Reply { out: lines(&applied), notes: warnings })
 }
 
+/// The items that changed or were picked, by number. That a claim was renewed is no change to speak
+/// of: every write of its holder does that.
+fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
+    let told = |number| {
+        let about = |event: &&Event| event.number() == Some(number) && word(event).is_some();
+        applied.decision.picked == Some(number) || applied.decision.events.iter().any(|it| about(&it))
+    };
+    applied.items().into_iter().filter(move |item| told(item.number))
+}
+
 /// Whether an item is ready follows from what it depends on, which a slice need not have.
 fn with_dependencies(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fail> {
     let lacks = |item: &&Item| item.depends_on.iter().any(|on| applied.plan.get(*on).is_none());
@@ -160,7 +167,7 @@ fn with_dependencies(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fa
         item: ItemRef::Number(item.number),
         around: vec![Around::Dependencies],
     };
-    let items: Vec<Reach> = applied.items().into_iter().filter(lacks).map(around).collect();
+    let items: Vec<Reach> = changed(&applied).filter(lacks).map(around).collect();
     if items.is_empty() {
         return Ok(applied);
     }

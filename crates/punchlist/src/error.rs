@@ -84,7 +84,7 @@ pub(crate) struct Fail {
 
 impl Fail {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), details: Vec::new(), items: Vec::new(), hint: None }
+        Self { code, message: brief(message.into()), details: Vec::new(), items: Vec::new(), hint: None }
     }
 
     pub(crate) fn ours(message: impl Into<String>) -> Self {
@@ -127,6 +127,19 @@ impl Fail {
             "hint": self.hint,
         }})
     }
+}
+
+/// A message whose lines are short enough to read: some repeat what was typed.
+fn brief(message: String) -> String {
+    const MOST: usize = 400;
+    if message.len() <= MOST {
+        return message;
+    }
+    let short = |line: &str| match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    };
+    message.lines().map(short).collect::<Vec<_>>().join("\n")
 }
 
 impl From<Refusal> for Fail {

@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 
+use punchlist_db::{Durability, Options, Sqlite};
+
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::{Code, Fail};
@@ -48,17 +50,15 @@ Examples:
             fs::write(&ignore, "*\n").map_err(failed)?;
         }
         let made = !database.exists();
-        let options = punchlist_db::Options {
-            path: database.clone(),
-            durability: app.settings()?.durability,
-        };
+        // Not by the configuration: whether that counts is what is being settled here.
+        let options = Options { path: database.clone(), durability: Durability::default() };
         if let Ok(meta) = fs::symlink_metadata(&database)
             && let Some(why) = trust::strange(&database, &meta)
         {
             return Err(Fail::refused(format!("{} cannot be trusted: {why}", database.display())));
         }
         // Opened to see that it is one of ours, also if it came with the repository.
-        drop(punchlist_db::Sqlite::open(&options)?);
+        drop(Sqlite::open(&options)?);
         let mut paths = vec![database.clone()];
         let file = project.root.join("punchlist.toml");
         if let Ok(meta) = fs::symlink_metadata(&file) {

@@ -110,7 +110,7 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
     let Some(store) = app.store_to_read()? else {
         return Ok((call.reply(Answer::Read(&empty())), None));
     };
-    let Some((id, shown)) = attached(app, &store, key)? else {
+    let Some((id, shown)) = attached(app, &store, key, Attach::Never)? else {
         return Ok((call.reply(Answer::Read(&empty())), None));
     };
     let plan = settle(store.read(id, call.needs()))?;
@@ -128,7 +128,7 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
 /// A call that changes the list; the first one makes it.
 fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Result<Told, Fail> {
     let store = app.store()?;
-    let id = match attached(app, &store, key)? {
+    let id = match attached(app, &store, key, Attach::Now)? {
         Some((id, _)) => id,
         None => {
             let empty = Plan::new(first_id(key), key.project.clone(), app.now);
@@ -154,12 +154,20 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
     }
 }
 
-/// The plan that the conversation is attached to, and what it was shown of it last. `--plan`
-/// attaches it to that one.
+/// Whether `--plan` ties the conversation to that plan for good. Reading does not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Attach {
+    Now,
+    Never,
+}
+
+/// The plan that the conversation is attached to, and what it was shown of it last; with `--plan`,
+/// that one.
 fn attached(
     app: &App,
     store: &Sqlite,
     key: &AttachmentKey,
+    attach: Attach,
 ) -> Result<Option<(PlanId, Revision)>, Fail> {
     let attachment = settle(store.attachment(key.clone()))?;
     if app.globals.plan.is_none() {
@@ -169,6 +177,9 @@ fn attached(
     let plan = which::with(app, store, Missing::Refuse, header)?;
     if let Some(it) = attachment.filter(|it| it.plan == plan.id) {
         return Ok(Some((it.plan, it.shown)));
+    }
+    if attach == Attach::Never {
+        return Ok(Some((plan.id, plan.revision)));
     }
     let moved = settle(store.attach(key.clone(), plan.id, app.now))?;
     Ok(Some((moved.plan, moved.shown)))

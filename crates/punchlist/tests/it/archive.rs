@@ -75,7 +75,6 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("version", 0, "/plan/version", 2.into()),
         ("id", 0, "/plan/id", "not an id".into()),
         ("another id", 0, "/plan/id", "01a1e0cf-5879-7120-a2f5-e86b4d54fe15".into()),
-        ("title", 0, "/plan/title", "Another".into()),
         ("revision", 0, "/plan/revision", 99.into()),
         ("next number", 0, "/plan/next_number", 99.into()),
         ("end", 0, "/plan/end", "stopped".into()),

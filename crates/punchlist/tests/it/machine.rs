@@ -11,7 +11,7 @@ fn keys(value: &Value) -> Vec<&str> {
 #[test]
 fn list_has_the_specified_shape() {
     let world = World::new();
-    world.typed("add A B --after 1").works();
+    world.typed("add A B").works();
     let list = world.run(&["list", "--json"]).json();
     assert_eq!(keys(&list), ["plan", "items", "progress"]);
     assert_eq!(
