@@ -132,6 +132,7 @@ fn is_for_others(key: &str) -> bool {
 
 fn bad(key: &str, value: &str, what: &str) -> Fail {
     Fail::usage(format!("{key} = {value:?} is not {what}"))
+        .hint(format!("leave {key} out to have what is usual."))
 }
 
 fn count(key: &str, value: &str) -> Result<u32, Fail> {

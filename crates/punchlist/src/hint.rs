@@ -42,10 +42,11 @@ pub(crate) fn of(problem: &Problem) -> String {
             format!("somebody took it over; look at it with `punchlist show {number}`.")
         }
         Broken::Cycle { path } => match path.as_slice() {
-            [of, on, ..] => format!(
-                "leave one of these links out; an old one goes with `punchlist edit {of} --not-after {on}`."
-            ),
-            _ => "leave one of these links out.".to_owned(),
+            // The first link is the one that was refused; the last has been there before.
+            [_, .., of, on] => {
+                format!("`punchlist edit {of} --not-after {on}` takes the link back there out.")
+            }
+            _ => "an item cannot depend on itself.".to_owned(),
         },
         Broken::ParentCycle { .. } => {
             "put it under another item, or at the top with `--top`.".to_owned()

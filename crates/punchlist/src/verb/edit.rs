@@ -24,7 +24,6 @@ pub(crate) struct Edit {
 }
 
 #[derive(clap::Args)]
-#[group(required = true, multiple = true)]
 struct Fields {
     /// What is to be done
     #[arg(long, value_name = "TEXT")]
@@ -81,6 +80,10 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let patch = Box::new(self.fields.patch()?);
+        if *patch == Patch::default() {
+            return Err(Fail::usage("nothing is named that should change")
+                .hint("name a field, as in `punchlist edit 3 --title \"…\"`."));
+        }
         let op = Op::Edit { item: self.item.0, patch };
         Request::new(vec![op], self.changing).answer(app)
     }

@@ -6,7 +6,7 @@ use crate::world::World;
 fn the_overview() {
     let world = World::new();
     let overview = world.run::<&str>(&[]).ok();
-    insta::assert_snapshot!(overview);
+    told!(overview);
     for line in ["help", "--help", "-h", "--json"] {
         assert_eq!(world.typed(line).ok(), overview, "{line}");
     }
@@ -15,7 +15,7 @@ fn the_overview() {
 #[test]
 fn help_of_a_verb() {
     let world = World::new();
-    insta::assert_snapshot!(world.typed("help add").ok());
+    told!(world.typed("help add").ok());
     assert!(world.typed("add --help").ok().starts_with("Put items on the list\n\nEach title"));
     let short = world.typed("add -h").ok();
     assert!(short.starts_with("Put items on the list\n\nUsage") && short.contains("Examples:"));
@@ -25,7 +25,7 @@ fn help_of_a_verb() {
 fn unknown_verbs_get_a_suggestion() {
     let world = World::new();
     let story = world.story("lsit\n ls\n rm 3\n xylophone\n help frob\n");
-    insta::assert_snapshot!(story);
+    told!(story);
 }
 
 #[test]

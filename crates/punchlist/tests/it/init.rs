@@ -20,7 +20,7 @@ fn init_makes_a_database_in_the_project_and_trusts_it() {
     let world = World::new();
     world.typed("add \"In the data directory\"").works();
     let story = world.story("init\n init\n add \"In the project\"\n list\n init --json\n");
-    insta::assert_snapshot!(story);
+    told!(story);
     let folder = world.path("project/.punchlist");
     assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
     assert_eq!(fs::metadata(folder.join("punchlist.db")).unwrap().mode() & 0o777, 0o600);
@@ -36,7 +36,7 @@ fn a_database_that_came_with_a_tree_is_ignored_in_one_line() {
     // Another user's machine: the same tree, nothing recorded.
     fs::remove_file(world.path("home/.local/share/punchlist/trusted")).unwrap();
     let story = world.story("list\n add Mine\n list --json --status completed\n init\n list\n");
-    insta::assert_snapshot!(story);
+    told!(story);
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn a_configuration_in_the_tree_counts_once_it_is_trusted() {
     let story = world.story(
         "add Long\n init\n add Longer\n add Longer -c limits.title=10\n list -c limits.title=x\n",
     );
-    insta::assert_snapshot!(story);
+    told!(story);
     world.write("project/punchlist.toml", "[limits]\ntilte = 3\n");
-    insta::assert_snapshot!("bad_configuration", world.story("list\n"));
+    told!("bad_configuration", world.story("list\n"));
 }
 
 #[test]

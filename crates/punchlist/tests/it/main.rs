@@ -1,5 +1,12 @@
 //! The program as its users meet it: the real binary, in a world of its own.
 
+/// Holds a text against its snapshot, which should read as a document and carry no code.
+macro_rules! told {
+    ($($text:expr),+) => {
+        insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!($($text),+) })
+    };
+}
+
 mod archive;
 mod bad_input;
 mod help;

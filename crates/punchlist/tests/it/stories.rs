@@ -9,7 +9,7 @@ fn tell(lines: &str) -> String {
 
 #[test]
 fn a_first_plan() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         list
         list --json
@@ -30,7 +30,7 @@ fn a_first_plan() {
 
 #[test]
 fn add_puts_items_where_they_belong() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A B C
         add --first D E
@@ -57,7 +57,7 @@ fn add_puts_items_where_they_belong() {
 
 #[test]
 fn start_done_skip_release_and_reopen_move_items() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A B C D
         start 1
@@ -86,7 +86,7 @@ fn start_done_skip_release_and_reopen_move_items() {
 
 #[test]
 fn a_parent_is_not_completed_while_a_child_is_open() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add "Migrate the table"
         add "Write the backfill" "Run it" --under 1
@@ -101,7 +101,7 @@ fn a_parent_is_not_completed_while_a_child_is_open() {
 
 #[test]
 fn dependencies_make_items_wait_their_turn() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add Build Test
         add Publish --after 1,2
@@ -123,7 +123,7 @@ fn dependencies_make_items_wait_their_turn() {
 
 #[test]
 fn waiting_items_are_open_but_not_ready() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add "Choose the licence" "Write it down"
         wait 1 legal
@@ -144,7 +144,7 @@ fn waiting_items_are_open_but_not_ready() {
 
 #[test]
 fn edit_changes_what_is_named_and_nothing_else() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add "Run the build" "Other" --owner ann --context "first"
         edit 1 --title "Run the final build" --priority 3 --active "Building" --agent ci --criteria "exit 0" --outcome "so far" --meta '{"a": 1}'
@@ -167,7 +167,7 @@ fn edit_changes_what_is_named_and_nothing_else() {
 
 #[test]
 fn move_changes_places_and_no_numbers() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A B C D
         move 4 --first
@@ -187,7 +187,7 @@ fn move_changes_places_and_no_numbers() {
 
 #[test]
 fn replace_reconciles_a_whole_list() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A B C
         start 1
@@ -210,7 +210,7 @@ fn replace_reconciles_a_whole_list() {
 
 #[test]
 fn undo_takes_back_ones_own_changes_in_turn() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A
         edit 1 --title B
@@ -230,7 +230,7 @@ fn undo_takes_back_ones_own_changes_in_turn() {
 
 #[test]
 fn expect_tells_what_happened_meanwhile() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A B
         edit 2 --title "B, better" --as claude
@@ -263,7 +263,7 @@ fn forget_erases_texts_and_leaves_tombstones() {
         list
         "#,
     );
-    insta::assert_snapshot!(story);
+    told!(story);
     for entry in std::fs::read_dir(world.path("home/.local/share/punchlist")).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         assert!(!bytes.windows(6).any(|it| it == b"secret" || it == b"hush h"));
@@ -272,7 +272,7 @@ fn forget_erases_texts_and_leaves_tombstones() {
 
 #[test]
 fn plans_have_names_and_ids() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add A
         add B --plan release
@@ -291,7 +291,7 @@ fn plans_have_names_and_ids() {
 
 #[test]
 fn list_has_many_faces() {
-    insta::assert_snapshot!(tell(
+    told!(tell(
         r#"
         add "Fix the failing tests" "Update documentation" "Run the final build" "Choose the licence" "Port to Windows"
         add "Install guide" "API reference" --under 2

@@ -6,7 +6,7 @@ use crate::world::World;
 fn a_conversation_has_a_list_of_its_own() {
     let world = World::new();
     world.typed("add \"A person's item\"").works();
-    insta::assert_snapshot!(world.story(
+    told!(world.story(
         r#"
         tool todowrite TodoWrite --conversation c1 < {"todos": [{"content": "A", "status": "in_progress", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
         tool todowrite TodoWrite --conversation c1 < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}]}
