@@ -85,24 +85,23 @@ fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
     }
 }
 
-/// The parser's own message, which has its usage and its hints.
+/// The parser's own message, in the form of all others.
 fn bad_arguments(error: &clap::Error, json: bool) -> u8 {
-    match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            print::reply(&Reply::text(error.render().to_string()))
-        }
-        _ => {
-            // An argument may be long, and the message repeats it.
-            let text: String = error.render().to_string().chars().take(2000).collect();
-            let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
-            let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
-            let help = "For more information, try '--help'.";
-            let details: Vec<String> =
-                rest.lines().filter(|it| !it.is_empty() && *it != help).map(str::to_owned).collect();
-            let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
-            print::fail(&Fail::usage(message).details(details).hint("`--help` shows examples."), json)
-        }
+    let rendered = error.render().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return print::reply(&Reply::text(rendered));
     }
+    // An argument may be long, and the message repeats it.
+    let text: String = rendered.chars().take(2000).collect();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_help = |line: &&str| line.is_empty() || line.starts_with("For more information");
+    let details = rest.lines().map(str::trim).filter(|line| !is_help(line));
+    let fail = Fail::usage(message)
+        .details(details.map(str::to_owned).collect())
+        .hint("`--help` shows examples.");
+    print::fail(&fail, json)
 }
 
 impl App {
@@ -248,6 +247,7 @@ impl App {
 
 /// There is no plan to work on.
 pub(crate) fn no_plan() -> Fail {
-    Fail::new(Code::NotFound, "there is no plan here yet")
-        .hint("start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.")
+    Fail::new(Code::NotFound, "there is no plan here yet").hint(
+        "start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.",
+    )
 }

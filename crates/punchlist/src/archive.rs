@@ -18,7 +18,7 @@ const VERSION: u32 = 1;
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
-    Plan(Header),
+    Plan(Box<Header>),
     Item(Box<Item>),
     Entry(Box<Entry>),
 }
@@ -59,7 +59,7 @@ pub(crate) fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
     let items = plan.items.values().map(|item| Line::Item(Box::new(item.clone())));
     let entries = journal.into_iter().map(|entry| Line::Entry(Box::new(entry)));
     let mut out = String::new();
-    for line in std::iter::once(Line::Plan(header)).chain(items).chain(entries) {
+    for line in std::iter::once(Line::Plan(Box::new(header))).chain(items).chain(entries) {
         let json = serde_json::to_string(&line)
             .map_err(|why| Fail::ours(format!("the plan cannot be written: {why}")))?;
         out.push_str(&json);
@@ -79,7 +79,7 @@ pub(crate) fn read(text: &str) -> Result<(Plan, Vec<Entry>), Fail> {
         }
         let line: Line = serde_json::from_str(line).map_err(|why| wrong(why.to_string()))?;
         match (line, &mut plan) {
-            (Line::Plan(header), None) => plan = Some(begin(header).map_err(wrong)?),
+            (Line::Plan(header), None) => plan = Some(begin(*header).map_err(wrong)?),
             (Line::Plan(_), Some(_)) => return Err(wrong("a second header".to_owned())),
             (Line::Item(_) | Line::Entry(_), None) => {
                 return Err(wrong("the header has to come first".to_owned()));
@@ -130,5 +130,6 @@ fn has_nul(line: &str) -> bool {
 
 /// A line that cannot be.
 fn bad(line: usize, why: &str) -> Fail {
-    Fail::usage(format!("line {line}: {why}")).hint("only a file of `punchlist export` can be imported.")
+    Fail::usage(format!("line {line}: {why}"))
+        .hint("only a file of `punchlist export` can be imported.")
 }

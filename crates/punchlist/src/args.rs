@@ -25,13 +25,27 @@ pub(crate) struct Globals {
     #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every verb")]
     pub(crate) db: Option<PathBuf>,
     /// Set a configuration key for this call; may be repeated
-    #[arg(short = 'c', global = true, value_name = "KEY=VALUE", help_heading = "Options of every verb")]
+    #[arg(
+        short = 'c',
+        global = true,
+        value_name = "KEY=VALUE",
+        help_heading = "Options of every verb"
+    )]
     pub(crate) config: Vec<String>,
     /// Work as if called in this directory
     #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Options of every verb")]
     pub(crate) directory: Option<PathBuf>,
     /// When to use colour
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true, hide_possible_values = true, help_heading = "Options of every verb")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Options of every verb"
+    )]
     pub(crate) color: Colour,
 }
 
@@ -62,7 +76,9 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
     if word == "help" {
         return match verb_at(&arguments).map(|at| arguments.remove(at)) {
             None => Called::Overview,
-            Some(word) => word.to_str().and_then(verb::find).map_or(Called::Unknown(word), Called::Help),
+            Some(word) => {
+                word.to_str().and_then(verb::find).map_or(Called::Unknown(word), Called::Help)
+            }
         };
     }
     match word.to_str().and_then(verb::find) {

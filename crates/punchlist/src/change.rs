@@ -8,7 +8,8 @@ use punchlist_formats::view::json;
 use punchlist_model::needs::{Around, Needs, Reach};
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Attempt, Broken, Event, Item, ItemRef, Number, Op, Plan, PlanId, Refusal, Revision, What, decide,
+    Attempt, Broken, Event, Item, ItemRef, Number, Op, Plan, PlanId, Refusal, Revision, What,
+    decide,
 };
 
 use crate::app::{App, no_plan};
@@ -40,7 +41,10 @@ impl FromStr for Expect {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "any" => Ok(Self::Any),
-            _ => text.parse().map(Self::At).map_err(|_| "a revision is a number, or `any`".to_owned()),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| "a revision is a number, or `any`".to_owned()),
         }
     }
 }
@@ -155,7 +159,8 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
 fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
     let told = |number| {
         let about = |event: &&Event| event.number() == Some(number) && word(event).is_some();
-        applied.decision.picked == Some(number) || applied.decision.events.iter().any(|it| about(&it))
+        applied.decision.picked == Some(number)
+            || applied.decision.events.iter().any(|it| about(&it))
     };
     applied.items().into_iter().filter(move |item| told(item.number))
 }
@@ -189,7 +194,9 @@ fn lines(applied: &Applied) -> String {
             out.push_str(&line(applied, number, word));
         }
     }
-    if let Some(number) = applied.decision.picked.filter(|it| !told.iter().any(|told| told.0 == *it)) {
+    if let Some(number) =
+        applied.decision.picked.filter(|it| !told.iter().any(|told| told.0 == *it))
+    {
         out.push_str(&line(applied, number, "in progress"));
     }
     if out.is_empty() {
@@ -234,4 +241,3 @@ fn word(event: &Event) -> Option<&'static str> {
         },
     })
 }
-

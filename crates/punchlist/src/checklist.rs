@@ -57,7 +57,9 @@ fn entry(value: serde_json::Value) -> Result<ListEntry, String> {
     }
     let entry: Entry = serde_json::from_value(value).map_err(|why| why.to_string())?;
     let status = match entry.status.as_deref() {
-        Some(text) => text.parse().map_err(|why: punchlist_model::item::UnknownStatus| why.to_string())?,
+        Some(text) => {
+            text.parse().map_err(|why: punchlist_model::item::UnknownStatus| why.to_string())?
+        }
         None => Status::Pending,
     };
     let item = match (entry.number, entry.id) {
@@ -95,8 +97,9 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
             continue;
         }
         let entry = line_entry(line).ok_or_else(|| {
-            Fail::usage(format!("line {n} is no entry of a list"))
-                .hint("write `- [ ] title`, or `[x]`, `[>]` and `[-]` for what is done, begun, given up.")
+            Fail::usage(format!("line {n} is no entry of a list")).hint(
+                "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for what is done, begun, given up.",
+            )
         })?;
         entries.push(entry);
     }

@@ -228,10 +228,11 @@ mod tests {
 
     #[test]
     fn keys_of_later_features_are_passed_over() {
-        let table: toml::Table = "gate = 'once'\n[reminders]\nnag = false\n[[policy]]\ntool = 'x'\n\
+        let table: toml::Table =
+            "gate = 'once'\n[reminders]\nnag = false\n[[policy]]\ntool = 'x'\n\
             [workers.claude]\nmodel = 'a'\n[team]\nlead = 'b'\n[limits]\ntitle = 9\n"
-            .parse()
-            .unwrap();
+                .parse()
+                .unwrap();
         let mut settings = Settings::default();
         settings.table("", &table).unwrap();
         assert_eq!(settings.limits.title, 9);

@@ -35,7 +35,10 @@ impl Code {
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (Self::Refused, "a rule of the plan says no; nothing was changed"),
         (Self::NotFound, "there is no such plan, item or tool"),
-        (Self::Conflict, "the plan is at another revision than `--expect` said, or the same fields were changed since"),
+        (
+            Self::Conflict,
+            "the plan is at another revision than `--expect` said, or the same fields were changed since",
+        ),
         (Self::Unusable, "the store cannot be used: damaged, not writable, or of a newer version"),
         (Self::Interrupted, "the user interrupted it or answered no"),
     ];
@@ -84,7 +87,13 @@ pub(crate) struct Fail {
 
 impl Fail {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: brief(message.into()), details: Vec::new(), items: Vec::new(), hint: None }
+        Self {
+            code,
+            message: brief(message.into()),
+            details: Vec::new(),
+            items: Vec::new(),
+            hint: None,
+        }
     }
 
     pub(crate) fn ours(message: impl Into<String>) -> Self {

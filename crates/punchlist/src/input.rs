@@ -41,7 +41,8 @@ fn read(source: impl Read, name: &str) -> Result<Vec<u8>, Fail> {
 fn text(bytes: Vec<u8>, name: &str) -> Result<String, Fail> {
     String::from_utf8(bytes).map_err(|why| {
         let bytes = why.as_bytes();
-        let line = 1 + bytes[..why.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
+        let line =
+            1 + bytes[..why.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
         Fail::usage(format!("{name} is not UTF-8 (line {line})")).hint("convert it first.")
     })
 }

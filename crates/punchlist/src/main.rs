@@ -4,8 +4,8 @@
 //! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
 
 mod app;
-mod args;
 mod archive;
+mod args;
 mod change;
 mod checklist;
 mod clock;

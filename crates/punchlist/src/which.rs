@@ -125,7 +125,10 @@ fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<Plan
 
 fn valid_name(text: &str) -> Result<&str, Fail> {
     let name = text.trim();
-    let wrong = |why: &str| Fail::usage(format!("the name after --plan {why}")).hint("names are short and plain, such as `release`.");
+    let wrong = |why: &str| {
+        Fail::usage(format!("the name after --plan {why}"))
+            .hint("names are short and plain, such as `release`.")
+    };
     if name.is_empty() {
         return Err(wrong("is empty"));
     }

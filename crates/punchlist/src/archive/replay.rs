@@ -89,7 +89,10 @@ fn fits(plan: &Plan, event: &Event, ids: &mut BTreeSet<ItemId>) -> Result<(), St
         Event::Added { item } => {
             let Number(number) = item.number;
             if item.number != plan.next_number || number > MOST {
-                return Err(format!("item {number} is added where {} comes next", plan.next_number));
+                return Err(format!(
+                    "item {number} is added where {} comes next",
+                    plan.next_number
+                ));
             }
             if !ids.insert(item.id) {
                 return Err(format!("item {number} has the id of another"));
@@ -155,9 +158,7 @@ fn within(position: Option<Position>, last: u32) -> Result<(), String> {
 
 /// Dependencies and parents are known and lead nowhere in a circle.
 fn links(plan: &Plan) -> Result<(), Fail> {
-    let next = |item: &Item| -> Vec<Number> {
-        item.depends_on.iter().copied().collect()
-    };
+    let next = |item: &Item| -> Vec<Number> { item.depends_on.iter().copied().collect() };
     let above = |item: &Item| -> Vec<Number> { item.parent.into_iter().collect() };
     for item in plan.items.values() {
         for number in next(item).into_iter().chain(above(item)) {

@@ -74,9 +74,8 @@ fn page(command: clap::Command) -> Result<String, Fail> {
 }
 
 fn pages(dir: &std::path::Path) -> Result<Reply, Fail> {
-    let failed = |why: std::io::Error| {
-        Fail::usage(format!("cannot write to {}: {why}", dir.display()))
-    };
+    let failed =
+        |why: std::io::Error| Fail::usage(format!("cannot write to {}: {why}", dir.display()));
     fs::create_dir_all(dir).map_err(failed)?;
     let mut out = String::new();
     let mut write = |name: &str, command: clap::Command| {

@@ -19,7 +19,11 @@ use crate::{change, which};
 #[derive(clap::Args)]
 pub(crate) struct Forget {
     /// Number or id, as `punchlist list --all` shows it
-    #[arg(value_name = "ITEM", required_unless_present = "whole_plan", conflicts_with = "whole_plan")]
+    #[arg(
+        value_name = "ITEM",
+        required_unless_present = "whole_plan",
+        conflicts_with = "whole_plan"
+    )]
     item: Option<Typed>,
     /// Every text of the plan, and its name
     #[arg(long)]
@@ -46,9 +50,8 @@ Examples:
             None => format!("Erase every text of plan {} for ever?", plan.id.short()),
             Some(item) => {
                 let what = item.to_string();
-                let problem = |broken| Refusal {
-                    problems: vec![Problem { entry: 0, item: None, broken }],
-                };
+                let problem =
+                    |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
                 let number = plan.find(item).map_err(problem)?;
                 let number = number.ok_or_else(|| problem(Broken::NotFound { what }))?;
                 format!("Erase every text of item {number} {:?} for ever?", title(&plan, number))

@@ -51,6 +51,9 @@ Examples:
             });
             return Ok(Reply::json(&value));
         }
-        Ok(Reply::text(format!("imported plan {}: {items} items, {revision} changes\n", id.short())))
+        Ok(Reply::text(format!(
+            "imported plan {}: {items} items, {revision} changes\n",
+            id.short()
+        )))
     }
 }

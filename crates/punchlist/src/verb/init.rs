@@ -29,8 +29,10 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         if app.globals.db.is_some() {
-            return Err(Fail::usage("init makes the project's own database; --db has no place here")
-                .hint("a database elsewhere is made by the first `punchlist add --db FILE …`."));
+            return Err(Fail::usage(
+                "init makes the project's own database; --db has no place here",
+            )
+            .hint("a database elsewhere is made by the first `punchlist add --db FILE …`."));
         }
         let project = app.project()?;
         let folder = project.root.join(project::FOLDER);

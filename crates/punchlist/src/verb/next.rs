@@ -49,9 +49,8 @@ Examples:
         let needs = Needs { next: true, ..Needs::default() };
         let Some((_, plan)) = which::read(app, &needs)? else { return Err(no_plan()) };
         let me = who::name(app.globals.name.as_deref())?;
-        let is_mine = |item: &&Item| {
-            item.claim.as_ref().is_some_and(|claim| claim.holder.name == me)
-        };
+        let is_mine =
+            |item: &&Item| item.claim.as_ref().is_some_and(|claim| claim.holder.name == me);
         let item = plan.in_progress().find(is_mine).or_else(|| plan.next_ready());
         let Some(item) = item else { return Err(nothing(&plan)) };
         if app.globals.json {

@@ -74,7 +74,8 @@ fn options_of_every_verb() -> String {
 }
 
 fn tools() -> String {
-    let mut out = format!("{MADE}# Tools\n\nWhat a model is given, by dialect, at the full surface.\n");
+    let mut out =
+        format!("{MADE}# Tools\n\nWhat a model is given, by dialect, at the full surface.\n");
     for dialect in Dialect::ALL {
         out.push_str(&format!("\n## {dialect}\n"));
         for tool in dialect.tools(Surface::Full) {

@@ -2,6 +2,8 @@
 
 use punchlist_db::Sqlite;
 use punchlist_formats::dialect::{Answer, Call, Dialect};
+use punchlist_formats::prompt::{self, Tag};
+use punchlist_formats::view;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{AttachmentKey, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{Actor, Ctx, Holder, Plan, PlanId, Revision, Rules, Timestamp, decide};
@@ -37,6 +39,9 @@ pub(crate) struct Tool {
     /// The agent that calls
     #[arg(long, value_name = "NAME", default_value = "agent")]
     agent: String,
+    /// After a change, print the list too, as a model of this dialect is reminded of it
+    #[arg(long)]
+    reminder: bool,
 }
 
 impl Verb for Tool {
@@ -55,11 +60,15 @@ Examples:
             Err(reply) => return Ok(Reply::text(reply.text + "\n")),
         };
         let key = self.key(app)?;
-        let (reply, _) = match call.ops() {
+        let (reply, plan) = match call.ops() {
             None => read(app, &call, &key)?,
             Some(ops) => change(app, &call, &key, Change::new(ops.to_vec(), self.ctx(app)?))?,
         };
-        Ok(Reply::text(reply.text + "\n"))
+        let mut out = reply.text + "\n";
+        if let Some(id) = plan.filter(|_| self.reminder && reply.changed) {
+            out.push_str(&self.after_change(app, id)?);
+        }
+        Ok(Reply::text(out))
     }
 }
 
@@ -101,8 +110,21 @@ impl Tool {
     }
 }
 
+impl Tool {
+    /// The list as it stands after a change, where the dialect's own answer does not show it.
+    fn after_change(&self, app: &App, id: PlanId) -> Result<String, Fail> {
+        match self.dialect {
+            Dialect::Manager => {
+                let plan = settle(app.store()?.read(id, Needs::whole()))?;
+                Ok(prompt::after_change(&view::xml::xml(&plan), &Tag::browser_state()) + "\n")
+            }
+            Dialect::Turn | Dialect::TodoWrite => Ok(String::new()),
+        }
+    }
+}
+
 /// What the model is told, and the plan that it was told about.
-type Told = (punchlist_formats::dialect::Reply, Option<Plan>);
+type Told = (punchlist_formats::dialect::Reply, Option<PlanId>);
 
 /// A call that only reads. A conversation that has no list yet sees an empty one.
 fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
@@ -122,7 +144,7 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
             settle(store.shown(key.clone(), plan.revision)).ok();
         }
     }
-    Ok((reply, Some(plan)))
+    Ok((reply, Some(id)))
 }
 
 /// A call that changes the list; the first one makes it.
@@ -144,7 +166,7 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
     match settle(store.change(id, change)) {
         Ok(applied) => {
             settle(store.shown(key.clone(), applied.revision()))?;
-            Ok((call.reply(Answer::Changed(&applied)), Some(applied.plan)))
+            Ok((call.reply(Answer::Changed(&applied)), Some(id)))
         }
         Err(error @ Error::Refused(_)) => {
             let plan = settle(store.read(id, call.needs())).ok();

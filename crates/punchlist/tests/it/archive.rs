@@ -117,7 +117,7 @@ fn a_file_that_was_tampered_with_is_refused() {
     refused(&world, "two headers", &twice);
     refused(&world, "no header", &lines[1..]);
     refused(&world, "nothing", &[]);
-    let mut swapped = lines.clone();
+    let mut swapped = lines;
     swapped.swap(first_entry, first_entry + 1);
     refused(&world, "entries in the wrong order", &swapped);
 }

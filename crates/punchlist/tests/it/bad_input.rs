@@ -113,7 +113,10 @@ fn texts_that_are_too_long() {
     let long = "x".repeat(100_000);
     let long = OsStr::new(&long);
     let of = |words: &str| -> Vec<OsString> {
-        words.split_whitespace().map(|it| if it == "LONG" { long.into() } else { it.into() }).collect()
+        words
+            .split_whitespace()
+            .map(|it| if it == "LONG" { long.into() } else { it.into() })
+            .collect()
     };
     for words in [
         "add LONG",
@@ -194,8 +197,10 @@ fn bytes_that_are_not_utf8() {
         if words == "tool turn BAD" {
             continue;
         }
-        let arguments: Vec<&OsStr> =
-            words.split_whitespace().map(|it| if it == "BAD" { bad } else { OsStr::new(it) }).collect();
+        let arguments: Vec<&OsStr> = words
+            .split_whitespace()
+            .map(|it| if it == "BAD" { bad } else { OsStr::new(it) })
+            .collect();
         check(&world, &arguments, b"");
     }
     for words in ["add -", "replace", "import -"] {
@@ -239,7 +244,14 @@ fn naughty_strings_are_kept_or_refused_but_never_acted_on() {
 #[test]
 fn a_refused_first_change_leaves_no_plan_behind() {
     let world = World::new();
-    for line in ["add \"\"", "add x --after 7", "replace < [{\"title\": \"\"}]", "done 1", "undo", "wait 1 x"] {
+    for line in [
+        "add \"\"",
+        "add x --after 7",
+        "replace < [{\"title\": \"\"}]",
+        "done 1",
+        "undo",
+        "wait 1 x",
+    ] {
         let ran = world.typed(line);
         assert!(matches!(ran.code, 3 | 4), "{line}: {}", ran.err);
     }

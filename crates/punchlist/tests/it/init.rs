@@ -133,7 +133,11 @@ fn a_file_that_is_no_database_is_left_alone() {
     for line in ["list --db notes.txt", "add x --db notes.txt", "list --db .", "add x --db ."] {
         let ran = world.typed(line);
         assert_eq!(ran.code, 8, "{line}: {}", ran.err);
-        assert!(ran.err.starts_with("error: ") && ran.err.contains("hint: "), "{line}: {}", ran.err);
+        assert!(
+            ran.err.starts_with("error: ") && ran.err.contains("hint: "),
+            "{line}: {}",
+            ran.err
+        );
     }
     let notes = fs::read_to_string(world.path("project/notes.txt")).unwrap();
     assert!(notes.starts_with("my notes"));

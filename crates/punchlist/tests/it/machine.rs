@@ -18,10 +18,7 @@ fn list_has_the_specified_shape() {
         keys(&list["plan"]),
         ["id", "title", "revision", "project", "conversation", "turn", "agent"]
     );
-    assert_eq!(
-        list["progress"],
-        serde_json::json!({"completed": 0, "total": 2, "percent": 0})
-    );
+    assert_eq!(list["progress"], serde_json::json!({"completed": 0, "total": 2, "percent": 0}));
     let item = &list["items"][0];
     for key in "id number position title active_form context completion_criteria agent_type owner \
                 status priority outcome depends_on parent waiting_on check run approve retry \
@@ -165,7 +162,14 @@ fn titles_reach_no_terminal_raw() {
 #[test]
 fn texts_are_kept_as_they_were_sent() {
     let world = World::new();
-    for title in ["a\u{1b}[31mb", "\u{202e}right to left", "日本語 👩‍👩‍👧 e\u{301}", "\"quotes\" \\ '", "=1+1", "a\tb"] {
+    for title in [
+        "a\u{1b}[31mb",
+        "\u{202e}right to left",
+        "日本語 👩‍👩‍👧 e\u{301}",
+        "\"quotes\" \\ '",
+        "=1+1",
+        "a\tb",
+    ] {
         let added = world.run(&["add", title, "--json"]).json();
         assert_eq!(added["changed"][0]["title"], title);
     }

@@ -1,5 +1,11 @@
 //! The program as its users meet it: the real binary, in a world of its own.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on should stop there"
+)]
+
 /// Holds a text against its snapshot, which should read as a document and carry no code.
 macro_rules! told {
     ($($text:expr),+) => {

@@ -12,7 +12,9 @@ fn two_processes_that_add_first_make_one_plan() {
             let world = &world;
             scope.spawn(move || {
                 for n in 0..5 {
-                    world.run(&["add", &format!("{worker}/{n}"), "-c", "store.durability=normal"]).works();
+                    world
+                        .run(&["add", &format!("{worker}/{n}"), "-c", "store.durability=normal"])
+                        .works();
                 }
             });
         }
@@ -35,8 +37,9 @@ fn workers_never_get_the_same_item() {
                 let world = &world;
                 scope.spawn(move || {
                     let name = format!("worker-{n}");
-                    world.run(&["next", "--claim", "--as", &name, "--json"]).json()["changed"][0]["title"]
-                        .to_string()
+                    world.run(&["next", "--claim", "--as", &name, "--json"]).json()["changed"]
+                            [0]["title"]
+                            .to_string()
                 })
             })
             .collect();

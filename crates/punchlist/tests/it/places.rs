@@ -13,7 +13,10 @@ fn worktrees_share_a_plan_and_strangers_do_not() {
     let admin = world.path("project/.git/worktrees/wt");
     world.write("wt/.git", format!("gitdir: {}\n", admin.display()));
     world.write("project/.git/worktrees/wt/commondir", "../..\n");
-    world.write("project/.git/worktrees/wt/gitdir", format!("{}\n", world.path("wt/.git").display()));
+    world.write(
+        "project/.git/worktrees/wt/gitdir",
+        format!("{}\n", world.path("wt/.git").display()),
+    );
     assert!(world.typed_in("wt", "list").ok().contains("Shared"));
     // A forged file that points at the same place.
     world.write("evil/.git", format!("gitdir: {}\n", admin.display()));

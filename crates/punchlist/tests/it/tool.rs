@@ -77,6 +77,19 @@ fn a_conversation_can_be_given_a_plan() {
 }
 
 #[test]
+fn a_reminder_follows_a_change_where_the_dialect_has_one() {
+    let world = World::new();
+    told!(world.story(
+        r#"
+        tool manager todo_manager --reminder < {"action": "add_multiple", "todos": ["One", "<Two>"]}
+        tool manager todo_manager --reminder < {"action": "list"}
+        tool manager todo_manager --reminder < {"action": "start", "ids": [9]}
+        tool todowrite TodoWrite --reminder --conversation x < {"todos": []}
+        "#
+    ));
+}
+
+#[test]
 fn tools_are_listed_as_text_and_as_mcp_lists_them() {
     let world = World::new();
     for dialect in ["manager", "turn", "todowrite"] {
