@@ -43,9 +43,7 @@ pub(crate) fn main() -> ExitCode {
     let code = match args::called(arguments) {
         Called::Verb(row, rest) => verb(row, rest, json),
         Called::Overview => print::reply(&Reply::text(args::overview())),
-        Called::Help(row) => {
-            print::reply(&Reply::text(args::alone(row).render_long_help().to_string()))
-        }
+        Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row)))),
         Called::Version => {
             print::reply(&Reply::text(concat!("punchlist ", env!("CARGO_PKG_VERSION"), "\n")))
         }

@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
+use clap::builder::Resettable;
 use clap::{Args, Command};
 
 use crate::print::Colour;
@@ -35,7 +36,7 @@ pub(crate) struct Globals {
     /// Work as if called in this directory
     #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Options of every verb")]
     pub(crate) directory: Option<PathBuf>,
-    /// When to use colour
+    /// When to use colour: auto, always or never
     #[arg(
         long,
         global = true,
@@ -116,7 +117,20 @@ pub(crate) fn alone(row: &Row) -> Command {
         .bin_name(format!("punchlist {}", row.name))
         .no_binary_name(true)
         .disable_help_subcommand(true);
-    Globals::augment_args((row.augment)(command))
+    let mut command = Globals::augment_args((row.augment)(command));
+    // One help, with the whole description and an option a line, instead of a short and a long one.
+    if let Some(about) = command.get_long_about().cloned() {
+        command = command.about(about).long_about(Resettable::Reset);
+    }
+    command
+}
+
+/// The help of one verb.
+pub(crate) fn help(command: Command) -> String {
+    match command.try_get_matches_from(["--help"]) {
+        Ok(_) => String::new(),
+        Err(help) => help.render().to_string(),
+    }
 }
 
 /// The parser of all verbs, for completions, manual pages and references.
@@ -248,10 +262,11 @@ mod tests {
     #[test]
     fn every_verb_has_examples_and_says_what_it_does() {
         for row in verb::all().iter().filter(|row| !row.hidden) {
-            let help = alone(row).render_long_help().to_string();
+            let help = help(alone(row));
             assert!(help.contains("Examples:"), "{}", row.name);
             assert!(help.contains(&format!("punchlist {}", row.name)), "{}", row.name);
-            let about = alone(row).get_about().map(ToString::to_string).unwrap_or_default();
+            let about = (row.augment)(Command::new(row.name));
+            let about = about.get_about().map(ToString::to_string).unwrap_or_default();
             assert!(!about.is_empty() && about.len() <= 64, "{}: {about}", row.name);
             assert!(help.starts_with(&about), "{}: {help}", row.name);
         }

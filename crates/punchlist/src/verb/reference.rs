@@ -1,6 +1,5 @@
 //! `punchlist reference`: the generated part of the documentation.
 
-use clap::Command;
 use punchlist_formats::dialect::{Dialect, Surface};
 
 use super::{Group, Verb};
@@ -47,30 +46,28 @@ Examples:
 
 const MADE: &str = "<!-- Made by `punchlist reference`; do not edit. -->\n\n";
 
+/// The heading of what is the same for all verbs.
+const COMMON: &str = "Options of every verb:";
+
 fn verbs() -> String {
     let mut out = format!("{MADE}# Verbs\n\n```text\n{}```\n", args::overview());
-    let globals = options_of_every_verb();
+    let mut common = String::new();
     for row in super::all().iter().filter(|row| !row.hidden) {
-        let help = plain(args::alone(row));
-        let own = help.replace(&globals, "");
-        out.push_str(&format!("\n## {}\n\n```text\n{}\n```\n", row.name, own.trim_end()));
+        // At a fixed width, so that the page does not depend on who makes it.
+        let help = args::help(args::alone(row).term_width(100));
+        let (own, rest) = help.split_once(COMMON).unwrap_or((&help, ""));
+        let (options, examples) = rest.split_once("\nExamples:").unwrap_or((rest, ""));
+        let own = own.trim_end();
+        let examples = examples.trim_end();
+        out.push_str(&format!("\n## {}\n\n```text\n{own}\n\nExamples:{examples}\n```\n", row.name));
+        // Some verbs explain their options at length; the shortest form is the one to print.
+        if common.is_empty() || options.len() < common.len() {
+            options.clone_into(&mut common);
+        }
     }
-    out.push_str(&format!("\n## Options of every verb\n\n```text\n{}\n```\n", globals.trim()));
+    let common = common.trim_matches('\n');
+    out.push_str(&format!("\n## Options of every verb\n\n```text\n{common}\n```\n"));
     out
-}
-
-/// Help at a fixed width, so that the page does not depend on who makes it.
-fn plain(command: Command) -> String {
-    command.term_width(100).render_long_help().to_string()
-}
-
-/// The part of the help that is the same for all.
-fn options_of_every_verb() -> String {
-    let Some(row) = super::find("undo") else { return String::new() };
-    let help = plain(args::alone(row));
-    let start = help.find("Options of every verb:").unwrap_or(help.len());
-    let end = help.find("Examples:").unwrap_or(help.len());
-    help.get(start..end).unwrap_or_default().to_owned()
 }
 
 fn tools() -> String {
