@@ -29,7 +29,8 @@ pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
             format!("reading or writing {path} failed; nothing was changed")
         }
         Some(ErrorCode::CannotOpen) => format!("{path} cannot be opened"),
-        _ => format!("{path} cannot be used: {error}"),
+        Some(_) => format!("{path} cannot be used: {error}"),
+        None => format!("{path} holds something that this version cannot read: {error}"),
     };
     unusable(what, error)
 }

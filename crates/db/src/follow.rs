@@ -22,7 +22,7 @@ use rusqlite::Connection;
 use crate::bell;
 use crate::error::{explain, unusable};
 use crate::journal;
-use crate::open::{self, Options};
+use crate::open::{self, Database, Options};
 
 /// How often to look without having heard the bell.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -44,17 +44,27 @@ pub(crate) struct Follow {
 }
 
 impl Follow {
-    /// A stream that begins at once.
-    pub(crate) fn new(start: Result<Start, Error>, scope: Scope) -> Self {
-        let (follow, feeder) = Self::later(scope);
-        feeder.begin(start);
-        follow
-    }
-
-    /// A stream, and what must be begun for it to flow.
-    pub(crate) fn later(scope: Scope) -> (Self, Feeder) {
+    /// Begins to follow: what is committed after this returns is given.
+    pub(crate) fn begin(start: Start, scope: Scope) -> Result<Self, Error> {
+        let Start { seq, options } = start;
+        let Some(database) = open::to_read(&options)? else {
+            let what = format!("{} is gone", options.path.display());
+            return Err(Error::Unusable { what, source: None });
+        };
         let shared = Arc::new(Shared::default());
-        (Self { shared: Arc::clone(&shared) }, Feeder { shared, scope })
+        // Armed before the first look: what is committed after that look rings.
+        let watch = watch(&database.path, &shared);
+        let follow = Self { shared: Arc::clone(&shared) };
+        let feeder = Feeder { shared, scope, database, seq };
+        thread::Builder::new()
+            .name("punchlist-follow".to_owned())
+            .spawn(move || {
+                let failed = feeder.run().err();
+                feeder.shared.push(failed.map(Err), true);
+                drop(watch);
+            })
+            .map_err(|error| unusable("no thread can be started to follow".to_owned(), error))?;
+        Ok(follow)
     }
 }
 
@@ -157,9 +167,12 @@ impl Shared {
 }
 
 /// Brings entries to a stream.
-pub(crate) struct Feeder {
+struct Feeder {
     shared: Arc<Shared>,
     scope: Scope,
+    database: Database,
+    /// Where following begins.
+    seq: i64,
 }
 
 impl Drop for Feeder {
@@ -170,36 +183,13 @@ impl Drop for Feeder {
 }
 
 impl Feeder {
-    /// Starts the thread, or ends the stream with what is wrong.
-    pub(crate) fn begin(self, start: Result<Start, Error>) {
-        let start = match start {
-            Ok(start) => start,
-            Err(error) => return self.shared.push([Err(error)], true),
-        };
-        let shared = Arc::clone(&self.shared);
-        let spawned = thread::Builder::new().name("punchlist-follow".to_owned()).spawn(move || {
-            let failed = self.run(start).err();
-            self.shared.push(failed.map(Err), true);
-        });
-        if let Err(error) = spawned {
-            let error = unusable("no thread can be started to follow changes".to_owned(), error);
-            shared.push([Err(error)], true);
-        }
-    }
-
-    fn run(&self, start: Start) -> Result<(), Error> {
-        let Start { mut seq, options } = start;
-        let Some(database) = open::to_read(&options)? else {
-            let what = format!("{} is gone", options.path.display());
-            return Err(Error::Unusable { what, source: None });
-        };
-        let broken = |error| explain(&database.path, error);
-        // Armed before the first look: what is committed after that look rings.
-        let watch = watch(&database.path, &self.shared);
-        let mut version = data_version(&database.conn).map_err(broken)?;
+    fn run(&self) -> Result<(), Error> {
+        let conn = &self.database.conn;
+        let broken = |error| explain(&self.database.path, error);
+        let mut version = data_version(conn).map_err(broken)?;
+        let mut seq = self.seq;
         while self.shared.drained() {
-            let found = journal::following(&database.conn, seq, &self.scope, BATCH);
-            let found = found.map_err(broken)?;
+            let found = journal::following(conn, seq, &self.scope, BATCH).map_err(broken)?;
             if let Some((last, _)) = found.last() {
                 seq = *last;
                 let found = found.into_iter().map(|(seq, it)| Ok((journal::cursor(seq), it)));
@@ -211,7 +201,7 @@ impl Feeder {
                     Woken::Rung => break,
                     Woken::Closed => return Ok(()),
                     Woken::Timeout => {
-                        let now = data_version(&database.conn).map_err(broken)?;
+                        let now = data_version(conn).map_err(broken)?;
                         if now != version {
                             version = now;
                             break;
@@ -220,7 +210,6 @@ impl Feeder {
                 }
             }
         }
-        drop(watch);
         Ok(())
     }
 }
@@ -264,7 +253,7 @@ mod tests {
         let directory = tempfile::TempDir::new().unwrap();
         let path = directory.path().join("plans.db");
         let store = Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap();
-        let follow = Follow::new(store.start(&Cursor::Now), Scope::All);
+        let follow = Follow::begin(store.start(&Cursor::Now).unwrap(), Scope::All).unwrap();
         let shared = Arc::downgrade(&follow.shared);
         drop(follow);
         let deadline = Instant::now() + Duration::from_secs(10);

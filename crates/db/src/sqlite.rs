@@ -6,11 +6,10 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
-use futures_core::stream::BoxStream;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{
-    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, NewPlan, PlanStore,
-    Scope, Summary,
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
+    PlanStore, Scope, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -182,8 +181,11 @@ impl PlanStore for Sqlite {
         })
     }
 
-    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>> {
-        Box::pin(Follow::new(self.start(&after), scope))
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
+        Box::pin(async move {
+            let follow = Follow::begin(self.start(&after)?, scope)?;
+            Ok(Box::pin(follow) as Following)
+        })
     }
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {

@@ -10,16 +10,14 @@ use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
 use futures_core::future::BoxFuture;
-use futures_core::stream::BoxStream;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{
-    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, NewPlan, PlanStore,
-    Scope, Summary,
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
+    PlanStore, Scope, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
 
 use crate::error::unusable;
-use crate::follow::Follow;
 use crate::{Options, Sqlite};
 
 /// Plans in a SQLite database that a thread works on.
@@ -219,11 +217,8 @@ impl PlanStore for Threaded {
         self.ask(move |store| store.journal(plan, after, most))
     }
 
-    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>> {
-        // Queued now and not when polled: what this handle changes afterwards is then news.
-        let (follow, feeder) = Follow::later(scope);
-        self.send(Box::new(move |store| feeder.begin(store.start(&after))));
-        Box::pin(follow)
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
+        self.ask(move |store| store.follow(after, scope))
     }
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {

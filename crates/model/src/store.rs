@@ -91,9 +91,13 @@ pub trait PlanStore: Send + Sync {
 
     /// Journal entries after a cursor, then new ones as they come.
     ///
-    /// Order is promised per plan, by revision. An entry is given at least once; whoever must not
-    /// see one twice remembers (plan, revision). No transaction is held while waiting.
-    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>>;
+    /// Following has begun when the future is done: every change that is acknowledged after that is
+    /// given, whoever makes it. The order is promised per plan, by revision, and no entry is left
+    /// out; between plans there is none, since changes to two plans may be committed in another
+    /// order than they were written. An entry is given at least once: who goes on from a cursor may
+    /// be given some again, in order, and recognises them by (plan, revision). No transaction is
+    /// held while waiting. After an error the stream ends; the last cursor leads on.
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>>;
 
     /// Takes in a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`]
     /// gave them elsewhere. Fails with [`Error::Exists`] if a plan with that id is there.
@@ -339,7 +343,12 @@ pub struct Attachment {
     pub at: Timestamp,
 }
 
-/// How far a follower has read. Opaque: only the store that gave it understands it.
+/// Entries as they come, each with the place to go on from. It does not borrow the store, so a
+/// server can hand it to a task of its own.
+pub type Following = BoxStream<'static, Result<(Cursor, Entry), Error>>;
+
+/// How far a follower has read. Opaque: only the store that gave it understands it. It says below
+/// what everything was given, not that all above it is new.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Cursor {
     /// Before everything.
@@ -401,7 +410,8 @@ pub enum Error {
     /// The store can be read but not written.
     #[error("the store cannot be written: {0}")]
     ReadOnly(String),
-    /// Something is wrong with the store itself.
+    /// Something is wrong with the store itself. Whether a change that met it happened is not known
+    /// where the store is a server; the plan's revision tells.
     #[error("{what}")]
     Unusable {
         /// What happened, and where.

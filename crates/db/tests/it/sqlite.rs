@@ -1,5 +1,6 @@
 //! What SQLite promises beyond the contract.
 
+mod crash;
 mod files;
 mod random;
 mod read_only;

@@ -7,10 +7,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use futures_core::stream::BoxStream;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{
-    Applied, AttachmentKey, Change, Cursor, Entry, Error, NewPlan, PlanStore,
+    Applied, AttachmentKey, Change, Cursor, Entry, Error, Following, NewPlan, PlanStore, Scope,
 };
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, Plan, PlanId, Revision, Rules,
@@ -40,16 +39,20 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-pub(crate) type Following<'a> = BoxStream<'a, Result<(Cursor, Entry), Error>>;
-
 /// The next entry of a stream.
 #[track_caller]
-pub(crate) fn next(stream: &mut Following<'_>) -> (Cursor, Entry) {
+pub(crate) fn next(stream: &mut Following) -> (Cursor, Entry) {
     wait(poll_fn(|cx| stream.as_mut().poll_next(cx))).expect("the stream goes on").unwrap()
 }
 
+/// Begins to follow.
+#[track_caller]
+pub(crate) fn follow(store: &dyn PlanStore, after: Cursor, scope: Scope) -> Following {
+    wait(store.follow(after, scope)).unwrap()
+}
+
 /// Whether nothing is there now.
-pub(crate) fn is_quiet(stream: &mut Following<'_>) -> bool {
+pub(crate) fn is_quiet(stream: &mut Following) -> bool {
     stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())).is_pending()
 }
 

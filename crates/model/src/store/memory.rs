@@ -5,17 +5,16 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
-use futures_core::stream::BoxStream;
 use jiff::Timestamp;
 
 use super::{
-    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Kind, NewPlan,
-    PlanStore, Scope, Summary, kept,
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, Kind,
+    NewPlan, PlanStore, Scope, Summary, kept,
 };
 use crate::command::{Ctx, ItemRef};
 use crate::decide::{Decision, decide};
@@ -28,7 +27,7 @@ use crate::{forget, undo};
 /// Plans in memory.
 #[derive(Default)]
 pub struct Memory {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -47,9 +46,13 @@ impl Memory {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Every method leaves the state whole before it can panic, so a poisoned lock is as good.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    // Every method leaves the state whole before it can panic, so a poisoned lock is as good.
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An answer that is there already.
@@ -126,13 +129,14 @@ impl PlanStore for Memory {
         }))
     }
 
-    fn follow(&self, after: Cursor, scope: Scope) -> BoxStream<'_, Result<(Cursor, Entry), Error>> {
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
         let next = match &after {
             Cursor::Start => 0,
             Cursor::Now => self.state().journal.len(),
             Cursor::After(text) => text.parse().unwrap_or(0),
         };
-        Box::pin(Follow { store: self, next, scope })
+        let state = Arc::clone(&self.state);
+        ready(Ok(Box::pin(Follow { state, next, scope })))
     }
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
@@ -310,18 +314,18 @@ fn whole_ms(ctx: Ctx) -> Ctx {
 }
 
 /// Entries as they come.
-struct Follow<'a> {
-    store: &'a Memory,
+struct Follow {
+    state: Arc<Mutex<State>>,
     next: usize,
     scope: Scope,
 }
 
-impl Stream for Follow<'_> {
+impl Stream for Follow {
     type Item = Result<(Cursor, Entry), Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let store = self.store;
-        let mut state = store.state();
+        let shared = Arc::clone(&self.state);
+        let mut state = lock(&shared);
         while let Some(entry) = state.journal.get(self.next) {
             self.next += 1;
             if self.scope == Scope::All || self.scope == Scope::Plan(entry.plan) {

@@ -3,12 +3,12 @@
 use std::thread;
 
 use punchlist_model::Revision;
-use punchlist_model::store::{Change, Cursor, Entry, Scope};
+use punchlist_model::store::{Change, Cursor, Entry, Following, Scope};
 
 use super::World;
-use crate::support::{Desk, Following, add, ctx, is_quiet, new_plan, next, plan_id, wait};
+use crate::support::{Desk, add, ctx, follow, is_quiet, new_plan, next, plan_id, wait};
 
-fn take(stream: &mut Following<'_>, n: usize) -> Vec<Entry> {
+fn take(stream: &mut Following, n: usize) -> Vec<Entry> {
     (0..n).map(|_| next(stream).1).collect()
 }
 
@@ -17,7 +17,7 @@ pub(crate) fn from_the_start_everything_comes_in_order(world: &World) {
     for title in ["a", "b", "c"] {
         desk.must(vec![add(title)]);
     }
-    let mut stream = desk.store.follow(Cursor::Start, Scope::All);
+    let mut stream = follow(&*desk.store, Cursor::Start, Scope::All);
     assert_eq!(take(&mut stream, 3), desk.journal());
     desk.must(vec![add("d")]);
     assert_eq!(next(&mut stream).1.revision, Revision(4));
@@ -27,7 +27,7 @@ pub(crate) fn from_the_start_everything_comes_in_order(world: &World) {
 pub(crate) fn from_now_on_only_what_is_new_comes(world: &World) {
     let desk = Desk::new(world.handle(), "ann");
     desk.must(vec![add("a")]);
-    let mut stream = desk.store.follow(Cursor::Now, Scope::All);
+    let mut stream = follow(&*desk.store, Cursor::Now, Scope::All);
     desk.must(vec![add("b")]);
     assert_eq!(next(&mut stream).1, desk.journal()[1]);
 }
@@ -37,13 +37,13 @@ pub(crate) fn after_a_cursor_the_rest_comes(world: &World) {
     for title in ["a", "b", "c"] {
         desk.must(vec![add(title)]);
     }
-    let mut stream = desk.store.follow(Cursor::Start, Scope::All);
+    let mut stream = follow(&*desk.store, Cursor::Start, Scope::All);
     let (cursor, first) = next(&mut stream);
     assert_eq!(first.revision, Revision(1));
     drop(stream);
     // Another handle of the same store understands it.
     let other = world.handle();
-    let mut rest = other.follow(cursor, Scope::All);
+    let mut rest = follow(&*other, cursor, Scope::All);
     assert_eq!(take(&mut rest, 2), desk.journal()[1..]);
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn entries_of_another_handle_wake_a_waiting_follower(world: &World) {
     let desk = Desk::new(world.handle(), "ann");
     desk.must(vec![add("first")]);
     let follower = world.handle();
-    let mut stream = follower.follow(Cursor::Start, Scope::All);
+    let mut stream = follow(&*follower, Cursor::Start, Scope::All);
     next(&mut stream);
     thread::scope(|scope| {
         // Each change waits for the one before it to be seen, so every one finds a follower that
@@ -75,7 +75,7 @@ pub(crate) fn one_plan_alone_can_be_followed(world: &World) {
     let store = world.handle();
     wait(store.create(new_plan(1))).unwrap();
     wait(store.create(new_plan(2))).unwrap();
-    let mut stream = store.follow(Cursor::Start, Scope::Plan(plan_id(2)));
+    let mut stream = follow(&*store, Cursor::Start, Scope::Plan(plan_id(2)));
     for (second, plan) in [(1, 1), (2, 2), (3, 1), (4, 2)] {
         let change = Change::new(vec![add("x")], ctx("ann", second));
         wait(store.change(plan_id(plan), change)).unwrap();
@@ -94,7 +94,7 @@ pub(crate) fn more_than_a_batch_comes_whole(world: &World) {
     for n in 0..600 {
         desk.must(rename(n));
     }
-    let mut stream = desk.store.follow(Cursor::Start, Scope::All);
+    let mut stream = follow(&*desk.store, Cursor::Start, Scope::All);
     let revisions: Vec<u64> = take(&mut stream, 600).iter().map(|it| it.revision.0).collect();
     assert_eq!(revisions, (1..=600).collect::<Vec<u64>>());
 }
@@ -102,7 +102,7 @@ pub(crate) fn more_than_a_batch_comes_whole(world: &World) {
 pub(crate) fn an_imported_plan_is_news(world: &World) {
     let desk = Desk::new(world.handle(), "ann");
     desk.must(vec![add("a")]);
-    let mut stream = desk.store.follow(Cursor::Now, Scope::All);
+    let mut stream = follow(&*desk.store, Cursor::Now, Scope::All);
     let mut plan = desk.whole();
     plan.id = plan_id(2);
     let mut journal = desk.journal();

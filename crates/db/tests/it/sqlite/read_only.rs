@@ -15,7 +15,7 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::{Cursor, Error, PlanStore, Scope};
 
 use super::outside;
-use crate::support::{Desk, add, ctx, new_plan, next, plan_id, wait};
+use crate::support::{Desk, add, ctx, follow, new_plan, next, plan_id, wait};
 
 const INSIDE: &str = "PUNCHLIST_TEST_READ_ONLY_DIRECTORY";
 const NAME: &str = "sqlite::read_only::what_cannot_be_written_can_still_be_read";
@@ -109,7 +109,7 @@ fn check(directory: &Path) {
         for store in [&to_read, &to_write] {
             let plan = wait(PlanStore::read(store, plan_id(1), Needs::whole())).unwrap();
             assert_eq!(plan.items.len(), 2, "{part}");
-            let mut stream = store.follow(Cursor::Start, Scope::All);
+            let mut stream = follow(store, Cursor::Start, Scope::All);
             assert_eq!(next(&mut stream).1.plan, plan_id(1), "{part}");
             for refused in [
                 wait(store.create(new_plan(2))).map(drop),
