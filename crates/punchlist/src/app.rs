@@ -33,7 +33,14 @@ pub(crate) struct App {
     pub(crate) now: Timestamp,
     project: OnceCell<Project>,
     settings: OnceCell<Settings>,
-    database: OnceCell<PathBuf>,
+    database: OnceCell<Database>,
+}
+
+/// Where plans are kept.
+struct Database {
+    path: PathBuf,
+    /// A database of the project's that was passed over, and why.
+    ignored: Option<String>,
 }
 
 /// The whole program.
@@ -141,20 +148,20 @@ impl App {
 
     /// The database file: named by the caller, else the project's own, else the user's.
     pub(crate) fn database(&self) -> Result<&PathBuf, Fail> {
-        if let Some(path) = self.database.get() {
-            return Ok(path);
+        if let Some(database) = self.database.get() {
+            return Ok(&database.path);
         }
         let named = || env::var_os("PUNCHLIST_DB").filter(|it| !it.is_empty()).map(PathBuf::from);
-        let path = match self.globals.db.clone().or_else(named) {
-            Some(path) => self.named(path)?,
+        let database = match self.globals.db.clone().or_else(named) {
+            Some(path) => Database { path: self.named(path)?, ignored: None },
             None => self.found()?,
         };
-        Ok(self.database.get_or_init(|| path))
+        Ok(&self.database.get_or_init(|| database).path)
     }
 
     fn named(&self, path: PathBuf) -> Result<PathBuf, Fail> {
         if path.as_os_str().is_empty() {
-            return Err(Fail::usage("the name of the database is empty"));
+            return Err(Fail::usage("the name of the database is empty").hint("give a path."));
         }
         if path.to_str().is_some_and(|text| text.contains("://")) {
             return Err(Fail::usage(format!("{} is not a file", path.display()))
@@ -167,30 +174,21 @@ impl App {
         })
     }
 
-    fn found(&self) -> Result<PathBuf, Fail> {
+    fn found(&self) -> Result<Database, Fail> {
         let own = config::own_database(self.project()?);
-        match trust::look(&own)? {
-            Found::Trusted => Ok(own),
-            // What was ignored is said with the other notes.
-            Found::Absent | Found::Ignored(_) => Ok(places::data()?.join("punchlist.db")),
-        }
+        let users = || places::data().map(|data| data.join("punchlist.db"));
+        Ok(match trust::look(&own)? {
+            Found::Trusted => Database { path: own, ignored: None },
+            Found::Absent => Database { path: users()?, ignored: None },
+            Found::Ignored(why) => Database { path: users()?, ignored: Some(why) },
+        })
     }
 
     /// What was ignored on the way.
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if let (Some(project), Some(path)) = (self.project.get(), self.database.get()) {
-            let own = config::own_database(project);
-            let is_named = self.globals.db.is_some() || env::var_os("PUNCHLIST_DB").is_some();
-            if !is_named
-                && *path != own
-                && let Ok(Found::Ignored(why)) = trust::look(&own)
-            {
-                notes.push(why);
-            }
-        }
-        notes.extend(self.settings.get().into_iter().flat_map(|it| it.notes.iter().cloned()));
-        notes
+        let database = self.database.get().and_then(|it| it.ignored.clone());
+        let settings = self.settings.get().into_iter().flat_map(|it| it.notes.iter().cloned());
+        database.into_iter().chain(settings).collect()
     }
 
     /// Whether there is a database at all. Looks, and makes nothing.

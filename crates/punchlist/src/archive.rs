@@ -6,6 +6,7 @@
 
 mod replay;
 
+use punchlist_formats::text::escape;
 use punchlist_model::store::Entry;
 use punchlist_model::{End, Goal, Item, Number, Plan, PlanId, Revision, Rules, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -62,7 +63,8 @@ pub(crate) fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
     for line in std::iter::once(Line::Plan(Box::new(header))).chain(items).chain(entries) {
         let json = serde_json::to_string(&line)
             .map_err(|why| Fail::ours(format!("the plan cannot be written: {why}")))?;
-        out.push_str(&json);
+        // The same JSON, but nothing in it acts on a terminal.
+        out.push_str(&escape::json(&json));
         out.push('\n');
     }
     Ok(out)

@@ -198,7 +198,7 @@ impl From<store::Error> for Fail {
                 Self { message, code: Code::Refused, ..fail }
             }
             Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` shows those there are."),
-            Error::NameTaken(_) => Self::refused(message).hint("choose another name."),
+            Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
             Error::Exists(_) => Self::refused(message)
                 .hint("a plan is imported once; `punchlist plans --all` shows where it is."),
             Error::NewerSchema { .. } => Self::new(Code::Unusable, message)

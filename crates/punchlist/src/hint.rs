@@ -18,7 +18,9 @@ pub(crate) fn of(problem: &Problem) -> String {
         Broken::EmptyTitle { .. } => {
             "say what is to be done, as in `punchlist add \"Fix the tests\"`.".to_owned()
         }
-        Broken::EmptyText { field } => format!("write the {field} out."),
+        Broken::EmptyText { .. } => {
+            format!("say what it is, as in `punchlist wait {number} \"the review\"`.")
+        }
         Broken::TooLong { field, .. } => {
             let key = if matches!(*field, "title" | "active form") { "title" } else { "text" };
             format!("shorten it, or allow more with `-c limits.{key}=N`.")
@@ -80,5 +82,71 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
         Some(Status::Pending | Status::InProgress) | None => {
             format!("`punchlist show {number}` says where it stands.")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::refusal::Tag;
+    use punchlist_model::{Attempt, Level, Number, Refusal, Timestamp};
+
+    use super::*;
+    use crate::error::Fail;
+
+    /// The rules that can be broken, once each.
+    fn rules() -> Vec<Broken> {
+        let tag = |number, title: &str, status| Tag {
+            number: Number(number),
+            title: title.to_owned(),
+            status,
+        };
+        let other = tag(5, "Write the backfill", Status::InProgress);
+        let what = "7".to_owned();
+        vec![
+            Broken::NotFound { what: what.clone() },
+            Broken::Ambiguous { what, candidates: vec![Number(2), Number(4)] },
+            Broken::Superseded,
+            Broken::EmptyTitle { entry: 0 },
+            Broken::EmptyText { field: "reason to wait" },
+            Broken::TooLong { field: "title", length: 501, most: 500 },
+            Broken::TooLong { field: "context", length: 20_001, most: 20_000 },
+            Broken::Nul { field: "title" },
+            Broken::TooManyOpen { open: 99, adding: 2, most: 100 },
+            Broken::Illegal { to: Status::Completed, legal: vec![Status::Pending] },
+            Broken::NotOpen,
+            Broken::AlreadyInProgress {
+                holder: other.clone(),
+                by: Some("ann".to_owned()),
+                most: 1,
+            },
+            Broken::HeldByOther { holder: "ann".to_owned(), until: Timestamp::UNIX_EPOCH },
+            Broken::StaleAttempt { yours: Attempt(1), current: Attempt(2) },
+            Broken::Cycle { path: vec![Number(3), Number(5), Number(4), Number(3)] },
+            Broken::Cycle { path: vec![Number(3), Number(3)] },
+            Broken::ParentCycle { path: vec![Number(3), Number(5), Number(3)] },
+            Broken::OpenChild { child: other.clone() },
+            Broken::ParentCompleted { parent: other },
+            Broken::Unverified { demanded: Level::Checked, failed: false },
+            Broken::Unverified { demanded: Level::Checked, failed: true },
+            Broken::NameTaken { name: "release".to_owned() },
+            Broken::Twice { entries: vec![0, 2] },
+        ]
+    }
+
+    #[test]
+    fn every_broken_rule_says_what_to_do_next() {
+        let tag = Tag {
+            number: Number(3),
+            title: "Migrate the table".to_owned(),
+            status: Status::Completed,
+        };
+        let mut table = String::new();
+        for broken in rules() {
+            let problem = Problem { entry: 0, item: Some(tag.clone()), broken };
+            let fail = Fail::from(Refusal { problems: vec![problem] });
+            let hint = fail.hint.unwrap_or_default();
+            table.push_str(&format!("error: {}\nhint: {hint}\n\n", fail.message));
+        }
+        insta::assert_snapshot!(table);
     }
 }

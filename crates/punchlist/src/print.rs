@@ -116,15 +116,28 @@ pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     fail.code.exit()
 }
 
-/// Asks for a yes at the terminal. Without one, the answer is no.
-pub(crate) fn confirm(question: &str) -> bool {
+/// What came of a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Said {
+    /// Yes.
+    Yes,
+    /// Anything else.
+    No,
+    /// There is nobody to ask.
+    Nothing,
+}
+
+/// Asks for a yes at the terminal.
+pub(crate) fn confirm(question: &str) -> Said {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        return false;
+        return Said::Nothing;
     }
     err(&format!("{} [y/N] ", text::one_line(question)));
     let mut line = String::new();
-    let read = io::stdin().read_line(&mut line).is_ok();
-    read && matches!(line.trim(), "y" | "Y" | "yes" | "Yes")
+    match io::stdin().read_line(&mut line) {
+        Ok(_) if matches!(line.trim(), "y" | "Y" | "yes" | "Yes") => Said::Yes,
+        Ok(_) | Err(_) => Said::No,
+    }
 }
 
 fn out(bytes: &[u8]) -> io::Result<()> {

@@ -123,7 +123,8 @@ fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<Plan
     }
 }
 
-fn valid_name(text: &str) -> Result<&str, Fail> {
+/// A name that a plan may have.
+pub(crate) fn valid_name(text: &str) -> Result<&str, Fail> {
     let name = text.trim();
     let wrong = |why: &str| {
         Fail::usage(format!("the name after --plan {why}"))

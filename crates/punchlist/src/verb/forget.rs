@@ -8,7 +8,7 @@ use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::error::{Code, Fail};
 use crate::items::Typed;
-use crate::print::{self, Reply};
+use crate::print::{self, Reply, Said};
 use crate::settle::settle;
 use crate::{change, which};
 
@@ -57,9 +57,14 @@ Examples:
                 format!("Erase every text of item {number} {:?} for ever?", title(&plan, number))
             }
         };
-        if !self.yes && !print::confirm(&question) {
-            return Err(Fail::new(Code::Interrupted, "nothing was erased")
-                .hint("answer y at a terminal, or give `--yes`."));
+        let said = if self.yes { Said::Yes } else { print::confirm(&question) };
+        match said {
+            Said::Yes => {}
+            Said::No => return Err(Fail::new(Code::Interrupted, "nothing was erased")),
+            Said::Nothing => {
+                return Err(Fail::usage("it asks first, and there is no terminal to ask at")
+                    .hint("what is erased is gone for ever; if that is meant, give `--yes`."));
+            }
         }
         let (ctx, store) = (app.ctx()?, app.store()?);
         let applied = settle(store.forget(plan.id, item, ctx))?;

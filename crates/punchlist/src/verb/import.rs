@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use punchlist_model::Event;
+use punchlist_model::event::PlanDelta;
 use punchlist_model::store::PlanStore;
 
 use super::{Group, Verb};
@@ -9,11 +11,12 @@ use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::{archive, input};
+use crate::{archive, input, which};
 
 /// Take in a plan that `export` wrote
 ///
-/// It keeps its id, numbers and history and becomes a plan of this project. The file is checked
+/// It keeps its id, numbers and history and becomes a plan of this project, with the name that `--plan`
+/// gives it or its own. The file is checked
 /// whole before anything is stored: the journal must lead to the items.
 #[derive(clap::Args)]
 pub(crate) struct Import {
@@ -31,15 +34,19 @@ impl Verb for Import {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist import plan.jsonl
-  punchlist import - < plan.jsonl";
+  punchlist import - --plan release < plan.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        if app.globals.plan.is_some() {
-            return Err(Fail::usage("an imported plan keeps its name; --plan has no place here"));
-        }
         let (mut plan, journal) = archive::read(&input::file(&self.file)?)?;
         if !self.keep_project {
             plan.project.clone_from(&app.project()?.name);
+        }
+        if let Some(name) = &app.globals.plan {
+            plan.name = Some(which::valid_name(name)?.to_owned());
+            if journal.iter().flat_map(|entry| &entry.events).any(renames) {
+                return Err(Fail::usage("this plan was renamed in its history and keeps its name")
+                    .hint("import it without --plan."));
+            }
         }
         let (id, items, revision) = (plan.id, plan.items.len(), plan.revision);
         settle(app.store()?.import(plan, journal))?;
@@ -55,5 +62,19 @@ Examples:
             "imported plan {}: {items} items, {revision} changes\n",
             id.short()
         )))
+    }
+}
+
+fn renames(event: &Event) -> bool {
+    match event {
+        Event::PlanChanged { deltas } => {
+            deltas.iter().any(|delta| matches!(delta, PlanDelta::Name { .. }))
+        }
+        Event::Added { .. }
+        | Event::Changed { .. }
+        | Event::Moved { .. }
+        | Event::Superseded { .. }
+        | Event::Restored { .. }
+        | Event::Forgotten { .. } => false,
     }
 }

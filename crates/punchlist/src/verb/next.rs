@@ -3,7 +3,7 @@
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
-use punchlist_model::{Item, Op, Plan};
+use punchlist_model::{Ctx, Op, Plan, decide};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -46,13 +46,14 @@ Examples:
                 None => Err(nothing(&applied.plan)),
             };
         }
-        let needs = Needs { next: true, ..Needs::default() };
-        let Some((_, plan)) = which::read(app, &needs)? else { return Err(no_plan()) };
-        let me = who::name(app.globals.name.as_deref())?;
-        let is_mine =
-            |item: &&Item| item.claim.as_ref().is_some_and(|claim| claim.holder.name == me);
-        let item = plan.in_progress().find(is_mine).or_else(|| plan.next_ready());
-        let Some(item) = item else { return Err(nothing(&plan)) };
+        // The same decision that a claim would be, so that both always mean the same item.
+        let ops = [Op::Next];
+        let Some((_, plan)) = which::read(app, &Needs::of(&ops))? else { return Err(no_plan()) };
+        let ctx = Ctx { gone: who::gone(&plan), ..app.ctx()? };
+        let picked = decide(&plan, &ops, &ctx)?.picked;
+        let Some(item) = picked.and_then(|number| plan.get(number)) else {
+            return Err(nothing(&plan));
+        };
         if app.globals.json {
             let value = serde_json::json!({
                 "plan": json::header(&plan, None),

@@ -9,7 +9,7 @@ fn exported() -> (World, String) {
     let world = World::new();
     for line in [
         "add A B C --context why",
-        "add \"Naughty \u{1b}[31m \u{202e} 日本\" --under 1 --meta '{\"a\": [1, null]}'",
+        "add \"Naughty \u{1b}[31m \u{9b}2J \u{202e} 日本\" --under 1 --meta '{\"a\": [1, null]}'",
         "edit 3 --after 2 --priority 4",
         "start 1 --as ann",
         "release 1",
@@ -31,7 +31,7 @@ fn exported() -> (World, String) {
 #[test]
 fn what_is_imported_is_what_was_exported() {
     let (world, text) = exported();
-    assert!(!text.contains('\u{1b}'));
+    assert!(!text.contains(|ch: char| ch == '\u{1b}' || ch == '\u{202e}' || ch == '\u{9b}'));
     let run = |line: &str, input: &str| {
         let words: Vec<&str> = line.split(' ').collect();
         world.run_with(&words, input.as_bytes())
@@ -62,6 +62,40 @@ fn an_imported_plan_becomes_this_projects() {
     let ran = world.typed_in("second", "import ../plan.jsonl --keep-project --db ../third.db");
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert!(world.typed_in("second", "list --db ../third.db").ok().contains("No plan here yet"));
+}
+
+#[test]
+fn several_plans_that_could_be_meant_are_listed() {
+    let (first, one) = exported();
+    let (_second, two) = exported();
+    first.repository("third/.git");
+    first.write("one.jsonl", one);
+    first.write("two.jsonl", two);
+    let run = |line: &str| first.typed_in("third", &format!("{line} --db ../third.db"));
+    assert_eq!(run("import ../one.jsonl").code, 0);
+    assert_eq!(run("import ../two.jsonl").code, 0);
+    for line in ["list", "add X", "done 1"] {
+        let ran = run(line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.err);
+        assert!(ran.err.starts_with("error: several plans could be meant\n  "), "{}", ran.err);
+        assert_eq!(ran.err.lines().count(), 4, "{}", ran.err);
+    }
+    // One of them, by the end of its id.
+    let plans = run("plans --json").json();
+    let id = plans["plans"][0]["id"].as_str().unwrap();
+    assert_eq!(run(&format!("list --plan {}", &id[30..])).code, 0);
+    assert_eq!(run(&format!("list --plan {}", &id[..9].to_uppercase())).code, 0);
+}
+
+#[test]
+fn an_imported_plan_can_be_given_a_name() {
+    let (world, text) = exported();
+    world.write("plan.jsonl", text);
+    world.typed("import ../plan.jsonl --plan copy --db ../other.db").works();
+    assert!(world.typed("list --plan copy --db ../other.db").ok().contains("[x] 4"));
+    let again = world.typed("export --plan copy --db ../other.db").ok();
+    let ran = world.run_with(&["import", "-", "--db", "../third.db"], again.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
 }
 
 /// Changes one line of a good file; the result must be refused, and nothing taken in.

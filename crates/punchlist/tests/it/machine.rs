@@ -100,7 +100,7 @@ fn errors_are_one_object_on_stderr() {
         ("done 1 --plan nothing", 4, "not_found", vec![]),
         ("done 99", 4, "not_found", vec![]),
         ("done 2 --expect 1", 5, "conflict", vec![]),
-        ("forget 1", 130, "interrupted", vec![]),
+        ("forget 1", 2, "usage", vec![]),
         ("list --db /dev/null/x", 8, "unusable", vec![]),
     ] {
         let ran = world.typed(&format!("{line} --json"));

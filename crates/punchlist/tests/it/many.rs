@@ -56,6 +56,8 @@ fn a_lease_runs_out_and_a_late_write_is_refused() {
         add A
         next --claim --as ann -c claim.lease=90s
         next --claim --as bob
+        # reading shows what claiming would take
+        next --as bob
         next --claim --as bob
         show 1
         done 1 --as ann --attempt 1
