@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use punchlist_model::remind::tokens;
 use punchlist_model::{Item, Number, Plan, Status};
 
-use super::clean::one_line;
+use super::quote::whole;
 use super::tools::Tools;
 use super::wrap::Tag;
 
@@ -67,10 +67,10 @@ fn line(item: &Item, tools: &Tools) -> String {
         Status::Completed => "[x]",
         Status::Cancelled => "[-]",
     };
-    let title = one_line(&item.title, usize::MAX);
+    let title = whole(&item.title);
     let mut line = format!("{sign} {}. {title}", tools.label.of(item));
     if let Some(on) = &item.waiting_on {
-        line.push_str(&format!(" (waiting for: {})", one_line(on, usize::MAX)));
+        line.push_str(&format!(" (waiting for: {})", whole(on)));
     }
     line
 }

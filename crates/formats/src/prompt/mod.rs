@@ -5,7 +5,7 @@
 //! cannot close a tag or a fence, and every text here is bounded in length.
 
 mod boundary;
-mod clean;
+mod quote;
 mod remind;
 mod stop;
 #[cfg(test)]

@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 use punchlist_model::guard::owes_evidence;
 use punchlist_model::{Item, Number, Plan, Status, Verification};
 
-use super::clean::one_line;
+use super::quote::brief;
 use super::tools::Tools;
 use super::wrap::fill;
 
 /// Most items that a refusal names.
 const MOST_ITEMS: usize = 10;
-/// Most characters of a title.
+/// Most columns of a title.
 const MOST_TITLE: usize = 100;
 
 /// Why the turn may not end yet: what holds it, and what can be done about that with these tools.
@@ -30,7 +30,7 @@ pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
     let mut text = String::from("Not finished: ");
     text.push_str(&counts(plan, open, unproven.len()));
     for item in items.iter().take(MOST_ITEMS) {
-        let title = one_line(&item.title, MOST_TITLE);
+        let title = brief(&item.title, MOST_TITLE);
         let state = state(plan, item, tools);
         let _ = write!(text, "\n  {}. {title} ({state})", tools.label.of(item));
     }

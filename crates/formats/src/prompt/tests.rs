@@ -10,6 +10,7 @@ use punchlist_model::{
 };
 
 use super::*;
+use crate::dialect::{Dialect, Surface};
 
 const ALL: [(&str, Tools); 3] =
     [("turn", Tools::TURN), ("manager", Tools::MANAGER), ("todowrite", Tools::TODOWRITE)];
@@ -243,15 +244,27 @@ fn a_wrapping_tag_is_a_name_and_nothing_else() {
 
 #[test]
 fn the_prompt_section_is_added_only_if_the_agent_has_the_tools() {
-    let mut text = String::new();
-    for (name, tools) in ALL {
-        assert_eq!(prompt_section(&tools, false), None);
-        let section = prompt_section(&tools, true).unwrap();
-        assert!(tokens(section) <= 250, "{name}: {} tokens", tokens(section));
-        assert!(section.contains(tools.plan));
-        text.push_str(&format!("# {name}\n{section}\n"));
+    for dialect in [Dialect::Turn, Dialect::Manager, Dialect::TodoWrite] {
+        assert_eq!(prompt_section(dialect, Surface::Full, false), None);
+        assert_eq!(prompt_section(dialect, Surface::Off, true), None);
+        let section = prompt_section(dialect, Surface::Full, true).unwrap();
+        assert!(tokens(section) <= 250, "{dialect:?}: {} tokens", tokens(section));
+        assert!(section.contains(Tools::of(dialect).plan));
     }
-    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_tools_that_are_named_exist() {
+    for dialect in [Dialect::Turn, Dialect::Manager, Dialect::TodoWrite] {
+        let Tools { plan, update, settle, .. } = Tools::of(dialect);
+        let names: Vec<String> =
+            dialect.tools(Surface::Full).iter().map(|tool| tool.name.to_string()).collect();
+        let named = [*plan, *update, *settle].join(" ");
+        let words = named.split(|c: char| !c.is_alphanumeric() && c != '_');
+        for word in words.filter(|word| word.contains("todo") || word.contains("Todo")) {
+            assert!(names.iter().any(|name| name == word), "{dialect:?} has no {word}");
+        }
+    }
 }
 
 const NASTY: [&str; 9] = [

@@ -1,6 +1,10 @@
-//! What an agent's tools are called, as plain data, and the prompt section that goes with them.
+//! What an agent's tools are called, as plain data.
+//!
+//! Not tied to our dialects: an agent whose own tools are mirrored has words of its own.
 
 use punchlist_model::{Item, Number, Plan, Status};
+
+use crate::dialect::{Dialect, Surface};
 
 /// The words of one set of tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,8 +19,6 @@ pub struct Tools {
     pub label: Label,
     /// The word for each status.
     pub status: Words,
-    /// When and how to plan.
-    pub section: &'static str,
 }
 
 /// What a set of tools calls the statuses.
@@ -87,6 +89,15 @@ impl Label {
 }
 
 impl Tools {
+    /// The words of a dialect.
+    pub const fn of(dialect: Dialect) -> &'static Self {
+        match dialect {
+            Dialect::Manager => &Self::MANAGER,
+            Dialect::Turn => &Self::TURN,
+            Dialect::TodoWrite => &Self::TODOWRITE,
+        }
+    }
+
     /// `create_todo`, `list_todo`, `complete_todo`, `update_todo`, `next_todo`.
     pub const TURN: Self = Self {
         plan: "create_todo",
@@ -95,17 +106,6 @@ impl Tools {
                  status \"cancelled\" and the reason, or update_todo with waitingOn",
         label: Label::Number,
         status: Words { in_progress: "in progress", ..Words::PLAIN },
-        section: "## Planning\n\n\
-            For a request with several distinct steps, put the steps down with create_todo before \
-            you begin, in one call. Each item says what to do; completionCriteria says how one sees \
-            that it is done. Answer directly, without a plan, when one or two tool calls are enough, \
-            when it is a question of fact, or in conversation.\n\n\
-            Work on one item at a time: next_todo gives it to you. When it is done, call \
-            complete_todo at once with the outcome, not later in a bunch. What turns out needless is \
-            completed with status \"cancelled\" and the reason; what needs a person or an event gets \
-            waitingOn with update_todo. New steps that come up are added with create_todo.\n\n\
-            Before you give your final answer, look at list_todo. Nothing may be left that you could \
-            still do; name what is left and why.\n",
     };
 
     /// `todo_manager`.
@@ -121,16 +121,6 @@ impl Tools {
             completed: "done",
             cancelled: "skipped",
         },
-        section: "## Planning\n\n\
-            For complex tasks, call todo_manager with action \"list\" first, then put your steps on \
-            the list with \"add_multiple\", \"add_after_position\" or \"replace_all\". Simple tasks \
-            of one or two steps need no list.\n\n\
-            Work on one item at a time: \"next\" or \"start\" sets it to doing, and several tool \
-            calls for it are fine. As soon as it is done call \"complete_multiple\" with its id; if \
-            it is no longer needed or cannot be done, \"skip\" it with the reason and go on with the \
-            next. An item that must be verified stays doing until it is.\n\n\
-            Ids are positions and may shift after an insertion: take them from the latest <todos> \
-            that you were shown. Before your final answer no item may be left as todo or doing.\n",
     };
 
     /// `TodoWrite`: the whole list each time. Fits a mirrored list too, which can only be rewritten.
@@ -141,21 +131,10 @@ impl Tools {
                  completed, leave out what will not be done and tell the user why",
         label: Label::Position,
         status: Words::PLAIN,
-        section: "## Planning\n\n\
-            Use TodoWrite for work of three or more steps, when the user asks for several things, or \
-            when the work needs a plan. Do without it for a single straightforward task, a trivial \
-            one, or a question.\n\n\
-            Each call sends the whole list and replaces it, so keep every entry that is not done. \
-            content says what to do (\"Run the tests\"), activeForm says it while it happens \
-            (\"Running the tests\").\n\n\
-            Have exactly one entry in_progress while you work, and set it before you begin. Mark it \
-            completed as soon as it is done, not later in a bunch, and only if it is really done: \
-            when tests fail or something is missing, it stays in_progress. Before your final answer, \
-            bring the list up to date and finish what is open, or say what stays open and why.\n",
     };
 }
 
 /// The section for an agent's system prompt, if it has the tools that the section speaks of.
-pub fn prompt_section(tools: &Tools, has_tools: bool) -> Option<&'static str> {
-    has_tools.then_some(tools.section)
+pub fn prompt_section(dialect: Dialect, surface: Surface, has_tools: bool) -> Option<&'static str> {
+    if has_tools { dialect.prompt_section(surface) } else { None }
 }
