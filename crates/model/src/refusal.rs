@@ -229,7 +229,7 @@ impl fmt::Display for Broken {
             }
             Self::Conflict { field, yours, theirs, by, revision } => write!(
                 f,
-                "{} changed its {field} since you last saw it (revision {revision}): \
+                "the {field} was changed by {} since you last saw it (revision {revision}): \
                  you have {:?}, now it is {:?}",
                 brief(by),
                 Brief(yours),

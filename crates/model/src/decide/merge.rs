@@ -6,7 +6,8 @@
 
 use super::history::Since;
 use super::{Draft, Stop};
-use crate::command::ListEntry;
+use crate::command::{ListEntry, Mode};
+use crate::event::What;
 use crate::id::Number;
 use crate::item::{Item, Mark};
 use crate::refusal::{Broken, Tag, Warning};
@@ -53,9 +54,13 @@ impl Draft<'_> {
         let (by, revision) = (since.by.clone(), since.revision);
         let tag = Tag::from(item);
         let broken = Broken::Conflict { field, yours, theirs, by, revision };
-        let (stop, told) = (Stop(Some(tag.clone()), broken.clone()), broken);
-        self.breach(Mark::Conflict, || stop)?;
-        self.decision.warnings.push(Warning::Conflict { item: tag, broken: Box::new(told) });
+        if self.ctx.mode == Mode::Enforced {
+            return Err(Stop(Some(tag), broken));
+        }
+        self.change(item.number, What::Edited, |item| {
+            item.marks.insert(Mark::Conflict);
+        });
+        self.decision.warnings.push(Warning::Conflict { item: tag, broken: Box::new(broken) });
         Ok(())
     }
 }

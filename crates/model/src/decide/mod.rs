@@ -223,7 +223,9 @@ impl<'a> Draft<'a> {
             return;
         }
         // Whoever changes a parked item takes it up again.
-        if !matches!(what, What::Parked | What::Renewed) && new.marks.remove(&Mark::Parked) {
+        if !matches!(what, What::Parked | What::Renewed | What::LeaseRanOut)
+            && new.marks.remove(&Mark::Parked)
+        {
             deltas = Delta::between(old, &new);
         }
         self.apply(Event::Changed { number, what, deltas });

@@ -8,10 +8,10 @@
 use std::collections::BTreeMap;
 
 /// The least similarity at which two titles may be the same thing.
-pub const THRESHOLD: f64 = 0.6;
+pub(super) const THRESHOLD: f64 = 0.6;
 
 /// How similar two titles are, from 0 to 1; 0 also where a word was exchanged for another.
-pub fn similarity(a: &str, b: &str) -> f64 {
+pub(super) fn similarity(a: &str, b: &str) -> f64 {
     let (mut a, mut b) = (words(a), words(b));
     let all = a.len() + b.len();
     if a.is_empty() || b.is_empty() {
@@ -72,7 +72,7 @@ fn is_bent(a: &str, b: &str) -> bool {
         return true;
     }
     // Scripts without spaces have one long "word"; there, pairs of letters are compared.
-    short >= 4 && long >= 6 && pairs_shared(a, b) >= 0.75
+    short >= 4 && long >= 6 && pairs_shared(a, b) >= 0.7
 }
 
 /// Dice's coefficient over pairs of neighbouring letters.
@@ -89,4 +89,39 @@ fn letter_pairs(word: &str) -> BTreeMap<(char, char), u32> {
         *pairs.entry(pair).or_default() += 1;
     }
     pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(a: &str, b: &str, same: bool) {
+        let (there, back) = (similarity(a, b), similarity(b, a));
+        assert_eq!(there >= THRESHOLD, same, "{a:?} and {b:?}: {there}");
+        assert!((there - back).abs() < 1e-9, "{a:?} and {b:?} differ by direction");
+    }
+
+    #[test]
+    fn the_same_thing_in_other_words() {
+        check("Fix failing tests", "Fix the failing tests", true);
+        check("Fix the failing tests", "Fix failing tests in CI", true);
+        check("Update docs", "Update the documentation", true);
+        check("Run final build", "Running the final build", true);
+        check("Add tests for the parser", "Parser: add tests", true);
+        check("修复失败的测试", "修复所有失败的测试", true);
+        check("Prüfe die Übersetzung", "die Übersetzungen prüfen", true);
+    }
+
+    #[test]
+    fn another_thing_in_similar_words() {
+        check("Write tests for module alpha", "Write tests for module beta", false);
+        check("Migrate table 1", "Migrate table 2", false);
+        check("Migrate table 1", "Migrate table 12", false);
+        check("Read v1 files", "Write v1 files", false);
+        check("Deploy", "Write the release notes", false);
+        check("Fix", "Fix the parser, the printer, the linter and the docs", false);
+        check("", "", false);
+        check("!!!", "???", false);
+    }
 }
