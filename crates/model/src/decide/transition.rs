@@ -146,6 +146,24 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Moves an item by whichever act leads to a status.
+    pub(super) fn set_status(&mut self, number: Number, to: Status) -> Step {
+        use Status::{Cancelled, Completed, InProgress, Pending};
+        self.expire();
+        let Some(from) = self.plan.get(number).map(|item| item.status) else { return Ok(()) };
+        match (from, to) {
+            (Pending, Pending) | (Completed, Completed) | (Cancelled, Cancelled) => Ok(()),
+            // Somebody else's work is not taken over by saying what it is already.
+            (InProgress, InProgress) => self.check_holder(number),
+            (Pending, InProgress) => self.start(number),
+            (InProgress, Pending) => self.release(number),
+            (Completed | Cancelled, Pending) => self.reopen(number, false),
+            (Completed | Cancelled, InProgress) => self.reopen(number, true),
+            (Pending | InProgress | Cancelled, Completed) => self.complete(number, None),
+            (Pending | InProgress | Completed, Cancelled) => self.cancel(number, None),
+        }
+    }
+
     pub(super) fn wait(&mut self, number: Number, on: &str) -> Step {
         if on.trim().is_empty() {
             let stop = |item: &Item| Stop::at(item, Broken::EmptyText { field: "reason to wait" });

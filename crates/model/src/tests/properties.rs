@@ -73,6 +73,11 @@ fn op() -> impl Strategy<Value = Op> {
                 item,
                 patch: Box::new(Patch { after, parent: parent.map(Some), ..Patch::default() }),
             }),
+        3 => (number(), prop::collection::vec(number(), 0..2), status())
+            .prop_map(|(item, after, status)| Op::Edit {
+                item,
+                patch: Box::new(Patch { after, status: Some(status), ..Patch::default() }),
+            }),
         1 => prop::collection::vec((1u32..9).prop_map(Number), 0..3).prop_map(Op::Park),
     ]
 }

@@ -644,3 +644,70 @@ fn a_goal_stands_above_the_plan_and_shrinking_scope_is_visible_as_an_event() {
         ",
     );
 }
+
+#[test]
+fn an_item_is_set_to_a_status_by_the_act_that_leads_there() {
+    story(
+        "
+        $ add A ; add B after 1 ; add C
+        $ set 1 in_progress
+        picked 1
+        $ set 1 in_progress
+        $ set 3 in_progress
+        refused: item 3 \"C\" cannot be started: item 1 \"A\" is in progress (me)
+        $ set 1 pending
+        $ set 2 completed
+        warning: #2 B is blocked by #1 A
+        $ set 2 in_progress
+        picked 2
+        $ set 2 cancelled
+        $ set 2 completed
+        refused: item 2 \"B\" is cancelled: it cannot become completed; legal now: pending, in progress
+        $ set 2 pending
+        $ set 2 pending
+        $ list
+        [ ] 1 A
+        [ ] 2 B, after 1
+        [ ] 3 C
+        $ plan
+        revision 7, next number 4, open
+        ",
+    );
+}
+
+#[test]
+fn what_another_holds_is_not_taken_over_by_saying_that_it_is_in_progress() {
+    story(
+        "
+        $ add A
+        $ start 1
+        picked 1
+        $ as you
+        $ set 1 in_progress
+        refused: item 1 \"A\" is held by me until 2026-01-01T00:15:00Z
+        $ clock 16m
+        $ set 1 in_progress
+        picked 1
+        $ list
+        [>] 1 A, you attempt 2
+        ",
+    );
+}
+
+#[test]
+fn keys_are_merged_into_metadata_and_null_takes_one_away() {
+    story(
+        "
+        $ add A
+        $ merge 1 -- {\"area\": \"db\", \"points\": 3}
+        $ merge 1 -- {\"points\": null, \"pr\": [17, null]}
+        $ show 1
+        [ ] 1 A
+        position 1, verification none, ready, metadata {\"area\":\"db\",\"pr\":[17,null]}
+        $ merge 1 -- {\"area\": null, \"pr\": null, \"gone\": null}
+        $ show 1
+        [ ] 1 A
+        position 1, verification none, ready
+        ",
+    );
+}

@@ -253,6 +253,8 @@ fn patch(word: &str, words: &[&str], text: Option<String>) -> Patch {
         "context" => patch.context = text,
         "active" => patch.active_form = Some(text),
         "owner" => patch.owner = Some(text),
+        "set" => patch.status = Some(words[0].parse().unwrap()),
+        "merge" => patch.merge = serde_json::from_str(&text.unwrap()).unwrap(),
         "priority" => patch.priority = Some(words.first().map(|it| it.parse().unwrap())),
         "after" => patch.after = refs(),
         "not-after" => patch.not_after = refs(),
@@ -324,13 +326,17 @@ fn entry(text: &str) -> ListEntry {
         "[-]" => Status::Cancelled,
         other => panic!("no status {other}"),
     };
-    let text = text[3..].trim();
-    match text.strip_prefix('#').and_then(|text| text.split_once(' ')) {
+    let (text, waiting_on) = match text[3..].split_once(" ~") {
+        Some((text, on)) => (text.trim(), Some(on.trim().to_owned())),
+        None => (text[3..].trim(), None),
+    };
+    let entry = match text.strip_prefix('#').and_then(|text| text.split_once(' ')) {
         Some((number, title)) => {
             ListEntry { item: Some(refer(number)), ..ListEntry::titled(title, status) }
         }
         None => ListEntry::titled(text, status),
-    }
+    };
+    ListEntry { waiting_on, ..entry }
 }
 
 fn evidence(word: &str) -> Evidence {
@@ -403,6 +409,9 @@ fn show(plan: &Plan, number: Number) -> String {
     }
     if let Some(claim) = &item.claim {
         let _ = write!(out, ", held until {}", claim.expires_at);
+    }
+    if let Some(metadata) = &item.metadata {
+        let _ = write!(out, ", metadata {}", serde_json::to_string(metadata).unwrap());
     }
     out
 }

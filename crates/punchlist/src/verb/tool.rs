@@ -24,7 +24,7 @@ use crate::who;
 /// a result like any other: exit 0.
 #[derive(clap::Args)]
 pub(crate) struct Tool {
-    /// manager, turn or todowrite
+    /// manager, turn, todowrite, write_todos, update_plan or tasks
     #[arg(value_name = "DIALECT")]
     dialect: Dialect,
     /// The tool's name
@@ -51,7 +51,8 @@ impl Verb for Tool {
 Examples:
   echo '{\"todos\": [{\"title\": \"Fix the tests\"}]}' | punchlist tool turn create_todo --conversation c1
   punchlist tool turn list_todo --conversation c1 < /dev/null
-  punchlist tool todowrite TodoWrite --agent claude < todos.json";
+  punchlist tool todowrite TodoWrite --agent claude < todos.json
+  punchlist tool tasks TaskList --agent claude < /dev/null";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let arguments = input::stdin_bytes()?;
@@ -118,7 +119,11 @@ impl Tool {
                 let plan = settle(app.store()?.read(id, Needs::whole()))?;
                 Ok(prompt::after_change(&view::xml::xml(&plan), &Tag::browser_state()) + "\n")
             }
-            Dialect::Turn | Dialect::TodoWrite => Ok(String::new()),
+            Dialect::Turn
+            | Dialect::TodoWrite
+            | Dialect::WriteTodos
+            | Dialect::UpdatePlan
+            | Dialect::Tasks => Ok(String::new()),
         }
     }
 }

@@ -21,6 +21,27 @@ fn a_conversation_has_a_list_of_its_own() {
 }
 
 #[test]
+fn other_agents_tools_work_on_the_same_list() {
+    let world = World::new();
+    told!(world.story(
+        r#"
+        tool tasks TaskCreate --plan release < {"subject": "Build", "description": "All of it", "activeForm": "Building"}
+        add Build --plan release
+        tool tasks TaskCreate --plan release < {"subject": "Publish", "description": "Upload it"}
+        tool tasks TaskUpdate --plan release < {"taskId": "2", "addBlockedBy": ["1"]}
+        tool tasks TaskUpdate --plan release < {"taskId": "2", "status": "in_progress"}
+        tool tasks TaskList --plan release < {}
+        tool tasks TaskGet --plan release < {"taskId": "2"}
+        tool write_todos write_todos --agent gemini --plan release < {"todos": [{"description": "Build", "status": "blocked"}, {"description": "Publish", "status": "in_progress"}]}
+        tool update_plan update_plan --agent codex --plan release < {"explanation": "Mine", "plan": [{"step": "Build", "status": "completed"}]}
+        tool update_plan update_plan --agent codex --plan release < {"plan": [{"step": "Build", "status": "completed"}, {"step": "Publish", "status": "in_progress"}, {"step": "Tell", "status": "pending"}]}
+        tool write_todos write_todos --agent gemini --plan release < {"todos": [{"description": "Build", "status": "pending"}, {"description": "Publish", "status": "in_progress"}]}
+        list --plan release
+        "#
+    ));
+}
+
+#[test]
 fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
     let world = World::new();
     let before = world.typed("plans --all --json").ok();
@@ -32,6 +53,10 @@ fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
         "tool manager todo_manager < {\"action\": \"start\", \"ids\": [7]}",
         "tool todowrite TodoWrite < {\"todos\": 3}",
         "tool todowrite TodoWrite < [[[[[[",
+        "tool write_todos write_todos < {\"todos\": [{\"description\": \"\"}]}",
+        "tool update_plan update_plan < {\"plan\": 3}",
+        "tool tasks TaskUpdate < {\"taskId\": \"1\", \"status\": \"completed\"}",
+        "tool tasks TaskCreate < {}",
     ] {
         let ran = world.typed(line);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{line}");
@@ -92,7 +117,7 @@ fn a_reminder_follows_a_change_where_the_dialect_has_one() {
 #[test]
 fn tools_are_listed_as_text_and_as_mcp_lists_them() {
     let world = World::new();
-    for dialect in ["manager", "turn", "todowrite"] {
+    for dialect in ["manager", "turn", "todowrite", "write_todos", "update_plan", "tasks"] {
         let text = world.run(&["tools", dialect]).ok();
         let json = world.run(&["tools", dialect, "--json"]).json();
         for tool in json["tools"].as_array().unwrap() {
