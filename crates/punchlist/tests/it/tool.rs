@@ -25,7 +25,6 @@ fn other_agents_tools_work_on_the_same_list() {
     let world = World::new();
     told!(world.story(
         r#"
-        tool tasks TaskCreate --plan release < {"subject": "Build", "description": "All of it", "activeForm": "Building"}
         add Build --plan release
         tool tasks TaskCreate --plan release < {"subject": "Publish", "description": "Upload it"}
         tool tasks TaskUpdate --plan release < {"taskId": "2", "addBlockedBy": ["1"]}
