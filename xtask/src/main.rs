@@ -1,2 +1,75 @@
-//! Chores.
-fn main() {}
+//! Chores that more than one person needs: tests by group, generated documents, benchmarks.
+//!
+//! `cargo xtask` lists them. Uses the standard library alone, so that it builds in a moment, and
+//! does nothing that a developer could not type by hand.
+
+mod bench;
+mod documents;
+mod print;
+mod test;
+mod workspace;
+
+use std::process::ExitCode;
+
+use print::{say, warn};
+
+const HELP: &str = "\
+Chores of the workspace.
+
+Usage: cargo xtask CHORE [ARGUMENT…]
+
+Chores:
+  test [GROUP…]  run the tests, all groups unless some are named
+  bench NAME     measure something beside its baseline; a number after it sets the rounds
+  gen            write the generated documents anew
+  help           print this
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> =
+        std::env::args_os().skip(1).map(|it| it.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        [] | ["help" | "--help" | "-h"] => {
+            help();
+            Ok(())
+        }
+        ["test", names @ ..] => test::run(names),
+        ["bench", rest @ ..] => bench::run(rest),
+        ["gen"] => documents::generate(),
+        ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
+            Err(Failure::Usage(format!("unexpected argument {extra:?}")))
+        }
+        [unknown, ..] => Err(Failure::Usage(format!("there is no chore {unknown:?}"))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Said) => ExitCode::from(1),
+        Err(Failure::Chore(message)) => {
+            warn(&format!("error: {message}"));
+            ExitCode::from(1)
+        }
+        Err(Failure::Usage(message)) => {
+            warn(&format!("error: {message}\nhint: run `cargo xtask` to see what there is."));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn help() {
+    let line = |name: &str, about: &str| format!("  {name:<13}  {about}\n");
+    let groups: String = test::GROUPS.iter().map(|it| line(it.name, it.about)).collect();
+    let benches: String = bench::BENCHES.iter().map(|it| line(it.name, it.about)).collect();
+    say(&format!("{HELP}\nGroups of tests:\n{groups}\nBenchmarks:\n{}", benches.trim_end()));
+}
+
+/// Why a chore did not end well.
+#[derive(Debug, PartialEq)]
+enum Failure {
+    /// It was asked for wrongly: exit code 2.
+    Usage(String),
+    /// It could not be done: exit code 1.
+    Chore(String),
+    /// It was done and its result is bad news, which it has told itself: exit code 1.
+    Said,
+}

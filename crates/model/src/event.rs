@@ -234,16 +234,17 @@ impl Event {
 impl Plan {
     /// Applies one decided event. Cannot fail: whatever could was refused by [`crate::decide`].
     ///
-    /// On a slice, items that are not loaded are passed over; the header is always right.
+    /// On a slice, items that are not loaded are passed over; the header is always right. Counts
+    /// saturate: a journal from elsewhere may say anything, and is held against its rows afterwards.
     pub fn evolve(&mut self, event: &Event) {
         match event {
             Event::Added { item } => {
                 if let Some(position) = item.position {
                     self.shift(position, u32::MAX, 1);
-                    self.placed += 1;
+                    self.placed = self.placed.saturating_add(1);
                 }
-                self.open += u32::from(item.is_open());
-                self.next_number = self.next_number.max(Number(item.number.0 + 1));
+                self.open = self.open.saturating_add(u32::from(item.is_open()));
+                self.next_number = self.next_number.max(Number(item.number.0.saturating_add(1)));
                 self.items.insert(item.number, Item::clone(item));
             }
             Event::Changed { number, deltas, .. } => {
@@ -252,12 +253,13 @@ impl Plan {
                     for delta in deltas {
                         delta.apply(item);
                     }
-                    self.open = self.open + u32::from(item.is_open()) - u32::from(was_open);
+                    let opened = self.open.saturating_add(u32::from(item.is_open()));
+                    self.open = opened.saturating_sub(u32::from(was_open));
                 }
             }
             Event::Moved { number, from, to } => {
                 if from < to {
-                    self.shift(Position(from.0 + 1), to.0, -1);
+                    self.shift(Position(from.0.saturating_add(1)), to.0, -1);
                 } else {
                     self.shift(*to, from.0.saturating_sub(1), 1);
                 }
@@ -266,15 +268,16 @@ impl Plan {
             Event::Superseded { number, from, at } => {
                 let was_open = self.items.get(number).is_some_and(Item::is_open);
                 self.place(*number, None, Some(*at));
-                self.shift(Position(from.0 + 1), u32::MAX, -1);
+                self.shift(Position(from.0.saturating_add(1)), u32::MAX, -1);
                 self.placed = self.placed.saturating_sub(1);
-                self.open -= u32::from(was_open);
+                self.open = self.open.saturating_sub(u32::from(was_open));
             }
             Event::Restored { number, to, .. } => {
                 self.shift(*to, u32::MAX, 1);
                 self.place(*number, Some(*to), None);
-                self.placed += 1;
-                self.open += u32::from(self.items.get(number).is_some_and(Item::is_open));
+                self.placed = self.placed.saturating_add(1);
+                let is_open = self.items.get(number).is_some_and(Item::is_open);
+                self.open = self.open.saturating_add(u32::from(is_open));
             }
             Event::PlanChanged { deltas } => {
                 for delta in deltas {

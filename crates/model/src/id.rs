@@ -111,11 +111,14 @@ impl IdSource {
     /// The n-th id. Ids of one source ascend with `n`.
     pub fn nth(&self, n: u32) -> Uuid {
         let millis = u64::try_from(self.at.as_millisecond()).unwrap_or(0);
-        // The counter takes the highest random bits: it keeps a batch in order and apart.
+        // The counter takes the highest random bits, around the fixed version and variant bits: it
+        // keeps a batch in order and apart.
         let mut bytes = self.random;
-        let start = u32::from_be_bytes([0, bytes[0] & 0x07, bytes[1], bytes[2]]);
-        let [_, a, b, c] = start.wrapping_add(n).to_be_bytes();
-        (bytes[0], bytes[1], bytes[2]) = (a, b, c);
+        let start = u32::from_be_bytes([0, bytes[0], bytes[1], bytes[2]]);
+        let count = start.wrapping_add(n);
+        let [a, b, c, d] =
+            [count >> 22, count >> 14, count >> 8 & 0x3f, count].map(|bits| (bits & 0xff) as u8);
+        bytes[..4].copy_from_slice(&[a, b, c, d]);
         uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
     }
 }

@@ -35,3 +35,6 @@ pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 
 /// The clock's type, so that other crates need not name the library behind it.
 pub use jiff::Timestamp;
+
+#[cfg(test)]
+mod tests;

@@ -121,7 +121,14 @@ pub struct Progress {
 impl Progress {
     /// From the two counts.
     pub fn of(completed: u32, total: u32) -> Self {
-        let percent = if total == 0 { 0 } else { (completed * 200 + total) / (total * 2) };
+        let percent = if total == 0 {
+            0
+        } else {
+            {
+                let (completed, total) = (u64::from(completed), u64::from(total));
+                u32::try_from((completed * 200 + total) / (total * 2)).unwrap_or(100)
+            }
+        };
         Self { completed, total, percent }
     }
 }
@@ -248,7 +255,7 @@ impl Plan {
 
     /// The end of the list, where the next item would go.
     pub fn back(&self) -> Position {
-        Position(self.placed + 1)
+        Position(self.placed.saturating_add(1))
     }
 
     /// The list without the header's counts being believed: what they should be.

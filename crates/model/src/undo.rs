@@ -131,7 +131,8 @@ fn inverse(event: &Event) -> Option<Event> {
             Event::Superseded { number: item.number, from: item.position?, at: item.created_at }
         }
         Event::Changed { number, deltas, what } => {
-            if matches!(what, What::Renewed | What::Parked | What::Evidence) {
+            // What time or the engine did is not the caller's to take back.
+            if matches!(what, What::Renewed | What::LeaseRanOut | What::Parked | What::Evidence) {
                 return None;
             }
             let deltas: Vec<Delta> =

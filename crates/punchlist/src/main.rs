@@ -1,2 +1,28 @@
-//! The binary. fn main.
-fn main() {}
+//! The binary: verbs, configuration, and the only place where the rooms are joined.
+//!
+//! Nothing here is a rule of the plan; those live in the model. Nothing but [`print`] writes to
+//! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
+
+mod app;
+mod archive;
+mod args;
+mod change;
+mod checklist;
+mod clock;
+mod config;
+mod error;
+mod hint;
+mod input;
+mod items;
+mod places;
+mod print;
+mod project;
+mod settle;
+mod trust;
+mod verb;
+mod which;
+mod who;
+
+fn main() -> std::process::ExitCode {
+    app::main()
+}

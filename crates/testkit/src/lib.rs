@@ -1,1 +1,8 @@
-//! Empty.
+//! What tests of several crates share, and nothing else.
+//!
+//! A dev-dependency only. A helper that one crate needs stays in that crate's tests; it moves here
+//! when a second crate needs it.
+
+pub mod naughty;
+
+pub use naughty::{Naughty, NotText, dangers, naughty, not_utf8};

@@ -1,1 +1,288 @@
 //! How a model sees the list: tools, arguments, results.
+//!
+//! A dialect turns a tool call into the model's own operations, and what came of them into the
+//! reply that the model knows. It never touches a store and knows no rule of plans: what breaks one
+//! is refused by the model, and only put here into words that name the tool to use next. A new
+//! dialect is a new file beside these and one more arm in each `match` below.
+
+mod args;
+mod manager;
+mod refuse;
+mod schema;
+#[cfg(test)]
+mod tests;
+mod todowrite;
+mod turn;
+
+use std::fmt;
+use std::str::FromStr;
+
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Applied, Error};
+use punchlist_model::{Op, Plan};
+use serde_json::{Map, Value};
+
+use crate::view;
+
+/// A set of tools through which a model works on a plan.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Dialect {
+    /// One tool with actions; ids are positions; JSON around XML.
+    Manager,
+    /// A tool for each step; ids are item ids; JSON.
+    Turn,
+    /// One tool that takes the whole list each time; text.
+    TodoWrite,
+}
+
+/// How much of a dialect a model is shown. What is understood is always the same.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Surface {
+    /// No tools.
+    Off,
+    /// One-line descriptions, without the fields that we added.
+    Thin,
+    /// Longer descriptions, our additions, a prompt section.
+    Full,
+}
+
+/// A word that names no dialect or surface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unknown {
+    what: &'static str,
+    legal: &'static str,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "unknown {}: use {}", self.what, self.legal)
+    }
+}
+
+impl std::error::Error for Unknown {}
+
+impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Manager, Self::Turn, Self::TodoWrite];
+
+    /// The name on the command line and in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manager => "manager",
+            Self::Turn => "turn",
+            Self::TodoWrite => "todowrite",
+        }
+    }
+
+    /// The tools that a model is offered.
+    pub fn tools(self, surface: Surface) -> Vec<ToolSpec> {
+        let full = match surface {
+            Surface::Off => return Vec::new(),
+            Surface::Thin => false,
+            Surface::Full => true,
+        };
+        match self {
+            Self::Manager => manager::tools(full),
+            Self::Turn => turn::tools(full),
+            Self::TodoWrite => todowrite::tools(full),
+        }
+    }
+
+    /// The section for the system prompt: when to plan and how. Only a model that has the tools
+    /// should be given it, and only the full surface has one.
+    pub fn prompt_section(self, surface: Surface) -> Option<&'static str> {
+        match (surface, self) {
+            (Surface::Off | Surface::Thin, _) => None,
+            (Surface::Full, Self::Manager) => Some(manager::PROMPT),
+            (Surface::Full, Self::Turn) => Some(turn::PROMPT),
+            (Surface::Full, Self::TodoWrite) => Some(todowrite::PROMPT),
+        }
+    }
+
+    /// Most open items in a plan when this dialect calls; `None` leaves it to the configuration.
+    pub fn open_items(self) -> Option<u32> {
+        match self {
+            Self::Manager => Some(30),
+            Self::Turn => None,
+            Self::TodoWrite => Some(20),
+        }
+    }
+
+    /// Understands the arguments of a tool, or says in the tool's own style what is wrong with them.
+    ///
+    /// The bytes may be anything at all. No bytes, and `null`, are an object without fields.
+    pub fn call(self, tool: &str, arguments: &[u8]) -> Result<Call, Reply> {
+        let decoded = args::object(arguments).map_err(args::Bad::from);
+        match self {
+            Self::Manager => manager::call(tool, decoded).map(Inner::Manager),
+            Self::Turn => turn::call(tool, decoded).map(Inner::Turn),
+            Self::TodoWrite => todowrite::call(tool, decoded).map(Inner::TodoWrite),
+        }
+        .map(|inner| Call { inner })
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = Unknown;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = Unknown { what: "dialect", legal: "manager, turn or todowrite" };
+        Self::ALL.into_iter().find(|it| it.as_str() == text).ok_or(unknown)
+    }
+}
+
+impl Surface {
+    /// All of them, from nothing to everything.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Thin, Self::Full];
+
+    /// The name on the command line and in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Thin => "thin",
+            Self::Full => "full",
+        }
+    }
+}
+
+impl fmt::Display for Surface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Surface {
+    type Err = Unknown;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let unknown = Unknown { what: "surface", legal: "off, thin or full" };
+        Self::ALL.into_iter().find(|it| it.as_str() == text).ok_or(unknown)
+    }
+}
+
+/// A tool as a model is offered it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ToolSpec {
+    /// What the model calls.
+    pub name: &'static str,
+    /// What it does, for people who look at the list of tools.
+    pub title: &'static str,
+    /// What it does, for the model.
+    pub description: &'static str,
+    /// JSON Schema (draft 2020-12, nothing referenced) of the arguments.
+    pub input_schema: Value,
+    /// The same of the structured result, where there is one.
+    pub output_schema: Option<Value>,
+    /// Whether it changes nothing.
+    pub read_only: bool,
+}
+
+impl ToolSpec {
+    /// The tool as an MCP server lists it.
+    pub fn to_json(&self) -> Value {
+        let mut tool = Map::new();
+        tool.insert("name".into(), self.name.into());
+        tool.insert("title".into(), self.title.into());
+        tool.insert("description".into(), self.description.into());
+        tool.insert("inputSchema".into(), self.input_schema.clone());
+        if let Some(schema) = &self.output_schema {
+            tool.insert("outputSchema".into(), schema.clone());
+        }
+        if self.read_only {
+            tool.insert("annotations".into(), serde_json::json!({"readOnlyHint": true}));
+        }
+        Value::Object(tool)
+    }
+}
+
+/// A tool call that was understood.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    inner: Inner,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Inner {
+    Manager(manager::Call),
+    Turn(turn::Call),
+    TodoWrite(todowrite::Call),
+}
+
+impl Call {
+    /// What it asks of the plan; `None` if it only reads.
+    pub fn ops(&self) -> Option<&[Op]> {
+        match &self.inner {
+            Inner::Manager(call) => call.ops(),
+            Inner::Turn(call) => call.ops(),
+            Inner::TodoWrite(call) => Some(call.ops()),
+        }
+    }
+
+    /// What to read: for a call that only reads, all that its reply is made from; for any other,
+    /// the part of the plan by which a refusal can be told in ids or positions.
+    pub fn needs(&self) -> Needs {
+        self.ops().map_or_else(Needs::whole, Needs::of)
+    }
+
+    /// What the model is told.
+    pub fn reply(&self, answer: Answer<'_>) -> Reply {
+        match &self.inner {
+            Inner::Manager(call) => call.reply(answer),
+            Inner::Turn(call) => call.reply(answer),
+            Inner::TodoWrite(call) => call.reply(answer),
+        }
+    }
+}
+
+/// What came of a call.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer<'a> {
+    /// The change was made, or there was nothing to change.
+    Changed(&'a Applied),
+    /// The plan as it was read.
+    Read(&'a Plan),
+    /// The store said no; with the part of the plan that [`Call::needs`] names, where it could be
+    /// read, so that items can be named as the model knows them.
+    Failed(&'a Error, Option<&'a Plan>),
+}
+
+/// What the model is told.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reply {
+    /// The result as text.
+    pub text: String,
+    /// The same as JSON that fits the tool's output schema, if it has one.
+    pub structured: Option<Value>,
+    /// Whether it says that the call failed.
+    pub is_error: bool,
+    /// Whether the plan was changed.
+    pub changed: bool,
+    /// Whether it shows the whole list: whoever reads it has then seen the plan as it is.
+    pub shows: bool,
+}
+
+impl Reply {
+    /// A result that is text and nothing else.
+    fn text(text: String, changed: bool) -> Self {
+        Self { text, structured: None, is_error: false, changed, shows: false }
+    }
+
+    /// A result that is JSON.
+    fn json(value: Value, changed: bool) -> Self {
+        let text = view::json::render(&value);
+        Self { text, structured: Some(value), is_error: false, changed, shows: false }
+    }
+
+    /// A failure that is text and nothing else.
+    fn error(text: String) -> Self {
+        Self { text, structured: None, is_error: true, changed: false, shows: false }
+    }
+}
+
+/// A reply that no driver should ever have to give: it answered a call with the wrong kind of
+/// answer. It is an error for the model rather than a panic for everybody.
+const MISMATCH: &str = "Internal error: the call was answered with the wrong kind of answer.";

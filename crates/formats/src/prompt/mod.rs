@@ -1,1 +1,20 @@
-//! What is said to a model beside the tools: prompt sections and reminders.
+//! What is said to a model beside the tools: prompt sections, reminders, and why it may not stop yet.
+//!
+//! Words only. Whether and when something is said is decided by [`punchlist_model::guard`] and
+//! [`punchlist_model::remind`]. Titles come from agents and are hostile: they are quoted on one line,
+//! cannot close a tag or a fence, and every text here is bounded in length.
+
+mod boundary;
+mod quote;
+mod remind;
+mod stop;
+#[cfg(test)]
+mod tests;
+mod tools;
+mod wrap;
+
+pub use boundary::boundary;
+pub use remind::{after_change, initial, nag, offer};
+pub use stop::stop_refusal;
+pub use tools::{Label, Tools, Words, prompt_section};
+pub use wrap::Tag;

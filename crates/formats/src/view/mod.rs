@@ -1,1 +1,68 @@
 //! Pure functions from a plan to what is shown of it.
+//!
+//! No rule lives here and nothing is decided: a view reads. Whatever agents wrote goes through
+//! [`crate::text`] on its way out, so no view can be made to act on a terminal or to break its
+//! notation. The one exception is [`json`], whose notation carries any text; there [`json::render`]
+//! takes care of terminals.
+
+pub mod boxed;
+pub mod detail;
+pub mod duration;
+mod frame;
+pub mod graph;
+pub mod json;
+pub mod list;
+pub mod log;
+pub mod markdown;
+pub mod plain;
+pub mod plans;
+pub mod team;
+mod tree;
+pub mod xml;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use punchlist_model::{Item, Number, Timestamp};
+
+use crate::text::{Glyphs, one_line};
+
+/// What a view needs to know of the place that it is shown in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Options {
+    /// Columns.
+    pub width: u16,
+    /// Which signs can be shown.
+    pub glyphs: Glyphs,
+    /// Whether colour is wanted.
+    pub colour: bool,
+    /// The time that durations are counted to.
+    pub now: Timestamp,
+    /// The items whose covered files have changed since they were checked.
+    pub stale: BTreeSet<Number>,
+}
+
+impl Options {
+    /// Eighty columns, Unicode, no colour, nothing stale.
+    pub fn plain(now: Timestamp) -> Self {
+        Self { width: 80, glyphs: Glyphs::Unicode, colour: false, now, stale: BTreeSet::new() }
+    }
+}
+
+/// A text for one line of a screen, or a word that says that there is none.
+fn shown(text: &str) -> Cow<'_, str> {
+    let clean = one_line(text);
+    if clean.is_empty() { Cow::Borrowed("(no title)") } else { clean }
+}
+
+/// What to show for an item now: the active form while it is in progress, else the title.
+fn label(item: &Item) -> Cow<'_, str> {
+    shown(item.label())
+}
+
+#[cfg(test)]
+mod fixture;
+#[cfg(test)]
+mod hostile_tests;
+#[cfg(test)]
+mod tests;

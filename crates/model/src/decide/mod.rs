@@ -7,9 +7,13 @@
 mod add;
 mod claim;
 mod edit;
+mod history;
 mod links;
+mod matching;
+mod merge;
 mod place;
 mod replace;
+mod similar;
 mod text;
 pub mod transition;
 
@@ -17,10 +21,12 @@ use std::collections::BTreeSet;
 
 use crate::command::{Ctx, ItemRef, Mode, Op};
 use crate::event::{Delta, Event, PlanDelta, What};
-use crate::id::Number;
+use crate::guard::owes_evidence;
+use crate::id::{Number, Revision};
 use crate::item::{Item, Mark};
 use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
+use crate::store::Entry;
 
 /// What a change comes to.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -39,7 +45,18 @@ pub struct Decision {
 ///
 /// Time, new ids and the actor arrive in `ctx`, so the same call always gives the same answer.
 pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(plan, ctx);
+    decide_since(plan, ops, ctx, &[])
+}
+
+/// The same for a caller that writes from memory: `since` is the journal after what it was last
+/// shown, as [`journal_needed`] asks for it.
+pub fn decide_since(
+    plan: &Plan,
+    ops: &[Op],
+    ctx: &Ctx,
+    since: &[Entry],
+) -> Result<Decision, Refusal> {
+    let mut draft = Draft::new(plan, ctx, since);
     for (entry, op) in ops.iter().enumerate() {
         draft.entry = entry;
         if let Err(stop) = draft.op(op) {
@@ -47,6 +64,11 @@ pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
         }
     }
     draft.finish()
+}
+
+/// After which revision a decision needs the plan's journal, if at all.
+pub fn journal_needed(ops: &[Op], ctx: &Ctx) -> Option<Revision> {
+    ctx.base.filter(|_| ops.iter().any(|op| matches!(op, Op::Replace(_))))
 }
 
 /// Why a step cannot be done: the item that it is about, and the rule.
@@ -69,6 +91,10 @@ type Step = Result<(), Stop>;
 /// The plan as it would be, and how it got there.
 struct Draft<'a> {
     plan: Plan,
+    /// The plan as the caller saw it.
+    before: &'a Plan,
+    /// What happened since the caller was last shown it.
+    since: &'a [Entry],
     ctx: &'a Ctx,
     entry: usize,
     decision: Decision,
@@ -79,9 +105,11 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(plan: &Plan, ctx: &'a Ctx) -> Self {
+    fn new(plan: &'a Plan, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
         Self {
             plan: plan.clone(),
+            before: plan,
+            since,
             ctx,
             entry: 0,
             decision: Decision::default(),
@@ -156,9 +184,9 @@ impl<'a> Draft<'a> {
                 let index = usize::try_from(*n).ok().and_then(|n| n.checked_sub(1));
                 index.and_then(|index| self.decision.added.get(index)).copied()
             }
-            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Prefix(_) | ItemRef::Position(_) => {
-                self.plan.find(item)?
-            }
+            // Positions mean what the caller saw, whatever the steps before this one moved.
+            ItemRef::Position(_) => self.before.find(item)?,
+            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Prefix(_) => self.plan.find(item)?,
         };
         let number = found.ok_or_else(|| Broken::NotFound { what: item.to_string() })?;
         match self.plan.get(number) {
@@ -195,7 +223,9 @@ impl<'a> Draft<'a> {
             return;
         }
         // Whoever changes a parked item takes it up again.
-        if !matches!(what, What::Parked | What::Renewed) && new.marks.remove(&Mark::Parked) {
+        if !matches!(what, What::Parked | What::Renewed | What::LeaseRanOut)
+            && new.marks.remove(&Mark::Parked)
+        {
             deltas = Delta::between(old, &new);
         }
         self.apply(Event::Changed { number, what, deltas });
@@ -204,7 +234,8 @@ impl<'a> Draft<'a> {
     fn park(&mut self, numbers: &[Number]) {
         self.parked = true;
         for number in numbers {
-            if self.plan.get(*number).is_some_and(Item::is_open) {
+            let Some(item) = self.plan.get(*number) else { continue };
+            if item.is_open() || owes_evidence(&self.plan, item) {
                 self.change(*number, What::Parked, |item| {
                     item.marks.insert(Mark::Parked);
                 });
@@ -260,6 +291,3 @@ impl Plan {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! Order: where new items go, moves, and what leaves the list.
 
 use super::{Draft, Step, Stop};
-use crate::command::Place;
+use crate::command::{ItemRef, Mode, Place};
 use crate::event::{Event, What};
 use crate::id::{Number, Position};
 
@@ -13,12 +13,20 @@ impl Draft<'_> {
             Place::Front => Position(1),
             Place::Back => back,
             Place::At(position) => Position(position.0.clamp(1, back.0)),
-            Place::Before(item) => self.position_of(self.resolve(item)?).unwrap_or(back),
+            Place::Before(item) => self.anchor(item)?.unwrap_or(back),
             Place::After(item) => {
-                let anchor = self.position_of(self.resolve(item)?);
-                anchor.map_or(back, |position| Position(position.0 + 1))
+                self.anchor(item)?.map_or(back, |position| Position(position.0 + 1))
             }
         })
+    }
+
+    /// Where another item stands; in recorded mode an unknown one means the end.
+    fn anchor(&self, item: &ItemRef) -> Result<Option<Position>, Stop> {
+        match self.resolve(item) {
+            Ok(number) => Ok(self.position_of(number)),
+            Err(_) if self.ctx.mode == Mode::Recorded => Ok(None),
+            Err(stop) => Err(stop),
+        }
     }
 
     pub(super) fn move_to(&mut self, number: Number, place: &Place) -> Step {

@@ -1,5 +1,7 @@
 //! Which status may follow which, and what else a move between them changes.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::{Draft, Step, Stop};
@@ -93,9 +95,21 @@ impl Draft<'_> {
 
     /// Completes what is open under an item, deepest first.
     pub(super) fn complete_children(&mut self, number: Number) -> Step {
-        for child in self.open_children(number) {
-            self.complete_children(child.number)?;
-            self.complete(child.number, None)?;
+        let mut under: BTreeMap<Number, Vec<Number>> = BTreeMap::new();
+        for item in self.plan.items.values().filter(|item| !item.is_superseded()) {
+            under.entry(item.parent.unwrap_or_default()).or_default().push(item.number);
+        }
+        // Each level stands behind the one above it, so that backwards is deepest first.
+        let mut all = vec![number];
+        let mut next = 0;
+        while let Some(parent) = all.get(next) {
+            all.extend(under.remove(parent).unwrap_or_default());
+            next += 1;
+        }
+        for child in all.into_iter().skip(1).rev() {
+            if self.plan.get(child).is_some_and(Item::is_open) {
+                self.complete(child, None)?;
+            }
         }
         Ok(())
     }
@@ -143,8 +157,7 @@ impl Draft<'_> {
         if let Some(item) = self.plan.get(number)
             && !item.is_open()
         {
-            let stop =
-                Stop::at(item, Broken::Illegal { to: item.status, legal: legal(item.status) });
+            let stop = Stop::at(item, Broken::NotOpen);
             self.breach(Mark::IllegalTransition, || stop)?;
         }
         let on = self.text("waiting", on)?;

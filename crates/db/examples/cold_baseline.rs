@@ -1,0 +1,356 @@
+//! The least that a cold start can cost: what `cargo xtask bench cold` holds the program against.
+//!
+//! It works on the same database, with the same settings, and executes the same statements as the
+//! store does for `add`, `list` and `done`, the journal's row included. Everything else is left out:
+//! arguments are read by hand, JSON is formatted by hand, no rule is checked, nobody is rung, and
+//! text is printed as it is. It is no example of how to use the store.
+
+use std::collections::hash_map::RandomState;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher, Hasher};
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+
+const ACTOR: &str = "bench@bench";
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match arguments.as_slice() {
+        [database, "add", plan, title] => add(database, plan, title),
+        [database, "list", plan] => list(database, plan),
+        [database, "done", plan, number] => done(database, plan, number),
+        [database, "fold"] => fold(database),
+        _ => {
+            Err("usage: cold_baseline DATABASE add PLAN TITLE | list PLAN | done PLAN N | fold"
+                .into())
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where this cannot be written, the exit code has to do.
+            drop(writeln!(std::io::stderr(), "error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn open(database: &str, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let conn = Connection::open_with_flags(database, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    conn.busy_timeout(std::time::Duration::from_secs(30))?;
+    let known = conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?;
+    let ours = conn.query_row("PRAGMA application_id", [], |row| row.get::<_, i64>(0))?;
+    if known == 0 || ours == 0 {
+        return Err(rusqlite::Error::InvalidQuery);
+    }
+    Ok(conn)
+}
+
+const SELECT_PLAN: &str = "SELECT key, id, project, name, title, revision, rules, goal, end, \
+    next_number, placed, open, created_at, updated_at FROM plan WHERE id = ?1";
+
+const SELECT_ITEMS: &str = "SELECT number, id, position, status, priority, parent, attempt, \
+    created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
+    active_form, agent_type, owner, outcome, context, completion_criteria, extra FROM item \
+    WHERE plan = ?1";
+
+const SELECT_ITEM: &str = "SELECT number, id, position, status, priority, parent, attempt, \
+    created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
+    active_form, agent_type, owner, outcome, context, completion_criteria, extra FROM item \
+    WHERE plan = ?1 AND number = ?2";
+
+const SELECT_RUNNING: &str = "SELECT number FROM item \
+    WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
+
+const SELECT_CHILDREN: &str = "SELECT number FROM item WHERE plan = ?1 AND parent = ?2";
+
+const UPDATE_PLAN: &str = "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, \
+    goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
+    WHERE key = ?1";
+
+const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, priority, parent, \
+    attempt, created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
+    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+    ?19, ?20, ?21, ?22, ?23, ?24)";
+
+const UPDATE_ITEM: &str = "UPDATE item SET position = ?3, status = ?4, priority = ?5, parent = ?6, \
+    attempt = ?7, started_at = ?8, completed_at = ?9, superseded_at = ?10, depends_on = ?11, \
+    waiting_on = ?12, claim = ?13, title = ?14, active_form = ?15, agent_type = ?16, owner = ?17, \
+    outcome = ?18, context = ?19, completion_criteria = ?20, extra = ?21 \
+    WHERE plan = ?1 AND number = ?2";
+
+const UPDATE_DEPENDANTS: &str = "UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number IN \
+    (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)";
+
+const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
+    undoes, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+/// The columns of a plan that a change writes back.
+struct Header {
+    key: i64,
+    name: Option<String>,
+    title: String,
+    revision: i64,
+    rules: Option<String>,
+    goal: Option<String>,
+    end: String,
+    next_number: i64,
+    placed: i64,
+    open: i64,
+}
+
+fn header(conn: &Connection, plan: &str) -> rusqlite::Result<Header> {
+    conn.prepare(SELECT_PLAN)?.query_row([plan], |row| {
+        Ok(Header {
+            key: row.get(0)?,
+            name: row.get(3)?,
+            title: row.get(4)?,
+            revision: row.get(5)?,
+            rules: row.get(6)?,
+            goal: row.get(7)?,
+            end: row.get(8)?,
+            next_number: row.get(9)?,
+            placed: row.get(10)?,
+            open: row.get(11)?,
+        })
+    })
+}
+
+fn update_header(conn: &Connection, plan: &Header, now: i64) -> rusqlite::Result<usize> {
+    conn.prepare(UPDATE_PLAN)?.execute(params![
+        plan.key,
+        plan.name,
+        plan.title,
+        plan.revision,
+        plan.rules,
+        plan.goal,
+        plan.end,
+        plan.next_number,
+        plan.placed,
+        plan.open,
+        now,
+    ])
+}
+
+fn journal(
+    conn: &Connection,
+    plan: &Header,
+    now: i64,
+    kind: &str,
+    events: &str,
+) -> rusqlite::Result<usize> {
+    let none = None::<i64>;
+    conn.prepare(INSERT_JOURNAL)?.execute(params![
+        plan.key,
+        plan.revision,
+        now,
+        "person",
+        ACTOR,
+        kind,
+        none,
+        events
+    ])
+}
+
+/// The numbers that a statement gives; the store looks at each of them.
+fn numbers(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> rusqlite::Result<usize> {
+    let mut select = conn.prepare(sql)?;
+    let mut rows = select.query(params)?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += usize::from(row.get::<_, i64>(0)? > 0);
+    }
+    Ok(count)
+}
+
+fn add(database: &str, plan: &str, title: &str) -> Outcome {
+    let mut conn = open(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let now = now();
+    let tx = Transaction::new(&mut conn, TransactionBehavior::Immediate)?;
+    let mut plan = header(&tx, plan)?;
+    numbers(&tx, SELECT_RUNNING, [plan.key])?;
+    let (number, position, id) = (plan.next_number, plan.placed + 1, new_id(now));
+    let (time, none) = (rfc3339(now), None::<&str>);
+    let mut events = String::from("[{\"event\":\"added\",\"item\":{\"id\":\"");
+    write!(events, "{id}\",\"number\":{number},\"position\":{position},\"title\":\"")?;
+    escape(title, &mut events);
+    write!(
+        events,
+        "\",\"active_form\":null,\"context\":\"\",\"completion_criteria\":\"\",\
+         \"agent_type\":null,\"owner\":null,\"status\":\"pending\",\"priority\":null,\
+         \"outcome\":null,\"depends_on\":[],\"parent\":null,\"waiting_on\":null,\"check\":null,\
+         \"run\":null,\"approve\":false,\"retry\":null,\"timeout\":null,\"evidence\":[],\
+         \"claim\":null,\"attempt\":0,\"marks\":[],\"metadata\":null,\"created_at\":\"{time}\",\
+         \"started_at\":null,\"completed_at\":null,\"superseded_at\":null}}}}]"
+    )?;
+    tx.prepare(INSERT_ITEM)?.execute(params![
+        plan.key, number, id, position, "pending", none, none, 0, now, none, none, none, none,
+        none, none, title, none, none, none, none, "", "", none, 0,
+    ])?;
+    plan.revision += 1;
+    plan.next_number += 1;
+    plan.placed += 1;
+    plan.open += 1;
+    update_header(&tx, &plan, now)?;
+    journal(&tx, &plan, now, "add", &events)?;
+    tx.commit()?;
+    print(&format!("added {number}  {title}\n"))
+}
+
+fn list(database: &str, plan: &str) -> Outcome {
+    let mut conn = open(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let tx = conn.transaction()?;
+    let plan = header(&tx, plan)?;
+    let mut lines: Vec<(i64, String)> = Vec::new();
+    let (mut completed, mut total) = (0, 0);
+    let mut select = tx.prepare(SELECT_ITEMS)?;
+    let mut rows = select.query([plan.key])?;
+    while let Some(row) = rows.next()? {
+        let Some(position) = row.get::<_, Option<i64>>(2)? else { continue };
+        let marker = match row.get_ref(3)?.as_str()? {
+            "completed" => "[x]",
+            "in_progress" => "[>]",
+            "cancelled" => "[-]",
+            _ => "[ ]",
+        };
+        completed += usize::from(marker == "[x]");
+        total += usize::from(marker != "[-]");
+        let (number, title) = (row.get::<_, i64>(0)?, row.get_ref(14)?.as_str()?);
+        lines.push((position, format!("{marker} {number} {title}\n")));
+    }
+    lines.sort_unstable_by_key(|it| it.0);
+    let mut out: String = lines.into_iter().map(|it| it.1).collect();
+    writeln!(out, "\n({completed}/{total} completed)")?;
+    print(&out)
+}
+
+fn done(database: &str, plan: &str, number: &str) -> Outcome {
+    let number: i64 = number.parse()?;
+    let mut conn = open(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let now = now();
+    let tx = Transaction::new(&mut conn, TransactionBehavior::Immediate)?;
+    let mut plan = header(&tx, plan)?;
+    numbers(&tx, SELECT_RUNNING, [plan.key])?;
+    let mut select = tx.prepare(SELECT_ITEM)?;
+    let (position, status, title) = select.query_row((plan.key, number), |row| {
+        Ok((row.get::<_, i64>(2)?, row.get::<_, String>(3)?, row.get::<_, String>(14)?))
+    })?;
+    drop(select);
+    if numbers(&tx, SELECT_CHILDREN, (plan.key, number))? > 0 {
+        return Err("the baseline knows no children".into());
+    }
+    tx.prepare(UPDATE_DEPENDANTS)?.execute((plan.key, number, -1))?;
+    let (time, none) = (rfc3339(now), None::<&str>);
+    let evidence =
+        format!("[{{\"level\":\"claimed\",\"at\":\"{time}\",\"by\":\"{ACTOR}\",\"run\":null}}]");
+    let extra = format!("{{\"evidence\":{evidence}}}");
+    tx.prepare(UPDATE_ITEM)?.execute(params![
+        plan.key,
+        number,
+        position,
+        "completed",
+        none,
+        none,
+        0,
+        none,
+        now,
+        none,
+        none,
+        none,
+        none,
+        title,
+        none,
+        none,
+        none,
+        none,
+        "",
+        "",
+        extra,
+    ])?;
+    let events = format!(
+        "[{{\"event\":\"changed\",\"number\":{number},\"what\":\"completed\",\"deltas\":\
+         [{{\"status\":{{\"before\":\"{status}\",\"after\":\"completed\"}}}},\
+         {{\"evidence\":{{\"before\":[],\"after\":{evidence}}}}},\
+         {{\"completed_at\":{{\"before\":null,\"after\":\"{time}\"}}}}]}}]"
+    );
+    plan.revision += 1;
+    plan.open -= 1;
+    update_header(&tx, &plan, now)?;
+    journal(&tx, &plan, now, "done", &events)?;
+    tx.commit()?;
+    print(&format!("completed {number}  {title}\n"))
+}
+
+/// Folds the log into the database, so that a copy of it begins without one.
+fn fold(database: &str) -> Outcome {
+    let conn = open(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let busy: i64 = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy == 0 { Ok(()) } else { Err("the database is in use".into()) }
+}
+
+fn print(text: &str) -> Outcome {
+    std::io::stdout().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+/// Milliseconds since 1970.
+#[expect(clippy::disallowed_methods, reason = "a program of its own, with nobody to hand it in")]
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A UUID of version 7.
+fn new_id(now: i64) -> String {
+    // The standard library's only random number; a hasher that was given nothing returns its seed,
+    // stirred.
+    let random = RandomState::new().build_hasher().finish();
+    format!(
+        "{:08x}-{:04x}-7{:03x}-{:04x}-{:012x}",
+        now >> 16,
+        now & 0xffff,
+        random & 0xfff,
+        0x8000 | random >> 50,
+        random >> 2 & 0xffff_ffff_ffff
+    )
+}
+
+/// A time as events have it. Days are turned into a date by counting from the first of March 0000,
+/// so that the leap day is the last of its year.
+fn rfc3339(millis: i64) -> String {
+    let (days, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+    let days = days + 719_468;
+    let (era, of_era) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let shifted = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year + era * 400 + i64::from(month <= 2);
+    let (seconds, millis) = (rest / 1000, rest % 1000);
+    let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// A text inside a JSON string.
+fn escape(text: &str, out: &mut String) {
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            '\0'..='\u{1f}' => out.push_str(&format!("\\u{:04x}", u32::from(character))),
+            _ => out.push(character),
+        }
+    }
+}

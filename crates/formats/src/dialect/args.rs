@@ -1,0 +1,295 @@
+//! Arguments of a tool call, read from whatever a model sent.
+//!
+//! Reading never stops at the first fault: each is noted with its field, its entry and what would
+//! be legal, so that the model can mend them all in one go. Fields that nobody asked for are passed
+//! over. Nothing that was sent is repeated at length, and no rule about plans is looked at here.
+
+use serde_json::{Map, Value};
+
+/// A JSON object as it was sent.
+pub(super) type Object = Map<String, Value>;
+
+/// Most entries in one call, whatever the list may hold: far above any plan, and low enough that a
+/// reply about all of them stays readable.
+const MOST_ENTRIES: usize = 1000;
+
+/// Most faults that a reply lists.
+const MOST_FAULTS: usize = 100;
+
+/// What is wrong with the arguments of a call.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Bad {
+    faults: Vec<String>,
+}
+
+impl From<String> for Bad {
+    fn from(fault: String) -> Self {
+        Self { faults: vec![fault] }
+    }
+}
+
+impl Bad {
+    pub(super) fn note(&mut self, fault: String) {
+        self.faults.push(fault);
+    }
+
+    /// Whether nothing was wrong so far.
+    pub(super) fn is_empty(&self) -> bool {
+        self.faults.is_empty()
+    }
+
+    /// Goes on only if nothing was wrong.
+    pub(super) fn none(self) -> Result<(), Self> {
+        if self.is_empty() { Ok(()) } else { Err(self) }
+    }
+
+    /// One fault a line.
+    pub(super) fn text(&self) -> String {
+        let left_out = self.faults.len().saturating_sub(MOST_FAULTS);
+        let mut text = self.faults[..self.faults.len() - left_out].join("\n");
+        if left_out > 0 {
+            text.push_str(&format!("\n… and {left_out} more"));
+        }
+        text
+    }
+}
+
+/// The object that the bytes hold.
+pub(super) fn object(bytes: &[u8]) -> Result<Object, String> {
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Object::new());
+    }
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(Value::Null) => Ok(Object::new()),
+        Ok(other) => Err(format!("The arguments must be a JSON object, not {}.", kind(&other))),
+        Err(error) => Err(format!("The arguments are not valid JSON: {error}.")),
+    }
+}
+
+/// The fields of the call, or of one entry of a list in it.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a> {
+    fields: &'a Object,
+    /// Which entry, from 0; `None` for the call itself.
+    entry: Option<usize>,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of_call(fields: &'a Object) -> Self {
+        Self { fields, entry: None }
+    }
+
+    /// The fields of an entry; notes it if it is no object.
+    pub(super) fn of_entry(entry: usize, value: &'a Value, bad: &mut Bad) -> Option<Self> {
+        let Some(fields) = value.as_object() else {
+            bad.note(format!("entry {}: must be an object, not {}", entry + 1, kind(value)));
+            return None;
+        };
+        Some(Self { fields, entry: Some(entry) })
+    }
+
+    /// What a field holds; null is the same as nothing.
+    pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
+        self.fields.get(name).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn fault(&self, name: &str, what: &str, bad: &mut Bad) {
+        bad.note(match self.entry {
+            Some(entry) => format!("entry {}: {name} {what}", entry + 1),
+            None => format!("{name} {what}"),
+        });
+    }
+
+    /// A text that may be missing.
+    pub(super) fn text(&self, name: &str, bad: &mut Bad) -> Option<&'a str> {
+        let value = self.get(name)?;
+        if !value.is_string() {
+            self.fault(name, &format!("must be a string, not {}", kind(value)), bad);
+        }
+        value.as_str()
+    }
+
+    /// A text that must be there and not be blank; notes it and gives an empty one otherwise.
+    pub(super) fn needed(&self, name: &str, bad: &mut Bad) -> &'a str {
+        if self.get(name).is_none() {
+            self.fault(name, "is required: a string that is not empty", bad);
+            return "";
+        }
+        let text = self.text(name, bad);
+        if text.is_some_and(|text| text.trim().is_empty()) {
+            self.fault(name, "must not be empty", bad);
+        }
+        text.unwrap_or_default()
+    }
+
+    /// One of some words, each with its meaning.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        name: &str,
+        words: &[(&str, T)],
+        bad: &mut Bad,
+    ) -> Option<T> {
+        let word = self.text(name, bad)?;
+        let found = words.iter().find(|(legal, _)| *legal == word).map(|(_, meaning)| *meaning);
+        if found.is_none() {
+            let legal = one_of(words);
+            self.fault(name, &format!("must be {legal}, not {}", brief(word)), bad);
+        }
+        found
+    }
+
+    /// The same, but it must be there.
+    pub(super) fn needed_choice<T: Copy>(
+        &self,
+        name: &str,
+        words: &[(&str, T)],
+        bad: &mut Bad,
+    ) -> Option<T> {
+        if self.get(name).is_none() {
+            self.fault(name, &format!("is required: {}", one_of(words)), bad);
+            return None;
+        }
+        self.choice(name, words, bad)
+    }
+
+    /// A whole number that may be missing.
+    pub(super) fn integer(&self, name: &str, least: u32, bad: &mut Bad) -> Option<u32> {
+        let value = self.get(name)?;
+        let number = integer(value).filter(|number| *number >= least);
+        if number.is_none() {
+            let what = format!("must be a whole number from {least}, not {}", shown(value));
+            self.fault(name, &what, bad);
+        }
+        number
+    }
+
+    /// A list that may be missing, with at most `most` entries.
+    pub(super) fn list(
+        &self,
+        name: &str,
+        most: Option<usize>,
+        bad: &mut Bad,
+    ) -> Option<&'a [Value]> {
+        let most = most.unwrap_or(MOST_ENTRIES);
+        let value = self.get(name)?;
+        let Some(entries) = value.as_array() else {
+            self.fault(name, &format!("must be an array, not {}", kind(value)), bad);
+            return None;
+        };
+        if entries.len() > most {
+            let many = entries.len();
+            let what = format!("has {many} entries; at most {most} are allowed in one call");
+            self.fault(name, &what, bad);
+            return None;
+        }
+        Some(entries)
+    }
+}
+
+/// A whole number, however it was written: models send `2`, `2.0` and `"2"`.
+pub(super) fn integer(value: &Value) -> Option<u32> {
+    match value {
+        Value::Number(number) => match number.as_u64() {
+            Some(whole) => u32::try_from(whole).ok(),
+            None => number.as_f64().and_then(whole),
+        },
+        Value::String(text) => digits(text),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn whole(number: f64) -> Option<u32> {
+    let fits = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    // Written out and read back: a cast would need an argument for why it cannot go wrong.
+    if fits { format!("{number:.0}").parse().ok() } else { None }
+}
+
+/// A number that stands in a text, and nothing but digits.
+pub(super) fn digits(text: &str) -> Option<u32> {
+    let text = text.trim();
+    if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
+}
+
+/// What a value is, in a sentence.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A value that is short enough to repeat, else what it is.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => brief(text),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => kind(value).to_owned(),
+    }
+}
+
+/// A text in quotes, cut short and with everything unprintable escaped.
+pub(super) fn brief(text: &str) -> String {
+    const MOST: usize = 80;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
+        None => format!("{text:?}"),
+    }
+}
+
+fn one_of<T>(words: &[(&str, T)]) -> String {
+    let words: Vec<String> = words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+    words.join(" or ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_whole_number_is_understood_however_it_was_written() {
+        for (value, number) in [
+            (json!(2), Some(2)),
+            (json!(2.0), Some(2)),
+            (json!("2"), Some(2)),
+            (json!(" 02 "), Some(2)),
+            (json!(0), Some(0)),
+            (json!(u32::MAX), Some(u32::MAX)),
+            (json!(u64::from(u32::MAX) + 1), None),
+            (json!(1e300), None),
+            (json!(2.5), None),
+            (json!(-1), None),
+            (json!("-1"), None),
+            (json!("+1"), None),
+            (json!("1e3"), None),
+            (json!(""), None),
+            (json!("two"), None),
+            (json!(true), None),
+            (json!(null), None),
+            (json!([2]), None),
+        ] {
+            assert_eq!(integer(&value), number, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_is_repeated_is_short_and_printable() {
+        assert_eq!(brief("a\u{1b}\u{202e}\"b\""), r#""a\u{1b}\u{202e}\"b\"""#);
+        let cut = brief(&"é".repeat(1000));
+        assert_eq!(cut.chars().count(), 83);
+        assert!(cut.ends_with("…\""));
+    }
+
+    #[test]
+    fn no_bytes_and_null_are_an_object_without_fields() {
+        for bytes in [&b""[..], b" \n", b"null", b"{}"] {
+            assert_eq!(object(bytes), Ok(Object::new()));
+        }
+    }
+}

@@ -1,0 +1,293 @@
+//! What went wrong with a change, in the words of the tool that asked for it.
+//!
+//! The model crate says which rule is broken; here it becomes a sentence that names items as this
+//! dialect does and ends with the tool to use next. No rule is decided here.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::store::Error;
+use punchlist_model::{Broken, Number, Plan, Problem, Refusal, Status, Tag, Warning};
+
+use super::args::brief;
+
+/// Most problems that a reply lists.
+const MOST_PROBLEMS: usize = 100;
+
+/// How a dialect speaks of items and of its tools.
+pub(super) trait Voice {
+    /// What an item is called.
+    fn noun(&self) -> &'static str;
+    /// The word for a status.
+    fn status(&self, status: Status) -> &'static str;
+    /// How the model points at an item that is on the list; `None` if it cannot.
+    fn point(&self, item: &punchlist_model::Item) -> Option<String>;
+    /// Which entry of the call a step belongs to, from 0, where the call has entries.
+    fn entry(&self, step: usize) -> Option<usize>;
+    /// What to do about a broken rule.
+    fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String>;
+    /// How to go on after somebody else changed the list, as a sentence.
+    fn look(&self) -> &'static str;
+}
+
+/// Names for items, made with what could be read of the plan.
+pub(super) struct Names<'a> {
+    voice: &'a dyn Voice,
+    plan: Option<&'a Plan>,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn new(voice: &'a dyn Voice, plan: Option<&'a Plan>) -> Self {
+        Self { voice, plan }
+    }
+
+    /// An item as the model knows it: how it points at it, and the title.
+    pub(super) fn of(&self, tag: &Tag) -> String {
+        let title = brief(&tag.title);
+        match self.pointer(tag.number) {
+            Some(pointer) => format!("{} {pointer} {title}", self.voice.noun()),
+            None => match self.new_entry(tag.number) {
+                Some(entry) => format!("entry {entry} {title}"),
+                None => format!("{} {title}", self.voice.noun()),
+            },
+        }
+    }
+
+    /// An item as it is to be typed, else its title.
+    pub(super) fn typed(&self, tag: &Tag) -> String {
+        self.pointer(tag.number).unwrap_or_else(|| brief(&tag.title))
+    }
+
+    fn pointer(&self, number: Number) -> Option<String> {
+        self.plan?.get(number).and_then(|item| self.voice.point(item))
+    }
+
+    /// A number that the plan has not given out yet belongs to an entry of the refused call.
+    fn new_entry(&self, number: Number) -> Option<u32> {
+        number.0.checked_sub(self.plan?.next_number.0).map(|n| n + 1)
+    }
+
+    fn numbers(&self, numbers: &[Number], separator: &str) -> String {
+        let names: Vec<String> = numbers
+            .iter()
+            .map(|number| {
+                self.pointer(*number)
+                    .or_else(|| self.new_entry(*number).map(|entry| format!("entry {entry}")))
+                    .unwrap_or_else(|| format!("#{number}"))
+            })
+            .collect();
+        names.join(separator)
+    }
+
+    fn list(&self, tags: &[Tag]) -> String {
+        tags.iter().map(|tag| self.of(tag)).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Why the change was not made. Ends without a line break.
+pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
+    match error {
+        Error::Refused(refusal) => refused(refusal, names),
+        Error::Revision { .. } => {
+            format!("The list was changed by somebody else meanwhile. {}", names.voice.look())
+        }
+        Error::ReadOnly(why) => {
+            format!(
+                "The list cannot be written: {}. Nothing was changed. Tell the user.",
+                plain(why)
+            )
+        }
+        Error::NewerSchema { .. }
+        | Error::Unusable { .. }
+        | Error::NoPlan(_)
+        | Error::NameTaken(_)
+        | Error::Exists(_)
+        | Error::Undo(_) => format!(
+            "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
+             it.",
+            plain(&error.to_string())
+        ),
+    }
+}
+
+fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut hints: Vec<String> = Vec::new();
+    let mut crowded = (None, 0);
+    for problem in &refusal.problems {
+        if let Broken::TooManyOpen { open, adding, most } = problem.broken {
+            // Every entry that finds no room is a problem of its own; one sentence says it all.
+            crowded.0.get_or_insert((open, most));
+            crowded.1 += adding;
+        } else {
+            lines.push(sentence(problem, names));
+        }
+        let hint = names.voice.hint(&problem.broken, names, problem.item.as_ref());
+        hints.extend(hint.filter(|hint| !hints.contains(hint)));
+    }
+    let left_out = lines.len().saturating_sub(MOST_PROBLEMS);
+    lines.truncate(MOST_PROBLEMS);
+    if left_out > 0 {
+        lines.push(format!("… and {left_out} more"));
+    }
+    if let (Some((open, most)), adding) = crowded {
+        lines.push(format!(
+            "That would make {} open {}s; at most {most} may be open at once",
+            open.saturating_add(adding),
+            names.voice.noun()
+        ));
+    }
+    hints.truncate(3);
+    let mut text = lines.join("\n");
+    text.push('.');
+    for hint in hints {
+        text.push(' ');
+        text.push_str(&hint);
+    }
+    text
+}
+
+/// One problem, with the entry that has it.
+fn sentence(problem: &Problem, names: &Names<'_>) -> String {
+    let subject = problem.item.as_ref().map(|tag| names.of(tag));
+    let what = broken(&problem.broken, problem.item.as_ref(), names);
+    let text = match subject {
+        Some(subject) if stands_alone(&problem.broken) => format!("{subject}: {what}"),
+        Some(subject) => format!("{subject} {what}"),
+        None => what,
+    };
+    match names.voice.entry(problem.entry) {
+        Some(entry) if !text.starts_with("entry ") => format!("entry {}: {text}", entry + 1),
+        Some(_) | None => text,
+    }
+}
+
+fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
+    let voice = names.voice;
+    match broken {
+        Broken::NotFound { what } => format!("{} {} not found", voice.noun(), plain(what)),
+        Broken::Ambiguous { what, candidates } => {
+            format!("{} may be any of {}", plain(what), names.numbers(candidates, ", "))
+        }
+        Broken::Superseded => "is no longer on the list: it was replaced".to_owned(),
+        Broken::EmptyTitle { .. } => "the title is empty".to_owned(),
+        Broken::EmptyText { field } => format!("the {field} must not be empty"),
+        Broken::Illegal { to, legal } => illegal(*to, legal, subject, voice),
+        Broken::NotOpen => {
+            let is = subject.map(|tag| format!("is {}: ", voice.status(tag.status)));
+            format!("{}only what is open can wait", is.unwrap_or_default())
+        }
+        Broken::AlreadyInProgress { holder, by: _, most } => {
+            let holder = names.of(holder);
+            let doing = voice.status(Status::InProgress);
+            if *most > 1 {
+                format!("cannot be started: {most} are {doing} already, {holder} among them")
+            } else {
+                format!("cannot be started: {holder} is {doing}")
+            }
+        }
+        Broken::Cycle { path } => {
+            format!("would depend on itself: {}", names.numbers(path, " → "))
+        }
+        Broken::ParentCycle { path } => {
+            format!("would be under itself: {}", names.numbers(path, " → "))
+        }
+        Broken::OpenChild { child } => {
+            format!("cannot be completed: {} under it is open", names.of(child))
+        }
+        Broken::ParentCompleted { parent } => {
+            format!("cannot be open under {}, which is completed", names.of(parent))
+        }
+        Broken::Conflict { .. }
+        | Broken::Twice { .. }
+        | Broken::TooLong { .. }
+        | Broken::Nul { .. }
+        | Broken::TooManyOpen { .. }
+        | Broken::HeldByOther { .. }
+        | Broken::StaleAttempt { .. }
+        | Broken::Unverified { .. }
+        | Broken::NameTaken { .. } => broken.to_string(),
+    }
+}
+
+/// A move that the tools of a dialect do not have. Reopening is none of them, so what is finished
+/// stays so, whatever a person may do about it.
+fn illegal(to: Status, legal: &[Status], subject: Option<&Tag>, voice: &dyn Voice) -> String {
+    let Some(from) = subject.map(|tag| tag.status) else {
+        let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
+        return format!("cannot become {}; legal: {}", voice.status(to), legal.join(", "));
+    };
+    let is = voice.status(from);
+    if from == to {
+        format!("is already {is}")
+    } else if !from.is_open() {
+        format!("is {is} and stays so: it cannot become {}", voice.status(to))
+    } else {
+        let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
+        format!("is {is} and cannot become {}; legal: {}", voice.status(to), legal.join(", "))
+    }
+}
+
+/// Whether the words for a broken rule are a sentence of their own, rather than go on after the
+/// item's name.
+fn stands_alone(broken: &Broken) -> bool {
+    match broken {
+        Broken::NotFound { .. }
+        | Broken::Ambiguous { .. }
+        | Broken::EmptyTitle { .. }
+        | Broken::EmptyText { .. }
+        | Broken::TooLong { .. }
+        | Broken::Nul { .. }
+        | Broken::TooManyOpen { .. }
+        | Broken::NameTaken { .. }
+        | Broken::Conflict { .. }
+        | Broken::Twice { .. } => true,
+        Broken::Superseded
+        | Broken::Illegal { .. }
+        | Broken::NotOpen
+        | Broken::AlreadyInProgress { .. }
+        | Broken::HeldByOther { .. }
+        | Broken::StaleAttempt { .. }
+        | Broken::Cycle { .. }
+        | Broken::ParentCycle { .. }
+        | Broken::OpenChild { .. }
+        | Broken::ParentCompleted { .. }
+        | Broken::Unverified { .. } => false,
+    }
+}
+
+/// A text cut short and printable, without quotes.
+fn plain(text: &str) -> String {
+    let quoted = brief(text);
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// What the caller should know although nothing was refused, item by item as the model knows them.
+pub(super) fn warning(warning: &Warning, names: &Names<'_>) -> String {
+    match warning {
+        Warning::DroppedOpen(tag) => format!("Dropped while open: {}", names.of(tag)),
+        Warning::Blocked { item, by } => {
+            format!("{} is blocked by {}", names.of(item), names.list(by))
+        }
+        Warning::OpenUnderCancelled { item, children } => {
+            format!("Still open under {}: {}", names.of(item), names.list(children))
+        }
+        Warning::DependsOnCancelled { item, dependants } => format!(
+            "Depends on {}, which was {}: {}",
+            names.of(item),
+            names.voice.status(Status::Cancelled),
+            names.list(dependants)
+        ),
+        Warning::AddedSince { .. }
+        | Warning::ChangedSince { .. }
+        | Warning::RemovedSince { .. }
+        | Warning::Conflict { .. }
+        | Warning::Ignored { .. } => warning.to_string(),
+    }
+}
+
+/// The same for all warnings of a change, without repetition.
+pub(super) fn warnings(all: &[Warning], names: &Names<'_>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let texts = all.iter().map(|it| warning(it, names));
+    texts.filter(|text| seen.insert(text.clone())).collect()
+}

@@ -1,0 +1,324 @@
+//! Anything at all as arguments: a clear short error or a good call, never a panic, never a change
+//! by halves.
+
+use proptest::prelude::*;
+use punchlist_model::{NewItem, Op};
+use serde_json::{Map, Value, json};
+
+use super::Desk;
+use crate::dialect::{Dialect, Surface};
+
+/// Every tool of every dialect, and one that is none.
+fn tools() -> Vec<(Dialect, &'static str)> {
+    let of = |dialect: Dialect| {
+        let tools = dialect.tools(Surface::Full).into_iter();
+        tools.map(move |tool| (dialect, tool.name)).chain([(dialect, "no_such_tool")])
+    };
+    Dialect::ALL.into_iter().flat_map(of).collect()
+}
+
+/// A call that must fail shortly and change nothing.
+fn check(dialect: Dialect, tool: &str, arguments: &[u8]) -> String {
+    let mut desk = Desk::new(dialect);
+    desk.beside(vec![Op::Add(Box::new(NewItem::titled("One")))]);
+    let before = desk.whole();
+    let reply = desk.raw(tool, arguments);
+    assert!(reply.is_error && !reply.changed, "{tool}: {}", reply.text);
+    assert!(reply.text.len() < 1_000, "{tool}: {} bytes", reply.text.len());
+    assert!(!reply.text.contains(['\u{1b}', '\u{202e}', '\0']), "{tool}: {:?}", reply.text);
+    assert_eq!(desk.whole(), before);
+    reply.text
+}
+
+#[test]
+fn what_is_not_a_json_object_is_said_to_be_so() {
+    let deep = "[".repeat(200_000);
+    let mut table = String::new();
+    for (name, bytes) in [
+        ("not JSON", &b"{\"action\": list}"[..]),
+        ("cut short", b"{\"action\":"),
+        ("an array", b"[1]"),
+        ("a string", b"\"list\""),
+        ("not UTF-8", b"{\"action\": \"\xff\xfe\"}"),
+        ("a lone surrogate", br#"{"action": "\ud800"}"#),
+        ("200,000 deep", deep.as_bytes()),
+        ("NUL", b"\0"),
+    ] {
+        for (dialect, tool) in tools() {
+            let text = check(dialect, tool, bytes);
+            if ["todo_manager", "list_todo", "TodoWrite"].contains(&tool) {
+                table.push_str(&format!("{name}: {text}\n"));
+            }
+        }
+    }
+    insta::assert_snapshot!("not_an_object", table);
+}
+
+#[test]
+fn an_unknown_tool_is_answered_with_those_that_there_are() {
+    for (dialect, error) in [
+        (
+            Dialect::Manager,
+            r#"{"ok":false,"error":"Unknown tool \"no_such_tool\": use todo_manager"}"#,
+        ),
+        (
+            Dialect::Turn,
+            r#"{"error":"unknown tool \"no_such_tool\": use create_todo, list_todo, complete_todo, update_todo or next_todo"}"#,
+        ),
+        (Dialect::TodoWrite, "Unknown tool \"no_such_tool\": use TodoWrite."),
+    ] {
+        assert_eq!(check(dialect, "no_such_tool", b"{}"), error);
+    }
+}
+
+#[test]
+fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
+    // Put in as text: writing it as JSON anew for each call would take longer than the calls.
+    let huge = format!("\\u001b\u{202e}{}", "x".repeat(10_000_000));
+    for (dialect, tool, arguments) in [
+        (Dialect::Manager, "todo_manager", json!({"action": "HUGE"})),
+        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": ["HUGE"]})),
+        (Dialect::Manager, "todo_manager", json!({"action": "skip", "ids": ["HUGE"]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "HUGE"}]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A", "context": "HUGE"}]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A", "dependsOn": ["HUGE"]}]})),
+        (Dialect::Turn, "list_todo", json!({"status": "HUGE"})),
+        (Dialect::Turn, "complete_todo", json!({"todoId": "HUGE", "outcome": "x"})),
+        (Dialect::Turn, "complete_todo", json!({"todoId": "1", "outcome": "HUGE"})),
+        (Dialect::Turn, "update_todo", json!({"todoId": "1", "waitingOn": "HUGE"})),
+        (
+            Dialect::TodoWrite,
+            "TodoWrite",
+            json!({"todos": [{"content": "HUGE", "status": "pending", "activeForm": "x"}]}),
+        ),
+        (
+            Dialect::TodoWrite,
+            "TodoWrite",
+            json!({"todos": [{"content": "x", "status": "HUGE", "activeForm": "x"}]}),
+        ),
+    ] {
+        check(dialect, tool, arguments.to_string().replace("HUGE", &huge).as_bytes());
+    }
+    check(Dialect::Turn, &huge, b"{}");
+}
+
+#[test]
+fn very_many_entries_are_refused_in_one_line() {
+    let many = format!("[0{}]", ",0".repeat(999_999));
+    for (dialect, tool, arguments) in [
+        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": "MANY"})),
+        (Dialect::Manager, "todo_manager", json!({"action": "complete_multiple", "ids": "MANY"})),
+        (Dialect::Turn, "create_todo", json!({"items": "MANY"})),
+        (Dialect::TodoWrite, "TodoWrite", json!({"todos": "MANY"})),
+    ] {
+        let text =
+            check(dialect, tool, arguments.to_string().replace("\"MANY\"", &many).as_bytes());
+        assert!(text.contains("has 1000000 entries; at most"), "{text}");
+    }
+}
+
+#[test]
+fn an_error_about_very_many_entries_is_cut() {
+    let mut desk = Desk::new(Dialect::Turn);
+    let text = desk.err("create_todo", json!({"items": vec![0; 1000]}));
+    assert!(text.contains("entry 100: ") && !text.contains("entry 101: "));
+    assert!(text.contains("… and 900 more"));
+    let blank: Vec<Value> = (0..200).map(|_| json!({"title": "\u{0}"})).collect();
+    desk.limits.open_items = 1000;
+    let text = desk.err("create_todo", json!({"items": blank}));
+    assert!(text.contains("entry 100: ") && text.contains("… and 100 more"), "{text}");
+}
+
+/// Words and shapes that come near to what the tools want.
+fn near() -> impl Strategy<Value = Value> {
+    let word = prop::sample::select(vec![
+        "list",
+        "add_multiple",
+        "skip_todo",
+        "replace_all",
+        "next",
+        "pending",
+        "in_progress",
+        "completed",
+        "cancelled",
+        "all",
+        "1",
+        "#1",
+        "2",
+        "",
+        " ",
+        "x",
+        "0190",
+        "\u{0}",
+    ]);
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        (-2i64..4).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        word.prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+    ];
+    let key = prop::sample::select(vec![
+        "action",
+        "todos",
+        "ids",
+        "id",
+        "position",
+        "reason",
+        "content",
+        "items",
+        "title",
+        "context",
+        "order",
+        "dependsOn",
+        "parent",
+        "todoId",
+        "outcome",
+        "status",
+        "waitingOn",
+        "activeForm",
+        "agentType",
+        "completionCriteria",
+    ]);
+    leaf.prop_recursive(4, 40, 5, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+            prop::collection::vec((key.clone(), inner), 0..7).prop_map(|fields| {
+                let fields = fields.into_iter().map(|(key, value)| (key.to_owned(), value));
+                Value::Object(fields.collect::<Map<_, _>>())
+            }),
+        ]
+    })
+}
+
+/// Arguments that a tool's schema allows, with what the tool asks for beyond it.
+fn allowed() -> impl Strategy<Value = (Dialect, &'static str, Value)> {
+    let text = || "[a-z<&é]{1,12}";
+    let todos = || {
+        prop::collection::vec(text().prop_map(|text| json!({"content": text})), 1..5)
+            .prop_map(Value::from)
+    };
+    let ids = || prop::collection::vec(1u32..9, 1..4).prop_map(|ids| json!(ids));
+    let manager = prop_oneof![
+        Just(json!({"action": "list"})),
+        Just(json!({"action": "next"})),
+        todos().prop_map(|todos| json!({"action": "add_multiple", "todos": todos})),
+        todos().prop_map(|todos| json!({"action": "replace_all", "todos": todos})),
+        (todos(), 0u32..9).prop_map(
+            |(todos, at)| json!({"action": "add_after_position", "todos": todos, "position": at})
+        ),
+        (1u32..9).prop_map(|id| json!({"action": "start", "ids": [id]})),
+        ids().prop_map(|ids| json!({"action": "complete_multiple", "ids": ids})),
+        (1u32..9, text())
+            .prop_map(|(id, why)| json!({"action": "skip", "ids": [id], "reason": why})),
+    ];
+    let items = prop::collection::vec(
+        (text(), text(), prop::option::of(1u32..9)).prop_map(|(title, context, order)| {
+            let mut item = json!({"title": title, "context": context, "dependsOn": ["1"]});
+            if let Some(order) = order {
+                item["order"] = order.into();
+            }
+            item
+        }),
+        1..5,
+    );
+    let statuses = prop::sample::select(vec!["pending", "in_progress", "completed", "cancelled"]);
+    let entries =
+        prop::collection::vec((text(), statuses.clone(), text()), 0..20).prop_map(|all| {
+            let mut running = false;
+            let entry = |(content, status, active): (String, &str, String)| {
+                let second = status == "in_progress" && std::mem::replace(&mut running, true);
+                let status = if second { "pending" } else { status };
+                json!({"content": content, "status": status, "activeForm": active, "id": content})
+            };
+            json!({"todos": all.into_iter().map(entry).collect::<Vec<_>>()})
+        });
+    prop_oneof![
+        manager.prop_map(|it| (Dialect::Manager, "todo_manager", it)),
+        items.prop_map(|it| (Dialect::Turn, "create_todo", json!({"items": it}))),
+        statuses.prop_map(|it| (Dialect::Turn, "list_todo", json!({"status": it}))),
+        (1u32..9, text()).prop_map(|(id, why)| (
+            Dialect::Turn,
+            "complete_todo",
+            json!({"todoId": id.to_string(), "outcome": why, "status": "cancelled"})
+        )),
+        (1u32..9, text(), "[a-z]{0,3}").prop_map(|(id, title, on)| (
+            Dialect::Turn,
+            "update_todo",
+            json!({"todoId": id.to_string(), "title": title, "waitingOn": on, "status": "pending"})
+        )),
+        Just((Dialect::Turn, "next_todo", json!({}))),
+        entries.prop_map(|it| (Dialect::TodoWrite, "TodoWrite", it)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn no_bytes_make_a_call_panic(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
+        for (dialect, tool) in tools() {
+            let _ = dialect.call(tool, &bytes).is_ok();
+        }
+    }
+
+    #[test]
+    fn no_json_makes_a_call_panic_and_an_error_changes_nothing(all in prop::collection::vec(near(), 1..4)) {
+        for (dialect, tool) in tools() {
+            let mut desk = Desk::new(dialect);
+            for arguments in &all {
+                let before = desk.whole();
+                let reply = desk.call(tool, arguments.clone());
+                let same = desk.whole() == before;
+                prop_assert!(!reply.is_error || same, "{}", reply.text);
+                prop_assert_eq!(reply.changed, !same, "{}", reply.text);
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_schema_allows_is_understood(calls in prop::collection::vec(allowed(), 1..6)) {
+        let mut desk = Desk::new(Dialect::Turn);
+        for (dialect, tool, arguments) in calls {
+            desk.dialect = dialect;
+            let spec = dialect.tools(Surface::Full).into_iter().find(|it| it.name == tool).unwrap();
+            let validator = jsonschema::draft202012::new(&spec.input_schema).unwrap();
+            prop_assert!(validator.is_valid(&arguments), "{}", arguments);
+            let understood = dialect.call(tool, arguments.to_string().as_bytes());
+            prop_assert!(understood.is_ok(), "{:?}", understood);
+            // The plan may still say no; whatever it says, the reply is well-formed.
+            desk.call(tool, arguments);
+            let (placed, open) = desk.whole().recount();
+            prop_assert_eq!((desk.whole().placed, desk.whole().open), (placed, open));
+        }
+    }
+
+    #[test]
+    fn the_xml_is_well_formed_and_gives_every_title_back_as_it_may_be_shown(titles in prop::collection::vec(any::<String>(), 0..4)) {
+        let mut desk = Desk::new(Dialect::Manager);
+        let titles: Vec<String> = titles.into_iter().filter(|it| !it.trim().is_empty() && !it.contains('\0')).collect();
+        if !titles.is_empty() {
+            desk.ok("todo_manager", json!({"action": "add_multiple", "todos": titles}));
+        }
+        let value = super::json(&desk.ok("todo_manager", json!({"action": "list"})));
+        let xml = value["output"].as_str().unwrap();
+        let mut reader = quick_xml::Reader::from_str(xml);
+        let mut elements = 0;
+        loop {
+            let event = reader.read_event().unwrap();
+            if matches!(event, quick_xml::events::Event::Eof) {
+                break;
+            }
+            elements += usize::from(matches!(event, quick_xml::events::Event::Start(_)));
+        }
+        prop_assert_eq!(elements, titles.len() + 1);
+        let texts = xml.split("<todo ").skip(1).map(|it| it.split_once('>').unwrap().1);
+        for (text, title) in texts.zip(&titles) {
+            let text = text.split_once('<').unwrap().0;
+            let shown = crate::text::one_line(title).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
+            prop_assert_eq!(quick_xml::escape::unescape(text).unwrap(), shown);
+        }
+        prop_assert!(!xml.chars().any(char::is_control));
+    }
+}

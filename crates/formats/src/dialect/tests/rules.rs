@@ -1,0 +1,210 @@
+//! What holds in every dialect, and what a store that fails sounds like.
+
+use punchlist_model::store::{Entry, Error};
+use punchlist_model::{Broken, Level, Number, PlanId, Problem, Refusal, Revision, Status, Tag};
+use serde_json::json;
+
+use super::{Desk, json};
+use crate::dialect::{Answer, Call, Dialect};
+
+#[test]
+fn all_dialects_work_on_the_same_plan() {
+    let mut desk = Desk::new(Dialect::Turn);
+    desk.ok("create_todo", json!({"items": [{"title": "A"}, {"title": "B"}]}));
+    desk.dialect = Dialect::Manager;
+    desk.ok("todo_manager", json!({"action": "start", "ids": [1]}));
+    desk.dialect = Dialect::TodoWrite;
+    let entry = |content, status| json!({"content": content, "status": status, "activeForm": "…"});
+    let todos = json!({"todos": [entry("A", "completed"), entry("B", "in_progress")]});
+    assert_eq!(desk.ok("TodoWrite", todos), "[x] A\n[>] B <- …\n\n(1/2 completed)");
+    desk.dialect = Dialect::Turn;
+    let value = json(&desk.ok("list_todo", json!({"status": "all"})));
+    assert_eq!(value["items"][0]["status"], "completed");
+    assert_eq!(value["items"][1]["id"], json!(desk.id(2)));
+}
+
+#[test]
+fn foreign_additions_to_arguments_are_tolerated() {
+    for (dialect, tool, arguments) in samples() {
+        let mut desk = Desk::new(dialect);
+        let mut more = arguments.clone();
+        for (name, value) in [
+            ("wait_for_previous", json!(true)),
+            ("turnId", json!("another turn")),
+            ("conversationId", json!(7)),
+            ("agent", json!({"id": []})),
+        ] {
+            more[name] = value;
+        }
+        assert_eq!(
+            desk.dialect.call(tool, more.to_string().as_bytes()),
+            sample(dialect, tool, &arguments)
+        );
+        desk.call(tool, more);
+    }
+}
+
+#[test]
+fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
+    let hostile = "a\u{1b}[2Jb\u{9b}31mc\u{202e}d\u{7f}e\u{2066}f";
+    let mut desk = Desk::new(Dialect::Turn);
+    let mut texts = vec![desk.ok("create_todo", json!({"items": [{"title": hostile}]}))];
+    texts.push(desk.ok("next_todo", json!({})));
+    texts.push(desk.ok("list_todo", json!({})));
+    texts.push(desk.err("update_todo", json!({"todoId": 1, "status": "in_progress"})));
+    texts.push(desk.ok("update_todo", json!({"todoId": 1, "waitingOn": hostile})));
+    // In JSON nothing is lost: what cannot stand there raw is written as an escape.
+    assert_eq!(json(&texts[2])["items"][0]["title"], hostile);
+    desk.dialect = Dialect::Manager;
+    texts.push(desk.ok("todo_manager", json!({"action": "list"})));
+    texts.push(desk.ok("todo_manager", json!({"action": "next"})));
+    texts.push(desk.err("todo_manager", json!({"action": hostile})));
+    desk.dialect = Dialect::TodoWrite;
+    let entry = json!({"content": hostile, "status": "pending", "activeForm": hostile});
+    texts.push(desk.ok("TodoWrite", json!({"todos": [entry]})));
+    texts.push(desk.ok("TodoWrite", json!({"todos": []})));
+    assert!(texts[9].contains("Dropped while open: #1 a"), "{}", texts[9]);
+    for text in texts {
+        let raw = |char: char| {
+            (char.is_control() && char != '\n') || matches!(char, '\u{202e}' | '\u{2066}')
+        };
+        assert!(!text.contains(raw), "{text:?}");
+    }
+}
+
+/// A good call of every tool.
+fn samples() -> Vec<(Dialect, &'static str, serde_json::Value)> {
+    vec![
+        (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": ["A"]})),
+        (Dialect::Turn, "create_todo", json!({"items": [{"title": "A"}]})),
+        (Dialect::Turn, "list_todo", json!({})),
+        (Dialect::Turn, "complete_todo", json!({"todoId": "1", "outcome": "x"})),
+        (Dialect::Turn, "update_todo", json!({"todoId": "1", "status": "pending"})),
+        (Dialect::Turn, "next_todo", json!({})),
+        (
+            Dialect::TodoWrite,
+            "TodoWrite",
+            json!({"todos": [{"content": "A", "status": "pending", "activeForm": "B"}]}),
+        ),
+    ]
+}
+
+fn sample(
+    dialect: Dialect,
+    tool: &str,
+    arguments: &serde_json::Value,
+) -> Result<Call, crate::dialect::Reply> {
+    dialect.call(tool, arguments.to_string().as_bytes())
+}
+
+fn tag(number: u32, title: &str, status: Status) -> Tag {
+    Tag { number: Number(number), title: title.into(), status }
+}
+
+/// Every rule that a change can break.
+fn every_rule() -> Vec<Broken> {
+    let other = || tag(2, "Other", Status::InProgress);
+    let until = punchlist_model::Timestamp::UNIX_EPOCH;
+    vec![
+        Broken::NotFound { what: "9".into() },
+        Broken::Ambiguous { what: "01".into(), candidates: vec![Number(1), Number(2)] },
+        Broken::Superseded,
+        Broken::EmptyTitle { entry: 0 },
+        Broken::EmptyText { field: "outcome" },
+        Broken::TooLong { field: "title", length: 501, most: 500 },
+        Broken::Nul { field: "context" },
+        Broken::TooManyOpen { open: 30, adding: 1, most: 30 },
+        Broken::Illegal { to: Status::Completed, legal: vec![Status::Pending] },
+        Broken::NotOpen,
+        Broken::AlreadyInProgress { holder: other(), by: Some("model".into()), most: 1 },
+        Broken::AlreadyInProgress { holder: other(), by: None, most: 3 },
+        Broken::HeldByOther { holder: "another".into(), until },
+        Broken::StaleAttempt {
+            yours: punchlist_model::Attempt(1),
+            current: punchlist_model::Attempt(2),
+        },
+        Broken::Cycle { path: vec![Number(1), Number(2), Number(1)] },
+        Broken::ParentCycle { path: vec![Number(1), Number(1)] },
+        Broken::OpenChild { child: other() },
+        Broken::ParentCompleted { parent: tag(2, "Other", Status::Completed) },
+        Broken::Unverified { demanded: Level::Checked, failed: false },
+        Broken::Unverified { demanded: Level::Checked, failed: true },
+        Broken::NameTaken { name: "x".into() },
+        Broken::Twice { entries: vec![0, 1] },
+    ]
+}
+
+#[test]
+fn every_refusal_is_an_error_in_the_tools_style_that_says_what_to_use() {
+    for dialect in Dialect::ALL {
+        let mut desk = Desk::new(Dialect::Manager);
+        desk.ok("todo_manager", json!({"action": "add_multiple", "todos": ["One", "Other"]}));
+        let plan = desk.whole();
+        let (_, tool, arguments) = samples().into_iter().rfind(|(it, ..)| *it == dialect).unwrap();
+        let call = sample(dialect, tool, &arguments).unwrap();
+        let mut table = String::new();
+        for broken in every_rule() {
+            let unnamed = matches!(
+                broken,
+                Broken::NotFound { .. } | Broken::Ambiguous { .. } | Broken::TooManyOpen { .. }
+            );
+            let item = (!unnamed).then(|| tag(1, "One", Status::Cancelled));
+            let problem = Problem { entry: 0, item, broken };
+            let error = Error::Refused(Refusal { problems: vec![problem] });
+            let reply = call.reply(Answer::Failed(&error, Some(&plan)));
+            assert!(reply.is_error && !reply.changed);
+            table.push_str(&reply.text);
+            table.push('\n');
+            // Without the plan it is told all the same, by title.
+            assert!(call.reply(Answer::Failed(&error, None)).is_error);
+        }
+        for (id, name) in [(desk.id(1), "ID-1"), (desk.id(2), "ID-2")] {
+            table = table.replace(&id, name);
+        }
+        insta::assert_snapshot!(format!("refusals_{dialect}"), table);
+    }
+}
+
+#[test]
+fn a_store_that_fails_is_told_in_the_tools_style() {
+    let plan =
+        PlanId(punchlist_model::IdSource::fixed(punchlist_model::Timestamp::UNIX_EPOCH, 1).nth(0));
+    let errors = [
+        Error::Revision {
+            plan,
+            expected: Revision(1),
+            actual: Revision(3),
+            since: Vec::<Entry>::new(),
+        },
+        Error::ReadOnly("a read-only file system".into()),
+        Error::NewerSchema { found: 9, known: 1 },
+        Error::Unusable { what: "the disk is full".into(), source: None },
+        Error::NoPlan(plan),
+    ];
+    let mut table = String::new();
+    for (dialect, tool, arguments) in samples() {
+        let call = sample(dialect, tool, &arguments).unwrap();
+        for error in &errors {
+            let reply = call.reply(Answer::Failed(error, None));
+            assert!(reply.is_error && !reply.changed);
+            if tool != "list_todo" && tool != "update_todo" && tool != "complete_todo" {
+                table.push_str(&format!("{tool}: {}\n", reply.text));
+            }
+        }
+    }
+    insta::assert_snapshot!("store_errors", table.replace(&plan.to_string(), "ID"));
+}
+
+#[test]
+fn the_wrong_kind_of_answer_is_an_error_and_no_panic() {
+    let mut desk = Desk::new(Dialect::Manager);
+    desk.ok("todo_manager", json!({"action": "add_multiple", "todos": ["A"]}));
+    let plan = desk.whole();
+    for (dialect, tool, arguments) in samples() {
+        let call = sample(dialect, tool, &arguments).unwrap();
+        assert_eq!(call.reply(Answer::Read(&plan)).is_error, call.ops().is_some(), "{tool}");
+    }
+    let applied = desk.beside(Vec::new());
+    let list = sample(Dialect::Turn, "list_todo", &json!({})).unwrap();
+    assert!(list.reply(Answer::Changed(&applied)).is_error);
+}

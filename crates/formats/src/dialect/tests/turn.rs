@@ -1,0 +1,522 @@
+//! The five tools of `turn`.
+
+use punchlist_model::{Holder, ItemRef, NewItem, Number, Op, Patch, Status};
+use serde_json::{Value, json};
+
+use super::{Desk, foreign, json};
+use crate::dialect::Dialect;
+
+fn desk(titles: &[&str]) -> Desk {
+    let mut desk = Desk::new(Dialect::Turn);
+    if !titles.is_empty() {
+        create(&mut desk, titles.iter().map(|title| json!({"title": title})).collect());
+    }
+    desk
+}
+
+fn create(desk: &mut Desk, items: Vec<Value>) -> Value {
+    json(&desk.ok("create_todo", json!({"items": items})))
+}
+
+fn fail(desk: &mut Desk, tool: &str, arguments: Value) -> String {
+    let value = json(&desk.err(tool, arguments));
+    assert_eq!(value.as_object().unwrap().len(), 1);
+    value["error"].as_str().unwrap().to_owned()
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn create_todo_takes_a_batch_and_answers_with_exactly_the_seeds_keys() {
+    let mut desk = desk(&[]);
+    let text = desk.ok("create_todo", json!({"items": [{"title": "A"}, {"title": "B"}]}));
+    let (a, b) = (desk.id(1), desk.id(2));
+    assert_eq!(
+        text,
+        format!(
+            r#"{{"created":[{{"id":"{a}","title":"A","order":1}},{{"id":"{b}","title":"B","order":2}}],"totalPending":2}}"#
+        )
+    );
+    assert_eq!(desk.whole().revision.0, 1);
+}
+
+#[test]
+fn order_inserts_at_that_position_and_shifts() {
+    let mut desk = desk(&["A", "B"]);
+    let value = create(
+        &mut desk,
+        vec![
+            json!({"title": "X", "order": 1}),
+            json!({"title": "Y", "order": "2"}),
+            json!({"title": "Z", "order": 99}),
+            json!({"title": "W", "order": 1}),
+        ],
+    );
+    // One after the other in the order given; the answer has the positions in the end.
+    let orders: Vec<_> =
+        value["created"].as_array().unwrap().iter().map(|it| &it["order"]).collect();
+    assert_eq!(orders, [2, 3, 6, 1]);
+    let titles: Vec<_> = desk.whole().listed().iter().map(|it| it.title.clone()).collect();
+    assert_eq!(titles, ["W", "X", "Y", "A", "B", "Z"]);
+}
+
+#[test]
+fn total_pending_does_not_count_what_is_in_progress() {
+    let mut desk = desk(&["A", "B"]);
+    desk.ok("next_todo", json!({}));
+    assert_eq!(create(&mut desk, vec![json!({"title": "C"})])["totalPending"], 2);
+}
+
+#[test]
+fn context_criteria_and_agent_type_are_kept() {
+    let mut desk = desk(&[]);
+    let item = json!({
+        "title": "A", "context": "c", "completionCriteria": "d", "agentType": "coder",
+    });
+    create(&mut desk, vec![item, json!({"title": "B", "agentType": ""})]);
+    let item = desk.item(1);
+    assert_eq!((item.context.as_str(), item.completion_criteria.as_str()), ("c", "d"));
+    assert_eq!(item.agent_type.as_deref(), Some("coder"));
+    assert_eq!(desk.item(2).agent_type, None);
+}
+
+#[test]
+fn depends_on_and_parent_are_each_an_id_or_the_nth_entry_of_this_batch() {
+    let mut desk = desk(&["Old"]);
+    let old = desk.id(1);
+    create(
+        &mut desk,
+        vec![
+            json!({"title": "A", "dependsOn": [old, 2], "parent": "3"}),
+            json!({"title": "B", "dependsOn": "3"}),
+            json!({"title": "C", "parent": &old}),
+        ],
+    );
+    let numbers = |n| desk.item(n).depends_on.iter().map(|it| it.0).collect::<Vec<_>>();
+    assert_eq!((numbers(2), numbers(3), numbers(4)), (vec![1, 3], vec![4], vec![]));
+    assert_eq!((desk.item(2).parent, desk.item(4).parent), (Some(Number(4)), Some(Number(1))));
+    let value = json(&desk.ok("list_todo", json!({})));
+    assert_eq!(value["items"][1]["dependsOn"], json!([old, desk.id(3)]));
+    assert_eq!(value["items"][1]["parent"], json!(desk.id(4)));
+}
+
+#[test]
+fn links_that_cannot_be_are_refused_in_the_words_of_the_batch() {
+    let mut desk = desk(&["Old"]);
+    for (items, error) in [
+        (
+            json!([{"title": "A", "dependsOn": [3]}, {"title": "B", "parent": 0}]),
+            "entry 1: dependsOn must be an id from list_todo, or an entry of this call from 1 to \
+             2, not 3\nentry 2: parent must be an id from list_todo, or an entry of this call from \
+             1 to 2, not 0"
+                .to_owned(),
+        ),
+        (
+            json!([{"title": "A", "dependsOn": [foreign()]}]),
+            format!("entry 1: item {} not found. list_todo shows the ids of this list.", foreign()),
+        ),
+        (
+            json!([{"title": "A", "dependsOn": ["2"]}, {"title": "B", "dependsOn": ["1"]}]),
+            "entry 1 \"A\" would depend on itself: entry 1 → entry 2 → entry 1. Leave one of them \
+             out of dependsOn."
+                .to_owned(),
+        ),
+        (
+            json!([{"title": "A", "parent": 1}]),
+            "entry 1 \"A\" would be under itself: entry 1 → entry 1. Use create_todo with another \
+             parent, or none."
+                .to_owned(),
+        ),
+        (
+            json!([{"title": "A", "dependsOn": {"id": 1}, "parent": true}]),
+            "entry 1: dependsOn must be an array, not an object\nentry 1: parent must be an id \
+             from list_todo, not a boolean"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(fail(&mut desk, "create_todo", json!({"items": items})), error);
+    }
+}
+
+#[test]
+fn list_todo_gives_exactly_the_seeds_keys_and_ours_only_when_set() {
+    let mut desk = desk(&["A", "B"]);
+    desk.ok("next_todo", json!({}));
+    let text = desk.ok("list_todo", json!({}));
+    let (a, b) = (desk.id(1), desk.id(2));
+    assert_eq!(
+        text,
+        format!(
+            concat!(
+                r#"{{"items":[{{"id":"{}","title":"A","context":"","completionCriteria":"","#,
+                r#""agentType":null,"status":"in_progress","priority":0,"outcome":null,"#,
+                r#""createdAt":"2027-01-15T08:00:01.001Z","startedAt":"2027-01-15T08:00:02.002Z","#,
+                r#""completedAt":null}},{{"id":"{}","title":"B","context":"","#,
+                r#""completionCriteria":"","agentType":null,"status":"pending","priority":1,"#,
+                r#""outcome":null,"createdAt":"2027-01-15T08:00:01.001Z","startedAt":null,"#,
+                r#""completedAt":null}}],"summary":{{"total":2,"pending":1,"inProgress":1,"#,
+                r#""completed":0,"cancelled":0}}}}"#
+            ),
+            a, b
+        )
+    );
+    desk.ok("update_todo", json!({"todoId": b, "waitingOn": "legal"}));
+    let value = json(&desk.ok("list_todo", json!({"status": "pending"})));
+    assert_eq!(value["items"][0]["waitingOn"], "legal");
+}
+
+#[test]
+fn priority_is_position_minus_one_unless_set() {
+    let mut desk = desk(&["A", "B"]);
+    let patch = Patch { priority: Some(Some(7)), ..Patch::default() };
+    desk.beside(vec![Op::Edit { item: ItemRef::Number(Number(1)), patch: Box::new(patch) }]);
+    let value = json(&desk.ok("list_todo", json!({})));
+    assert_eq!(
+        (&value["items"][0]["priority"], &value["items"][1]["priority"]),
+        (&json!(7), &json!(1))
+    );
+}
+
+#[test]
+fn list_todo_filters_by_status_and_by_default_gives_what_remains() {
+    let mut desk = desk(&["Pending", "Running", "Done", "Dropped"]);
+    let (running, done, dropped) = (desk.id(2), desk.id(3), desk.id(4));
+    desk.ok("update_todo", json!({"todoId": running, "status": "in_progress"}));
+    desk.ok("complete_todo", json!({"todoId": done, "outcome": "ok"}));
+    desk.ok("complete_todo", json!({"todoId": dropped, "outcome": "no", "status": "cancelled"}));
+    let gone = NewItem::titled("Superseded");
+    desk.beside(vec![Op::Add(Box::new(gone)), Op::Supersede(ItemRef::Batch(1))]);
+    for (arguments, titles) in [
+        (json!({}), vec!["Pending", "Running"]),
+        (json!({"status": null}), vec!["Pending", "Running"]),
+        (json!({"status": "pending"}), vec!["Pending"]),
+        (json!({"status": "in_progress"}), vec!["Running"]),
+        (json!({"status": "completed"}), vec!["Done"]),
+        (json!({"status": "cancelled"}), vec!["Dropped"]),
+        (json!({"status": "all"}), vec!["Pending", "Running", "Done", "Dropped"]),
+    ] {
+        let value = json(&desk.ok("list_todo", arguments.clone()));
+        let items = value["items"].as_array().unwrap();
+        assert_eq!(items.iter().map(|it| &it["title"]).collect::<Vec<_>>(), titles, "{arguments}");
+        assert_eq!(
+            value["summary"],
+            json!({"total": 4, "pending": 1, "inProgress": 1, "completed": 1, "cancelled": 1})
+        );
+    }
+    assert_eq!(json(&desk.raw("list_todo", b"").text)["items"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn complete_todo_answers_with_exactly_the_seeds_keys_and_what_remains() {
+    let mut desk = desk(&["A", "B"]);
+    let (a, b) = (desk.id(1), desk.id(2));
+    assert_eq!(
+        desk.ok("complete_todo", json!({"todoId": a, "outcome": "built"})),
+        format!(
+            r#"{{"id":"{a}","title":"A","status":"completed","outcome":"built","completedAt":"2027-01-15T08:00:02.002Z","remaining":1}}"#
+        )
+    );
+    let text =
+        desk.ok("complete_todo", json!({"todoId": b, "outcome": "n/a", "status": "cancelled"}));
+    let value = json(&text);
+    assert_eq!((&value["status"], &value["remaining"]), (&json!("cancelled"), &json!(0)));
+    assert_eq!(desk.item(2).outcome.as_deref(), Some("n/a"));
+}
+
+#[test]
+fn complete_todo_requires_an_outcome() {
+    let mut desk = desk(&["A"]);
+    let id = desk.id(1);
+    for (arguments, error) in [
+        (json!({"todoId": id}), "outcome is required: a string that is not empty"),
+        (json!({"todoId": id, "outcome": " "}), "outcome must not be empty"),
+        (json!({"todoId": id, "outcome": 1}), "outcome must be a string, not a number"),
+    ] {
+        assert_eq!(fail(&mut desk, "complete_todo", arguments), error);
+    }
+}
+
+#[test]
+fn a_todo_id_may_be_an_id_the_beginning_of_one_or_the_number_that_reminders_show() {
+    let mut desk = desk(&["A", "B", "C", "D", "E"]);
+    let ids = [json!(desk.id(1)), json!(2), json!("3"), json!("#4"), json!(desk.id(5)[..35])];
+    for (n, id) in (1..).zip(ids) {
+        desk.ok("complete_todo", json!({"todoId": id, "outcome": "ok"}));
+        assert_eq!(desk.item(n).status, Status::Completed);
+    }
+}
+
+#[test]
+fn a_foreign_id_is_not_found() {
+    let mut desk = desk(&["A"]);
+    let id = foreign();
+    for tool in ["complete_todo", "update_todo"] {
+        let arguments = |id: Value| json!({"todoId": id, "outcome": "ok", "title": "X"});
+        assert_eq!(
+            fail(&mut desk, tool, arguments(json!(id))),
+            format!("item {id} not found. list_todo shows the ids of this list.")
+        );
+        for (id, shown) in
+            [(json!("A"), "item a"), (json!(9), "item 9"), (json!("%"), "todoId \"%\"")]
+        {
+            let error = fail(&mut desk, tool, arguments(id));
+            assert!(error.starts_with(&format!("{shown} not found")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn update_todo_starts_puts_back_waits_and_changes_texts() {
+    let mut desk = desk(&["A", "B"]);
+    let (a, b) = (desk.id(1), desk.id(2));
+    assert_eq!(
+        desk.ok("update_todo", json!({"todoId": a, "status": "in_progress"})),
+        format!(r#"{{"id":"{a}","title":"A","status":"in_progress","remaining":2}}"#)
+    );
+    assert_eq!(
+        desk.ok("update_todo", json!({"todoId": a, "status": "pending", "waitingOn": "legal"})),
+        format!(
+            r#"{{"id":"{a}","title":"A","status":"pending","waitingOn":"legal","remaining":2}}"#
+        )
+    );
+    // What waits does not hold up the rest.
+    assert_eq!(json(&desk.ok("next_todo", json!({})))["item"]["id"], json!(b));
+    assert_eq!(
+        desk.ok("update_todo", json!({"todoId": a, "waitingOn": ""})),
+        format!(r#"{{"id":"{a}","title":"A","status":"pending","remaining":2}}"#)
+    );
+    let change = json!({"todoId": b, "title": "B2", "context": "why", "waitingOn": "a reply"});
+    desk.ok("update_todo", change);
+    let item = desk.item(2);
+    assert_eq!((item.title.as_str(), item.context.as_str()), ("B2", "why"));
+    assert_eq!(item.waiting_on.as_deref(), Some("a reply"));
+}
+
+#[test]
+fn update_todo_needs_something_to_change_and_leaves_finishing_to_complete_todo() {
+    let mut desk = desk(&["A"]);
+    let id = desk.id(1);
+    for (arguments, error) in [
+        (
+            json!({"todoId": id}),
+            "nothing to change: give at least one of status, waitingOn, title, context",
+        ),
+        (json!({"status": "pending"}), "todoId is required: a string that is not empty"),
+        (json!({"todoId": id, "title": ""}), "title must not be empty"),
+        (
+            json!({"todoId": id, "status": "completed"}),
+            "status must be \"in_progress\" or \"pending\": use complete_todo for \"completed\"",
+        ),
+        (
+            json!({"todoId": id, "status": "doing"}),
+            "status must be \"in_progress\" or \"pending\", not \"doing\"",
+        ),
+    ] {
+        assert_eq!(fail(&mut desk, "update_todo", arguments), error);
+    }
+}
+
+#[test]
+fn next_todo_claims_and_returns_the_next_ready_item() {
+    let mut desk = desk(&[]);
+    create(
+        &mut desk,
+        vec![
+            json!({"title": "Last", "dependsOn": ["2"]}),
+            json!({"title": "First", "context": "here", "agentType": "coder"}),
+        ],
+    );
+    let value = json(&desk.ok("next_todo", json!({})));
+    assert_eq!(keys(&value), ["item", "remaining"]);
+    assert_eq!(
+        keys(&value["item"]),
+        [
+            "id",
+            "title",
+            "context",
+            "completionCriteria",
+            "agentType",
+            "status",
+            "priority",
+            "outcome",
+            "createdAt",
+            "startedAt",
+            "completedAt",
+        ]
+    );
+    assert_eq!((&value["item"]["title"], &value["remaining"]), (&json!("First"), &json!(2)));
+    assert_eq!(value["item"]["status"], "in_progress");
+    let claim = desk.item(2).claim.unwrap();
+    assert_eq!(claim.holder, Holder::named("model"));
+    // Asked again, it is the same item, and nothing changes.
+    let again = desk.call("next_todo", json!({}));
+    assert_eq!((json(&again.text), again.changed), (value, false));
+    // Nothing is ready for another worker: the rest is blocked.
+    desk.who = "another";
+    assert_eq!(desk.ok("next_todo", json!({})), r#"{"item":null,"remaining":2}"#);
+}
+
+#[test]
+fn a_refusal_names_the_tool_and_the_item_to_use() {
+    let mut desk = desk(&["A", "B", "C"]);
+    let (a, b, c) = (desk.id(1), desk.id(2), desk.id(3));
+    desk.ok("next_todo", json!({}));
+    desk.ok("complete_todo", json!({"todoId": c, "outcome": "ok"}));
+    for (tool, arguments, error) in [
+        (
+            "update_todo",
+            json!({"todoId": b, "status": "in_progress"}),
+            format!(
+                "item {b} \"B\" cannot be started: item {a} \"A\" is in_progress. First use \
+                 complete_todo on {a}, or update_todo on it with status pending."
+            ),
+        ),
+        (
+            "complete_todo",
+            json!({"todoId": c, "outcome": "again"}),
+            format!("item {c} \"C\" is already completed. Use create_todo for further work."),
+        ),
+        (
+            "update_todo",
+            json!({"todoId": c, "status": "in_progress"}),
+            format!(
+                "item {c} \"C\" is completed and stays so: it cannot become in_progress. Use \
+                 create_todo for further work."
+            ),
+        ),
+        (
+            "update_todo",
+            json!({"todoId": c, "waitingOn": "legal"}),
+            format!(
+                "item {c} \"C\" is completed: only what is open can wait. Use create_todo for \
+                 further work."
+            ),
+        ),
+        (
+            "update_todo",
+            json!({"todoId": b, "status": "pending"}),
+            format!(
+                "item {b} \"B\" is already pending. Use next_todo or update_todo with status \
+                 in_progress to start it."
+            ),
+        ),
+        (
+            "update_todo",
+            json!({"todoId": a, "status": "in_progress"}),
+            format!(
+                "item {a} \"A\" is already in_progress. Use complete_todo when it is finished."
+            ),
+        ),
+    ] {
+        assert_eq!(fail(&mut desk, tool, arguments), error);
+    }
+    desk.who = "another";
+    assert_eq!(
+        fail(&mut desk, "complete_todo", json!({"todoId": a, "outcome": "ok"})),
+        format!(
+            "item {a} \"A\" is held by model until 2027-01-15T08:15:03Z. Use next_todo to take \
+             another."
+        )
+    );
+}
+
+#[test]
+fn a_parent_is_not_completed_while_a_child_is_open() {
+    let mut desk = desk(&[]);
+    create(&mut desk, vec![json!({"title": "P"}), json!({"title": "C", "parent": "1"})]);
+    let (parent, child) = (desk.id(1), desk.id(2));
+    assert_eq!(
+        fail(&mut desk, "complete_todo", json!({"todoId": parent, "outcome": "ok"})),
+        format!(
+            "item {parent} \"P\" cannot be completed: item {child} \"C\" under it is open. Use \
+             complete_todo on {child} first."
+        )
+    );
+}
+
+#[test]
+fn warnings_are_a_list_in_json_and_only_with_cause() {
+    let mut desk = desk(&[]);
+    create(&mut desk, vec![json!({"title": "A"}), json!({"title": "B", "dependsOn": ["1"]})]);
+    let (a, b) = (desk.id(1), desk.id(2));
+    let value = json(
+        &desk.ok("complete_todo", json!({"todoId": a, "outcome": "no", "status": "cancelled"})),
+    );
+    assert_eq!(
+        value["warnings"],
+        json!([format!("Depends on item {a} \"A\", which was cancelled: item {b} \"B\"")])
+    );
+    let value = json(&desk.ok("update_todo", json!({"todoId": b, "status": "in_progress"})));
+    assert_eq!(value["warnings"], json!([format!("item {b} \"B\" is blocked by item {a} \"A\"")]));
+}
+
+#[test]
+fn a_batch_with_one_bad_entry_changes_nothing_and_the_error_names_every_bad_entry() {
+    let mut desk = desk(&[]);
+    let items = json!([
+        {"title": "A"}, {}, "x", {"title": 4}, {"title": "B", "order": 0}, {"title": "", "context": []},
+    ]);
+    assert_eq!(
+        fail(&mut desk, "create_todo", json!({"items": items})),
+        "entry 2: title is required: a string that is not empty\nentry 3: must be an object, not a \
+         string\nentry 4: title must be a string, not a number\nentry 5: order must be a whole \
+         number from 1, not 0\nentry 6: context must be a string, not an array\nentry 6: title \
+         must not be empty"
+    );
+    let long = "é".repeat(501);
+    let items = json!([{"title": "A"}, {"title": long}, {"title": "C\u{0}"}]);
+    assert_eq!(
+        fail(&mut desk, "create_todo", json!({"items": items})),
+        "entry 2: the title has 501 characters; at most 500 are allowed\nentry 3: the title \
+         contains a NUL character. Shorten it. Mend it and make the whole call again."
+    );
+}
+
+#[test]
+fn bad_arguments_are_named_with_what_is_legal() {
+    let mut desk = desk(&["A"]);
+    for (tool, arguments, error) in [
+        ("create_todo", json!({}), "items is required: an array of {\"title\": \"…\"}"),
+        ("create_todo", json!({"items": []}), "items must have at least one entry"),
+        ("create_todo", json!({"items": "A"}), "items must be an array, not a string"),
+        (
+            "list_todo",
+            json!({"status": "open"}),
+            "status must be \"pending\" or \"in_progress\" or \"completed\" or \"cancelled\" or \
+             \"all\", not \"open\"",
+        ),
+        ("list_todo", json!({"status": 1}), "status must be a string, not a number"),
+        (
+            "complete_todo",
+            json!({}),
+            "todoId is required: a string that is not empty\noutcome is required: a string that \
+             is not empty",
+        ),
+        (
+            "complete_todo",
+            json!({"todoId": [1], "outcome": "x", "status": "done"}),
+            "todoId must be a string, not an array\nstatus must be \"completed\" or \"cancelled\", \
+             not \"done\"",
+        ),
+        (
+            "complete_todo",
+            json!({"todoId": -1, "outcome": "x"}),
+            "todoId -1 not found: list_todo shows the ids",
+        ),
+    ] {
+        assert_eq!(fail(&mut desk, tool, arguments), error);
+    }
+}
+
+#[test]
+fn more_open_items_than_configured_are_refused() {
+    let mut desk = desk(&["A"]);
+    desk.limits.open_items = 2;
+    assert_eq!(
+        fail(&mut desk, "create_todo", json!({"items": [{"title": "B"}, {"title": "C"}]})),
+        "That would make 3 open items; at most 2 may be open at once. Use complete_todo on some \
+         first, with status cancelled for what will not be done."
+    );
+}

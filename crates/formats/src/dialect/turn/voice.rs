@@ -1,0 +1,77 @@
+//! How this dialect speaks of items and of its tools when a rule says no.
+
+use punchlist_model::{Broken, Item, Status, Tag};
+
+use super::super::refuse::{Names, Voice};
+use super::{Call, What};
+
+impl Voice for Call {
+    fn noun(&self) -> &'static str {
+        "item"
+    }
+
+    fn status(&self, status: Status) -> &'static str {
+        status.as_str()
+    }
+
+    fn point(&self, item: &Item) -> Option<String> {
+        Some(item.id.to_string())
+    }
+
+    fn entry(&self, step: usize) -> Option<usize> {
+        match &self.what {
+            What::Create { entries } => entries.get(step).copied(),
+            What::List(_) | What::Complete(_) | What::Update(_) | What::Next => None,
+        }
+    }
+
+    fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String> {
+        let hint = match broken {
+            Broken::NotFound { .. } | Broken::Ambiguous { .. } | Broken::Superseded => {
+                "list_todo shows the ids of this list.".to_owned()
+            }
+            Broken::TooManyOpen { .. } => {
+                "Use complete_todo on some first, with status cancelled for what will not be done."
+                    .to_owned()
+            }
+            Broken::AlreadyInProgress { holder, .. } => format!(
+                "First use complete_todo on {}, or update_todo on it with status pending.",
+                names.typed(holder)
+            ),
+            Broken::Illegal { .. } | Broken::NotOpen => match subject.map(|tag| tag.status) {
+                Some(Status::Completed | Status::Cancelled) => {
+                    "Use create_todo for further work.".to_owned()
+                }
+                Some(Status::Pending) => {
+                    "Use next_todo or update_todo with status in_progress to start it.".to_owned()
+                }
+                Some(Status::InProgress) | None => {
+                    "Use complete_todo when it is finished.".to_owned()
+                }
+            },
+            Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
+                "Use next_todo to take another.".to_owned()
+            }
+            Broken::OpenChild { child } => {
+                format!("Use complete_todo on {} first.", names.typed(child))
+            }
+            Broken::Cycle { .. } => "Leave one of them out of dependsOn.".to_owned(),
+            Broken::ParentCycle { .. } | Broken::ParentCompleted { .. } => {
+                "Use create_todo with another parent, or none.".to_owned()
+            }
+            Broken::Unverified { .. } => "It stays in_progress until it is verified.".to_owned(),
+            Broken::TooLong { .. } => "Shorten it.".to_owned(),
+            Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
+                "Mend it and make the whole call again.".to_owned()
+            }
+            Broken::Twice { .. } => "Keep one of them.".to_owned(),
+            Broken::Conflict { .. } => "Use list_todo to see it as it is now.".to_owned(),
+            Broken::NameTaken { .. } => return None,
+        };
+        Some(hint)
+    }
+
+    fn look(&self) -> &'static str {
+        "Use list_todo to see it, then try again."
+    }
+}

@@ -1,0 +1,57 @@
+//! The words of the short reminders.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::remind::Others;
+use punchlist_model::{Number, Plan};
+
+use super::tools::Tools;
+use super::wrap::Tag;
+
+/// One line at the start of a conversation.
+pub fn initial(tools: &Tools, tag: &Tag) -> String {
+    tag.around(&format!("Use {} for multi-step tasks.", tools.plan))
+}
+
+/// The list was left alone for that many model turns, and these items were changed by others.
+///
+/// `list` is the whole list as the dialect shows it, where the user asked for that.
+pub fn nag(
+    turns: u32,
+    changed: &BTreeSet<Number>,
+    plan: &Plan,
+    list: Option<&str>,
+    tools: &Tools,
+    tag: &Tag,
+) -> String {
+    let mut text =
+        format!("{turns}+ turns without todo update. Please update todos with {}.", tools.update);
+    let changed = tools.label.list(plan, changed);
+    if !changed.is_empty() {
+        text.push_str(&format!(" Changed by others since: {changed}."));
+    }
+    if let Some(list) = list {
+        text.push('\n');
+        text.push_str(list);
+    }
+    tag.around(&text)
+}
+
+/// The list as it stands after a change. `xml` is the view of that name, which escapes titles.
+pub fn after_change(xml: &str, tag: &Tag) -> String {
+    tag.around(&format!("TODO list updated. Current state:\n{xml}"))
+}
+
+/// What sessions that ended left open: a count, and the verbs to look and to take it over.
+pub fn offer(others: Others, tag: &Tag) -> String {
+    let Others { items, sessions } = others;
+    let (items_are, them) = if items == 1 { ("item is", "it") } else { ("items are", "them") };
+    let of = match sessions {
+        0 | 1 => "an earlier session".to_owned(),
+        _ => format!("{sessions} earlier sessions"),
+    };
+    tag.around(&format!(
+        "{items} {items_are} still open from {of}: `punchlist plans` shows {them}, \
+         `punchlist adopt` takes {them} over."
+    ))
+}

@@ -1,0 +1,121 @@
+//! What a model reads when it wants to stop too early.
+//!
+//! Short, exact, in the terms of its own tools; no threats, no capitals.
+
+use std::fmt::Write as _;
+
+use punchlist_model::guard::owes_evidence;
+use punchlist_model::{Item, Number, Plan, Status, Verification};
+
+use super::quote::brief;
+use super::tools::Tools;
+use super::wrap::fill;
+
+/// Most items that a refusal names.
+const MOST_ITEMS: usize = 10;
+/// Most columns of a title.
+const MOST_TITLE: usize = 100;
+
+/// Why the turn may not end yet: what holds it, and what can be done about that with these tools.
+///
+/// `held` are the numbers of [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are passed
+/// over.
+pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
+    let mut items: Vec<&Item> = held.iter().filter_map(|number| plan.get(*number)).collect();
+    items.sort_by_key(|item| (item.position, item.number));
+    let open = items.iter().filter(|item| item.is_open()).count();
+    let unproven: Vec<&Item> =
+        items.iter().copied().filter(|item| owes_evidence(plan, item)).collect();
+
+    let mut text = String::from("Not finished: ");
+    text.push_str(&counts(plan, open, unproven.len()));
+    for item in items.iter().take(MOST_ITEMS) {
+        let title = brief(&item.title, MOST_TITLE);
+        let state = state(plan, item, tools);
+        let _ = write!(text, "\n  {}. {title} ({state})", tools.label.of(item));
+    }
+    let more = items.len().saturating_sub(MOST_ITEMS);
+    if more > 0 {
+        let _ = write!(text, "\n  and {more} more");
+    }
+    let mut advice = String::new();
+    if open > 0 {
+        let them = if open == 1 { "it" } else { "them" };
+        let _ = write!(advice, "Finish {them}, or {}. ", one_or_each(tools.settle, open));
+    }
+    if !unproven.is_empty() {
+        let numbers: Vec<String> =
+            unproven.iter().take(MOST_ITEMS).map(|item| item.number.to_string()).collect();
+        let commands = numbers.join(" ");
+        let _ = write!(
+            advice,
+            "What is completed counts once it was checked: run `punchlist verify {commands}`. "
+        );
+    }
+    advice.push_str("Then stop.");
+    text.push('\n');
+    text.push_str(&fill(&advice));
+    text
+}
+
+/// The tools' advice speaks of several items; for one, of that one.
+fn one_or_each(advice: &str, open: usize) -> String {
+    if open == 1 { advice.replacen("became of each", "became of it", 1) } else { advice.to_owned() }
+}
+
+fn counts(plan: &Plan, open: usize, unproven: usize) -> String {
+    let of = match plan.placed {
+        1 => "of 1 item".to_owned(),
+        placed => format!("of {placed} items"),
+    };
+    let mut parts = Vec::new();
+    if open > 0 {
+        let are = if open == 1 { "is" } else { "are" };
+        parts.push(format!("{open} {of} {are} open"));
+    }
+    if unproven > 0 {
+        let lack = if unproven == 1 { "lacks" } else { "lack" };
+        let of = if open > 0 { String::new() } else { format!("{of} ") };
+        parts.push(format!("{unproven} {of}{lack} evidence"));
+    }
+    if parts.is_empty() {
+        parts.push("items are open".to_owned());
+    }
+    let mut text = parts.join(", ");
+    text.push('.');
+    // Said only where the count above would otherwise contradict the list that the model sees.
+    let excused = usize::try_from(plan.open).unwrap_or(usize::MAX).saturating_sub(open);
+    if excused > 0 {
+        let _ = write!(text, " Another {excused} may stay open for now.");
+    }
+    text
+}
+
+fn state(plan: &Plan, item: &Item, tools: &Tools) -> String {
+    let status = tools.status.of(item.status);
+    if !item.is_open() {
+        let why = if plan.verification(item, false) == Verification::Failed {
+            "its check failed"
+        } else {
+            "not checked"
+        };
+        return format!("{status}, {why}");
+    }
+    let blockers: Vec<&Item> = plan.blockers(item).collect();
+    let (cancelled, open): (Vec<&Item>, Vec<&Item>) =
+        blockers.into_iter().partition(|it| it.status == Status::Cancelled);
+    let names = |items: &[&Item]| {
+        let numbers: Vec<Number> = items.iter().map(|item| item.number).collect();
+        tools.label.list(plan, &numbers)
+    };
+    if !cancelled.is_empty() {
+        let gone = tools.status.of(Status::Cancelled);
+        format!("{status}, after {}, which was {gone}", names(&cancelled))
+    } else if !open.is_empty() {
+        format!("{status}, after {}", names(&open))
+    } else if plan.is_ready(item) {
+        format!("{status}, ready")
+    } else {
+        status.to_owned()
+    }
+}

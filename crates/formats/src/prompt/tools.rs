@@ -1,0 +1,140 @@
+//! What an agent's tools are called, as plain data.
+//!
+//! Not tied to our dialects: an agent whose own tools are mirrored has words of its own.
+
+use punchlist_model::{Item, Number, Plan, Status};
+
+use crate::dialect::{Dialect, Surface};
+
+/// The words of one set of tools.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Tools {
+    /// The tool that puts things on the list, as reminders name it.
+    pub plan: &'static str,
+    /// How the list is brought up to date, to follow "update todos".
+    pub update: &'static str,
+    /// What to do about open items, to follow "Finish them, or …".
+    pub settle: &'static str,
+    /// How items are pointed at.
+    pub label: Label,
+    /// The word for each status.
+    pub status: Words,
+}
+
+/// What a set of tools calls the statuses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[expect(missing_docs, reason = "each field is a status")]
+pub struct Words {
+    pub pending: &'static str,
+    pub in_progress: &'static str,
+    pub completed: &'static str,
+    pub cancelled: &'static str,
+}
+
+impl Words {
+    /// The names that stores and most tools use.
+    pub const PLAIN: Self = Self {
+        pending: "pending",
+        in_progress: "in_progress",
+        completed: "completed",
+        cancelled: "cancelled",
+    };
+
+    /// The word for a status.
+    pub fn of(&self, status: Status) -> &'static str {
+        match status {
+            Status::Pending => self.pending,
+            Status::InProgress => self.in_progress,
+            Status::Completed => self.completed,
+            Status::Cancelled => self.cancelled,
+        }
+    }
+}
+
+/// How a set of tools points at an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Label {
+    /// By its number.
+    Number,
+    /// By where it stands.
+    Position,
+}
+
+impl Label {
+    /// What an item is called.
+    pub(super) fn of(self, item: &Item) -> u32 {
+        match self {
+            Self::Number => item.number.0,
+            Self::Position => item.position.map_or(item.number.0, |position| position.0),
+        }
+    }
+
+    /// What several are called, in list order: `1, 3`.
+    pub(super) fn list<'a>(
+        self,
+        plan: &Plan,
+        numbers: impl IntoIterator<Item = &'a Number>,
+    ) -> String {
+        const MOST: usize = 10;
+        let mut found: Vec<&Item> = numbers.into_iter().filter_map(|it| plan.get(*it)).collect();
+        found.sort_by_key(|item| (item.position.is_none(), item.position, item.number));
+        let more = found.len().saturating_sub(MOST);
+        let mut names: Vec<String> =
+            found.iter().take(MOST).map(|item| self.of(item).to_string()).collect();
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        names.join(", ")
+    }
+}
+
+impl Tools {
+    /// The words of a dialect.
+    pub const fn of(dialect: Dialect) -> &'static Self {
+        match dialect {
+            Dialect::Manager => &Self::MANAGER,
+            Dialect::Turn => &Self::TURN,
+            Dialect::TodoWrite => &Self::TODOWRITE,
+        }
+    }
+
+    /// `create_todo`, `list_todo`, `complete_todo`, `update_todo`, `next_todo`.
+    pub const TURN: Self = Self {
+        plan: "create_todo",
+        update: "complete_todo and update_todo",
+        settle: "say what became of each: complete_todo with an outcome, complete_todo with \
+                 status \"cancelled\" and the reason, or update_todo with waitingOn",
+        label: Label::Number,
+        status: Words { in_progress: "in progress", ..Words::PLAIN },
+    };
+
+    /// `todo_manager`.
+    pub const MANAGER: Self = Self {
+        plan: "todo_manager",
+        update: "todo_manager",
+        settle: "say what became of each: todo_manager with action \"complete_multiple\" and its \
+                 id, or with action \"skip\", its id and the reason",
+        label: Label::Position,
+        status: Words {
+            pending: "todo",
+            in_progress: "doing",
+            completed: "done",
+            cancelled: "skipped",
+        },
+    };
+
+    /// `TodoWrite`: the whole list each time. Fits a mirrored list too, which can only be rewritten.
+    pub const TODOWRITE: Self = Self {
+        plan: "TodoWrite",
+        update: "TodoWrite",
+        settle: "rewrite the list with TodoWrite as it really stands: mark what is done as \
+                 completed, leave out what will not be done and tell the user why",
+        label: Label::Position,
+        status: Words::PLAIN,
+    };
+}
+
+/// The section for an agent's system prompt, if it has the tools that the section speaks of.
+pub fn prompt_section(dialect: Dialect, surface: Surface, has_tools: bool) -> Option<&'static str> {
+    if has_tools { dialect.prompt_section(surface) } else { None }
+}

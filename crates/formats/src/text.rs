@@ -1,1 +1,0 @@
-//! Text that somebody else wrote, made safe to show: escapes, controls, width, glyphs.

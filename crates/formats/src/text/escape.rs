@@ -1,0 +1,123 @@
+//! Makes text fit a notation: XML, HTML, Markdown, DOT, Mermaid, JSON on a terminal.
+//!
+//! Each function cleans first (see [`super::clean`]), so that no caller can forget to, and each
+//! answers for every input: what comes out is well-formed, and cannot leave its place.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use super::clean::{is_bidi_control, many_lines, one_line};
+
+/// Text between XML tags. Line breaks stay.
+pub fn xml_text(text: &str) -> String {
+    markup(&many_lines(text), "&apos;")
+}
+
+/// The value of an XML attribute, between either kind of quotes. Line breaks survive as references.
+pub fn xml_attribute(text: &str) -> String {
+    xml_text(text).replace('\n', "&#10;")
+}
+
+/// Text between HTML tags, or the value of a quoted attribute.
+pub fn html(text: &str) -> String {
+    markup(&many_lines(text), "&#39;")
+}
+
+fn markup(clean: &str, apostrophe: &str) -> String {
+    let mut out = String::with_capacity(clean.len() + clean.len() / 8);
+    for ch in clean.chars() {
+        match ch {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            // Always, so that `]]>` cannot end anything.
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str(apostrophe),
+            // Characters that XML 1.0 does not have; controls are gone already.
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            ch => out.push(ch),
+        }
+    }
+    out
+}
+
+/// Text inside a line of Markdown: it stays on its line and is read as it is written.
+///
+/// Bare addresses are left alone: they show where they lead.
+pub fn markdown(text: &str) -> String {
+    let clean = one_line(text);
+    let mut out = String::with_capacity(clean.len());
+    let mut before = ' ';
+    let mut chars = clean.chars().peekable();
+    while let Some(ch) = chars.next() {
+        let after = chars.peek().copied();
+        let special = match ch {
+            '\\' | '`' | '*' | '[' | ']' | '<' | '>' | '~' | '|' => true,
+            // Inside a word it means nothing, and names of things are full of it.
+            '_' => !(before.is_alphanumeric() && after.is_some_and(char::is_alphanumeric)),
+            '&' => after.is_some_and(|it| it == '#' || it.is_ascii_alphanumeric()),
+            // At the ends of a heading it would belong to the heading.
+            '#' => out.is_empty() || after.is_none(),
+            _ => false,
+        };
+        if special {
+            out.push('\\');
+        }
+        out.push(ch);
+        before = ch;
+    }
+    out
+}
+
+/// What [`markdown`] was given, cleaned: a backslash before punctuation goes.
+pub fn unmarkdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(ch) = chars.next() {
+        match chars.peek() {
+            Some(next) if ch == '\\' && next.is_ascii_punctuation() => out.extend(chars.next()),
+            Some(_) | None => out.push(ch),
+        }
+    }
+    out
+}
+
+/// A label in DOT, to stand between double quotes.
+pub fn dot(text: &str) -> String {
+    one_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+/// A label in Mermaid, to stand between double quotes. Whatever has a meaning becomes an entity.
+pub fn mermaid(text: &str) -> String {
+    let mut out = String::new();
+    for ch in one_line(text).chars() {
+        if ch.is_ascii_punctuation() && !matches!(ch, ',' | '.' | '-' | '_' | '/' | '?' | '!') {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "#{};", u32::from(ch));
+        } else {
+            out.push(ch);
+        }
+    }
+    out
+}
+
+/// JSON as a serialiser wrote it, fit for a terminal: the same values, but DEL, C1 and the
+/// characters that turn text around are written as escapes.
+pub fn json(serialised: &str) -> Cow<'_, str> {
+    let acts = |ch: char| {
+        is_bidi_control(ch) || matches!(ch, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
+    };
+    if !serialised.chars().any(acts) {
+        return Cow::Borrowed(serialised);
+    }
+    let mut out = String::with_capacity(serialised.len() + 64);
+    for ch in serialised.chars() {
+        if acts(ch) {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "\\u{:04x}", u32::from(ch));
+        } else {
+            out.push(ch);
+        }
+    }
+    Cow::Owned(out)
+}

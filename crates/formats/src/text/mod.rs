@@ -1,0 +1,23 @@
+//! Text that somebody else wrote, made safe to show: escapes, controls, width, glyphs.
+//!
+//! Every view takes agents' texts through here. Nothing in this module knows what a plan is, and
+//! nothing looks at a terminal or the environment: width, glyphs and colour come in as data.
+//!
+//! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`width`]
+//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves.
+
+pub mod clean;
+pub mod escape;
+pub mod glyph;
+pub mod style;
+pub mod width;
+
+pub use clean::{isolated, many_lines, one_line};
+pub use glyph::Glyphs;
+pub use style::{Colour, Line, Style};
+pub use width::{pad, truncate, width};
+
+#[cfg(test)]
+pub(crate) mod naughty;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! Plans, items and journal entries as JSON: what `--json` prints.
+//!
+//! The shapes are an interface that programs rely on: fields may be added, never renamed. Every
+//! field is always there, `null` where there is nothing, so that no reader must ask twice. Texts
+//! are as they were written; see [`render`] for how they get past a terminal.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::event::{Delta, PlanDelta};
+use punchlist_model::store::{AttachmentKey, Entry, Summary};
+use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::text::escape;
+
+/// `{plan, items, progress}`: the whole list, in order, without what was superseded.
+pub fn list(plan: &Plan, attachment: Option<&AttachmentKey>, stale: &BTreeSet<Number>) -> Value {
+    let items: Vec<_> =
+        plan.listed().into_iter().map(|it| item(plan, it, stale.contains(&it.number))).collect();
+    json!({
+        "plan": header(plan, attachment),
+        "items": items,
+        "progress": progress(plan.progress()),
+    })
+}
+
+/// The plan without its items. `name`, `end`, `goal` and `rules` appear only when they say something.
+pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
+    let mut out = json!({
+        "id": plan.id,
+        "title": plan.title,
+        "revision": plan.revision,
+        "project": plan.project,
+        "conversation": attachment.map(|it| &it.conversation),
+        "turn": attachment.map(|it| &it.turn).filter(|it| !it.is_empty()),
+        "agent": attachment.map(|it| &it.agent),
+    });
+    if let Some(fields) = out.as_object_mut() {
+        if let Some(name) = &plan.name {
+            fields.insert("name".to_owned(), json!(name));
+        }
+        if plan.end != punchlist_model::End::Open {
+            fields.insert("end".to_owned(), json!(plan.end));
+        }
+        if let Some(it) = &plan.goal {
+            fields.insert("goal".to_owned(), goal(it));
+        }
+        if plan.rules != punchlist_model::Rules::default() {
+            fields.insert("rules".to_owned(), json!(plan.rules));
+        }
+    }
+    out
+}
+
+/// One item: what is stored of it, and what follows from that.
+pub fn item(plan: &Plan, item: &Item, stale: bool) -> Value {
+    let mut fields = stored(item);
+    fields.insert("ready".to_owned(), json!(plan.is_ready(item)));
+    fields.insert("blocked".to_owned(), json!(plan.is_blocked(item)));
+    fields.insert("verification".to_owned(), json!(plan.verification(item, stale)));
+    Value::Object(fields)
+}
+
+/// One journal entry, with what was and what is.
+pub fn entry(entry: &Entry) -> Value {
+    json!({
+        "plan": entry.plan,
+        "revision": entry.revision,
+        "at": time(entry.at),
+        "actor": entry.actor,
+        "kind": entry.kind,
+        "undoes": entry.undoes,
+        "events": entry.events.iter().map(event).collect::<Vec<_>>(),
+    })
+}
+
+/// A plan at a glance.
+pub fn summary(summary: &Summary) -> Value {
+    let attachment = summary.attachment.as_ref();
+    json!({
+        "id": summary.id,
+        "title": summary.title,
+        "name": summary.name,
+        "revision": summary.revision,
+        "project": summary.project,
+        "conversation": attachment.map(|it| &it.conversation),
+        "turn": attachment.map(|it| &it.turn).filter(|it| !it.is_empty()),
+        "agent": attachment.map(|it| &it.agent),
+        "end": summary.end,
+        "open": summary.open,
+        "progress": progress(summary.progress),
+        "created_at": time(summary.created_at),
+        "updated_at": time(summary.updated_at),
+    })
+}
+
+/// `{completed, total, percent}`.
+pub fn progress(progress: Progress) -> Value {
+    json!(progress)
+}
+
+/// A moment: RFC 3339, UTC, always with milliseconds.
+pub fn time(at: Timestamp) -> String {
+    format!("{at:.3}")
+}
+
+/// One line of JSON, fit for a terminal: characters that act on one are written as escapes.
+pub fn render(value: &Value) -> String {
+    escape::json(&value.to_string()).into_owned()
+}
+
+fn stored(item: &Item) -> Map<String, Value> {
+    let fields = json!({
+        "id": item.id,
+        "number": item.number,
+        "position": item.position,
+        "title": item.title,
+        "active_form": item.active_form,
+        "context": item.context,
+        "completion_criteria": item.completion_criteria,
+        "agent_type": item.agent_type,
+        "owner": item.owner,
+        "status": item.status,
+        "priority": item.priority,
+        "outcome": item.outcome,
+        "depends_on": item.depends_on,
+        "parent": item.parent,
+        "waiting_on": item.waiting_on,
+        "check": item.check,
+        "run": item.run,
+        "approve": item.approve,
+        "retry": item.retry,
+        "timeout": item.timeout,
+        "evidence": evidence(&item.evidence),
+        "claim": item.claim.as_ref().map(claim),
+        "marks": item.marks,
+        "metadata": item.metadata,
+        "created_at": time(item.created_at),
+        "started_at": item.started_at.map(time),
+        "completed_at": item.completed_at.map(time),
+        "superseded_at": item.superseded_at.map(time),
+    });
+    match fields {
+        Value::Object(fields) => fields,
+        // The literal above is an object.
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
+    }
+}
+
+fn evidence(all: &[Evidence]) -> Value {
+    all.iter()
+        .map(|it| json!({ "level": it.level, "at": time(it.at), "by": it.by, "run": it.run }))
+        .collect()
+}
+
+fn claim(claim: &Claim) -> Value {
+    json!({
+        "holder": claim.holder,
+        "attempt": claim.attempt,
+        "expires_at": time(claim.expires_at),
+    })
+}
+
+fn goal(goal: &Goal) -> Value {
+    json!(goal)
+}
+
+fn event(event: &Event) -> Value {
+    match event {
+        Event::Added { item } => json!({ "event": "added", "item": stored(item) }),
+        Event::Changed { number, what, deltas } => json!({
+            "event": "changed",
+            "number": number,
+            "what": what,
+            "changes": changes(deltas.iter().map(|it| (it.field().as_str(), delta(it)))),
+        }),
+        Event::Moved { number, from, to } => {
+            json!({ "event": "moved", "number": number, "from": from, "to": to })
+        }
+        Event::Superseded { number, from, at } => {
+            json!({ "event": "superseded", "number": number, "from": from, "at": time(*at) })
+        }
+        Event::Restored { number, to, superseded_at } => json!({
+            "event": "restored",
+            "number": number,
+            "to": to,
+            "superseded_at": time(*superseded_at),
+        }),
+        Event::PlanChanged { deltas } => json!({
+            "event": "plan_changed",
+            "changes": changes(deltas.iter().map(|it| (it.field().as_str(), plan_delta(it)))),
+        }),
+        Event::Forgotten { number } => json!({ "event": "forgotten", "number": number }),
+    }
+}
+
+fn changes<'a>(changes: impl Iterator<Item = (&'a str, Value)>) -> Value {
+    Value::Object(changes.map(|(field, change)| (field.to_owned(), change)).collect())
+}
+
+fn delta(delta: &Delta) -> Value {
+    let pair = |before: Value, after: Value| json!({ "before": before, "after": after });
+    match delta {
+        Delta::StartedAt { before, after } | Delta::CompletedAt { before, after } => {
+            pair(json!(before.map(time)), json!(after.map(time)))
+        }
+        Delta::Evidence { before, after } => pair(evidence(before), evidence(after)),
+        Delta::Claim { before, after } => {
+            pair(json!(before.as_ref().map(claim)), json!(after.as_ref().map(claim)))
+        }
+        Delta::Title { before, after }
+        | Delta::Context { before, after }
+        | Delta::CompletionCriteria { before, after } => pair(json!(before), json!(after)),
+        Delta::ActiveForm { before, after }
+        | Delta::AgentType { before, after }
+        | Delta::Owner { before, after }
+        | Delta::Outcome { before, after }
+        | Delta::WaitingOn { before, after } => pair(json!(before), json!(after)),
+        Delta::Priority { before, after }
+        | Delta::Retry { before, after }
+        | Delta::Timeout { before, after } => pair(json!(before), json!(after)),
+        Delta::Status { before, after } => pair(json!(before), json!(after)),
+        Delta::DependsOn { before, after } => pair(json!(before), json!(after)),
+        Delta::Parent { before, after } => pair(json!(before), json!(after)),
+        Delta::Check { before, after } => pair(json!(before), json!(after)),
+        Delta::Run { before, after } => pair(json!(before), json!(after)),
+        Delta::Approve { before, after } => pair(json!(before), json!(after)),
+        Delta::Attempt { before, after } => pair(json!(before), json!(after)),
+        Delta::Marks { before, after } => pair(json!(before), json!(after)),
+        Delta::Metadata { before, after } => pair(json!(before), json!(after)),
+    }
+}
+
+fn plan_delta(delta: &PlanDelta) -> Value {
+    let pair = |before: Value, after: Value| json!({ "before": before, "after": after });
+    match delta {
+        PlanDelta::Title { before, after } => pair(json!(before), json!(after)),
+        PlanDelta::Name { before, after } => pair(json!(before), json!(after)),
+        PlanDelta::Rules { before, after } => pair(json!(before), json!(after)),
+        PlanDelta::Goal { before, after } => pair(json!(before), json!(after)),
+        PlanDelta::End { before, after } => pair(json!(before), json!(after)),
+    }
+}

@@ -1,0 +1,191 @@
+//! The list as the verb draws it: the box with numbers, evidence, owners, durations and a bar.
+//!
+//! Where it gets narrow, notes go first, then durations; titles keep their beginnings.
+
+use punchlist_model::{Item, Level, Plan, Status, Verification};
+
+use super::frame::Framed;
+use super::{Options, boxed, duration, label, plain, tree};
+use crate::text::glyph::Sign;
+use crate::text::width::{pad_left, spaces, truncate_with};
+use crate::text::{Colour, Line, Style, isolated, one_line, width};
+
+/// Below this many columns there are no notes.
+const NOTES_FROM: usize = 48;
+/// Below this many columns there are no durations.
+const DURATIONS_FROM: usize = 30;
+/// A bar is this long where there is room.
+const BAR: usize = 20;
+
+/// The list, `options.width` columns wide in every line.
+pub fn list(plan: &Plan, options: &Options) -> String {
+    let mut frame = Framed::new(options, 2);
+    let room = frame.room();
+    frame.top("Tasks");
+    let rows: Vec<Row<'_>> = tree::nested(plan)
+        .into_iter()
+        .map(|(depth, it)| Row::of(plan, depth, it, options))
+        .collect();
+    if rows.is_empty() {
+        frame.push(boxed::words(plain::EMPTY, room, options));
+    }
+    // One column for all, so that numbers line up on the right.
+    let durations = rows.iter().map(|row| width(&row.duration)).max().unwrap_or(0);
+    let durations = if room < DURATIONS_FROM { 0 } else { durations };
+    let numbers = rows.iter().map(|row| width(&row.number)).max().unwrap_or(0);
+    for row in &rows {
+        frame.push(row.draw(room, numbers, durations, options));
+    }
+    frame.blank();
+    frame.push(summary(plan, room, options));
+    frame.bottom();
+    frame.finish()
+}
+
+/// One item, taken apart for its line.
+struct Row<'a> {
+    depth: usize,
+    item: &'a Item,
+    number: String,
+    sign: Sign,
+    sign_style: Style,
+    note: String,
+    note_style: Style,
+    duration: String,
+}
+
+impl<'a> Row<'a> {
+    fn of(plan: &Plan, depth: usize, item: &'a Item, options: &Options) -> Self {
+        let (note, note_style) = note(plan, item, options);
+        let sign = sign(item);
+        let sign_style = match sign {
+            // The sign of a finished item says as much as its evidence is worth.
+            Sign::Done => note_style,
+            Sign::Active => Style::In(Colour::Cyan),
+            Sign::Waiting => Style::In(Colour::Yellow),
+            Sign::Cancelled => Style::Dim,
+            Sign::Open => Style::Plain,
+        };
+        let (number, duration) = (item.number.to_string(), spent(item, options));
+        Self { depth, item, number, sign, sign_style, note, note_style, duration }
+    }
+
+    fn draw(&self, room: usize, numbers: usize, durations: usize, options: &Options) -> Line {
+        let glyphs = options.glyphs;
+        let mut line = Line::new(options.colour);
+        boxed::head(&mut line, self.depth, glyphs.sign(self.sign), self.sign_style, room);
+        let number = format!("{}  ", pad_left(&self.number, numbers));
+        if line.width() + width(&number) < room {
+            line.push(&number, Style::Plain);
+        }
+
+        let mut right = Line::new(options.colour);
+        if room >= NOTES_FROM && !self.note.is_empty() {
+            let note = truncate_with(&self.note, room * 2 / 5, glyphs.ellipsis());
+            right.push("  ", Style::Plain).push(&isolated(&note), self.note_style);
+        }
+        // A row with nothing on the right leaves its title the room.
+        if durations > 0 && !(self.duration.is_empty() && right.width() == 0) {
+            right.push("  ", Style::Plain).push(&pad_left(&self.duration, durations), Style::Dim);
+        }
+
+        let title = room.saturating_sub(line.width() + right.width());
+        let style = if self.sign == Sign::Cancelled { Style::Dim } else { Style::Plain };
+        line.push_text(&label(self.item), title, glyphs, style);
+        let gap = room.saturating_sub(line.width() + right.width());
+        line.push(&spaces(gap), Style::Plain);
+        line.append(right);
+        line
+    }
+}
+
+fn sign(item: &Item) -> Sign {
+    if item.is_open() && item.waiting_on.is_some() { Sign::Waiting } else { item.status.into() }
+}
+
+/// What stands in the right-hand column, and in which colour.
+fn note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
+    match item.status {
+        Status::Completed => evidence(plan, item, options),
+        Status::Cancelled => {
+            (one_line(item.outcome.as_deref().unwrap_or_default()).into_owned(), Style::Dim)
+        }
+        Status::Pending | Status::InProgress => open_note(plan, item, options),
+    }
+}
+
+fn evidence(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
+    let stale = options.stale.contains(&item.number);
+    let level = item.evidence_level();
+    match plan.verification(item, stale) {
+        Verification::Failed => ("failed".to_owned(), Style::In(Colour::Red)),
+        Verification::Required => ("unverified".to_owned(), Style::In(Colour::Yellow)),
+        Verification::None | Verification::Passed | Verification::Stale => match level {
+            Some(Level::Checked) if stale => ("stale".to_owned(), Style::In(Colour::Yellow)),
+            Some(level @ (Level::Checked | Level::Approved)) => {
+                (level.as_str().to_owned(), Style::In(Colour::Green))
+            }
+            Some(Level::Claimed) => (Level::Claimed.as_str().to_owned(), Style::Plain),
+            None => (String::new(), Style::Plain),
+        },
+    }
+}
+
+fn open_note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
+    if let Some(whom) = &item.waiting_on {
+        return (format!("waiting for: {}", one_line(whom)), Style::In(Colour::Yellow));
+    }
+    let stale = options.stale.contains(&item.number);
+    if plan.verification(item, stale) == Verification::Failed {
+        return ("failed".to_owned(), Style::In(Colour::Red));
+    }
+    let cancelled = plan.blockers(item).find(|it| it.status == Status::Cancelled);
+    if let Some(gone) = cancelled {
+        return (format!("{} was cancelled", gone.number), Style::In(Colour::Yellow));
+    }
+    let after: Vec<_> = plan.blockers(item).map(|it| it.number.to_string()).collect();
+    if item.status == Status::Pending && !after.is_empty() {
+        return (format!("after {}", after.join(", ")), Style::Dim);
+    }
+    let holder = item.claim.as_ref().map(|claim| &claim.holder.name);
+    let who = holder.or(item.owner.as_ref()).map_or("", String::as_str);
+    (one_line(who).into_owned(), Style::Plain)
+}
+
+/// How long it took, or has taken so far.
+fn spent(item: &Item, options: &Options) -> String {
+    let until = match item.status {
+        Status::Completed => item.completed_at,
+        Status::InProgress => Some(options.now),
+        Status::Pending | Status::Cancelled => None,
+    };
+    match (item.started_at, until) {
+        (Some(from), Some(to)) => duration::between(from, to),
+        (None, _) | (_, None) => String::new(),
+    }
+}
+
+fn summary(plan: &Plan, room: usize, options: &Options) -> Line {
+    let progress = plan.progress();
+    let mut line = boxed::progress(progress, room, options);
+    let cells = room.saturating_sub(line.width() + 2).min(BAR);
+    if cells >= 5 {
+        line.push("  ", Style::Plain);
+        bar(&mut line, progress.completed, progress.total, cells, options);
+    }
+    line
+}
+
+/// A bar of that many cells. It is full only when all is done, and empty only when nothing is.
+pub(super) fn bar(line: &mut Line, done: u32, total: u32, cells: usize, options: &Options) {
+    let (full, open) = options.glyphs.bar();
+    let most = u64::try_from(cells).unwrap_or(u64::MAX);
+    let share = match (u64::from(done), u64::from(total)) {
+        (0, _) | (_, 0) => 0,
+        (done, total) if done >= total => most,
+        (done, total) => (done * most / total).clamp(1, most.saturating_sub(1).max(1)),
+    };
+    let filled = usize::try_from(share).unwrap_or(cells).min(cells);
+    line.push(&full.repeat(filled), Style::In(Colour::Green));
+    line.push(&open.repeat(cells - filled), Style::Dim);
+}

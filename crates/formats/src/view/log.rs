@@ -1,0 +1,253 @@
+//! The journal in words: who did what, one line or more per entry.
+
+use std::collections::BTreeMap;
+
+use punchlist_model::event::{Delta, PlanDelta};
+use punchlist_model::store::Entry;
+use punchlist_model::{Actor, Event, Evidence, Number, Plan, Position, Revision, What};
+
+use super::{Options, duration, shown};
+use crate::text::width::{pad_left, truncate_with};
+use crate::text::{Line, Style, isolated, one_line, width};
+
+/// Longest text in a line of the log, in columns.
+const LONGEST: usize = 60;
+/// Names are at least and at most this wide.
+const NAMES: (usize, usize) = (7, 24);
+
+/// What a log shows beside what happened.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Show<'a> {
+    /// Who reads: that actor is called `you`.
+    pub reader: Option<&'a Actor>,
+    /// Whether lines say when.
+    pub times: Times,
+    /// What happened to this item alone.
+    pub only: Option<Number>,
+}
+
+/// Whether lines say when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Times {
+    /// They do not.
+    Hidden,
+    /// As `2 m ago`.
+    Ago,
+}
+
+/// Journal entries of one plan, as lines: `42  claude   completed 2 "Update documentation"`.
+///
+/// `plan` gives the titles. Where it is whole and the entries lead up to its revision, a move is
+/// told by its new neighbour, else by its position.
+pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) -> Vec<String> {
+    let names: Vec<String> = entries.iter().map(|entry| name(&entry.actor, show)).collect();
+    let name_width = names.iter().map(|it| width(it)).max().unwrap_or(0).max(NAMES.0);
+    let times: Vec<String> = entries.iter().map(|entry| when(entry, show, options)).collect();
+    let time_width = times.iter().map(|it| width(it)).max().unwrap_or(0);
+    let revision_width =
+        entries.iter().map(|entry| entry.revision.to_string().len()).max().unwrap_or(0);
+    let neighbours = neighbours(plan, entries);
+
+    let mut lines = Vec::new();
+    for (entry, (name, time)) in entries.iter().zip(names.iter().zip(&times)) {
+        let mut head = Line::new(options.colour);
+        head.push(&pad_left(&entry.revision.to_string(), revision_width), Style::Dim);
+        if time_width > 0 {
+            head.push("  ", Style::Plain).push(&pad_left(time, time_width), Style::Dim);
+        }
+        head.push("  ", Style::Plain).push(&isolated(name), Style::Bold);
+        head.fill(
+            revision_width + 2 + name_width + 2 + if time_width > 0 { time_width + 2 } else { 0 },
+        );
+        for (at, words) in phrases(plan, entry, &neighbours, show.only).into_iter().enumerate() {
+            // What else the same change did stands below, without saying again who and when.
+            let mut line = if at == 0 { head.clone() } else { Line::new(options.colour) };
+            line.fill(head.width()).push(&words, Style::Plain);
+            lines.push(line.finish());
+        }
+    }
+    lines
+}
+
+fn name(actor: &Actor, show: Show<'_>) -> String {
+    if show.reader == Some(actor) {
+        return "you".to_owned();
+    }
+    truncate_with(&one_line(&actor.name), NAMES.1, "…").into_owned()
+}
+
+fn when(entry: &Entry, show: Show<'_>, options: &Options) -> String {
+    match show.times {
+        Times::Hidden => String::new(),
+        Times::Ago => duration::ago(entry.at, options.now),
+    }
+}
+
+/// Where an item went: the revision and place in its entry, and the one that it stands before.
+type Neighbours = BTreeMap<(Revision, usize), Option<Number>>;
+
+/// Goes back from the list as it is, change by change, and notes beside what each item was put.
+fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
+    let mut found = Neighbours::new();
+    let mut order: Vec<Number> = plan.listed().into_iter().map(|item| item.number).collect();
+    let whole = usize::try_from(plan.placed).is_ok_and(|placed| placed == order.len());
+    let mut expected = plan.revision;
+    if !whole {
+        return found;
+    }
+    let index = |at: Position| usize::try_from(at.0.saturating_sub(1)).unwrap_or(usize::MAX);
+    for entry in entries.iter().rev() {
+        // A gap, or entries of another time: from here on the order is not known.
+        if entry.revision != expected {
+            break;
+        }
+        expected = Revision(expected.0.saturating_sub(1));
+        for (at, event) in entry.events.iter().enumerate().rev() {
+            match event {
+                Event::Moved { number, from, to } => {
+                    if order.get(index(*to)) != Some(number) {
+                        // Journal and list disagree; a position is better than a wrong neighbour.
+                        return found;
+                    }
+                    found.insert((entry.revision, at), order.get(index(*to) + 1).copied());
+                    order.retain(|it| it != number);
+                    order.insert(index(*from).min(order.len()), *number);
+                }
+                Event::Superseded { number, from, .. } => {
+                    order.insert(index(*from).min(order.len()), *number);
+                }
+                Event::Added { item } => order.retain(|it| *it != item.number),
+                Event::Restored { number, .. } => order.retain(|it| it != number),
+                Event::Changed { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => {}
+            }
+        }
+    }
+    found
+}
+
+/// What one entry did, without who and when. Empty only if none of it is about `only`.
+fn phrases(
+    plan: &Plan,
+    entry: &Entry,
+    neighbours: &Neighbours,
+    only: Option<Number>,
+) -> Vec<String> {
+    let mut phrases = Vec::new();
+    for (at, event) in entry.events.iter().enumerate() {
+        if only.is_none() || event.number() == only {
+            let neighbour = neighbours.get(&(entry.revision, at)).copied();
+            phrase(plan, event, neighbour, &mut phrases);
+        }
+    }
+    if let Some(revision) = entry.undoes
+        && (only.is_none() || !phrases.is_empty())
+    {
+        phrases.insert(0, format!("took back revision {revision}"));
+    }
+    if phrases.is_empty() && only.is_none() {
+        phrases.push(entry.kind.as_str().to_owned());
+    }
+    phrases
+}
+
+fn phrase(plan: &Plan, event: &Event, neighbour: Option<Option<Number>>, out: &mut Vec<String>) {
+    match event {
+        Event::Added { item } => {
+            out.push(format!("added {} {}", item.number, quoted(&item.title)));
+        }
+        Event::Changed { number, what, deltas } => out.push(changed(plan, *number, *what, deltas)),
+        Event::Moved { number, to, .. } => out.push(match neighbour {
+            Some(Some(next)) => format!("moved {number} before {next}"),
+            Some(None) => format!("moved {number} to the end"),
+            None => format!("moved {number} to position {to}"),
+        }),
+        Event::Superseded { number, .. } => out.push(format!("dropped {}", tag(plan, *number))),
+        Event::Restored { number, .. } => out.push(format!("restored {}", tag(plan, *number))),
+        Event::PlanChanged { deltas } => out.extend(deltas.iter().map(plan_changed)),
+        Event::Forgotten { number: Some(number) } => {
+            out.push(format!("erased the texts of {number}"));
+        }
+        Event::Forgotten { number: None } => out.push("erased the texts of the plan".to_owned()),
+    }
+}
+
+fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String {
+    let tag = tag(plan, number);
+    match what {
+        What::Waiting => {
+            let whom = deltas.iter().rev().find_map(waiting_on).unwrap_or_default();
+            format!("set {tag} waiting for: {}", brief(whom))
+        }
+        What::Cancelled => {
+            let reason = deltas.iter().rev().find_map(outcome);
+            let reason = reason.map(|it| format!(": {}", brief(it))).unwrap_or_default();
+            format!("cancelled {tag}{reason}")
+        }
+        What::Edited => {
+            let fields: Vec<_> =
+                deltas.iter().map(|delta| delta.field().as_str().replace('_', " ")).collect();
+            format!("edited {tag} ({})", fields.join(", "))
+        }
+        What::Evidence => {
+            let last = deltas.iter().rev().find_map(last_evidence);
+            match last {
+                Some(it) if it.passed() => {
+                    format!("added evidence to {tag} ({})", it.level.as_str())
+                }
+                Some(_) => format!("added evidence to {tag} (failed)"),
+                None => format!("added evidence to {tag}"),
+            }
+        }
+        What::Started
+        | What::Completed
+        | What::Released
+        | What::LeaseRanOut
+        | What::Reopened
+        | What::Resumed
+        | What::Renewed
+        | What::Parked
+        | What::Undone => format!("{} {tag}", what.word()),
+    }
+}
+
+fn waiting_on(delta: &Delta) -> Option<&str> {
+    if let Delta::WaitingOn { after, .. } = delta { after.as_deref() } else { None }
+}
+
+fn outcome(delta: &Delta) -> Option<&str> {
+    if let Delta::Outcome { after, .. } = delta { after.as_deref() } else { None }
+}
+
+fn last_evidence(delta: &Delta) -> Option<&Evidence> {
+    if let Delta::Evidence { after, .. } = delta { after.last() } else { None }
+}
+
+fn plan_changed(delta: &PlanDelta) -> String {
+    match delta {
+        PlanDelta::Title { after, .. } => format!("titled the plan {}", quoted(after)),
+        PlanDelta::Name { after: Some(name), .. } => format!("named the plan {}", quoted(name)),
+        PlanDelta::Name { after: None, .. } => "took the plan's name away".to_owned(),
+        PlanDelta::Rules { .. } => "changed the plan's rules".to_owned(),
+        PlanDelta::Goal { after: Some(goal), .. } => {
+            format!("set the goal {}", quoted(&goal.statement))
+        }
+        PlanDelta::Goal { after: None, .. } => "took the goal away".to_owned(),
+        PlanDelta::End { after, .. } => format!("the plan is {}", after.words()),
+    }
+}
+
+/// An item's number, and its title where it is known.
+fn tag(plan: &Plan, number: Number) -> String {
+    match plan.get(number) {
+        Some(item) => format!("{number} {}", quoted(&item.title)),
+        None => number.to_string(),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", isolated(&truncate_with(&shown(text), LONGEST, "…")))
+}
+
+fn brief(text: &str) -> String {
+    isolated(&truncate_with(&one_line(text), LONGEST, "…")).into_owned()
+}

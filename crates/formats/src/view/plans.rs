@@ -1,0 +1,136 @@
+//! The plans at a glance, one line each.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::End;
+use punchlist_model::store::Summary;
+
+use super::{Options, duration, list};
+use crate::text::width::{pad_left, truncate_with};
+use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
+
+/// Columns of a bar.
+const BAR: usize = 10;
+/// Widest agent and project.
+const WORD: usize = 16;
+/// Narrowest column that titles are given before another column goes.
+const TITLE: usize = 24;
+
+/// A line per plan: id, title, progress, state, agent, project (if there are several), age.
+///
+/// Where it gets narrow, columns go from the right; ids, titles and counts stay.
+pub fn plans(summaries: &[Summary], options: &Options) -> Vec<String> {
+    let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
+    let rows: Vec<Row> =
+        summaries.iter().map(|it| Row::of(it, projects.len() > 1, options)).collect();
+    let most = |of: fn(&Row) -> &str| rows.iter().map(|row| width(of(row))).max().unwrap_or(0);
+    let widths = Widths {
+        count: most(|row| &row.count),
+        state: most(|row| row.state),
+        agent: most(|row| &row.agent),
+        project: most(|row| &row.project),
+        age: most(|row| &row.age),
+        title: most(|row| &row.title),
+    };
+    rows.iter().map(|row| row.draw(&widths, options)).collect()
+}
+
+struct Row {
+    id: String,
+    title: String,
+    count: String,
+    progress: (u32, u32),
+    end: End,
+    state: &'static str,
+    agent: String,
+    project: String,
+    age: String,
+}
+
+struct Widths {
+    count: usize,
+    state: usize,
+    agent: usize,
+    project: usize,
+    age: usize,
+    title: usize,
+}
+
+impl Row {
+    fn of(summary: &Summary, with_project: bool, options: &Options) -> Self {
+        let title = match (&summary.name, one_line(&summary.title)) {
+            (Some(name), title) if title.is_empty() => one_line(name).into_owned(),
+            (Some(name), title) => format!("{}: {title}", one_line(name)),
+            (None, title) if title.is_empty() => "(no title)".to_owned(),
+            (None, title) => title.into_owned(),
+        };
+        let word = |text: &str| {
+            truncate_with(&one_line(text), WORD, options.glyphs.ellipsis()).into_owned()
+        };
+        let folder = summary.project.rsplit(['/', '\\']).find(|it| !it.is_empty());
+        Self {
+            id: summary.id.short(),
+            title,
+            count: format!("{}/{}", summary.progress.completed, summary.progress.total),
+            progress: (summary.progress.completed, summary.progress.total),
+            end: summary.end,
+            state: match summary.end {
+                End::Open => "open",
+                End::Drained => "drained",
+                End::Stopped => "stopped",
+            },
+            agent: summary.attachment.as_ref().map(|it| word(&it.agent)).unwrap_or_default(),
+            project: if with_project { word(folder.unwrap_or("/")) } else { String::new() },
+            age: duration::ago(summary.updated_at, options.now),
+        }
+    }
+
+    fn draw(&self, widths: &Widths, options: &Options) -> String {
+        let all = usize::from(options.width);
+        let always = 4 + 2 + 2 + widths.count;
+        let mut room = all.saturating_sub(always);
+        // From the most to the least wanted; each stays only if titles keep their share.
+        let mut take = |columns: usize| {
+            let fits = columns > 0 && room >= TITLE + columns + 2;
+            room -= if fits { columns + 2 } else { 0 };
+            fits
+        };
+        let (state, age, agent, project, bar) = (
+            take(widths.state),
+            take(widths.age),
+            take(widths.agent),
+            take(widths.project),
+            take(BAR),
+        );
+        let title = room.min(widths.title);
+
+        let mut line = Line::new(options.colour);
+        line.push(&self.id, Style::Bold).push("  ", Style::Plain);
+        let start = line.width();
+        line.push_text(&self.title, title, options.glyphs, Style::Plain).fill(start + title);
+        line.push("  ", Style::Plain).push(&pad_left(&self.count, widths.count), Style::Plain);
+        if bar {
+            line.push("  ", Style::Plain);
+            list::bar(&mut line, self.progress.0, self.progress.1, BAR, options);
+        }
+        if state {
+            let style = match self.end {
+                End::Open => Style::Plain,
+                End::Drained => Style::In(Colour::Green),
+                End::Stopped => Style::In(Colour::Yellow),
+            };
+            line.push("  ", Style::Plain).push(&pad(self.state, widths.state), style);
+        }
+        for (wanted, text, columns) in
+            [(agent, &self.agent, widths.agent), (project, &self.project, widths.project)]
+        {
+            if wanted {
+                line.push("  ", Style::Plain).push(&pad(&isolated(text), columns), Style::Plain);
+            }
+        }
+        if age {
+            line.push("  ", Style::Plain).push(&pad_left(&self.age, widths.age), Style::Dim);
+        }
+        line.finish()
+    }
+}

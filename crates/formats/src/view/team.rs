@@ -1,0 +1,93 @@
+//! One member's plan in a team's screen.
+//!
+//! What a finished turn left unsaid is shown as *assumed*; the record keeps the truth.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::{Number, Plan, Status};
+
+use super::{Options, shown, tree};
+use crate::text::glyph::{Sign, marker};
+use crate::text::{Colour, Glyphs, Line, Style, one_line, pad};
+
+/// Whose plan it is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Member {
+    /// The display name, else the agent's id.
+    pub name: String,
+    /// The member's colour.
+    pub colour: Colour,
+}
+
+impl Member {
+    /// A member as configuration names it; a colour that is missing or unknown is cyan.
+    pub fn new(name: impl Into<String>, colour: Option<&str>) -> Self {
+        let colour = colour.and_then(Colour::parse).unwrap_or(Colour::Cyan);
+        Self { name: name.into(), colour }
+    }
+}
+
+/// One line of the view.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry<'a> {
+    /// What to do.
+    pub text: &'a str,
+    /// Where it stands.
+    pub status: Status,
+    /// Never reported done, but the turn ended well.
+    pub assumed: bool,
+    /// How deep it is nested.
+    pub depth: usize,
+}
+
+/// A plan of the store, with the numbers of the items that are assumed to be done.
+pub fn team(plan: &Plan, member: &Member, assumed: &BTreeSet<Number>, options: &Options) -> String {
+    let entries: Vec<_> = tree::nested(plan)
+        .into_iter()
+        .map(|(depth, item)| Entry {
+            text: item.label(),
+            status: item.status,
+            assumed: assumed.contains(&item.number),
+            depth,
+        })
+        .collect();
+    entries_of(&entries, member, options)
+}
+
+/// Any list of a member's: a heading in its colour, one line per entry, a blank line around.
+pub fn entries_of(entries: &[Entry<'_>], member: &Member, options: &Options) -> String {
+    let most = usize::from(options.width);
+    let mut lines = vec![String::new()];
+    let mut heading = Line::new(options.colour);
+    let words = format!("{}Plan ({}):", options.glyphs.clipboard(), one_line(&member.name));
+    heading.push_text(&words, most, options.glyphs, Style::BoldIn(member.colour));
+    lines.push(heading.finish());
+    for entry in entries {
+        let assumed = entry.assumed && entry.status.is_open();
+        let style = match entry.status {
+            _ if assumed => Style::Dim,
+            Status::Completed => Style::In(Colour::Green),
+            Status::Pending | Status::InProgress | Status::Cancelled => Style::In(Colour::Yellow),
+        };
+        let indent = "  ".repeat(entry.depth);
+        let sign = pad(sign(entry.status, assumed, options.glyphs), 2);
+        let mut line = Line::new(options.colour);
+        line.push_text(&format!("{indent}{sign} "), most, options.glyphs, style);
+        let room = most.saturating_sub(line.width());
+        line.push_text(&shown(entry.text), room, options.glyphs, style);
+        lines.push(line.finish());
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn sign(status: Status, assumed: bool, glyphs: Glyphs) -> &'static str {
+    match (glyphs, status) {
+        (Glyphs::Ascii, _) if assumed => "[?]",
+        (Glyphs::Ascii, status) => marker(Sign::from(status)),
+        (Glyphs::Emoji | Glyphs::Unicode, _) if assumed => "☑",
+        (Glyphs::Emoji | Glyphs::Unicode, Status::Completed) => "✅",
+        (Glyphs::Emoji | Glyphs::Unicode, Status::Cancelled) => "❌",
+        (Glyphs::Emoji | Glyphs::Unicode, Status::Pending | Status::InProgress) => "❕",
+    }
+}

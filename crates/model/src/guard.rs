@@ -1,1 +1,0 @@
-//! May this turn end? The governor, as a pure machine.

@@ -1,0 +1,47 @@
+//! The specification as stories: what is typed, and what is answered.
+//!
+//! A story is a transcript. Lines that begin with `$` are commands in a small language of this
+//! module; the lines after one are what it answers. The whole transcript is compared, so a story
+//! both reads as a document and fails when a word of it stops being true.
+
+mod properties;
+mod reconcile;
+mod section2;
+mod section3;
+mod transitions;
+mod world;
+
+use world::World;
+
+/// Plays a transcript and compares it with what really happens.
+#[track_caller]
+fn story(expected: &str) {
+    let mut world = World::new();
+    let mut actual = String::new();
+    let expected = dedent(expected);
+    for line in expected.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            actual.push_str(line);
+            actual.push('\n');
+            for answer in world.run(command).lines() {
+                actual.push_str(answer);
+                actual.push('\n');
+            }
+        } else if line.is_empty() {
+            actual.push('\n');
+        }
+    }
+    assert_eq!(squeeze(&expected), squeeze(&actual), "\n--- what really happens:\n{actual}");
+}
+
+/// Takes the common indentation away, so that stories can stand indented in the code.
+fn dedent(text: &str) -> String {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let indent = lines().map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
+    text.lines().map(|line| line.get(indent..).unwrap_or("")).collect::<Vec<_>>().join("\n")
+}
+
+/// Empty lines only structure a story.
+fn squeeze(text: &str) -> String {
+    text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,646 @@
+//! §2, sentence by sentence.
+
+use super::story;
+
+#[test]
+fn a_plans_revision_goes_up_by_one_with_each_change() {
+    story(
+        "
+        $ plan
+        revision 0, next number 1, open
+        $ add a
+        $ add b ; add c
+        $ plan
+        revision 2, next number 4, open
+        $ title 1 -- a
+        $ plan
+        revision 2, next number 4, open
+        ",
+    );
+}
+
+#[test]
+fn numbers_count_up_from_1_and_are_never_reused() {
+    story(
+        "
+        $ add a ; add b
+        $ drop 2
+        $ add c
+        $ list
+        [ ] 1 a
+        [ ] 3 c
+        $ undo
+        $ add d
+        $ list
+        [ ] 1 a
+        [ ] 4 d
+        ",
+    );
+}
+
+#[test]
+fn positions_are_order_only_and_dense() {
+    story(
+        "
+        $ add a ; add b ; add c
+        $ add e first
+        $ add d behind 2
+        $ list
+        [ ] 4 e
+        [ ] 1 a
+        [ ] 2 b
+        [ ] 5 d
+        [ ] 3 c
+        $ move 3 first
+        $ move 4 last
+        $ move 1 before 2
+        $ move 5 to 1
+        $ list
+        [ ] 5 d
+        [ ] 3 c
+        [ ] 1 a
+        [ ] 2 b
+        [ ] 4 e
+        $ drop 3
+        $ show 4
+        [ ] 4 e
+        position 4, verification none, ready
+        $ add z at 99
+        $ show 6
+        [ ] 6 z
+        position 5, verification none, ready
+        $ move @1 last ; done @1
+        $ move 5 first
+        $ list
+        [x] 5 d
+        [ ] 1 a
+        [ ] 2 b
+        [ ] 4 e
+        [ ] 6 z
+        ",
+    );
+}
+
+#[test]
+fn ready_is_pending_with_dependencies_completed_and_not_waiting() {
+    story(
+        "
+        $ add a ; add b after entry1
+        $ show 2
+        [ ] 2 b, after 1
+        position 2, verification none, blocked
+        $ done 1
+        $ show 2
+        [ ] 2 b, after 1
+        position 2, verification none, ready
+        $ wait 2 -- legal
+        $ show 2
+        [ ] 2 b, after 1, waits for legal
+        position 2, verification none
+        $ resume 2
+        $ start 2
+        picked 2
+        $ show 2
+        [>] 2 b, me attempt 1, after 1
+        position 2, verification none, held until 2026-01-01T00:15:00Z
+        ",
+    );
+}
+
+#[test]
+fn blocked_means_a_dependency_is_open_or_cancelled() {
+    story(
+        "
+        $ add a ; add b after entry1
+        $ start 1
+        picked 1
+        $ show 2
+        [ ] 2 b, after 1
+        position 2, verification none, blocked
+        $ skip 1 -- no need
+        warning: Depends on #1 a, which was cancelled: #2 b
+        $ show 2
+        [ ] 2 b, after 1
+        position 2, verification none, blocked
+        $ start 2
+        picked 2
+        warning: #2 b is blocked by #1 a
+        ",
+    );
+}
+
+#[test]
+fn what_was_superseded_blocks_nothing() {
+    story(
+        "
+        $ add a ; add b after entry1
+        $ drop 1
+        $ show 2
+        [ ] 2 b, after 1
+        position 1, verification none, ready
+        ",
+    );
+}
+
+#[test]
+fn next_takes_of_the_ready_items_the_lowest_priority_then_position() {
+    story(
+        "
+        $ add plain ; add later priority 2 ; add soon priority 1 ; add too priority 1
+        $ add blocked after 1 priority 0
+        $ next
+        picked 3
+        $ done 3
+        $ next
+        picked 4
+        $ done 4
+        $ next
+        picked 2
+        $ done 2
+        $ next
+        picked 1
+        $ done 1
+        $ next
+        picked 5
+        $ done 5
+        $ next
+        ",
+    );
+}
+
+#[test]
+fn next_gives_a_worker_what_it_has_in_progress_already() {
+    story(
+        "
+        $ add a ; add b
+        $ next
+        picked 1
+        $ next
+        picked 1
+        $ plan
+        revision 2, next number 3, open
+        $ as you
+        $ next
+        picked 2
+        ",
+    );
+}
+
+#[test]
+fn items_move_from_pending_to_in_progress_to_completed_or_cancelled() {
+    story(
+        "
+        $ add a ; add b ; add c ; add d
+        $ start 1
+        picked 1
+        $ done 1 -- it works
+        $ start 2
+        picked 2
+        $ skip 2 -- not needed
+        $ done 3
+        $ skip 4
+        $ list
+        [x] 1 a: it works
+        [-] 2 b: not needed
+        [x] 3 c
+        [-] 4 d
+        $ plan
+        revision 7, next number 5, drained
+        ",
+    );
+}
+
+#[test]
+fn in_progress_goes_back_to_pending_by_release() {
+    story(
+        "
+        $ add a
+        $ start 1
+        picked 1
+        $ release 1
+        $ list
+        [ ] 1 a
+        $ release 1
+        refused: item 1 \"a\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        ",
+    );
+}
+
+#[test]
+fn completed_and_cancelled_open_again_only_by_an_explicit_reopen_or_a_whole_list_write() {
+    story(
+        "
+        $ add a ; add b ; add c
+        $ done 1 -- fine ; skip 2 ; done 3
+        $ start 1
+        refused: item 1 \"a\" is completed: it cannot become in progress; legal now: pending, in progress
+        $ release 2
+        refused: item 2 \"b\" is cancelled: it cannot become pending; legal now: pending, in progress
+        $ reopen 1
+        $ reopen 2 start
+        picked 2
+        $ replace [ ] a | [>] b | [ ] c
+        $ list
+        [ ] 1 a
+        [>] 2 b, me attempt 1
+        [ ] 3 c
+        ",
+    );
+}
+
+#[test]
+fn everything_else_is_refused_with_the_item_its_status_and_what_is_legal() {
+    story(
+        "
+        $ add a
+        $ reopen 1
+        refused: item 1 \"a\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        $ done 1
+        $ done 1
+        refused: item 1 \"a\" is completed: it cannot become completed; legal now: pending, in progress
+        $ skip 1
+        refused: item 1 \"a\" is completed: it cannot become cancelled; legal now: pending, in progress
+        $ start 7
+        refused: there is no item 7
+        ",
+    );
+}
+
+#[test]
+fn enforced_refuses_what_recorded_keeps_and_marks() {
+    story(
+        "
+        $ recorded
+        $ add a ; add b ; add --
+        $ start 1
+        picked 1
+        $ start 2
+        picked 2
+        $ done 3 ; done 3
+        $ done 9
+        warning: Ignored: there is no item 9
+        $ add x under 8 after 9
+        $ list
+        [>] 1 a, me attempt 1
+        [>] 2 b, me attempt 1 {TwoInProgress}
+        [x] 3  {EmptyTitle, IllegalTransition}
+        [ ] 4 x {BadLink}
+        ",
+    );
+}
+
+#[test]
+fn recorded_never_refuses_limits_nuls_children_or_other_workers() {
+    story(
+        "
+        $ add parent ; add child under entry1
+        $ as you
+        $ start 2
+        picked 2
+        $ recorded
+        $ as me
+        $ limit open 1
+        $ limit title 3
+        $ add abcd
+        $ done 1
+        $ done 2
+        $ title 3 -- a\\0b
+        $ list
+        [x] 1 parent {OpenChild}
+        [x] 2 child, under 1 {HeldByOther}
+        [ ] 3 ab {OverLimit, NulRemoved}
+        ",
+    );
+}
+
+#[test]
+fn what_a_replacement_drops_is_superseded_and_keeps_its_number() {
+    story(
+        "
+        $ add a ; add b
+        $ replace [ ] b | [ ] c
+        warning: Dropped while open: #1 a
+        $ list
+        [ ] 2 b
+        [ ] 3 c
+        $ show 1
+        [ ] 1 a
+        superseded, verification none
+        $ start 1
+        refused: item 1 \"a\" is no longer on the list: it was superseded
+        ",
+    );
+}
+
+#[test]
+fn each_change_appends_to_the_journal() {
+    story(
+        "
+        $ add a ; add b
+        $ start 1
+        picked 1
+        $ as you
+        $ done 2
+        $ move 2 first
+        $ log
+        1 me add: added 1 added 2
+        2 me start: started 1
+        3 you done: completed 2
+        4 you move: moved 2
+        ",
+    );
+}
+
+#[test]
+fn a_change_is_atomic_and_the_error_names_every_bad_entry() {
+    story(
+        "
+        $ add a ; add b
+        $ done 1 ; done 9 ; reopen 2 ; title 2 --  
+        refused: there is no item 9
+        refused: item 2 \"b\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 2 \"b\": the title is empty
+        $ list
+        [ ] 1 a
+        [ ] 2 b
+        $ plan
+        revision 1, next number 3, open
+        ",
+    );
+}
+
+#[test]
+fn undo_takes_back_the_callers_own_last_change_that_is_not_yet_undone() {
+    story(
+        "
+        $ add a
+        $ title 1 -- b
+        $ as you
+        $ context 1 -- yours
+        $ as me
+        $ undo
+        $ list
+        [ ] 1 a
+        $ undo
+        refused: revision 1 cannot be taken back: you changed the context of item 1 since (revision 3)
+        $ as you
+        $ undo
+        $ as me
+        $ undo
+        $ list
+        $ undo
+        refused: me has no change left to take back in this plan
+        $ log
+        1 me add: added 1
+        2 me edit: edited 1
+        3 you edit: edited 1
+        4 me undo: undone 1
+        5 you undo: undone 1
+        6 me undo: superseded 1
+        ",
+    );
+}
+
+#[test]
+fn undo_conflicts_if_someone_changed_the_same_fields_since() {
+    story(
+        "
+        $ add a ; add b
+        $ title 1 -- mine
+        $ as you
+        $ title 1 -- yours
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: you changed the title of item 1 since (revision 3)
+        ",
+    );
+}
+
+#[test]
+fn claims_attempts_and_evidence_are_never_undone() {
+    story(
+        "
+        $ add a
+        $ start 1
+        picked 1
+        $ undo
+        $ list
+        [ ] 1 a
+        $ start 1
+        picked 1
+        $ list
+        [>] 1 a, me attempt 2
+        $ done 1
+        $ undo
+        $ show 1
+        [>] 1 a
+        position 1, verification none, claimed
+        ",
+    );
+}
+
+#[test]
+fn undo_may_not_break_a_rule() {
+    story(
+        "
+        $ add a ; add b
+        $ start 1
+        picked 1
+        $ done 1
+        $ as you
+        $ start 2
+        picked 2
+        $ as me
+        $ undo
+        refused: revision 3 cannot be taken back: item 1 \"a\" cannot be started: item 2 \"b\" is in progress (you)
+        ",
+    );
+}
+
+#[test]
+fn undo_of_a_replacement_brings_back_what_it_dropped() {
+    story(
+        "
+        $ add a ; add b ; add c
+        $ replace [x] c | [ ] d
+        warning: Dropped while open: #1 a
+        warning: Dropped while open: #2 b
+        $ undo
+        $ list
+        [ ] 1 a
+        [ ] 2 b
+        [ ] 3 c
+        ",
+    );
+}
+
+#[test]
+fn forget_erases_texts_and_leaves_a_tombstone() {
+    story(
+        "
+        $ add secret ; add kept
+        $ context 1 -- the password
+        $ done 1 -- told nobody
+        $ forget 1
+        $ list
+        [x] 1 [forgotten]: [forgotten]
+        [ ] 2 kept
+        $ log
+        1 me add: added 1 added 2
+        2 me edit: edited 1
+        3 me done: completed 1
+        4 me forget: forgotten 1
+        ",
+    );
+}
+
+#[test]
+fn evidence_is_claimed_unless_the_engine_or_a_person_says_more() {
+    story(
+        "
+        $ add a ; add b ; add c
+        $ done 1
+        $ show 1
+        [x] 1 a
+        position 1, verification none, claimed
+        $ check 2 -- true
+        $ show 2
+        [ ] 2 b
+        position 2, verification required, ready
+        $ prove 2 passed
+        $ done 2
+        $ show 2
+        [x] 2 b
+        position 2, verification passed, checked
+        $ prove 3 approved
+        $ done 3
+        $ show 3
+        [x] 3 c
+        position 3, verification none, approved
+        ",
+    );
+}
+
+#[test]
+fn a_plan_may_demand_a_level() {
+    story(
+        "
+        $ add a
+        $ demand approved
+        $ prove 1 passed
+        $ done 1
+        refused: item 1 \"a\" cannot be completed: it needs approved evidence and has none
+        $ prove 1 approved
+        $ done 1
+        $ show 1
+        [x] 1 a
+        position 1, verification passed, approved
+        ",
+    );
+}
+
+#[test]
+fn reopening_forgets_the_earlier_result() {
+    story(
+        "
+        $ add a
+        $ check 1 -- true
+        $ prove 1 passed
+        $ done 1 -- works
+        $ reopen 1
+        $ show 1
+        [ ] 1 a
+        position 1, verification required, ready
+        ",
+    );
+}
+
+#[test]
+fn an_item_may_wait_for_a_person_or_an_event_and_is_open() {
+    story(
+        "
+        $ add a
+        $ wait 1 -- legal
+        $ list
+        [ ] 1 a, waits for legal
+        $ plan
+        revision 2, next number 2, open
+        $ next
+        $ start 1
+        picked 1
+        $ list
+        [>] 1 a, me attempt 1
+        $ wait 1 --  
+        refused: item 1 \"a\" needs a reason to wait that is not empty
+        $ done 1
+        $ wait 1 -- nothing
+        refused: item 1 \"a\" is completed: only an open item can wait
+        ",
+    );
+}
+
+#[test]
+fn a_plan_ends_open_drained_or_stopped_with_open_items() {
+    story(
+        "
+        $ add a ; add b
+        $ done 1
+        $ park 2
+        $ plan
+        revision 3, next number 3, stopped with open items
+        $ list
+        [x] 1 a
+        [ ] 2 b {Parked}
+        $ title 2 -- c
+        $ list
+        [x] 1 a
+        [ ] 2 c
+        $ plan
+        revision 4, next number 3, open
+        $ skip 2
+        $ plan
+        revision 5, next number 3, drained
+        ",
+    );
+}
+
+#[test]
+fn progress_is_of_top_level_items_that_are_neither_cancelled_nor_superseded() {
+    story(
+        "
+        $ progress
+        0/0 (0%)
+        $ add a ; add b ; add c ; add d ; add child under entry1 ; add e
+        $ done 2 ; skip 3 ; done 5
+        $ drop 6
+        $ progress
+        1/3 (33%)
+        $ done 1 ; done 4
+        $ progress
+        3/3 (100%)
+        ",
+    );
+}
+
+#[test]
+fn a_goal_stands_above_the_plan_and_shrinking_scope_is_visible_as_an_event() {
+    story(
+        "
+        $ add a ; add b
+        $ goal 1 2 -- it ships
+        $ replace [ ] a
+        warning: Dropped while open: #2 b
+        $ goal 1 -- it ships, smaller
+        $ log
+        1 me add: added 1 added 2
+        2 me plan: plan_changed
+        3 me replace: superseded 2
+        4 me plan: plan_changed
+        $ undo
+        $ undo
+        $ list
+        [ ] 1 a
+        [ ] 2 b
+        ",
+    );
+}

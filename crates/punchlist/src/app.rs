@@ -1,0 +1,250 @@
+//! One call of the program: what it was given, and what a verb may ask for.
+//!
+//! Everything is looked at when it is first needed and not before: a verb that touches no store
+//! looks for no project.
+
+use std::cell::OnceCell;
+use std::env;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
+use punchlist_db::{Options, Sqlite};
+use punchlist_formats::text::Glyphs;
+use punchlist_formats::view;
+use punchlist_model::{Ctx, Mode, Timestamp};
+
+use crate::args::{self, Called, Globals};
+use crate::config::{self, Settings};
+use crate::error::{Code, Fail};
+use crate::print::{self, Reply, Screen};
+use crate::project::{self, Project};
+use crate::trust::{self, Found};
+use crate::verb::Row;
+use crate::{clock, places, who};
+
+/// What a verb runs in.
+pub(crate) struct App {
+    /// The options of every verb.
+    pub(crate) globals: Globals,
+    /// The time of this call.
+    pub(crate) now: Timestamp,
+    project: OnceCell<Project>,
+    settings: OnceCell<Settings>,
+    database: OnceCell<Database>,
+}
+
+/// Where plans are kept.
+struct Database {
+    path: PathBuf,
+    /// A database of the project's that was passed over, and why.
+    ignored: Option<String>,
+}
+
+/// The whole program.
+pub(crate) fn main() -> ExitCode {
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let json = args::wants_json(&arguments);
+    let code = match args::called(arguments) {
+        Called::Verb(row, rest) => verb(row, rest, json),
+        Called::Overview => print::reply(&Reply::text(args::overview())),
+        Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row)))),
+        Called::Version => {
+            print::reply(&Reply::text(concat!("punchlist ", env!("CARGO_PKG_VERSION"), "\n")))
+        }
+        Called::Unknown(word) => print::fail(&unknown(&word), json),
+    };
+    ExitCode::from(code)
+}
+
+fn unknown(word: &std::ffi::OsStr) -> Fail {
+    let shown: String = word.to_string_lossy().chars().take(80).collect();
+    let fail = Fail::usage(format!("there is no verb {shown:?}"));
+    match args::nearest(word) {
+        Some(name) => fail.hint(format!("did you mean `punchlist {name}`?")),
+        None => fail.hint("`punchlist help` shows the verbs."),
+    }
+}
+
+fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
+    let mut matches = match args::alone(row).try_get_matches_from(arguments) {
+        Ok(matches) => matches,
+        Err(error) => return bad_arguments(&error, json),
+    };
+    let globals = match Globals::from_arg_matches_mut(&mut matches) {
+        Ok(globals) => globals,
+        Err(error) => return bad_arguments(&error, json),
+    };
+    let app = App::new(globals);
+    match (row.run)(&app, &mut matches) {
+        Ok(mut reply) => {
+            reply.notes.splice(0..0, app.notes());
+            print::reply(&reply)
+        }
+        Err(fail) => {
+            print::notes(&app.notes(), "warning");
+            print::fail(&fail, json)
+        }
+    }
+}
+
+/// The parser's own message, in the form of all others.
+fn bad_arguments(error: &clap::Error, json: bool) -> u8 {
+    let rendered = error.render().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return print::reply(&Reply::text(rendered));
+    }
+    // An argument may be long, and the message repeats it.
+    let text: String = rendered.chars().take(2000).collect();
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    let (message, rest) = text.split_once("\n\n").unwrap_or((text, ""));
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_help = |line: &&str| line.is_empty() || line.starts_with("For more information");
+    let details = rest.lines().map(str::trim).filter(|line| !is_help(line));
+    let fail = Fail::usage(message)
+        .details(details.map(str::to_owned).collect())
+        .hint("`--help` shows examples.");
+    print::fail(&fail, json)
+}
+
+impl App {
+    /// A call with these options.
+    pub(crate) fn new(globals: Globals) -> Self {
+        Self {
+            globals,
+            now: clock::now(),
+            project: OnceCell::new(),
+            settings: OnceCell::new(),
+            database: OnceCell::new(),
+        }
+    }
+
+    /// The project that the call is made in.
+    pub(crate) fn project(&self) -> Result<&Project, Fail> {
+        if let Some(project) = self.project.get() {
+            return Ok(project);
+        }
+        let project = match &self.globals.directory {
+            Some(directory) => project::find(directory)?,
+            None => {
+                let here = env::current_dir()
+                    .map_err(|why| Fail::usage(format!("there is no current directory: {why}")))?;
+                project::find(&here)?
+            }
+        };
+        Ok(self.project.get_or_init(|| project))
+    }
+
+    /// The configuration.
+    pub(crate) fn settings(&self) -> Result<&Settings, Fail> {
+        if let Some(settings) = self.settings.get() {
+            return Ok(settings);
+        }
+        let settings = config::read(self.project()?, &self.globals.config)?;
+        Ok(self.settings.get_or_init(|| settings))
+    }
+
+    /// The database file: named by the caller, else the project's own, else the user's.
+    pub(crate) fn database(&self) -> Result<&PathBuf, Fail> {
+        if let Some(database) = self.database.get() {
+            return Ok(&database.path);
+        }
+        let named = || env::var_os("PUNCHLIST_DB").filter(|it| !it.is_empty()).map(PathBuf::from);
+        let database = match self.globals.db.clone().or_else(named) {
+            Some(path) => Database { path: self.named(path)?, ignored: None },
+            None => self.found()?,
+        };
+        Ok(&self.database.get_or_init(|| database).path)
+    }
+
+    fn named(&self, path: PathBuf) -> Result<PathBuf, Fail> {
+        if path.as_os_str().is_empty() {
+            return Err(Fail::usage("the name of the database is empty").hint("give a path."));
+        }
+        if path.to_str().is_some_and(|text| text.contains("://")) {
+            return Err(Fail::usage(format!("{} is not a file", path.display()))
+                .hint("this version keeps plans in SQLite files: give a path."));
+        }
+        // A relative path counts from where the call is made, or would be with -C.
+        Ok(match &self.globals.directory {
+            Some(directory) => directory.join(path),
+            None => path,
+        })
+    }
+
+    fn found(&self) -> Result<Database, Fail> {
+        let own = config::own_database(self.project()?);
+        let users = || places::data().map(|data| data.join("punchlist.db"));
+        Ok(match trust::look(&own)? {
+            Found::Trusted => Database { path: own, ignored: None },
+            Found::Absent => Database { path: users()?, ignored: None },
+            Found::Ignored(why) => Database { path: users()?, ignored: Some(why) },
+        })
+    }
+
+    /// What was ignored on the way.
+    fn notes(&self) -> Vec<String> {
+        let database = self.database.get().and_then(|it| it.ignored.clone());
+        let settings = self.settings.get().into_iter().flat_map(|it| it.notes.iter().cloned());
+        database.into_iter().chain(settings).collect()
+    }
+
+    /// Whether there is a database at all. Looks, and makes nothing.
+    pub(crate) fn has_store(&self) -> Result<bool, Fail> {
+        Ok(self.database()?.exists())
+    }
+
+    /// The store, made if it is not there.
+    pub(crate) fn store(&self) -> Result<Sqlite, Fail> {
+        Ok(Sqlite::open(&self.options()?)?)
+    }
+
+    /// The store for reading: nothing is made, nothing is written.
+    pub(crate) fn store_to_read(&self) -> Result<Option<Sqlite>, Fail> {
+        Ok(Sqlite::open_to_read(&self.options()?)?)
+    }
+
+    fn options(&self) -> Result<Options, Fail> {
+        Ok(Options { path: self.database()?.clone(), durability: self.settings()?.durability })
+    }
+
+    /// Who asks and when, for a change.
+    pub(crate) fn ctx(&self) -> Result<Ctx, Fail> {
+        let name = who::name(self.globals.name.as_deref())?;
+        Ok(Ctx {
+            now: self.now,
+            ids: clock::ids(self.now)?,
+            actor: who::actor(&name),
+            holder: who::holder(&name, None)?,
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: self.settings()?.limits,
+            gone: Vec::new(),
+        })
+    }
+
+    /// What stdout leads to.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen::look(self.globals.color)
+    }
+
+    /// How views are drawn.
+    pub(crate) fn view(&self, screen: Screen) -> view::Options {
+        view::Options {
+            width: screen.width,
+            glyphs: Glyphs::Unicode,
+            colour: screen.colour,
+            ..view::Options::plain(self.now)
+        }
+    }
+}
+
+/// There is no plan to work on.
+pub(crate) fn no_plan() -> Fail {
+    Fail::new(Code::NotFound, "there is no plan here yet").hint(
+        "start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.",
+    )
+}

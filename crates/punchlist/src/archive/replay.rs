@@ -1,0 +1,216 @@
+//! Replays a journal from nothing and compares.
+//!
+//! Events apply themselves without looking, because whatever a store holds was decided by the rules.
+//! A file was not, so every event is held against the plan as it is before it applies.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::event::{Delta, PlanDelta};
+use punchlist_model::store::Entry;
+use punchlist_model::{Event, Item, ItemId, Number, Plan, Position};
+
+use super::bad;
+use crate::error::Fail;
+
+/// Most items of a plan that is taken in.
+const MOST: u32 = 100_000;
+
+/// Whether the journal, with its line numbers, leads to the plan.
+pub(super) fn check(plan: &Plan, journal: &[(usize, Entry)]) -> Result<(), Fail> {
+    let mut replayed = origin(plan, journal);
+    let mut ids = BTreeSet::new();
+    for (line, entry) in journal {
+        step(&mut replayed, entry, &mut ids).map_err(|why| bad(*line, &why))?;
+    }
+    let differs = |what: &str| {
+        Fail::usage(format!("the journal does not lead to the {what} that the file has"))
+            .hint("the file was changed or cut; export the plan again.")
+    };
+    for (number, item) in &replayed.items {
+        if plan.items.get(number) != Some(item) {
+            return Err(differs(&format!("item {number}")));
+        }
+    }
+    if plan.items.len() != replayed.items.len() {
+        return Err(differs("number of items"));
+    }
+    if replayed != *plan {
+        return Err(differs("header"));
+    }
+    links(plan)
+}
+
+/// The plan before its first change. What no change touched was so from the start.
+fn origin(plan: &Plan, journal: &[(usize, Entry)]) -> Plan {
+    let mut origin = Plan::new(plan.id, plan.project.clone(), plan.created_at);
+    origin.name.clone_from(&plan.name);
+    origin.title.clone_from(&plan.title);
+    origin.rules = plan.rules;
+    origin.goal.clone_from(&plan.goal);
+    // The last one wins, so going backwards the first change of each field does.
+    for (_, entry) in journal.iter().rev() {
+        for event in entry.events.iter().rev() {
+            if let Event::PlanChanged { deltas } = event {
+                for delta in deltas.iter().filter(|it| !matches!(it, PlanDelta::End { .. })) {
+                    delta.inverse().apply(&mut origin);
+                }
+            }
+        }
+    }
+    origin
+}
+
+fn step(plan: &mut Plan, entry: &Entry, ids: &mut BTreeSet<ItemId>) -> Result<(), String> {
+    if entry.plan != plan.id {
+        return Err("an entry of another plan".to_owned());
+    }
+    let revision = plan.revision.0.checked_add(1).ok_or("the revision is too high")?;
+    if entry.revision.0 != revision {
+        return Err(format!("revision {} where {revision} comes next", entry.revision));
+    }
+    if entry.undoes.is_some_and(|undone| undone >= entry.revision) {
+        return Err("it takes back what comes after it".to_owned());
+    }
+    if entry.events.is_empty() {
+        return Err("an entry in which nothing happens".to_owned());
+    }
+    for event in &entry.events {
+        fits(plan, event, ids)?;
+        plan.evolve(event);
+    }
+    plan.revision = entry.revision;
+    plan.updated_at = entry.at;
+    Ok(())
+}
+
+/// Whether an event can happen to the plan as it is.
+fn fits(plan: &Plan, event: &Event, ids: &mut BTreeSet<ItemId>) -> Result<(), String> {
+    match event {
+        Event::Added { item } => {
+            let Number(number) = item.number;
+            if item.number != plan.next_number || number > MOST {
+                return Err(format!(
+                    "item {number} is added where {} comes next",
+                    plan.next_number
+                ));
+            }
+            if !ids.insert(item.id) {
+                return Err(format!("item {number} has the id of another"));
+            }
+            if item.superseded_at.is_some() {
+                return Err(format!("item {number} is added as superseded"));
+            }
+            within(item.position, plan.placed + 1)
+        }
+        Event::Changed { number, deltas, .. } => {
+            let item = get(plan, *number)?;
+            let mut before = item.clone();
+            deltas.iter().rev().map(Delta::inverse).for_each(|delta| delta.apply(&mut before));
+            if before != *item {
+                return Err(format!("item {number} was not what it is said to have been"));
+            }
+            Ok(())
+        }
+        Event::Moved { number, from, to } => {
+            stands(plan, *number, *from)?;
+            within(Some(*to), plan.placed)
+        }
+        Event::Superseded { number, from, .. } => stands(plan, *number, *from),
+        Event::Restored { number, to, superseded_at } => {
+            if get(plan, *number)?.superseded_at != Some(*superseded_at) {
+                return Err(format!("item {number} was not superseded then"));
+            }
+            within(Some(*to), plan.placed + 1)
+        }
+        Event::PlanChanged { deltas } => match deltas.iter().find(|delta| !held(plan, delta)) {
+            Some(delta) => Err(format!(
+                "the plan's {} was not what it is said to have been",
+                delta.field().as_str()
+            )),
+            None => Ok(()),
+        },
+        Event::Forgotten { number } => match number {
+            Some(number) => get(plan, *number).map(|_| ()),
+            None => Ok(()),
+        },
+    }
+}
+
+/// Whether a field of the plan is what it is said to have been before.
+fn held(plan: &Plan, delta: &PlanDelta) -> bool {
+    match delta {
+        PlanDelta::Title { before, .. } => plan.title == *before,
+        PlanDelta::Name { before, .. } => plan.name == *before,
+        PlanDelta::Rules { before, .. } => plan.rules == *before,
+        PlanDelta::Goal { before, .. } => plan.goal == *before,
+        PlanDelta::End { before, .. } => plan.end == *before,
+    }
+}
+
+fn get(plan: &Plan, number: Number) -> Result<&Item, String> {
+    plan.get(number).ok_or_else(|| format!("there is no item {number} yet"))
+}
+
+fn stands(plan: &Plan, number: Number, at: Position) -> Result<(), String> {
+    match get(plan, number)?.position {
+        Some(position) if position == at => Ok(()),
+        Some(_) | None => Err(format!("item {number} does not stand at position {at}")),
+    }
+}
+
+fn within(position: Option<Position>, last: u32) -> Result<(), String> {
+    match position {
+        Some(Position(at)) if (1..=last).contains(&at) => Ok(()),
+        Some(Position(at)) => Err(format!("there is no position {at}")),
+        None => Err("an item without a position".to_owned()),
+    }
+}
+
+/// Dependencies and parents are known and lead nowhere in a circle.
+fn links(plan: &Plan) -> Result<(), Fail> {
+    let next = |item: &Item| -> Vec<Number> { item.depends_on.iter().copied().collect() };
+    let above = |item: &Item| -> Vec<Number> { item.parent.into_iter().collect() };
+    for item in plan.items.values() {
+        for number in next(item).into_iter().chain(above(item)) {
+            if plan.get(number).is_none() {
+                return Err(Fail::usage(format!(
+                    "item {} is linked to {number}, which is not there",
+                    item.number
+                )));
+            }
+        }
+    }
+    acyclic(plan, next, "depends on itself")?;
+    acyclic(plan, above, "is under itself")
+}
+
+fn acyclic(plan: &Plan, next: impl Fn(&Item) -> Vec<Number>, what: &str) -> Result<(), Fail> {
+    let mut done: BTreeSet<Number> = BTreeSet::new();
+    for start in plan.items.keys() {
+        // Depth first without recursion: what is entered and not left is the way back to the start.
+        let mut entered: BTreeSet<Number> = BTreeSet::new();
+        let mut stack = vec![(*start, false)];
+        while let Some((number, leaving)) = stack.pop() {
+            if leaving {
+                entered.remove(&number);
+                done.insert(number);
+                continue;
+            }
+            if done.contains(&number) {
+                continue;
+            }
+            if !entered.insert(number) {
+                return Err(Fail::usage(format!("item {number} {what}")));
+            }
+            stack.push((number, true));
+            let follow = plan.get(number).map(&next).unwrap_or_default();
+            for number in follow {
+                if entered.contains(&number) {
+                    return Err(Fail::usage(format!("item {number} {what}")));
+                }
+                stack.push((number, false));
+            }
+        }
+    }
+    Ok(())
+}

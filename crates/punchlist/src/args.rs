@@ -1,0 +1,274 @@
+//! Reads the command line. Only the called verb's arguments are built: building all of them costs
+//! more than most calls do.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::builder::Resettable;
+use clap::{Args, Command};
+
+use crate::print::Colour;
+use crate::verb::{self, Group, Row};
+
+// Options that every verb takes. No doc comment: clap would take it for the verb's help.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Globals {
+    /// The plan to work on: its name, or the beginning or end of its id
+    #[arg(long, global = true, value_name = "ID|NAME", help_heading = "Options of every verb")]
+    pub(crate) plan: Option<String>,
+    /// Answer in JSON
+    #[arg(long, global = true, help_heading = "Options of every verb")]
+    pub(crate) json: bool,
+    /// Act under this name instead of user@host
+    #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Options of every verb")]
+    pub(crate) name: Option<String>,
+    /// The database file, instead of PUNCHLIST_DB or the one in the data directory
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every verb")]
+    pub(crate) db: Option<PathBuf>,
+    /// Set a configuration key for this call; may be repeated
+    #[arg(
+        short = 'c',
+        global = true,
+        value_name = "KEY=VALUE",
+        help_heading = "Options of every verb"
+    )]
+    pub(crate) config: Vec<String>,
+    /// Work as if called in this directory
+    #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Options of every verb")]
+    pub(crate) directory: Option<PathBuf>,
+    /// When to use colour: auto, always or never
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        hide_possible_values = true,
+        help_heading = "Options of every verb"
+    )]
+    pub(crate) color: Colour,
+}
+
+/// Global options that take a value of their own.
+const WITH_VALUE: [&str; 6] = ["--plan", "--as", "--db", "-c", "-C", "--color"];
+
+/// What was asked for.
+pub(crate) enum Called {
+    /// A verb, and the arguments without it.
+    Verb(&'static Row, Vec<OsString>),
+    /// The overview.
+    Overview,
+    /// The help of one verb.
+    Help(&'static Row),
+    /// The version.
+    Version,
+    /// A word that is no verb.
+    Unknown(OsString),
+}
+
+/// Finds the verb among the arguments.
+pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
+    let Some(at) = verb_at(&arguments) else {
+        let has = |names: [&str; 2]| arguments.iter().any(|it| names.iter().any(|name| it == name));
+        return if has(["-V", "--version"]) { Called::Version } else { Called::Overview };
+    };
+    let word = arguments.remove(at);
+    if word == "help" {
+        return match verb_at(&arguments).map(|at| arguments.remove(at)) {
+            None => Called::Overview,
+            Some(word) => {
+                word.to_str().and_then(verb::find).map_or(Called::Unknown(word), Called::Help)
+            }
+        };
+    }
+    match word.to_str().and_then(verb::find) {
+        Some(row) => Called::Verb(row, arguments),
+        None => Called::Unknown(word),
+    }
+}
+
+/// Where the verb stands: the first word that is neither an option nor the value of one.
+fn verb_at(arguments: &[OsString]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        if argument == "--" {
+            return None;
+        }
+        if WITH_VALUE.iter().any(|name| argument == name) {
+            at += 2;
+        } else if argument.as_encoded_bytes().starts_with(b"-") {
+            at += 1;
+        } else {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// Whether the answer is to be JSON, told without parsing: parsing may be what fails.
+pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
+    arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
+}
+
+/// The parser of one verb, by itself.
+pub(crate) fn alone(row: &Row) -> Command {
+    let command = Command::new(row.name)
+        .bin_name(format!("punchlist {}", row.name))
+        .no_binary_name(true)
+        .disable_help_subcommand(true);
+    let mut command = Globals::augment_args((row.augment)(command));
+    // One help, with the whole description and an option a line, instead of a short and a long one.
+    if let Some(about) = command.get_long_about().cloned() {
+        command = command.about(about).long_about(Resettable::Reset);
+    }
+    command
+}
+
+/// The help of one verb.
+pub(crate) fn help(command: Command) -> String {
+    match command.try_get_matches_from(["--help"]) {
+        Ok(_) => String::new(),
+        Err(help) => help.render().to_string(),
+    }
+}
+
+/// The parser of all verbs, for completions, manual pages and references.
+pub(crate) fn whole() -> Command {
+    let command = Command::new("punchlist")
+        .about("A durable plan for AI agents and the people who work with them")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true);
+    let command = Globals::augment_args(command);
+    verb::all().iter().fold(command, |command, row| {
+        command.subcommand((row.augment)(Command::new(row.name).hide(row.hidden)))
+    })
+}
+
+/// The overview: every verb on a line.
+pub(crate) fn overview() -> String {
+    let mut text = String::from(
+        "Punchlist keeps a durable plan that agents and people work off, item by item.\n\n\
+         Usage: punchlist VERB [ARGUMENTS] [OPTIONS]\n",
+    );
+    for group in Group::ALL {
+        text.push_str(&format!("\n{}\n", group.title()));
+        for row in verb::all().iter().filter(|row| row.group == group && !row.hidden) {
+            let about = (row.augment)(Command::new(row.name)).get_about().map(ToString::to_string);
+            text.push_str(&format!("  {:<13}{}\n", row.name, about.unwrap_or_default()));
+        }
+    }
+    text.push_str(
+        "\nStart with `punchlist add \"Fix the failing tests\"`, then `punchlist list`.\n\
+         `punchlist help VERB` shows a verb's options and examples.\n",
+    );
+    text
+}
+
+/// The verb that was probably meant.
+pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
+    let word = word.to_string_lossy().to_lowercase();
+    // Longer words are no typing errors, and comparing them takes time.
+    if word.is_empty() || word.chars().count() > 20 {
+        return None;
+    }
+    let names = || verb::all().iter().filter(|row| !row.hidden).map(|row| row.name);
+    let meant = match word.as_str() {
+        "ls" | "status" => Some("list"),
+        "complete" | "finish" | "check" => Some("done"),
+        "rm" | "remove" | "delete" | "cancel" | "drop" => Some("skip"),
+        "new" | "create" | "todo" => Some("add"),
+        "mv" => Some("move"),
+        "cat" | "view" | "info" => Some("show"),
+        "begin" | "claim" => Some("start"),
+        _ => None,
+    };
+    let near = || names().map(|name| (distance(&word, name), name)).min().filter(|it| it.0 <= 2);
+    meant.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
+}
+
+/// How many letters must be put in, left out, changed or swapped to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = match (i, j) {
+                (0, _) => j,
+                (_, 0) => i,
+                _ => {
+                    let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let put_or_left = rows[i - 1][j].min(rows[i][j - 1]) + 1;
+                    let swaps = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    let swapped = if swaps { rows[i - 2][j - 2] + 1 } else { usize::MAX };
+                    changed.min(put_or_left).min(swapped)
+                }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<OsString> {
+        text.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn the_verb_is_found_behind_any_global_option() {
+        for (line, expected) in [
+            ("add Title", Some(0)),
+            ("--json list", Some(1)),
+            ("--plan list add x", Some(2)),
+            ("--plan=list add x", Some(1)),
+            ("-c a=b -C dir --color never done 3", Some(6)),
+            ("-ca=b done 3", Some(1)),
+            ("-- add", None),
+            ("--help", None),
+            ("--plan", None),
+            ("", None),
+        ] {
+            assert_eq!(verb_at(&words(line)), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn typing_errors_and_other_programs_words_find_their_verb() {
+        for (word, expected) in [
+            ("lsit", Some("list")),
+            ("ad", Some("add")),
+            ("LIST", Some("list")),
+            ("ls", Some("list")),
+            ("rm", Some("skip")),
+            ("comp", Some("completions")),
+            ("xylophone", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(OsStr::new(word)), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_parser_of_all_verbs_is_consistent() {
+        whole().debug_assert();
+        for row in verb::all() {
+            alone(row).debug_assert();
+        }
+    }
+
+    #[test]
+    fn every_verb_has_examples_and_says_what_it_does() {
+        for row in verb::all().iter().filter(|row| !row.hidden) {
+            let help = help(alone(row));
+            assert!(help.contains("Examples:"), "{}", row.name);
+            assert!(help.contains(&format!("punchlist {}", row.name)), "{}", row.name);
+            let about = (row.augment)(Command::new(row.name));
+            let about = about.get_about().map(ToString::to_string).unwrap_or_default();
+            assert!(!about.is_empty() && about.len() <= 64, "{}: {about}", row.name);
+            assert!(help.starts_with(&about), "{}: {help}", row.name);
+        }
+    }
+}

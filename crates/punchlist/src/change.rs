@@ -1,0 +1,243 @@
+//! Making a change and saying what came of it: what all changing verbs share.
+
+use std::str::FromStr;
+
+use punchlist_db::Sqlite;
+use punchlist_formats::text;
+use punchlist_formats::view::json;
+use punchlist_model::needs::{Around, Needs, Reach};
+use punchlist_model::store::{Applied, Change, Error, PlanStore};
+use punchlist_model::{
+    Attempt, Broken, Event, Item, ItemRef, Number, Op, Plan, PlanId, Refusal, Revision, What,
+    decide,
+};
+
+use crate::app::{App, no_plan};
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::settle::settle;
+use crate::which::{self, Missing};
+use crate::who;
+
+/// The option of every verb that changes a plan.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub(crate) struct Changing {
+    /// Change nothing unless the plan is at this revision; `any` takes it as it is
+    #[arg(long, value_name = "REV|any")]
+    pub(crate) expect: Option<Expect>,
+}
+
+/// The revision that a caller believes the plan to be at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Expect {
+    /// Whichever it is.
+    Any,
+    /// This one.
+    At(Revision),
+}
+
+impl FromStr for Expect {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "any" => Ok(Self::Any),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| "a revision is a number, or `any`".to_owned()),
+        }
+    }
+}
+
+impl Changing {
+    /// The revision that the store is to insist on.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        match self.expect {
+            Some(Expect::At(revision)) => Some(revision),
+            Some(Expect::Any) | None => None,
+        }
+    }
+}
+
+/// A change that a verb asks for.
+pub(crate) struct Request {
+    /// What is asked.
+    pub(crate) ops: Vec<Op>,
+    /// Whether this change makes the plan if there is none.
+    pub(crate) makes_plan: bool,
+    /// The revision to insist on.
+    pub(crate) changing: Changing,
+    /// The attempt under which the worker writes.
+    pub(crate) attempt: Option<u32>,
+    /// The process that holds what is started.
+    pub(crate) pid: Option<u32>,
+}
+
+impl Request {
+    /// A change of a plan that is there.
+    pub(crate) fn new(ops: Vec<Op>, changing: Changing) -> Self {
+        Self { ops, changing, makes_plan: false, attempt: None, pid: None }
+    }
+
+    /// Makes the change.
+    pub(crate) fn make(self, app: &App) -> Result<(Sqlite, Applied), Fail> {
+        if !self.makes_plan && !app.has_store()? {
+            return Err(no_plan());
+        }
+        let mut ctx = app.ctx()?;
+        ctx.attempt = self.attempt.map(Attempt);
+        if self.pid.is_some() {
+            ctx.holder = who::holder(&ctx.holder.name, self.pid)?;
+        }
+        let expect = self.changing.revision();
+        let begins = self.ops.iter().any(begins);
+        let change = Change { expect, ..Change::new(self.ops, ctx) };
+        let store = app.store()?;
+        let act = |id| {
+            let gone = || settle(store.read(id, Needs::header())).map(|plan| who::gone(&plan));
+            let mut change = change.clone();
+            if begins {
+                change.ctx.gone = gone()?;
+            }
+            match settle(store.change(id, change.clone())) {
+                // Looked at only now, because most changes meet no claim of somebody else's.
+                Err(Error::Refused(refusal)) if !begins && is_held(&refusal) => {
+                    change.ctx.gone = gone()?;
+                    if change.ctx.gone.is_empty() {
+                        return Err(Error::Refused(refusal));
+                    }
+                    settle(store.change(id, change))
+                }
+                other => other,
+            }
+        };
+        let check = || {
+            let empty = Plan::new(PlanId(change.ctx.ids.nth(0)), "", change.ctx.now);
+            decide(&empty, &change.ops, &change.ctx)?;
+            Ok(())
+        };
+        let missing = if self.makes_plan { Missing::Make(&check) } else { Missing::Refuse };
+        let applied = which::with(app, &store, missing, act)?;
+        Ok((store, applied))
+    }
+
+    /// Makes the change and says what came of it.
+    pub(crate) fn answer(self, app: &App) -> Result<Reply, Fail> {
+        let (store, applied) = self.make(app)?;
+        report(app, &store, applied)
+    }
+}
+
+/// Whether a step takes an item for the worker: then it matters whose processes have ended.
+fn begins(op: &Op) -> bool {
+    matches!(op, Op::Start(_) | Op::Next | Op::Replace(_) | Op::Reopen { start: true, .. })
+}
+
+fn is_held(refusal: &Refusal) -> bool {
+    refusal.problems.iter().any(|problem| matches!(problem.broken, Broken::HeldByOther { .. }))
+}
+
+/// What came of a change, for people or programs.
+pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Reply, Fail> {
+    let warnings: Vec<String> = applied.warnings().iter().map(ToString::to_string).collect();
+    if app.globals.json {
+        let applied = with_dependencies(store, applied)?;
+        let changed: Vec<_> =
+            changed(&applied).map(|item| json::item(&applied.plan, item, false)).collect();
+        let value = serde_json::json!({
+            "revision": applied.revision(),
+            "changed": changed,
+            "warnings": warnings,
+        });
+        return Ok(Reply::text(json::render(&value) + "\n"));
+    }
+    Ok(Reply { out: lines(&applied), notes: warnings })
+}
+
+/// The items that changed or were picked, by number. That a claim was renewed is no change to speak
+/// of: every write of its holder does that.
+fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
+    let told = |number| {
+        let about = |event: &&Event| event.number() == Some(number) && word(event).is_some();
+        applied.decision.picked == Some(number)
+            || applied.decision.events.iter().any(|it| about(&it))
+    };
+    applied.items().into_iter().filter(move |item| told(item.number))
+}
+
+/// Whether an item is ready follows from what it depends on, which a slice need not have.
+fn with_dependencies(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fail> {
+    let lacks = |item: &&Item| item.depends_on.iter().any(|on| applied.plan.get(*on).is_none());
+    let around = |item: &Item| Reach {
+        item: ItemRef::Number(item.number),
+        around: vec![Around::Dependencies],
+    };
+    let items: Vec<Reach> = changed(&applied).filter(lacks).map(around).collect();
+    if items.is_empty() {
+        return Ok(applied);
+    }
+    let needs = Needs { items, ..Needs::default() };
+    for (number, item) in settle(store.read(applied.plan.id, needs))?.items {
+        applied.plan.items.entry(number).or_insert(item);
+    }
+    Ok(applied)
+}
+
+/// One line for each item that changed.
+fn lines(applied: &Applied) -> String {
+    let mut out = String::new();
+    let mut told: Vec<(Number, &str)> = Vec::new();
+    for event in &applied.decision.events {
+        let (Some(number), Some(word)) = (event.number(), word(event)) else { continue };
+        if !told.contains(&(number, word)) {
+            told.push((number, word));
+            out.push_str(&line(applied, number, word));
+        }
+    }
+    if let Some(number) =
+        applied.decision.picked.filter(|it| !told.iter().any(|told| told.0 == *it))
+    {
+        out.push_str(&line(applied, number, "in progress"));
+    }
+    if out.is_empty() {
+        out.push_str("nothing changed\n");
+    }
+    out
+}
+
+fn line(applied: &Applied, number: Number, word: &str) -> String {
+    let item = applied.plan.get(number);
+    let title = item.map(|item| text::one_line(&item.title)).unwrap_or_default();
+    let waiting = item.and_then(|item| item.waiting_on.as_deref()).filter(|_| word == "waiting");
+    match waiting {
+        Some(on) => format!("{word} {number}  {title}: {}\n", text::one_line(on)),
+        None => format!("{word} {number}  {title}\n"),
+    }
+}
+
+/// What happened to an item, in a word; nothing for what only the journal cares about.
+fn word(event: &Event) -> Option<&'static str> {
+    Some(match event {
+        Event::Added { .. } => "added",
+        Event::Moved { .. } => "moved",
+        Event::Superseded { .. } => "superseded",
+        Event::Restored { .. } => "restored",
+        Event::Forgotten { .. } => "forgotten",
+        Event::PlanChanged { .. } => return None,
+        Event::Changed { what, .. } => match what {
+            What::Started => "started",
+            What::Completed => "completed",
+            What::Cancelled => "cancelled",
+            What::Released => "released",
+            What::LeaseRanOut => "lease ran out on",
+            What::Reopened => "reopened",
+            What::Waiting => "waiting",
+            What::Resumed => "no longer waiting",
+            What::Edited => "edited",
+            What::Evidence => "added evidence to",
+            What::Parked => "parked",
+            What::Undone => "took back",
+            What::Renewed => return None,
+        },
+    })
+}

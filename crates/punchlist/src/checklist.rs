@@ -1,0 +1,235 @@
+//! A whole list as people and programs write it: a checklist in text or Markdown, or a JSON array.
+//!
+//! What cannot be read is an error that names the line; nothing is guessed.
+
+use punchlist_model::{ItemRef, ListEntry, Status};
+use serde::Deserialize;
+
+use crate::error::Fail;
+use crate::items::Typed;
+
+/// Reads a list.
+pub(crate) fn parse(text: &str) -> Result<Vec<ListEntry>, Fail> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(Fail::usage("there is no list on stdin")
+            .hint("to empty the list on purpose: `echo '[]' | punchlist replace`."));
+    }
+    if is_json(text) { json(text) } else { lines(text) }
+}
+
+/// A text also may begin with a bracket: that of `[x]`.
+fn is_json(text: &str) -> bool {
+    let rest = text.trim_start().strip_prefix('[').map(str::trim_start);
+    rest.is_some_and(|rest| rest.starts_with(['{', ']', '"']))
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(alias = "content", alias = "text")]
+    title: String,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default, alias = "activeForm")]
+    active_form: Option<String>,
+    #[serde(default)]
+    id: Option<serde_json::Value>,
+    #[serde(default)]
+    number: Option<u32>,
+    #[serde(default, alias = "waitingOn")]
+    waiting_on: Option<String>,
+}
+
+fn json(text: &str) -> Result<Vec<ListEntry>, Fail> {
+    let values: Vec<serde_json::Value> =
+        serde_json::from_str(text).map_err(|why| Fail::usage(format!("stdin: {why}")))?;
+    (1..).zip(values).map(|(n, value)| entry(value).map_err(|why| bad_entry(n, &why))).collect()
+}
+
+fn bad_entry(n: usize, why: &str) -> Fail {
+    Fail::usage(format!("entry {n}: {why}"))
+        .hint("an entry is {\"title\": \"…\", \"status\": \"pending\"}, or just its title.")
+}
+
+fn entry(value: serde_json::Value) -> Result<ListEntry, String> {
+    if let serde_json::Value::String(title) = value {
+        return Ok(ListEntry::titled(title, Status::Pending));
+    }
+    let entry: Entry = serde_json::from_value(value).map_err(|why| why.to_string())?;
+    let status = match entry.status.as_deref() {
+        Some(text) => {
+            text.parse().map_err(|why: punchlist_model::item::UnknownStatus| why.to_string())?
+        }
+        None => Status::Pending,
+    };
+    let item = match (entry.number, entry.id) {
+        (Some(number), _) => Some(punchlist_model::Number(number).into()),
+        (None, Some(id)) => typed(&id),
+        (None, None) => None,
+    };
+    Ok(ListEntry {
+        item,
+        title: entry.title,
+        active_form: entry.active_form,
+        status,
+        waiting_on: entry.waiting_on,
+    })
+}
+
+/// An id that is not one of ours is somebody's own label: the title decides then.
+fn typed(id: &serde_json::Value) -> Option<ItemRef> {
+    let text = match id {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Number(number) => number.to_string(),
+        serde_json::Value::Null
+        | serde_json::Value::Bool(_)
+        | serde_json::Value::Array(_)
+        | serde_json::Value::Object(_) => return None,
+    };
+    text.parse::<Typed>().ok().map(|it| it.0)
+}
+
+fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
+    let mut entries = Vec::new();
+    for (n, line) in (1..).zip(text.lines()) {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') || is_count(line) || line == "No todos." {
+            continue;
+        }
+        let entry = line_entry(line).ok_or_else(|| {
+            Fail::usage(format!("line {n} is no entry of a list")).hint(
+                "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for what is done, begun, given up.",
+            )
+        })?;
+        entries.push(entry);
+    }
+    if entries.is_empty() && !text.contains("No todos.") {
+        return Err(Fail::usage("there is no entry on stdin")
+            .hint("to empty the list on purpose: `echo '[]' | punchlist replace`."));
+    }
+    Ok(entries)
+}
+
+/// `(1/3 completed)`, which a printed list ends with.
+fn is_count(line: &str) -> bool {
+    let inner = line.strip_prefix('(').and_then(|it| it.strip_suffix(" completed)"));
+    let counts = inner.and_then(|it| it.split_once('/'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    counts.is_some_and(|(done, all)| is_number(done) && is_number(all))
+}
+
+fn line_entry(line: &str) -> Option<ListEntry> {
+    let bullet = without_bullet(line);
+    let body = bullet.unwrap_or(line).trim_start();
+    let (status, rest) = match marker(body) {
+        Some(found) => found,
+        // Without a bullet, a line needs a box to be told from prose.
+        None => (Status::Pending, bullet?),
+    };
+    let rest = rest.trim();
+    let (title, active) = match rest.split_once(" <- ") {
+        Some((title, active)) if status == Status::InProgress => (title, Some(active)),
+        Some(_) | None => (rest, None),
+    };
+    // Only in Markdown do backslashes mean anything.
+    let plain = |text: &str| if bullet.is_some() { unescaped(text) } else { text.to_owned() };
+    Some(ListEntry { active_form: active.map(plain), ..ListEntry::titled(plain(title), status) })
+}
+
+fn without_bullet(line: &str) -> Option<&str> {
+    let rest = line.trim_start_matches(|it: char| it.is_ascii_digit());
+    let rest = match rest.len() == line.len() {
+        true => line.strip_prefix(['-', '*', '+']),
+        false => rest.strip_prefix(['.', ')']),
+    };
+    rest.filter(|rest| rest.starts_with([' ', '\t'])).map(str::trim_start)
+}
+
+fn marker(body: &str) -> Option<(Status, &str)> {
+    let inner = body.strip_prefix('[')?;
+    let sign = inner.chars().next()?;
+    let rest = inner[sign.len_utf8()..].strip_prefix(']')?;
+    let status = match sign {
+        ' ' => Status::Pending,
+        'x' | 'X' => Status::Completed,
+        '>' => Status::InProgress,
+        '-' => Status::Cancelled,
+        _ => return None,
+    };
+    (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some((status, rest))
+}
+
+/// Markdown's backslashes taken out.
+fn unescaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(ch) = chars.next() {
+        match chars.peek() {
+            Some(next) if ch == '\\' && next.is_ascii_punctuation() => {}
+            Some(_) | None => {
+                out.push(ch);
+                continue;
+            }
+        }
+        out.extend(chars.next());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write;
+
+    use super::*;
+
+    fn shown(text: &str) -> String {
+        let entries = match parse(text) {
+            Ok(entries) => entries,
+            Err(fail) => return format!("error: {}", fail.message),
+        };
+        let mut out = String::new();
+        for entry in entries {
+            write!(out, "{} {:?}", entry.status, entry.title).unwrap();
+            if let Some(item) = &entry.item {
+                write!(out, " #{item}").unwrap();
+            }
+            if let Some(active) = &entry.active_form {
+                write!(out, " <- {active:?}").unwrap();
+            }
+            out.push('\n');
+        }
+        out
+    }
+
+    #[test]
+    fn lists_are_read_as_they_are_written() {
+        let cases = [
+            "[x] done\n[>] title <- doing it\n[ ] pending\n[-] given up\n\n(1/3 completed)\n",
+            "# Release\n\n- [ ] Build\n  - [x] Nested\n* plain bullet\n3. [>] third\n",
+            "- [ ] a \\*star\\* and a \\\\ and c:\\dir\n[ ] a \\*star\\*\n",
+            "[{\"content\": \"a\", \"status\": \"completed\", \"activeForm\": \"Doing a\", \"id\": \"3\"}, \"b\"]",
+            "[{\"title\": \"a\", \"number\": 4}, {\"title\": \"b\", \"id\": \"their own\"}]",
+            "[]",
+            "No todos.",
+            "",
+            "  \n\n",
+            "# Only a heading\n",
+            "- [ ] good\nsome prose\n",
+            "[?] odd\n",
+            "[{\"title\": \"a\", \"status\": \"doing\"}]",
+            "[{\"status\": \"pending\"}]",
+            "[{\"title\": 3}]",
+            "[{\"title\": \"a\"",
+        ];
+        let table: String =
+            cases.iter().map(|text| format!("{text:?}\n{}\n\n", shown(text).trim_end())).collect();
+        insta::assert_snapshot!(table);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "(\\PC|[\\[\\]x>{}\":,\\- \n]){0,80}") {
+            drop(parse(&text));
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The one place that looks at the clock and draws random numbers.
+//!
+//! In debug builds `PUNCHLIST_NOW` (RFC 3339) and `PUNCHLIST_SEED` (a number) stand in for both, so
+//! that tests are repeatable; a release build does not know them.
+
+use std::env;
+
+use punchlist_model::id::IdSource;
+use punchlist_model::{PlanId, Timestamp};
+
+use crate::error::Fail;
+
+/// The time, to the millisecond: what is stored is what is shown.
+pub(crate) fn now() -> Timestamp {
+    let now = given_now().unwrap_or_else(system_now);
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+}
+
+#[expect(clippy::disallowed_methods, reason = "the binary's one look at the clock")]
+fn system_now() -> Timestamp {
+    Timestamp::now()
+}
+
+fn given_now() -> Option<Timestamp> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    env::var("PUNCHLIST_NOW").ok()?.parse().ok()
+}
+
+/// Where the ids of one change come from.
+pub(crate) fn ids(at: Timestamp) -> Result<IdSource, Fail> {
+    Ok(IdSource { at, random: random()? })
+}
+
+/// A new plan's id.
+pub(crate) fn plan_id(at: Timestamp) -> Result<PlanId, Fail> {
+    let mut random = random()?;
+    // Apart from the items that the same change makes, also where the seed is fixed.
+    random[9] = !random[9];
+    Ok(PlanId(IdSource { at, random }.nth(0)))
+}
+
+fn random() -> Result<[u8; 10], Fail> {
+    let mut bytes = [0; 10];
+    if cfg!(debug_assertions)
+        && let Some(seed) = env::var("PUNCHLIST_SEED").ok().and_then(|it| it.parse::<u64>().ok())
+    {
+        bytes[2..].copy_from_slice(&seed.to_be_bytes());
+        return Ok(bytes);
+    }
+    getrandom::fill(&mut bytes)
+        .map_err(|why| Fail::ours(format!("the system gave no random numbers: {why}")))?;
+    Ok(bytes)
+}

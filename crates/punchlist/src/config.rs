@@ -1,0 +1,240 @@
+//! Configuration: the user's `config.toml`, over it the project's `punchlist.toml`, over both `-c`.
+//!
+//! A key that nobody knows is an error that names the known ones, wherever it stands. Keys of later
+//! features are passed over. A project's file is used only if it is trusted.
+
+use std::fs;
+use std::path::Path;
+
+use punchlist_db::Durability;
+use punchlist_model::Limits;
+
+use crate::error::Fail;
+use crate::project::Project;
+use crate::trust::{self, Found};
+use crate::{places, project};
+
+/// What configuration comes to.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Settings {
+    /// How much of anything.
+    pub(crate) limits: Limits,
+    /// Whether somebody chose `limits.open_items`: then no dialect's own cap stands above it.
+    pub(crate) open_items_chosen: bool,
+    /// What an acknowledged change survives.
+    pub(crate) durability: Durability,
+    /// What was ignored, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+const KEYS: [&str; 6] = [
+    "limits.open_items",
+    "limits.title",
+    "limits.text",
+    "plan.max_in_progress",
+    "claim.lease",
+    "store.durability",
+];
+
+/// First words of keys that other parts read.
+const OTHERS: [&str; 5] = ["gate", "reminders", "policy", "workers", "team"];
+
+/// The largest configuration file that is read.
+const MOST: u64 = 1024 * 1024;
+
+/// Reads all layers. A file that is not there costs one look.
+pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail> {
+    let mut settings = Settings::default();
+    // Without a home directory there is no user's file; a store named by `--db` still works.
+    if let Ok(path) = places::config()
+        && path.exists()
+    {
+        settings.file(&path)?;
+    }
+    let path = project.root.join("punchlist.toml");
+    match trust::look(&path) {
+        Ok(Found::Absent) => {}
+        Ok(Found::Trusted) => settings.file(&path)?,
+        Ok(Found::Ignored(why)) => settings.notes.push(why),
+        Err(_) => settings.notes.push(format!("ignored {}: no home directory", path.display())),
+    }
+    for pair in given {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(Fail::usage(format!("-c {pair}: a key and a value are needed"))
+                .hint("write it as `-c limits.title=200`."));
+        };
+        settings.set(key.trim(), value.trim()).map_err(|why| why.in_place("-c"))?;
+    }
+    Ok(settings)
+}
+
+/// Where a project keeps its own database.
+pub(crate) fn own_database(project: &Project) -> std::path::PathBuf {
+    project.root.join(project::FOLDER).join("punchlist.db")
+}
+
+impl Settings {
+    fn file(&mut self, path: &Path) -> Result<(), Fail> {
+        let place = path.display().to_string();
+        let fail = |why: String| Fail::usage(format!("{place}: {why}"));
+        let size = fs::metadata(path).map_err(|why| fail(why.to_string()))?.len();
+        if size > MOST {
+            return Err(fail(format!("a configuration of {size} bytes is not read")));
+        }
+        let text = fs::read_to_string(path).map_err(|why| fail(why.to_string()))?;
+        let table: toml::Table =
+            text.parse().map_err(|why: toml::de::Error| fail(why.to_string()))?;
+        self.table("", &table).map_err(|why| why.in_place(&place))
+    }
+
+    fn table(&mut self, above: &str, table: &toml::Table) -> Result<(), Fail> {
+        for (name, value) in table {
+            let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
+            match value {
+                toml::Value::Table(_) if is_for_others(&key) => {}
+                toml::Value::Table(inner) => self.table(&key, inner)?,
+                toml::Value::String(text) => self.set(&key, text)?,
+                toml::Value::Integer(number) => self.set(&key, &number.to_string())?,
+                toml::Value::Float(_)
+                | toml::Value::Boolean(_)
+                | toml::Value::Datetime(_)
+                | toml::Value::Array(_) => self.set(&key, &value.to_string())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, key: &str, value: &str) -> Result<(), Fail> {
+        let limits = &mut self.limits;
+        match key {
+            "limits.open_items" => {
+                limits.open_items = count(key, value)?;
+                self.open_items_chosen = true;
+            }
+            "limits.title" => limits.title = count(key, value)?,
+            "limits.text" => limits.text = count(key, value)?,
+            "plan.max_in_progress" => limits.max_in_progress = Some(count(key, value)?),
+            "claim.lease" => limits.lease_seconds = seconds(key, value)?,
+            "store.durability" => self.durability = durability(key, value)?,
+            _ if is_for_others(key) => {}
+            _ => {
+                return Err(Fail::usage(format!("unknown key {key:?}"))
+                    .hint(format!("the keys are {}.", KEYS.join(", "))));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_for_others(key: &str) -> bool {
+    OTHERS.contains(&key.split('.').next().unwrap_or(key))
+}
+
+fn bad(key: &str, value: &str, what: &str) -> Fail {
+    Fail::usage(format!("{key} = {value:?} is not {what}"))
+        .hint(format!("leave {key} out to have what is usual."))
+}
+
+fn count(key: &str, value: &str) -> Result<u32, Fail> {
+    let what = "a whole number from 1 up";
+    value.parse().ok().filter(|number| *number > 0).ok_or_else(|| bad(key, value, what))
+}
+
+/// `90`, `90s`, `15m`, `2h` or `1d`.
+fn seconds(key: &str, value: &str) -> Result<u32, Fail> {
+    let (digits, unit) = match value.char_indices().next_back() {
+        Some((at, 's')) => (&value[..at], 1),
+        Some((at, 'm')) => (&value[..at], 60),
+        Some((at, 'h')) => (&value[..at], 60 * 60),
+        Some((at, 'd')) => (&value[..at], 24 * 60 * 60),
+        Some(_) | None => (value, 1),
+    };
+    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
+    let what = "a time such as 90s, 15m or 2h";
+    number.filter(|seconds| *seconds > 0).ok_or_else(|| bad(key, value, what))
+}
+
+fn durability(key: &str, value: &str) -> Result<Durability, Fail> {
+    match value {
+        "full" => Ok(Durability::Full),
+        "normal" => Ok(Durability::Normal),
+        _ => Err(bad(key, value, "full or normal")),
+    }
+}
+
+impl Fail {
+    /// Says in which file, or by which option, it came in.
+    fn in_place(mut self, place: &str) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(pairs: &[(&str, &str)]) -> Result<Settings, String> {
+        let mut settings = Settings::default();
+        for (key, value) in pairs {
+            settings.set(key, value).map_err(|fail| fail.message)?;
+        }
+        Ok(settings)
+    }
+
+    #[test]
+    fn every_known_key_can_be_set() {
+        let settings = set(&[
+            ("limits.open_items", "7"),
+            ("limits.title", "8"),
+            ("limits.text", "9"),
+            ("plan.max_in_progress", "2"),
+            ("claim.lease", "2h"),
+            ("store.durability", "normal"),
+        ])
+        .unwrap();
+        let limits = Limits {
+            open_items: 7,
+            title: 8,
+            text: 9,
+            max_in_progress: Some(2),
+            lease_seconds: 7200,
+        };
+        assert_eq!((settings.limits, settings.open_items_chosen), (limits, true));
+        assert_eq!(settings.durability, Durability::Normal);
+        for key in KEYS {
+            assert!(set(&[(key, "nonsense")]).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn bad_values_are_named() {
+        for (key, value) in [
+            ("limits.title", "0"),
+            ("limits.title", "-3"),
+            ("limits.title", "99999999999"),
+            ("claim.lease", ""),
+            ("claim.lease", "m"),
+            ("claim.lease", "5 weeks"),
+            ("claim.lease", "99999999d"),
+            ("claim.lease", "5é"),
+            ("store.durability", "off"),
+        ] {
+            let message = set(&[(key, value)]).unwrap_err();
+            assert!(message.contains(key) && message.contains("is not"), "{message}");
+        }
+        assert_eq!(set(&[("limit.title", "3")]).unwrap_err(), "unknown key \"limit.title\"");
+    }
+
+    #[test]
+    fn keys_of_later_features_are_passed_over() {
+        let table: toml::Table =
+            "gate = 'once'\n[reminders]\nnag = false\n[[policy]]\ntool = 'x'\n\
+            [workers.claude]\nmodel = 'a'\n[team]\nlead = 'b'\n[limits]\ntitle = 9\n"
+                .parse()
+                .unwrap();
+        let mut settings = Settings::default();
+        settings.table("", &table).unwrap();
+        assert_eq!(settings.limits.title, 9);
+    }
+}

@@ -1,0 +1,216 @@
+//! What went wrong, for a person at a terminal or a program behind `--json`.
+//!
+//! An error has a code (the exit code, and a word for JSON), a message, the items that it is about,
+//! and a hint that says what to do next. It does not print itself.
+
+use punchlist_model::store;
+use punchlist_model::undo::Conflict;
+use punchlist_model::{Number, Refusal};
+
+use crate::hint;
+
+/// How a call ended, as its exit code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Code {
+    /// Something of ours or of the system's broke.
+    Failure,
+    /// The call itself was wrong.
+    Usage,
+    /// A rule says no.
+    Refused,
+    /// There is no such plan, item or tool.
+    NotFound,
+    /// The plan has changed meanwhile.
+    Conflict,
+    /// The store cannot be used.
+    Unusable,
+    /// The user said stop.
+    Interrupted,
+}
+
+impl Code {
+    /// All of them, with what they mean: the reference is made from this.
+    pub(crate) const ALL: [(Self, &'static str); 7] = [
+        (Self::Failure, "something of ours, or of the system's, broke"),
+        (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
+        (Self::Refused, "a rule of the plan says no; nothing was changed"),
+        (Self::NotFound, "there is no such plan, item or tool"),
+        (
+            Self::Conflict,
+            "the plan is at another revision than `--expect` said, or the same fields were changed since",
+        ),
+        (Self::Unusable, "the store cannot be used: damaged, not writable, or of a newer version"),
+        (Self::Interrupted, "the user interrupted it or answered no"),
+    ];
+
+    /// What the process returns.
+    pub(crate) fn exit(self) -> u8 {
+        match self {
+            Self::Failure => 1,
+            Self::Usage => 2,
+            Self::Refused => 3,
+            Self::NotFound => 4,
+            Self::Conflict => 5,
+            Self::Unusable => 8,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// The word in JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Failure => "failure",
+            Self::Usage => "usage",
+            Self::Refused => "refused",
+            Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
+            Self::Unusable => "unusable",
+            Self::Interrupted => "interrupted",
+        }
+    }
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub(crate) struct Fail {
+    /// How the process ends.
+    pub(crate) code: Code,
+    /// What is wrong, one problem a line.
+    pub(crate) message: String,
+    /// Lines that belong to the message: candidates, what happened meanwhile.
+    pub(crate) details: Vec<String>,
+    /// The items that it is about.
+    pub(crate) items: Vec<Number>,
+    /// What to do next, in a sentence.
+    pub(crate) hint: Option<String>,
+}
+
+impl Fail {
+    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: brief(message.into()),
+            details: Vec::new(),
+            items: Vec::new(),
+            hint: None,
+        }
+    }
+
+    pub(crate) fn ours(message: impl Into<String>) -> Self {
+        Self::new(Code::Failure, message)
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Code::Usage, message)
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self::new(Code::Refused, message)
+    }
+
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Code::NotFound, message)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn details(mut self, details: Vec<String>) -> Self {
+        self.details = details;
+        self
+    }
+
+    /// For a program: one object, as the specification gives it.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        let mut message = self.message.clone();
+        for line in &self.details {
+            message.push('\n');
+            message.push_str(line);
+        }
+        serde_json::json!({"error": {
+            "code": self.code.word(),
+            "message": message,
+            "items": self.items,
+            "hint": self.hint,
+        }})
+    }
+}
+
+/// A message whose lines are short enough to read: some repeat what was typed.
+fn brief(message: String) -> String {
+    const MOST: usize = 400;
+    if message.len() <= MOST {
+        return message;
+    }
+    let short = |line: &str| match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    };
+    message.lines().map(short).collect::<Vec<_>>().join("\n")
+}
+
+impl From<Refusal> for Fail {
+    fn from(refusal: Refusal) -> Self {
+        let code = if refusal.is_not_found() { Code::NotFound } else { Code::Refused };
+        let mut fail = Self::new(code, refusal.to_string());
+        let mut hints: Vec<String> = Vec::new();
+        for problem in &refusal.problems {
+            if let Some(tag) = &problem.item
+                && !fail.items.contains(&tag.number)
+            {
+                fail.items.push(tag.number);
+            }
+            let hint = hint::of(problem);
+            if !hints.contains(&hint) {
+                hints.push(hint);
+            }
+        }
+        // More than a few are no help any more.
+        hints.truncate(3);
+        fail.hint = Some(hints.join("\n")).filter(|text| !text.is_empty());
+        fail
+    }
+}
+
+impl From<store::Error> for Fail {
+    fn from(error: store::Error) -> Self {
+        use store::Error;
+        let message = error.to_string();
+        match error {
+            Error::Refused(refusal) => refusal.into(),
+            Error::Revision { plan, expected, actual, since: _ } => Self::new(
+                Code::Conflict,
+                format!(
+                    "plan {} changed while you were editing (you had revision {expected}, it is at {actual})",
+                    plan.short()
+                ),
+            )
+            .hint("look at it with `punchlist list`, then repeat; `--expect any` overwrites."),
+            Error::Undo(Conflict::Nothing(_)) => Self::not_found(message)
+                .hint("`punchlist log` shows who changed what; `--as NAME` acts as somebody else."),
+            Error::Undo(Conflict::Changed { .. }) => Self::new(Code::Conflict, message)
+                .hint("`punchlist log` shows both changes; put it right by hand with `punchlist edit`."),
+            Error::Undo(Conflict::Refused { revision, refusal }) => {
+                let fail = Self::from(refusal);
+                let message = format!("revision {revision} cannot be taken back: {}", fail.message);
+                Self { message, code: Code::Refused, ..fail }
+            }
+            Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` shows those there are."),
+            Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
+            Error::Exists(_) => Self::refused(message)
+                .hint("a plan is imported once; `punchlist plans --all` shows where it is."),
+            Error::NewerSchema { .. } => Self::new(Code::Unusable, message)
+                .hint("a newer version of punchlist wrote it: use that one, or another file with `--db`."),
+            Error::ReadOnly(_) => Self::new(Code::Unusable, message).hint(
+                "choose a file that you may write with `--db`; in a sandboxed agent, use the plan tools of the MCP server.",
+            ),
+            Error::Unusable { source, .. } => {
+                let why = source.map(|source| format!(": {source}")).unwrap_or_default();
+                Self::new(Code::Unusable, format!("{message}{why}"))
+                    .hint("check the file, or choose another with `--db` or PUNCHLIST_DB.")
+            }
+        }
+    }
+}

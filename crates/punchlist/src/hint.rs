@@ -1,0 +1,162 @@
+//! What to do about a broken rule, in terms of the verbs.
+//!
+//! The model says what is wrong; every face says in its own words what to do next. Hints are whole
+//! sentences.
+
+use punchlist_model::{Broken, Problem, Status};
+
+/// The next step for somebody who meets this problem.
+pub(crate) fn of(problem: &Problem) -> String {
+    let item = problem.item.as_ref();
+    let number = item.map_or_else(|| "ITEM".to_owned(), |tag| tag.number.to_string());
+    match &problem.broken {
+        Broken::NotFound { .. } => "`punchlist list --all` shows every number.".to_owned(),
+        Broken::Ambiguous { .. } => "type more of the id, or use the number.".to_owned(),
+        Broken::Superseded => format!(
+            "`punchlist show {number}` still shows it; `punchlist add` puts it on the list anew."
+        ),
+        Broken::EmptyTitle { .. } => {
+            "say what is to be done, as in `punchlist add \"Fix the tests\"`.".to_owned()
+        }
+        Broken::EmptyText { .. } => {
+            format!("say what it is, as in `punchlist wait {number} \"the review\"`.")
+        }
+        Broken::TooLong { field, .. } => {
+            let key = if matches!(*field, "title" | "active form") { "title" } else { "text" };
+            format!("shorten it, or allow more with `-c limits.{key}=N`.")
+        }
+        Broken::Nul { .. } => "take the NUL character out.".to_owned(),
+        Broken::TooManyOpen { .. } => {
+            "complete or skip some first, or allow more with `-c limits.open_items=N`.".to_owned()
+        }
+        Broken::Illegal { to, .. } => illegal(item.map(|tag| tag.status), *to, &number),
+        Broken::NotOpen => format!("`punchlist reopen {number}` opens it again."),
+        Broken::AlreadyInProgress { holder, .. } => {
+            let other = holder.number;
+            format!(
+                "finish it with `punchlist done {other}`, or put it back with `punchlist release {other}`."
+            )
+        }
+        Broken::HeldByOther { .. } => format!(
+            "wait until then, act as its holder with `--as NAME`, or take it back with `punchlist release {number}`."
+        ),
+        Broken::StaleAttempt { .. } => {
+            format!("somebody took it over; look at it with `punchlist show {number}`.")
+        }
+        Broken::Cycle { path } => match path.as_slice() {
+            // The first link is the one that was refused; the last has been there before.
+            [_, .., of, on] => {
+                format!("`punchlist edit {of} --not-after {on}` takes the link back there out.")
+            }
+            _ => "an item cannot depend on itself.".to_owned(),
+        },
+        Broken::ParentCycle { .. } => {
+            "put it under another item, or at the top with `--top`.".to_owned()
+        }
+        Broken::OpenChild { child } => format!(
+            "complete or skip {} first, or run `punchlist done {number} --with-children`.",
+            child.number
+        ),
+        Broken::ParentCompleted { parent } => {
+            format!("open that one first with `punchlist reopen {}`.", parent.number)
+        }
+        Broken::Unverified { .. } => format!(
+            "it stays open until the evidence is there; `punchlist show {number}` says what is asked for."
+        ),
+        Broken::NameTaken { .. } => "choose another name.".to_owned(),
+        Broken::Twice { .. } => "leave one of them out.".to_owned(),
+        Broken::Conflict { .. } => {
+            "look at it with `punchlist list`, then send the list again.".to_owned()
+        }
+    }
+}
+
+fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
+    match from {
+        Some(Status::Completed | Status::Cancelled) => {
+            format!("`punchlist reopen {number}` opens it again.")
+        }
+        Some(Status::InProgress) if to == Status::InProgress => {
+            format!("it is in progress already; `punchlist done {number}` finishes it.")
+        }
+        Some(Status::Pending) if to == Status::Pending => {
+            format!("it is pending already; `punchlist start {number}` begins it.")
+        }
+        Some(Status::Pending | Status::InProgress) | None => {
+            format!("`punchlist show {number}` says where it stands.")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::refusal::Tag;
+    use punchlist_model::{Attempt, Level, Number, Refusal, Revision, Timestamp};
+
+    use super::*;
+    use crate::error::Fail;
+
+    /// The rules that can be broken, once each.
+    fn rules() -> Vec<Broken> {
+        let tag = |number, title: &str, status| Tag {
+            number: Number(number),
+            title: title.to_owned(),
+            status,
+        };
+        let other = tag(5, "Write the backfill", Status::InProgress);
+        let what = "7".to_owned();
+        vec![
+            Broken::NotFound { what: what.clone() },
+            Broken::Ambiguous { what, candidates: vec![Number(2), Number(4)] },
+            Broken::Superseded,
+            Broken::EmptyTitle { entry: 0 },
+            Broken::EmptyText { field: "reason to wait" },
+            Broken::TooLong { field: "title", length: 501, most: 500 },
+            Broken::TooLong { field: "context", length: 20_001, most: 20_000 },
+            Broken::Nul { field: "title" },
+            Broken::TooManyOpen { open: 99, adding: 2, most: 100 },
+            Broken::Illegal { to: Status::Completed, legal: vec![Status::Pending] },
+            Broken::NotOpen,
+            Broken::AlreadyInProgress {
+                holder: other.clone(),
+                by: Some("ann".to_owned()),
+                most: 1,
+            },
+            Broken::HeldByOther { holder: "ann".to_owned(), until: Timestamp::UNIX_EPOCH },
+            Broken::StaleAttempt { yours: Attempt(1), current: Attempt(2) },
+            Broken::Cycle { path: vec![Number(3), Number(5), Number(4), Number(3)] },
+            Broken::Cycle { path: vec![Number(3), Number(3)] },
+            Broken::ParentCycle { path: vec![Number(3), Number(5), Number(3)] },
+            Broken::OpenChild { child: other.clone() },
+            Broken::ParentCompleted { parent: other },
+            Broken::Unverified { demanded: Level::Checked, failed: false },
+            Broken::Unverified { demanded: Level::Checked, failed: true },
+            Broken::NameTaken { name: "release".to_owned() },
+            Broken::Twice { entries: vec![0, 2] },
+            Broken::Conflict {
+                field: "title",
+                yours: "mine".to_owned(),
+                theirs: "theirs".to_owned(),
+                by: "ann".to_owned(),
+                revision: Revision(7),
+            },
+        ]
+    }
+
+    #[test]
+    fn every_broken_rule_says_what_to_do_next() {
+        let tag = Tag {
+            number: Number(3),
+            title: "Migrate the table".to_owned(),
+            status: Status::Completed,
+        };
+        let mut table = String::new();
+        for broken in rules() {
+            let problem = Problem { entry: 0, item: Some(tag.clone()), broken };
+            let fail = Fail::from(Refusal { problems: vec![problem] });
+            let hint = fail.hint.unwrap_or_default();
+            table.push_str(&format!("error: {}\nhint: {hint}\n\n", fail.message));
+        }
+        insta::assert_snapshot!(table);
+    }
+}

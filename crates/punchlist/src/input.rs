@@ -1,0 +1,52 @@
+//! What comes in on stdin or in a file: bounded, and UTF-8.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::error::Fail;
+
+/// The most that is read, far above any sensible input.
+const MOST: u64 = 256 * 1024 * 1024;
+
+/// All of stdin, as it is.
+pub(crate) fn stdin_bytes() -> Result<Vec<u8>, Fail> {
+    read(io::stdin().lock(), "stdin")
+}
+
+/// All of stdin.
+pub(crate) fn stdin() -> Result<String, Fail> {
+    text(stdin_bytes()?, "stdin")
+}
+
+/// All of a file; `-` is stdin.
+pub(crate) fn file(path: &Path) -> Result<String, Fail> {
+    if path.as_os_str() == "-" {
+        return stdin();
+    }
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|why| unreadable(&name, &why))?;
+    text(read(file, &name)?, &name)
+}
+
+fn read(source: impl Read, name: &str) -> Result<Vec<u8>, Fail> {
+    let mut bytes = Vec::new();
+    source.take(MOST + 1).read_to_end(&mut bytes).map_err(|why| unreadable(name, &why))?;
+    if bytes.len() as u64 > MOST {
+        return Err(Fail::usage(format!("{name} has more than {} MB", MOST / 1024 / 1024)));
+    }
+    Ok(bytes)
+}
+
+fn text(bytes: Vec<u8>, name: &str) -> Result<String, Fail> {
+    String::from_utf8(bytes).map_err(|why| {
+        let bytes = why.as_bytes();
+        let line =
+            1 + bytes[..why.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
+        Fail::usage(format!("{name} is not UTF-8 (line {line})")).hint("convert it first.")
+    })
+}
+
+fn unreadable(name: &str, why: &io::Error) -> Fail {
+    Fail::usage(format!("cannot read {name}: {why}"))
+}

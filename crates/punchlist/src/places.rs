@@ -1,0 +1,25 @@
+//! Where the user's own files lie: the data directory and the configuration.
+
+use std::path::PathBuf;
+
+use etcetera::BaseStrategy;
+use etcetera::base_strategy::choose_native_strategy;
+
+use crate::error::{Code, Fail};
+
+/// The directory with the database and the record of trusted files.
+pub(crate) fn data() -> Result<PathBuf, Fail> {
+    Ok(strategy()?.data_dir().join("punchlist"))
+}
+
+/// The user's own configuration file, which need not exist.
+pub(crate) fn config() -> Result<PathBuf, Fail> {
+    Ok(strategy()?.config_dir().join("punchlist").join("config.toml"))
+}
+
+fn strategy() -> Result<impl BaseStrategy, Fail> {
+    choose_native_strategy().map_err(|_| {
+        Fail::new(Code::Unusable, "there is no home directory to keep plans in")
+            .hint("set HOME, or choose a file with `--db` or PUNCHLIST_DB.")
+    })
+}

@@ -1,0 +1,159 @@
+//! The only place that writes to the terminal, and what is known of it.
+//!
+//! Results go to stdout in one piece, everything else to stderr. A reader that went away is no
+//! error.
+
+use std::env;
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use punchlist_formats::text;
+
+use crate::error::Fail;
+
+/// What a verb answers.
+#[derive(Default, Debug)]
+pub(crate) struct Reply {
+    /// The result.
+    pub(crate) out: String,
+    /// What the caller should know besides.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Reply {
+    pub(crate) fn text(out: impl Into<String>) -> Self {
+        Self { out: out.into(), notes: Vec::new() }
+    }
+
+    /// A JSON value on a line of its own.
+    pub(crate) fn json(value: &serde_json::Value) -> Self {
+        Self::text(format!("{value}\n"))
+    }
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, clap::ValueEnum)]
+pub(crate) enum Colour {
+    /// On a terminal, unless `NO_COLOR` is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// What stdout leads to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    /// Whether a person looks at it.
+    pub(crate) is_terminal: bool,
+    /// How many columns it has.
+    pub(crate) width: u16,
+    /// Whether to use colour.
+    pub(crate) colour: bool,
+}
+
+impl Screen {
+    pub(crate) fn look(colour: Colour) -> Self {
+        let is_terminal = io::stdout().is_terminal();
+        let colour = match colour {
+            Colour::Always => true,
+            Colour::Never => false,
+            Colour::Auto => {
+                is_terminal
+                    && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
+            }
+        };
+        Self { is_terminal, width: width(is_terminal), colour }
+    }
+}
+
+fn width(is_terminal: bool) -> u16 {
+    let given = env::var("COLUMNS").ok().and_then(|text| text.parse::<u16>().ok());
+    let asked = || {
+        let size = rustix::termios::tcgetwinsize(io::stdout()).ok().filter(|_| is_terminal)?;
+        Some(size.ws_col)
+    };
+    given.or_else(asked).filter(|width| *width > 0).unwrap_or(80)
+}
+
+/// Writes what a verb answered. Gives the exit code.
+pub(crate) fn reply(reply: &Reply) -> u8 {
+    notes(&reply.notes, "warning");
+    match out(reply.out.as_bytes()) {
+        Ok(()) => 0,
+        Err(why) => fail(&Fail::ours(format!("cannot write the result: {why}")), false),
+    }
+}
+
+/// Lines beside the result.
+pub(crate) fn notes(lines: &[String], word: &str) {
+    let mut all = String::new();
+    for line in lines {
+        all.push_str(&format!("{word}: {}\n", text::one_line(line)));
+    }
+    err(&all);
+}
+
+/// Writes why a call failed. Gives the exit code.
+pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
+    if json {
+        err(&format!("{}\n", fail.json()));
+        return fail.code.exit();
+    }
+    let mut all = String::new();
+    for line in fail.message.lines() {
+        all.push_str(&format!("error: {}\n", text::one_line(line)));
+    }
+    for line in &fail.details {
+        all.push_str(&format!("  {}\n", text::many_lines(line)));
+    }
+    for line in fail.hint.iter().flat_map(|hint| hint.lines()) {
+        all.push_str(&format!("hint: {}\n", text::one_line(line)));
+    }
+    err(&all);
+    fail.code.exit()
+}
+
+/// What came of a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Said {
+    /// Yes.
+    Yes,
+    /// Anything else.
+    No,
+    /// There is nobody to ask.
+    Nothing,
+}
+
+/// Asks for a yes at the terminal.
+pub(crate) fn confirm(question: &str) -> Said {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Said::Nothing;
+    }
+    err(&format!("{} [y/N] ", text::one_line(question)));
+    let mut line = String::new();
+    match io::stdin().read_line(&mut line) {
+        Ok(_) if matches!(line.trim(), "y" | "Y" | "yes" | "Yes") => Said::Yes,
+        Ok(_) | Err(_) => Said::No,
+    }
+}
+
+fn out(bytes: &[u8]) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other,
+    }
+}
+
+fn err(text: &str) {
+    // If even stderr is gone, there is nobody left to tell.
+    if !text.is_empty() {
+        io::stderr().lock().write_all(text.as_bytes()).ok();
+    }
+}

@@ -1,0 +1,143 @@
+//! The verbs: one file each, and the table that finds them.
+//!
+//! A verb reads its arguments, asks for one thing and prints one thing. Its doc comment is its help.
+
+mod add;
+mod completions;
+mod done;
+mod edit;
+mod export;
+mod forget;
+mod import;
+mod init;
+mod list;
+mod log;
+mod r#move;
+mod next;
+mod plans;
+mod reference;
+mod release;
+mod reopen;
+mod replace;
+mod show;
+mod skip;
+mod start;
+mod tool;
+mod tools;
+mod undo;
+mod wait;
+
+use clap::{ArgMatches, Args, Command};
+
+use crate::app::App;
+use crate::error::Fail;
+use crate::print::Reply;
+
+/// A verb: its arguments, and what it does.
+pub(crate) trait Verb: Args {
+    /// What is typed.
+    const NAME: &'static str;
+    /// What it is for.
+    const GROUP: Group;
+    /// Lines under its help that show how it is used.
+    const EXAMPLES: &'static str;
+    /// Whether the overview leaves it out.
+    const HIDDEN: bool = false;
+
+    /// Does it.
+    fn run(self, app: &App) -> Result<Reply, Fail>;
+}
+
+/// What a verb is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Group {
+    /// Working on a plan.
+    Plan,
+    /// Looking at plans.
+    Look,
+    /// Keeping and moving plans.
+    Keep,
+    /// Tools for agents.
+    Agent,
+    /// The program itself.
+    Rest,
+}
+
+impl Group {
+    /// In the order of the overview.
+    pub(crate) const ALL: [Self; 5] = [Self::Plan, Self::Look, Self::Keep, Self::Agent, Self::Rest];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Plan => "Work on a plan",
+            Self::Look => "Look at plans",
+            Self::Keep => "Keep plans",
+            Self::Agent => "For agents",
+            Self::Rest => "The program",
+        }
+    }
+}
+
+/// A row of the table of verbs.
+pub(crate) struct Row {
+    /// What is typed.
+    pub(crate) name: &'static str,
+    /// What it is for.
+    pub(crate) group: Group,
+    /// Whether the overview leaves it out.
+    pub(crate) hidden: bool,
+    /// Adds its arguments and help to a parser.
+    pub(crate) augment: fn(Command) -> Command,
+    /// Does it.
+    pub(crate) run: fn(&App, &mut ArgMatches) -> Result<Reply, Fail>,
+}
+
+const fn row<V: Verb>() -> Row {
+    Row {
+        name: V::NAME,
+        group: V::GROUP,
+        hidden: V::HIDDEN,
+        augment: |command| V::augment_args(command).after_help(V::EXAMPLES),
+        run: |app, matches| match V::from_arg_matches_mut(matches) {
+            Ok(verb) => verb.run(app),
+            // Cannot happen: the parser had the same arguments.
+            Err(error) => Err(Fail::usage(error.to_string())),
+        },
+    }
+}
+
+/// All verbs, in the order of the overview.
+pub(crate) fn all() -> &'static [Row] {
+    const ALL: &[Row] = &[
+        row::<add::Add>(),
+        row::<next::Next>(),
+        row::<start::Start>(),
+        row::<done::Done>(),
+        row::<skip::Skip>(),
+        row::<wait::Wait>(),
+        row::<release::Release>(),
+        row::<reopen::Reopen>(),
+        row::<edit::Edit>(),
+        row::<r#move::Move>(),
+        row::<replace::Replace>(),
+        row::<undo::Undo>(),
+        row::<list::List>(),
+        row::<show::Show>(),
+        row::<plans::Plans>(),
+        row::<log::Log>(),
+        row::<export::Export>(),
+        row::<import::Import>(),
+        row::<forget::Forget>(),
+        row::<init::Init>(),
+        row::<tools::Tools>(),
+        row::<tool::Tool>(),
+        row::<completions::Completions>(),
+        row::<reference::Reference>(),
+    ];
+    ALL
+}
+
+/// The verb with that name.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    all().iter().find(|row| row.name == name)
+}

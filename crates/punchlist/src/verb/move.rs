@@ -1,0 +1,66 @@
+//! `punchlist move`.
+
+use punchlist_model::{Op, Place, Position};
+
+use super::{Group, Verb};
+use crate::app::App;
+use crate::change::{Changing, Request};
+use crate::error::Fail;
+use crate::items::Typed;
+use crate::print::Reply;
+
+/// Move an item to another place on the list
+///
+/// Its number stays what it was. To make one item depend on another, use `punchlist edit --after`.
+#[derive(clap::Args)]
+pub(crate) struct Move {
+    /// Number or id, as `punchlist list` shows it
+    #[arg(value_name = "ITEM")]
+    item: Typed,
+    #[command(flatten)]
+    place: Where,
+    #[command(flatten)]
+    changing: Changing,
+}
+
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Where {
+    /// To the top of the list
+    #[arg(long)]
+    first: bool,
+    /// To the end of the list
+    #[arg(long)]
+    last: bool,
+    /// To this position
+    #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u32).range(1..))]
+    to: Option<u32>,
+    /// In front of this item
+    #[arg(long, value_name = "ITEM")]
+    before: Option<Typed>,
+    /// Right behind this item
+    #[arg(long, value_name = "ITEM", visible_alias = "after")]
+    behind: Option<Typed>,
+}
+
+impl Verb for Move {
+    const NAME: &'static str = "move";
+    const GROUP: Group = Group::Plan;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist move 4 --before 3
+  punchlist move 4 --first
+  punchlist move 4 --to 2";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let to = match self.place {
+            Where { first: true, .. } => Place::Front,
+            Where { to: Some(to), .. } => Place::At(Position(to)),
+            Where { before: Some(item), .. } => Place::Before(item.0),
+            Where { behind: Some(item), .. } => Place::After(item.0),
+            Where { .. } => Place::Back,
+        };
+        let op = Op::Move { item: self.item.0, to };
+        Request::new(vec![op], self.changing).answer(app)
+    }
+}

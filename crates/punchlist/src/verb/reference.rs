@@ -1,0 +1,99 @@
+//! `punchlist reference`: the generated part of the documentation.
+
+use punchlist_formats::dialect::{Dialect, Surface};
+
+use super::{Group, Verb};
+use crate::app::App;
+use crate::args;
+use crate::error::{Code, Fail};
+use crate::print::Reply;
+
+/// Print a page of the reference
+#[derive(clap::Args)]
+pub(crate) struct Reference {
+    /// verbs, tools or exit-codes
+    #[arg(value_enum, value_name = "PAGE")]
+    page: Page,
+}
+
+/// The pages that are made from the program itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Page {
+    /// docs/reference/verbs.md
+    Verbs,
+    /// docs/reference/tools.md
+    Tools,
+    /// docs/reference/exit-codes.md
+    ExitCodes,
+}
+
+impl Verb for Reference {
+    const NAME: &'static str = "reference";
+    const GROUP: Group = Group::Rest;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist reference verbs > docs/reference/verbs.md";
+    const HIDDEN: bool = true;
+
+    fn run(self, _app: &App) -> Result<Reply, Fail> {
+        Ok(Reply::text(match self.page {
+            Page::Verbs => verbs(),
+            Page::Tools => tools(),
+            Page::ExitCodes => exit_codes(),
+        }))
+    }
+}
+
+const MADE: &str = "<!-- Made by `punchlist reference`; do not edit. -->\n\n";
+
+/// The heading of what is the same for all verbs.
+const COMMON: &str = "Options of every verb:";
+
+fn verbs() -> String {
+    let mut out = format!("{MADE}# Verbs\n\n```text\n{}```\n", args::overview());
+    let mut common = String::new();
+    for row in super::all().iter().filter(|row| !row.hidden) {
+        // At a fixed width, so that the page does not depend on who makes it.
+        let help = args::help(args::alone(row).term_width(100));
+        let (own, rest) = help.split_once(COMMON).unwrap_or((&help, ""));
+        let (options, examples) = rest.split_once("\nExamples:").unwrap_or((rest, ""));
+        let own = own.trim_end();
+        let examples = examples.trim_end();
+        out.push_str(&format!("\n## {}\n\n```text\n{own}\n\nExamples:{examples}\n```\n", row.name));
+        // Some verbs explain their options at length; the shortest form is the one to print.
+        if common.is_empty() || options.len() < common.len() {
+            options.clone_into(&mut common);
+        }
+    }
+    let common = common.trim_matches('\n');
+    out.push_str(&format!("\n## Options of every verb\n\n```text\n{common}\n```\n"));
+    out
+}
+
+fn tools() -> String {
+    let mut out =
+        format!("{MADE}# Tools\n\nWhat a model is given, by dialect, at the full surface.\n");
+    for dialect in Dialect::ALL {
+        out.push_str(&format!("\n## {dialect}\n"));
+        for tool in dialect.tools(Surface::Full) {
+            let schema = serde_json::to_string_pretty(&tool.input_schema).unwrap_or_default();
+            out.push_str(&format!(
+                "\n### {}\n\n{}\n\n```json\n{schema}\n```\n",
+                tool.name, tool.description
+            ));
+        }
+        if let Some(prompt) = dialect.prompt_section(Surface::Full) {
+            out.push_str(&format!("\n### System prompt\n\n```text\n{}\n```\n", prompt.trim()));
+        }
+    }
+    out
+}
+
+fn exit_codes() -> String {
+    let mut out = format!("{MADE}# Exit codes\n\n| code | in JSON | meaning |\n|---|---|---|\n");
+    out.push_str("| 0 | | done |\n");
+    for (code, meaning) in Code::ALL {
+        out.push_str(&format!("| {} | `{}` | {meaning} |\n", code.exit(), code.word()));
+    }
+    out
+}

@@ -1,0 +1,46 @@
+//! `punchlist replace`.
+
+use punchlist_model::Op;
+
+use super::{Group, Verb};
+use crate::app::App;
+use crate::change::{Changing, Request};
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::{checklist, input};
+
+/// Make the list what stdin says
+///
+/// Reads a checklist (`- [ ] title`, `[x]` done, `[>]` in progress, `[-]` cancelled) or a JSON array
+/// of `{title, status, active_form, id}`. Entries are matched by id, then by equal title: what matches
+/// keeps its number and history, what is new is added, what is missing is superseded, with a warning
+/// if it was open.
+#[derive(clap::Args)]
+pub(crate) struct Replace {
+    #[command(flatten)]
+    changing: Changing,
+}
+
+impl Verb for Replace {
+    const NAME: &'static str = "replace";
+    const GROUP: Group = Group::Plan;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist list --view markdown > plan.md; $EDITOR plan.md; punchlist replace < plan.md
+  punchlist replace --expect 12 < plan.md
+  echo '[{\"title\": \"Build\", \"status\": \"completed\"}]' | punchlist replace";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let entries = checklist::parse(&input::stdin()?)?;
+        let most = 10_000;
+        if entries.len() > most {
+            return Err(Fail::refused(format!(
+                "{} entries; at most {most} are taken",
+                entries.len()
+            ))
+            .hint("split it into several plans with `--plan NAME`."));
+        }
+        let request = Request::new(vec![Op::Replace(entries)], self.changing);
+        Request { makes_plan: true, ..request }.answer(app)
+    }
+}

@@ -1,0 +1,98 @@
+//! `punchlist show`.
+
+use punchlist_formats::text;
+use punchlist_formats::view::{detail, duration, json, log};
+use punchlist_model::needs::Needs;
+use punchlist_model::store::PlanStore;
+use punchlist_model::{Broken, Item, ItemRef, Plan, Problem, Refusal, Revision};
+
+use super::{Group, Verb, list};
+use crate::app::{App, no_plan};
+use crate::error::Fail;
+use crate::items::Typed;
+use crate::print::Reply;
+use crate::settle::settle;
+use crate::{which, who};
+
+/// Show one item in full, or the plan itself
+///
+/// An item with every field that is set, and what happened to it; without an item, what the plan is
+/// and how far it has come.
+#[derive(clap::Args)]
+pub(crate) struct Show {
+    /// Number or id, as `punchlist list --all` shows it
+    #[arg(value_name = "ITEM")]
+    item: Option<Typed>,
+}
+
+impl Verb for Show {
+    const NAME: &'static str = "show";
+    const GROUP: Group = Group::Look;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist show 3
+  punchlist show --json
+  punchlist show --plan release";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some(typed) = self.item else { return header(app, &store, &plan) };
+        let item = find(&plan, &typed.0)?;
+        if app.globals.json {
+            let key = list::attachment(&store, &plan)?;
+            let value = serde_json::json!({
+                "plan": json::header(&plan, key.as_ref()),
+                "item": json::item(&plan, item, false),
+            });
+            return Ok(Reply::text(json::render(&value) + "\n"));
+        }
+        let journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
+        let reader = who::actor(&who::name(app.globals.name.as_deref())?);
+        let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
+        let text = detail::detail(&plan, item, &journal, show, &app.view(app.screen()));
+        Ok(Reply::text(text + "\n"))
+    }
+}
+
+/// The item that is meant; superseded ones can be looked at.
+fn find<'a>(plan: &'a Plan, typed: &ItemRef) -> Result<&'a Item, Fail> {
+    let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
+    let number = plan.find(typed).map_err(problem)?;
+    let item = number.and_then(|number| plan.get(number));
+    Ok(item.ok_or_else(|| problem(Broken::NotFound { what: typed.to_string() }))?)
+}
+
+fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> {
+    let key = list::attachment(store, plan)?;
+    if app.globals.json {
+        let value = serde_json::json!({
+            "plan": json::header(plan, key.as_ref()),
+            "progress": json::progress(plan.progress()),
+        });
+        return Ok(Reply::text(json::render(&value) + "\n"));
+    }
+    let progress = plan.progress();
+    let mut out = String::new();
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            out.push_str(&format!("{name:<13}{}\n", text::one_line(value)));
+        }
+    };
+    line("plan", &plan.id.to_string());
+    line("name", plan.name.as_deref().unwrap_or_default());
+    line("title", &plan.title);
+    line("project", &plan.project);
+    if let Some(key) = &key {
+        line("agent", &key.agent);
+        line("conversation", &key.conversation);
+        line("turn", &key.turn);
+    }
+    line("revision", &plan.revision.to_string());
+    line("state", plan.end.words());
+    let (completed, total, percent) = (progress.completed, progress.total, progress.percent);
+    line("progress", &format!("{completed}/{total} ({percent}%), {} open", plan.open));
+    line("goal", plan.goal.as_ref().map(|goal| goal.statement.as_str()).unwrap_or_default());
+    line("created", &duration::ago(plan.created_at, app.now));
+    line("changed", &duration::ago(plan.updated_at, app.now));
+    Ok(Reply::text(out))
+}

@@ -1,0 +1,222 @@
+//! Which plan a verb works on.
+//!
+//! `--plan` names one; otherwise it is the project's own. A project's own plan has an id that
+//! follows from the project, so two first `add`s at once make one plan and not two.
+
+#[expect(deprecated, reason = "see `own`")]
+use std::hash::{Hasher, SipHasher};
+
+use punchlist_db::Sqlite;
+use punchlist_formats::view::log;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{self, Filter, NewPlan, PlanStore, Summary};
+use punchlist_model::{Plan, PlanId, Rules};
+use uuid::Builder;
+
+use crate::app::{App, no_plan};
+use crate::clock;
+use crate::error::{Code, Fail};
+use crate::print::Screen;
+use crate::settle::settle;
+use crate::who;
+
+/// Whether a plan that is not there may be made.
+#[derive(Clone, Copy)]
+pub(crate) enum Missing<'a> {
+    /// The first change makes it, if this finds no fault with the change: one that is refused must
+    /// leave no empty plan behind.
+    Make(&'a dyn Fn() -> Result<(), Fail>),
+    /// That is an error.
+    Refuse,
+}
+
+/// Does something with the plan that is meant.
+///
+/// The project's own plan is tried by its id straight away: the usual case costs no search.
+pub(crate) fn with<T>(
+    app: &App,
+    store: &dyn PlanStore,
+    missing: Missing<'_>,
+    act: impl Fn(PlanId) -> Result<T, store::Error>,
+) -> Result<T, Fail> {
+    let project = &app.project()?.name;
+    if let Some(text) = &app.globals.plan {
+        let name = valid_name(text)?;
+        let id = match (named(store, project, name)?, missing) {
+            (Some(id), _) => id,
+            (None, Missing::Make(check)) => check().and_then(|()| make(app, store, Some(name)))?,
+            (None, Missing::Refuse) => return Err(no_such_plan(name)),
+        };
+        return act(id).map_err(|error| explain(app, store, error));
+    }
+    match act(own(project)) {
+        Err(store::Error::NoPlan(_)) => {}
+        other => return other.map_err(|error| explain(app, store, error)),
+    }
+    let id = match (loose(store, project)?, missing) {
+        (Some(id), _) => id,
+        (None, Missing::Make(check)) => check().and_then(|()| make(app, store, None))?,
+        (None, Missing::Refuse) => return Err(no_plan()),
+    };
+    act(id).map_err(|error| explain(app, store, error))
+}
+
+/// What went wrong, with what others did meanwhile where that is the reason.
+fn explain(app: &App, store: &dyn PlanStore, error: store::Error) -> Fail {
+    let store::Error::Revision { plan, since, .. } = &error else { return error.into() };
+    let lines = settle(store.read(*plan, Needs::whole())).map(|plan| {
+        let reader = who::name(app.globals.name.as_deref()).map(|name| who::actor(&name)).ok();
+        let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
+        let screen = Screen { is_terminal: false, width: 80, colour: false };
+        log::log(&plan, since, show, &app.view(screen))
+    });
+    Fail::from(error).details(lines.unwrap_or_default())
+}
+
+/// The plan that is meant, with what `needs` names; `None` if the project has none yet.
+pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Sqlite, Plan)>, Fail> {
+    let Some(store) = app.store_to_read()? else {
+        return match &app.globals.plan {
+            Some(name) => Err(no_such_plan(valid_name(name)?)),
+            None => Ok(None),
+        };
+    };
+    let read = |id| settle(store.read(id, needs.clone()));
+    match with(app, &store, Missing::Refuse, read) {
+        Ok(plan) => Ok(Some((store, plan))),
+        Err(fail) if fail.code == Code::NotFound && app.globals.plan.is_none() => Ok(None),
+        Err(fail) => Err(fail),
+    }
+}
+
+/// A plan without a name that nobody is attached to: one that came from elsewhere, by import, may
+/// be the project's only one.
+fn loose(store: &dyn PlanStore, project: &str) -> Result<Option<PlanId>, Fail> {
+    let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+    let mut loose = settle(store.plans(filter))?;
+    loose.retain(|plan| plan.name.is_none() && plan.attachment.is_none());
+    match loose.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.id)),
+        several => Err(ambiguous("several plans could be meant", several)),
+    }
+}
+
+fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<PlanId>, Fail> {
+    let filter = Filter {
+        project: Some(project.to_owned()),
+        name: Some(name.to_owned()),
+        ..Filter::default()
+    };
+    if let [plan] = settle(store.plans(filter))?.as_slice() {
+        return Ok(Some(plan.id));
+    }
+    if !could_be_id(name) {
+        return Ok(None);
+    }
+    let filter = Filter { id: Some(name.to_ascii_lowercase()), ..Filter::default() };
+    let fitting = settle(store.plans(filter))?;
+    match fitting.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one.id)),
+        several => Err(ambiguous(&format!("{name} could be any of these plans"), several)),
+    }
+}
+
+/// A name that a plan may have.
+pub(crate) fn valid_name(text: &str) -> Result<&str, Fail> {
+    let name = text.trim();
+    let wrong = |why: &str| {
+        Fail::usage(format!("the name after --plan {why}"))
+            .hint("names are short and plain, such as `release`.")
+    };
+    if name.is_empty() {
+        return Err(wrong("is empty"));
+    }
+    if name.chars().count() > 100 {
+        return Err(wrong("is longer than 100 characters"));
+    }
+    if name.contains(char::is_control) {
+        return Err(wrong("contains control characters"));
+    }
+    Ok(name)
+}
+
+fn could_be_id(name: &str) -> bool {
+    name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') && name.len() <= 36
+}
+
+fn make(app: &App, store: &dyn PlanStore, name: Option<&str>) -> Result<PlanId, Fail> {
+    let project = &app.project()?.name;
+    let id = match name {
+        // Somebody who typed an id that does not exist does not want a plan of that name.
+        Some(name) if could_be_id(name) && name.len() >= 4 && has_digit(name) => {
+            return Err(no_such_plan(name)
+                .hint("it looks like an id, so no plan of that name was made; choose another."));
+        }
+        Some(_) => clock::plan_id(app.now)?,
+        None => own(project),
+    };
+    let new = NewPlan {
+        id,
+        project: project.clone(),
+        name: name.map(str::to_owned),
+        title: String::new(),
+        rules: Rules::default(),
+        at: app.now,
+    };
+    match (settle(store.create(new)), name) {
+        // Somebody else was first: it is there, and that is all that was wanted.
+        (Ok(_) | Err(store::Error::Exists(_)), _) => Ok(id),
+        (Err(store::Error::NameTaken(_)), Some(name)) => {
+            named(store, project, name)?.ok_or_else(|| no_such_plan(name))
+        }
+        (Err(error), _) => Err(error.into()),
+    }
+}
+
+fn has_digit(name: &str) -> bool {
+    name.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+fn no_such_plan(name: &str) -> Fail {
+    Fail::not_found(format!("there is no plan {name:?} here")).hint(
+        "`punchlist plans` shows those there are; `punchlist add --plan NAME \"…\"` makes one.",
+    )
+}
+
+fn ambiguous(message: &str, plans: &[Summary]) -> Fail {
+    let line = |plan: &Summary| {
+        let called = plan.name.as_deref().unwrap_or("(no name)");
+        format!("{}  {called}  {} open  {}", plan.id.0.simple(), plan.open, plan.project)
+    };
+    Fail::new(Code::Usage, message)
+        .details(plans.iter().map(line).collect())
+        .hint("choose one with `--plan` and its name or id.")
+}
+
+/// The id of a project's own plan: two 64-bit hashes of its name, as a UUID of the free form.
+///
+/// SipHash, so that nobody can choose a directory's name to meet another project's plan.
+#[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
+pub(crate) fn own(project: &str) -> PlanId {
+    let mut bytes = [0; 16];
+    for (half, key) in bytes.chunks_exact_mut(8).zip([0x7075_6e63_6800, 0x6c69_7374_00ff]) {
+        let mut hasher = SipHasher::new_with_keys(key, key);
+        hasher.write(project.as_bytes());
+        half.copy_from_slice(&hasher.finish().to_be_bytes());
+    }
+    PlanId(Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_projects_own_plan_always_has_the_same_id() {
+        // Stored: a change of this value would lose every project's plan.
+        assert_eq!(own("/home/me/web-shop").to_string(), "eae61624-60b3-8350-8788-25e253aa4fb0");
+        assert_ne!(own("/a"), own("/b"));
+    }
+}

@@ -1,0 +1,201 @@
+//! Export and import: exact, and believed only if it adds up.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+/// A plan with a bit of everything in its history.
+fn exported() -> (World, String) {
+    let world = World::new();
+    for line in [
+        "add A B C --context why",
+        "add \"Naughty \u{1b}[31m \u{9b}2J \u{202e} 日本\" --under 1 --meta '{\"a\": [1, null]}'",
+        "edit 3 --after 2 --priority 4",
+        "start 1 --as ann",
+        "release 1",
+        "done 4 --outcome well",
+        "move 3 --first",
+        "replace < - [ ] C\\n- [x] A\\n- [ ] New\\n",
+        "undo",
+        "wait 3 legal",
+        "forget 2 --yes",
+        "skip 3 --reason no",
+    ] {
+        let ran = world.typed(line);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+    }
+    let text = world.typed("export").ok();
+    (world, text)
+}
+
+#[test]
+fn what_is_imported_is_what_was_exported() {
+    let (world, text) = exported();
+    assert!(!text.contains(|ch: char| ch == '\u{1b}' || ch == '\u{202e}' || ch == '\u{9b}'));
+    let run = |line: &str, input: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        world.run_with(&words, input.as_bytes())
+    };
+    let ran = run("import - --db other.db", &text);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(run("export --db other.db", "").ok(), text);
+    let strip = |line: &str| world.typed(line).ok().replace("me@host", "");
+    assert_eq!(strip("list --all --json --db other.db"), strip("list --all --json"));
+    assert_eq!(strip("log -n 0 --json --db other.db"), strip("log -n 0 --json"));
+    // Work goes on where it was left.
+    world.typed("reopen 3 --db other.db").works();
+    let ran = run("import - --db other.db", &text);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("in this store already"));
+}
+
+#[test]
+fn an_imported_plan_becomes_this_projects() {
+    let (world, text) = exported();
+    world.repository("second/.git");
+    world.write("plan.jsonl", &text);
+    let ran = world.typed_in("second", "import ../plan.jsonl --db ../second.db");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(world.typed_in("second", "list --db ../second.db").ok().contains("[x] 4"));
+    world.typed_in("second", "add More --db ../second.db").works();
+    assert!(world.typed_in("second", "list --db ../second.db").ok().contains("6 More"));
+    let ran = world.typed_in("second", "import ../plan.jsonl --keep-project --db ../third.db");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(world.typed_in("second", "list --db ../third.db").ok().contains("No plan here yet"));
+}
+
+#[test]
+fn several_plans_that_could_be_meant_are_listed() {
+    let (first, one) = exported();
+    let (_second, two) = exported();
+    first.repository("third/.git");
+    first.write("one.jsonl", one);
+    first.write("two.jsonl", two);
+    let run = |line: &str| first.typed_in("third", &format!("{line} --db ../third.db"));
+    assert_eq!(run("import ../one.jsonl").code, 0);
+    assert_eq!(run("import ../two.jsonl").code, 0);
+    for line in ["list", "add X", "done 1"] {
+        let ran = run(line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.err);
+        assert!(ran.err.starts_with("error: several plans could be meant\n  "), "{}", ran.err);
+        assert_eq!(ran.err.lines().count(), 4, "{}", ran.err);
+    }
+    // One of them, by the end of its id.
+    let plans = run("plans --json").json();
+    let id = plans["plans"][0]["id"].as_str().unwrap();
+    assert_eq!(run(&format!("list --plan {}", &id[30..])).code, 0);
+    assert_eq!(run(&format!("list --plan {}", &id[..9].to_uppercase())).code, 0);
+}
+
+#[test]
+fn an_imported_plan_can_be_given_a_name() {
+    let (world, text) = exported();
+    world.write("plan.jsonl", text);
+    world.typed("import ../plan.jsonl --plan copy --db ../other.db").works();
+    assert!(world.typed("list --plan copy --db ../other.db").ok().contains("[x] 4"));
+    let again = world.typed("export --plan copy --db ../other.db").ok();
+    let ran = world.run_with(&["import", "-", "--db", "../third.db"], again.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+}
+
+/// Changes one line of a good file; the result must be refused, and nothing taken in.
+#[test]
+fn a_file_that_was_tampered_with_is_refused() {
+    let (world, text) = exported();
+    let lines: Vec<Value> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let first_entry = lines.iter().position(|it| it.get("entry").is_some()).unwrap();
+    let max = u64::from(u32::MAX);
+    let edits: Vec<(&str, usize, &str, Value)> = vec![
+        ("version", 0, "/plan/version", 2.into()),
+        ("id", 0, "/plan/id", "not an id".into()),
+        ("another id", 0, "/plan/id", "01a1e0cf-5879-7120-a2f5-e86b4d54fe15".into()),
+        ("revision", 0, "/plan/revision", 99.into()),
+        ("next number", 0, "/plan/next_number", 99.into()),
+        ("end", 0, "/plan/end", "stopped".into()),
+        ("time", 0, "/plan/updated_at", "2020-01-01T00:00:00Z".into()),
+        ("unknown field", 0, "/plan/more", 1.into()),
+        ("item title", 1, "/item/title", "Changed".into()),
+        ("item status", 1, "/item/status", "flying".into()),
+        ("item position", 1, "/item/position", 77.into()),
+        ("item number", 1, "/item/number", 77.into()),
+        ("nul", 1, "/item/context", "a\0b".into()),
+        ("entry plan", first_entry, "/entry/plan", "01a1e0cf-5879-7120-a2f5-e86b4d54fe15".into()),
+        ("entry revision", first_entry, "/entry/revision", 7.into()),
+        ("entry revision", first_entry, "/entry/revision", u64::MAX.into()),
+        ("no events", first_entry, "/entry/events", Value::Array(vec![])),
+        ("number", first_entry, "/entry/events/0/item/number", max.into()),
+        ("position", first_entry, "/entry/events/0/item/position", max.into()),
+        ("position 0", first_entry, "/entry/events/0/item/position", 0.into()),
+        ("no position", first_entry, "/entry/events/0/item/position", Value::Null),
+        ("same id", first_entry, "/entry/events/1/item/id", lines[1]["item"]["id"].clone()),
+        ("self", first_entry, "/entry/events/0/item/depends_on", serde_json::json!([1])),
+        ("parent", first_entry, "/entry/events/0/item/parent", 1.into()),
+        ("unknown event", first_entry, "/entry/events/0/event", "exploded".into()),
+    ];
+    for (what, line, pointer, value) in edits {
+        let mut lines = lines.clone();
+        set(&mut lines[line], pointer, value);
+        refused(&world, what, &lines);
+    }
+    let mut cut = lines.clone();
+    cut.pop();
+    refused(&world, "the last entry is gone", &cut);
+    let mut cut = lines.clone();
+    cut.remove(1);
+    refused(&world, "an item is gone", &cut);
+    let mut twice = lines.clone();
+    twice.insert(1, lines[1].clone());
+    refused(&world, "an item twice", &twice);
+    let mut twice = lines.clone();
+    twice.insert(1, lines[0].clone());
+    refused(&world, "two headers", &twice);
+    refused(&world, "no header", &lines[1..]);
+    refused(&world, "nothing", &[]);
+    let mut swapped = lines;
+    swapped.swap(first_entry, first_entry + 1);
+    refused(&world, "entries in the wrong order", &swapped);
+}
+
+/// Moves of positions far outside, on top of a good history.
+#[test]
+fn events_that_cannot_happen_are_refused_with_their_line() {
+    let (world, text) = exported();
+    let lines: Vec<Value> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let last = lines.len() - 1;
+    let max = u32::MAX;
+    for event in [
+        serde_json::json!({"event": "moved", "number": 1, "from": max, "to": 1}),
+        serde_json::json!({"event": "moved", "number": 1, "from": 1, "to": max}),
+        serde_json::json!({"event": "superseded", "number": 1, "from": max, "at": "2026-01-01T00:00:00Z"}),
+        serde_json::json!({"event": "superseded", "number": 88, "from": 1, "at": "2026-01-01T00:00:00Z"}),
+        serde_json::json!({"event": "restored", "number": 1, "to": max, "superseded_at": "2026-01-01T00:00:00Z"}),
+        serde_json::json!({"event": "forgotten", "number": 88}),
+        serde_json::json!({"event": "changed", "number": 88, "what": "edited", "deltas": []}),
+        serde_json::json!({"event": "changed", "number": 1, "what": "edited",
+            "deltas": [{"title": {"before": "never", "after": "b"}}]}),
+    ] {
+        let mut lines = lines.clone();
+        lines[last]["entry"]["events"] = Value::Array(vec![event.clone()]);
+        let err = refused(&world, &event.to_string(), &lines);
+        assert!(err.contains(&format!("line {}", last + 1)), "{event}: {err}");
+    }
+}
+
+fn set(value: &mut Value, pointer: &str, new: Value) {
+    if let Some(place) = value.pointer_mut(pointer) {
+        *place = new;
+    } else {
+        let (above, key) = pointer.rsplit_once('/').unwrap();
+        value.pointer_mut(above).unwrap()[key] = new;
+    }
+}
+
+#[track_caller]
+fn refused(world: &World, what: &str, lines: &[Value]) -> String {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let ran = world.run_with(&["import", "-", "--db", "fresh.db"], text.as_bytes());
+    assert_eq!(ran.code, 2, "{what}: {} {}", ran.out, ran.err);
+    assert!(ran.err.starts_with("error: "), "{what}: {}", ran.err);
+    assert!(!world.path("project/fresh.db").exists(), "{what}");
+    ran.err
+}

@@ -1,0 +1,260 @@
+//! Whatever is thrown at it, it answers with a clear error and changes nothing.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use crate::world::World;
+
+const MB10: usize = 10 * 1024 * 1024;
+
+fn world() -> World {
+    let world = World::new();
+    world.typed("add A B C").works();
+    world.typed("start 1").works();
+    world
+}
+
+/// Runs it and holds it to: a refusal with a message, nothing changed, no panic.
+#[track_caller]
+fn check(world: &World, arguments: &[&OsStr], stdin: &[u8]) {
+    let before = world.list();
+    let ran = world.run_with(arguments, stdin);
+    assert!(matches!(ran.code, 2..=4), "{arguments:?}: exit {} {}", ran.code, ran.err);
+    assert!(ran.err.starts_with("error: "), "{arguments:?}: {}", ran.err);
+    assert!(ran.err.len() < 5000, "{arguments:?}: {} bytes of message", ran.err.len());
+    assert!(!ran.err.contains("panicked"), "{arguments:?}: {}", ran.err);
+    assert_eq!(ran.out, "", "{arguments:?}");
+    assert_eq!(world.list(), before, "{arguments:?}");
+}
+
+fn split(line: &str) -> Vec<&OsStr> {
+    line.split_whitespace().map(OsStr::new).collect()
+}
+
+#[test]
+fn missing_and_wrong_arguments() {
+    let world = world();
+    for line in [
+        "add",
+        "start",
+        "start x",
+        "start 1 2",
+        "start 2 --pid x",
+        "start 2 --pid 4294967294",
+        "done",
+        "done -1",
+        "done 1.5",
+        "done 99999999999",
+        "done 1 --attempt x",
+        "done 1 --attempt 7",
+        "skip",
+        "skip 99",
+        "wait",
+        "wait 1",
+        "release",
+        "release 2",
+        "reopen",
+        "reopen 1",
+        "edit",
+        "edit 1",
+        "edit 1 --nonsense",
+        "move",
+        "move 1 --to 0",
+        "move 1 --to -1",
+        "replace extra",
+        "undo extra",
+        "undo --as nobody",
+        "forget --whole-plan 1",
+        "show x",
+        "show 99",
+        "log -n x",
+        "log -n -1",
+        "plans extra",
+        "export extra",
+        "export --plan nothing",
+        "import",
+        "import /nowhere/at/all",
+        "import /",
+        "tools",
+        "tools klingon",
+        "tools turn --surface wide",
+        "tool",
+        "tool turn",
+        "tool klingon x",
+        "init extra",
+        "init --db x",
+        "completions",
+        "completions tcsh",
+        "completions bash --dir x",
+        "reference nothing",
+        "list --db postgres://host/db",
+        "list -C /nowhere/at/all",
+        "list -c",
+        "list -c limits",
+        "list -c limits.title=x",
+        "list -c =",
+        "list --color sometimes",
+        "list --as",
+        "add x --as=",
+        "frobnicate",
+        "--frobnicate",
+        "help frobnicate",
+    ] {
+        if line == "--frobnicate" {
+            continue;
+        }
+        check(&world, &split(line), b"");
+    }
+}
+
+#[test]
+fn texts_that_are_too_long() {
+    let world = world();
+    let long = "x".repeat(100_000);
+    let long = OsStr::new(&long);
+    let of = |words: &str| -> Vec<OsString> {
+        words
+            .split_whitespace()
+            .map(|it| if it == "LONG" { long.into() } else { it.into() })
+            .collect()
+    };
+    for words in [
+        "add LONG",
+        "add x --context LONG",
+        "add x --criteria LONG",
+        "add x --active LONG",
+        "add x --owner LONG",
+        "add x --agent LONG",
+        "add x --wait LONG",
+        "add x --meta LONG",
+        "add x --after LONG",
+        "add x --plan LONG",
+        "add x --as LONG",
+        "add x -c LONG",
+        "add x -C LONG",
+        "done LONG",
+        "done 1 --outcome LONG",
+        "skip 1 --reason LONG",
+        "wait 2 LONG",
+        "edit 2 --title LONG",
+        "show LONG",
+        "import LONG",
+        "tool LONG x",
+        "tools LONG",
+        "completions LONG",
+        "LONG",
+        "add x --LONG",
+    ] {
+        let arguments = of(words);
+        let arguments: Vec<&OsStr> = arguments.iter().map(OsString::as_os_str).collect();
+        check(&world, &arguments, b"");
+    }
+}
+
+#[test]
+fn ten_megabytes_on_stdin() {
+    let world = world();
+    let one_line = vec![b'x'; MB10];
+    let many_lines = b"x\n".repeat(MB10 / 2);
+    let deep = b"[".repeat(MB10);
+    for input in [&one_line, &many_lines, &deep] {
+        check(&world, &split("add -"), input);
+        check(&world, &split("replace"), input);
+        check(&world, &split("import -"), input);
+    }
+    let long_title = [b"- [ ] ".as_slice(), &one_line].concat();
+    check(&world, &split("replace"), &long_title);
+    let many = b"- [ ] x\n".repeat(200_000);
+    check(&world, &split("replace"), &many);
+}
+
+#[test]
+fn bytes_that_are_not_utf8() {
+    let world = world();
+    let bad = OsStr::from_bytes(b"a\xff\xfe");
+    for words in [
+        "add BAD",
+        "add x --context BAD",
+        "add x --plan BAD",
+        "add x --as BAD",
+        "add x -c BAD",
+        "add x -C BAD",
+        "done BAD",
+        "done 1 --outcome BAD",
+        "skip 1 --reason BAD",
+        "wait 2 BAD",
+        "edit 2 --title BAD",
+        "show BAD",
+        "log -n BAD",
+        "tools BAD",
+        "tool BAD x",
+        "tool turn BAD",
+        "import BAD",
+        "completions BAD",
+        "BAD",
+        "help BAD",
+    ] {
+        if words == "tool turn BAD" {
+            continue;
+        }
+        let arguments: Vec<&OsStr> = words
+            .split_whitespace()
+            .map(|it| if it == "BAD" { bad } else { OsStr::new(it) })
+            .collect();
+        check(&world, &arguments, b"");
+    }
+    for words in ["add -", "replace", "import -"] {
+        check(&world, &split(words), b"fine\n\xff\xfe\n");
+    }
+}
+
+#[test]
+fn naughty_strings_are_kept_or_refused_but_never_acted_on() {
+    let world = world();
+    for text in [
+        "'; DROP TABLE items; --",
+        "$(touch /tmp/pwned)",
+        "%s%n%x",
+        "../../../etc/passwd",
+        "<script>alert(1)</script>",
+        "\u{feff}bom",
+        "\u{200b}",
+        "Z\u{351}\u{346}a\u{30a}\u{342}lgo",
+        "\u{1f468}\u{200d}\u{1f469}\u{200d}\u{1f467}",
+        "\u{202e}evil",
+        "line one\nline two",
+        "-",
+        "NULL",
+        "true",
+        "1e309",
+    ] {
+        let added = world.run(&["add", "--json", "--", text]);
+        if text == "-" {
+            assert_eq!(added.code, 2);
+            continue;
+        }
+        let number = added.json()["changed"][0]["number"].to_string();
+        let shown = world.run(&["show", &number, "--json"]).json();
+        assert_eq!(shown["item"]["title"], text);
+        world.run(&["show", &number]).works();
+        world.run(&["skip", &number, "--reason", text]).works();
+    }
+}
+
+#[test]
+fn a_refused_first_change_leaves_no_plan_behind() {
+    let world = World::new();
+    for line in [
+        "add \"\"",
+        "add x --after 7",
+        "replace < [{\"title\": \"\"}]",
+        "done 1",
+        "undo",
+        "wait 1 x",
+    ] {
+        let ran = world.typed(line);
+        assert!(matches!(ran.code, 3 | 4), "{line}: {}", ran.err);
+    }
+    assert_eq!(world.typed("plans --json").json()["plans"], serde_json::json!([]));
+    assert!(world.typed("list").ok().starts_with("No plan here yet"));
+}

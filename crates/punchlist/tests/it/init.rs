@@ -1,0 +1,171 @@
+//! Databases and configurations in a tree: used only if this user's `init` recorded them.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use crate::world::World;
+
+#[test]
+fn the_data_directory_is_this_users_alone() {
+    let world = World::new();
+    world.typed("add A").works();
+    let dir = fs::metadata(world.path("home/.local/share/punchlist")).unwrap();
+    let file = fs::metadata(world.path("home/.local/share/punchlist/punchlist.db")).unwrap();
+    assert_eq!((dir.mode() & 0o777, file.mode() & 0o777), (0o700, 0o600));
+    assert!(fs::read_dir(world.path("project")).unwrap().count() == 1, "nothing in the repository");
+}
+
+#[test]
+fn init_makes_a_database_in_the_project_and_trusts_it() {
+    let world = World::new();
+    world.typed("add \"In the data directory\"").works();
+    let story = world.story("init\n init\n add \"In the project\"\n list\n init --json\n");
+    told!(story);
+    let folder = world.path("project/.punchlist");
+    assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+    assert_eq!(fs::metadata(folder.join("punchlist.db")).unwrap().mode() & 0o777, 0o600);
+    let trusted = world.path("home/.local/share/punchlist/trusted");
+    assert_eq!(fs::metadata(&trusted).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_database_that_came_with_a_tree_is_ignored_in_one_line() {
+    let world = World::new();
+    world.typed("init").works();
+    world.typed("add Theirs").works();
+    // Another user's machine: the same tree, nothing recorded.
+    fs::remove_file(world.path("home/.local/share/punchlist/trusted")).unwrap();
+    let story = world.story("list\n add Mine\n list --json --status completed\n init\n list\n");
+    told!(story);
+}
+
+#[test]
+fn a_link_to_elsewhere_is_not_trusted() {
+    let world = World::new();
+    world.typed("init").works();
+    world.typed("add Mine").works();
+    let (own, other) = (world.path("project/.punchlist/punchlist.db"), world.path("other.db"));
+    fs::rename(&own, &other).unwrap();
+    symlink(&other, &own).unwrap();
+    let ran = world.typed("list");
+    assert!(ran.err.contains("ignored") && ran.err.contains("not a plain file"), "{}", ran.err);
+    assert!(ran.out.contains("No plan here yet"));
+    let ran = world.typed("init");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    // The whole folder behind a link is no better.
+    fs::remove_file(&own).unwrap();
+    fs::rename(world.path("project/.punchlist"), world.path("folder")).unwrap();
+    fs::rename(&other, world.path("folder/punchlist.db")).unwrap();
+    symlink(world.path("folder"), world.path("project/.punchlist")).unwrap();
+    let ran = world.typed("list");
+    assert!(ran.err.contains("symbolic link"), "{}", ran.err);
+    assert_eq!(world.typed("init").code, 3);
+}
+
+#[test]
+fn a_configuration_in_the_tree_counts_once_it_is_trusted() {
+    let world = World::new();
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    let story = world.story(
+        "add Long\n init\n add Longer\n add Longer -c limits.title=10\n list -c limits.title=x\n",
+    );
+    told!(story);
+    world.write("project/punchlist.toml", "[limits]\ntilte = 3\n");
+    told!("bad_configuration", world.story("list\n"));
+}
+
+#[test]
+fn a_configuration_that_comes_later_is_not_trusted_by_an_earlier_init() {
+    let world = World::new();
+    world.typed("init").works();
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    let ran = world.typed("add Long");
+    assert_eq!(ran.code, 0);
+    assert!(ran.err.starts_with("warning: ignored"), "{}", ran.err);
+}
+
+#[test]
+fn the_users_own_configuration_lies_below_the_projects() {
+    let world = World::new();
+    world.write("home/.config/punchlist/config.toml", "[limits]\ntitle = 3\nopen_items = 2\n");
+    assert_eq!(world.typed("add Long").code, 3);
+    world.write("project/punchlist.toml", "[limits]\ntitle = 10\n");
+    world.typed("init").works();
+    world.typed("add Long").works();
+    assert_eq!(world.typed("add B C").code, 3, "the other key still counts");
+    for (text, code) in [
+        ("nonsense", 2),
+        ("limits = 3", 2),
+        ("[claim]\nlease = '5 weeks'", 2),
+        ("\u{0}", 2),
+        ("gate = 'off'\n[reminders]\nx = 1\n[[policy]]\n[workers.a]\n[team]\n", 0),
+    ] {
+        world.write("home/.config/punchlist/config.toml", text);
+        let ran = world.typed("list");
+        assert_eq!(ran.code, code, "{text}: {}", ran.err);
+    }
+    world.write("home/.config/punchlist/config.toml", b"\xff");
+    assert_eq!(world.typed("list").code, 2);
+}
+
+#[test]
+fn a_named_database_needs_no_trust() {
+    let world = World::new();
+    let db = world.path("elsewhere/my.db");
+    let db = db.to_str().unwrap();
+    world.run(&["add", "A", "--db", db]).works();
+    assert!(world.run(&["list", "--db", db]).ok().contains("1 A"));
+    assert!(world.typed("list").ok().contains("No plan here yet"));
+    let mut command = world.command("project");
+    command.args(["list"]).env("PUNCHLIST_DB", db);
+    assert!(crate::world::finish(command, b"").ok().contains("1 A"));
+    // Relative to where the call is made.
+    world.typed("add B --db here.db").works();
+    assert!(world.path("project/here.db").exists());
+    world.typed_in("home", "list -C ../project --db here.db").works();
+    assert!(!world.path("home/here.db").exists());
+}
+
+#[test]
+fn a_file_that_is_no_database_is_left_alone() {
+    let world = World::new();
+    world.write("project/notes.txt", "my notes, quite long enough to be something\n".repeat(100));
+    for line in ["list --db notes.txt", "add x --db notes.txt", "list --db .", "add x --db ."] {
+        let ran = world.typed(line);
+        assert_eq!(ran.code, 8, "{line}: {}", ran.err);
+        assert!(
+            ran.err.starts_with("error: ") && ran.err.contains("hint: "),
+            "{line}: {}",
+            ran.err
+        );
+    }
+    let notes = fs::read_to_string(world.path("project/notes.txt")).unwrap();
+    assert!(notes.starts_with("my notes"));
+}
+
+#[test]
+fn a_read_only_database_is_read_and_not_written() {
+    let world = World::new();
+    world.typed("add A --db ro/my.db").works();
+    let dir = world.path("project/ro");
+    let mode = |mode| {
+        for entry in fs::read_dir(&dir).unwrap() {
+            let path = entry.unwrap().path();
+            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o666)).unwrap();
+        }
+        fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    mode(0o555);
+    if fs::write(dir.join("probe"), "").is_ok() {
+        // Whoever may write everywhere cannot be shown a read-only place.
+        fs::remove_file(dir.join("probe")).unwrap();
+        mode(0o755);
+        return;
+    }
+    let listed = world.typed("list --db ro/my.db");
+    let refused = world.typed("add B --db ro/my.db");
+    mode(0o755);
+    assert!(listed.ok().contains("1 A"));
+    assert_eq!(refused.code, 8, "{}", refused.err);
+    assert!(refused.err.contains("MCP"), "{}", refused.err);
+}

@@ -1,0 +1,187 @@
+//! What programs rely on: shapes of JSON, exit codes, nothing on stdout but results.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn list_has_the_specified_shape() {
+    let world = World::new();
+    world.typed("add A B").works();
+    let list = world.run(&["list", "--json"]).json();
+    assert_eq!(keys(&list), ["plan", "items", "progress"]);
+    assert_eq!(
+        keys(&list["plan"]),
+        ["id", "title", "revision", "project", "conversation", "turn", "agent"]
+    );
+    assert_eq!(list["progress"], serde_json::json!({"completed": 0, "total": 2, "percent": 0}));
+    let item = &list["items"][0];
+    for key in "id number position title active_form context completion_criteria agent_type owner \
+                status priority outcome depends_on parent waiting_on check run approve retry \
+                timeout evidence claim marks metadata created_at started_at completed_at \
+                superseded_at ready blocked verification"
+        .split_whitespace()
+    {
+        assert!(item.get(key).is_some(), "{key}");
+    }
+    assert_eq!(item["created_at"], "2026-01-02T03:01:00.000Z");
+}
+
+#[test]
+fn every_change_answers_with_revision_items_and_warnings() {
+    let world = World::new();
+    for (n, line) in (1_u64..).zip([
+        "add A B C --json",
+        "start 1 --json",
+        "release 1 --json",
+        "next --claim --json",
+        "done 1 --json",
+        "reopen 1 --json",
+        "skip 1 --json",
+        "wait 2 legal --json",
+        "wait 2 --over --json",
+        "edit 2 --title BB --json",
+        "move 2 --last --json",
+        "undo --json",
+        "replace --json < - [ ] C\n",
+        "forget 3 --yes --json",
+    ]) {
+        let answer = world.typed(line).json();
+        assert_eq!(keys(&answer), ["revision", "changed", "warnings"], "{line}");
+        assert_eq!(answer["revision"], n, "{line}");
+        assert!(!answer["changed"].as_array().unwrap().is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn warnings_are_strings_in_json_and_lines_on_stderr() {
+    let world = World::new();
+    world.typed("add A B C").works();
+    let answer = world.typed("replace --json < - [ ] A\n").json();
+    assert_eq!(
+        answer["warnings"],
+        serde_json::json!(["Dropped while open: #2 B", "Dropped while open: #3 C"])
+    );
+    world.typed("add D").works();
+    let ran = world.typed("replace < - [ ] A\n");
+    assert_eq!((ran.code, ran.err.as_str()), (0, "warning: Dropped while open: #4 D\n"));
+}
+
+#[test]
+fn whether_an_item_is_ready_is_right_in_every_answer() {
+    let world = World::new();
+    world.typed("add A").works();
+    let answer = world.typed("add B --after 1 --json").json();
+    assert_eq!(answer["changed"][0]["blocked"], true);
+    // Moving an item loads nothing of what it depends on.
+    let answer = world.typed("move 2 --first --json").json();
+    assert_eq!(answer["changed"][0]["blocked"], true);
+    assert_eq!(answer["changed"][0]["ready"], false);
+    world.typed("done 1").works();
+    let answer = world.typed("move 2 --last --json").json();
+    assert_eq!(answer["changed"][0]["ready"], true);
+}
+
+#[test]
+fn errors_are_one_object_on_stderr() {
+    let world = World::new();
+    world.typed("add A B").works();
+    world.typed("add C --under 1").works();
+    for (line, code, word, items) in [
+        ("frobnicate", 2, "usage", vec![]),
+        ("add", 2, "usage", vec![]),
+        ("list --view pie", 2, "usage", vec![]),
+        ("list -c nonsense=1", 2, "usage", vec![]),
+        ("done 1", 3, "refused", vec![1]),
+        ("done 1 --plan nothing", 4, "not_found", vec![]),
+        ("done 99", 4, "not_found", vec![]),
+        ("done 2 --expect 1", 5, "conflict", vec![]),
+        ("forget 1", 2, "usage", vec![]),
+        ("list --db /dev/null/x", 8, "unusable", vec![]),
+    ] {
+        let ran = world.typed(&format!("{line} --json"));
+        assert_eq!((ran.code, ran.out.as_str()), (code, ""), "{line}: {}", ran.err);
+        let error: Value = serde_json::from_str(&ran.err).unwrap();
+        assert_eq!(keys(&error["error"]), ["code", "message", "items", "hint"], "{line}");
+        assert_eq!(error["error"]["code"], word, "{line}");
+        assert_eq!(error["error"]["items"], serde_json::json!(items), "{line}");
+        assert!(error["error"]["hint"].is_string(), "{line}: {error}");
+    }
+}
+
+#[test]
+fn the_journal_is_one_object_a_line() {
+    let world = World::new();
+    world.typed("add A").works();
+    world.typed("done 1").works();
+    let out = world.typed("log --json").ok();
+    let entries: Vec<Value> = out.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    assert_eq!(entries.len(), 2);
+    assert_eq!(entries[0]["kind"], "add");
+    assert_eq!(entries[1]["events"][0]["changes"]["status"]["after"], "completed");
+    assert_eq!(entries[1]["actor"]["name"], "me@host");
+    assert_eq!(world.typed("log --json -n 1").ok().lines().count(), 1);
+}
+
+#[test]
+fn titles_reach_no_terminal_raw() {
+    let world = World::new();
+    let title = "a\u{1b}[31mb\u{202e}c\u{9b}2J\rd]]>";
+    world.run(&["add", title]).works();
+    world.run(&["edit", "1", "--context", title, "--owner", title]).works();
+    world.run(&["start", "1", "--as", title]).works();
+    let own: [&[&str]; 14] = [
+        &["list"],
+        &["list", "--view", "list"],
+        &["list", "--view", "box"],
+        &["list", "--view", "text"],
+        &["list", "--view", "markdown"],
+        &["list", "--view", "xml"],
+        &["list", "--view", "dot"],
+        &["list", "--view", "mermaid"],
+        &["list", "--json"],
+        &["show", "1"],
+        &["log"],
+        &["log", "--json"],
+        &["plans"],
+        &["done", "1"],
+    ];
+    for arguments in own {
+        let ran = world.run(arguments);
+        for text in [ran.out, ran.err] {
+            let bad = |ch: char| (ch.is_control() && ch != '\n') || ch == '\u{202e}';
+            assert!(!text.contains(bad), "{arguments:?}: {text:?}");
+        }
+    }
+}
+
+#[test]
+fn texts_are_kept_as_they_were_sent() {
+    let world = World::new();
+    for title in [
+        "a\u{1b}[31mb",
+        "\u{202e}right to left",
+        "日本語 👩‍👩‍👧 e\u{301}",
+        "\"quotes\" \\ '",
+        "=1+1",
+        "a\tb",
+    ] {
+        let added = world.run(&["add", title, "--json"]).json();
+        assert_eq!(added["changed"][0]["title"], title);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let world = World::new();
+    world.typed("add A").works();
+    let mut command = world.command("project");
+    command.args(["completions", "bash"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,27 @@
+//! The program as its users meet it: the real binary, in a world of its own.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on should stop there"
+)]
+
+/// Holds a text against its snapshot, which should read as a document and carry no code.
+macro_rules! told {
+    ($($text:expr),+) => {
+        insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!($($text),+) })
+    };
+}
+
+mod archive;
+mod bad_input;
+mod help;
+mod init;
+mod machine;
+mod many;
+mod picture;
+mod places;
+mod stories;
+mod tidy;
+mod tool;
+mod world;

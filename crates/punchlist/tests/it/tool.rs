@@ -1,0 +1,106 @@
+//! Tools through a pipe: what a model would see, word for word.
+
+use crate::world::World;
+
+#[test]
+fn a_conversation_has_a_list_of_its_own() {
+    let world = World::new();
+    world.typed("add \"A person's item\"").works();
+    told!(world.story(
+        r#"
+        tool todowrite TodoWrite --conversation c1 < {"todos": [{"content": "A", "status": "in_progress", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
+        tool todowrite TodoWrite --conversation c1 < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}]}
+        tool todowrite TodoWrite --conversation c2 < {"todos": [{"content": "Z", "status": "pending", "activeForm": "Doing Z"}]}
+        tool manager todo_manager --conversation m --turn 1 < {"action": "add_multiple", "todos": ["One", "Two"]}
+        tool manager todo_manager --conversation m --turn 1 < {"action": "list"}
+        tool manager todo_manager --conversation m --turn 2 < {"action": "list"}
+        list
+        plans
+        "#
+    ));
+}
+
+#[test]
+fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
+    let world = World::new();
+    let before = world.typed("plans --all --json").ok();
+    for line in [
+        "tool turn complete_todo --conversation c < {}",
+        "tool turn complete_todo --conversation c < not json",
+        "tool turn no_such_tool --conversation c < {}",
+        "tool turn create_todo --conversation c < {\"todos\": [{\"title\": \"\"}]}",
+        "tool manager todo_manager < {\"action\": \"start\", \"ids\": [7]}",
+        "tool todowrite TodoWrite < {\"todos\": 3}",
+        "tool todowrite TodoWrite < [[[[[[",
+    ] {
+        let ran = world.typed(line);
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{line}");
+        assert!(!ran.out.trim().is_empty(), "{line}");
+        assert_eq!(world.typed("plans --all --json").ok(), before, "{line}");
+    }
+    let ran = world.run_with(&["tool", "turn", "create_todo"], b"\xff\xfe");
+    assert_eq!(ran.code, 0);
+    let ran = world.run_with(&["tool", "turn", "create_todo"], &vec![b'['; 10 * 1024 * 1024]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.out.len() < 5000);
+    assert_eq!(world.typed("plans --all --json").ok(), before);
+}
+
+#[test]
+fn reading_before_the_first_change_shows_an_empty_list_and_makes_nothing() {
+    let world = World::new();
+    assert_eq!(world.typed("tool turn list_todo --conversation c < {}").code, 0);
+    assert!(!world.path("home/.local").exists());
+}
+
+#[test]
+fn the_dialects_cap_holds_unless_the_user_chose_one() {
+    let world = World::new();
+    let todos: Vec<String> = (0..31).map(|n| format!("\"Item {n}\"")).collect();
+    let call = format!("{{\"action\": \"add_multiple\", \"todos\": [{}]}}", todos.join(","));
+    let run = |arguments: &[&str]| {
+        let all = [&["tool", "manager", "todo_manager"], arguments].concat();
+        world.run_with(&all, call.as_bytes()).ok()
+    };
+    assert!(run(&[]).contains("\"ok\":false"), "{}", run(&[]));
+    assert!(run(&["-c", "limits.open_items=50"]).contains("\"ok\":true"));
+}
+
+#[test]
+fn a_conversation_can_be_given_a_plan() {
+    let world = World::new();
+    world.typed("add A --plan release").works();
+    let out = world
+        .typed("tool manager todo_manager --conversation c --plan release < {\"action\": \"list\"}")
+        .ok();
+    assert!(out.contains(">A<"), "{out}");
+}
+
+#[test]
+fn a_reminder_follows_a_change_where_the_dialect_has_one() {
+    let world = World::new();
+    told!(world.story(
+        r#"
+        tool manager todo_manager --reminder < {"action": "add_multiple", "todos": ["One", "<Two>"]}
+        tool manager todo_manager --reminder < {"action": "list"}
+        tool manager todo_manager --reminder < {"action": "start", "ids": [9]}
+        tool todowrite TodoWrite --reminder --conversation x < {"todos": []}
+        "#
+    ));
+}
+
+#[test]
+fn tools_are_listed_as_text_and_as_mcp_lists_them() {
+    let world = World::new();
+    for dialect in ["manager", "turn", "todowrite"] {
+        let text = world.run(&["tools", dialect]).ok();
+        let json = world.run(&["tools", dialect, "--json"]).json();
+        for tool in json["tools"].as_array().unwrap() {
+            assert!(text.contains(tool["name"].as_str().unwrap()));
+            assert_eq!(tool["inputSchema"]["type"], "object");
+        }
+        let thin = world.run(&["tools", dialect, "--surface", "thin", "--json"]).ok();
+        assert!(thin.len() < world.run(&["tools", dialect, "--json"]).ok().len());
+        assert_eq!(world.run(&["tools", dialect, "--surface", "off"]).ok(), "no tools\n");
+    }
+}

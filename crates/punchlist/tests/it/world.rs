@@ -1,0 +1,188 @@
+//! A world for one test: a home, a project, a clock that goes on by a minute with each call, and
+//! nothing else of the machine it runs on.
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use serde_json::Value;
+
+pub(crate) struct World {
+    dir: tempfile::TempDir,
+    calls: AtomicU32,
+}
+
+/// What a call came to.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Ran {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        assert_eq!(self.code, 0, "{}", self.err);
+        serde_json::from_str(&self.out).unwrap_or_else(|why| panic!("{why}: {}", self.out))
+    }
+
+    /// It worked, and said nothing on stderr.
+    #[track_caller]
+    pub(crate) fn works(self) {
+        self.ok();
+    }
+
+    #[track_caller]
+    pub(crate) fn ok(self) -> String {
+        assert_eq!((self.code, self.err.as_str()), (0, ""), "{}", self.out);
+        self.out
+    }
+}
+
+impl World {
+    /// A repository `project` in an otherwise empty place.
+    pub(crate) fn new() -> Self {
+        let world = Self { dir: tempfile::tempdir().unwrap(), calls: AtomicU32::new(0) };
+        fs::create_dir_all(world.path("home")).unwrap();
+        world.repository("project/.git");
+        world
+    }
+
+    /// Makes what git would take for a repository.
+    pub(crate) fn repository(&self, git: &str) {
+        for dir in ["objects", "refs"] {
+            fs::create_dir_all(self.path(git).join(dir)).unwrap();
+        }
+        fs::write(self.path(git).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        fs::canonicalize(self.dir.path()).unwrap().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// The program, in `dir`, with nothing of the caller's environment.
+    pub(crate) fn command(&self, dir: &str) -> Command {
+        let n = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_punchlist"));
+        command
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("USER", "me")
+            .env("PUNCHLIST_HOST", "host")
+            .env("PUNCHLIST_NOW", format!("2026-01-02T{:02}:{:02}:00Z", 3 + n / 60, n % 60))
+            .env("PUNCHLIST_SEED", n.to_string())
+            .current_dir(self.path(dir));
+        command
+    }
+
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Ran {
+        self.run_with(arguments, b"")
+    }
+
+    pub(crate) fn run_with<S: AsRef<OsStr>>(&self, arguments: &[S], stdin: &[u8]) -> Ran {
+        let mut command = self.command("project");
+        command.args(arguments);
+        finish(command, stdin)
+    }
+
+    /// A call as it would be typed: words, quotes, and `< text` for stdin.
+    pub(crate) fn typed(&self, line: &str) -> Ran {
+        self.typed_in("project", line)
+    }
+
+    pub(crate) fn typed_in(&self, dir: &str, line: &str) -> Ran {
+        let (line, stdin) = line.split_once(" < ").unwrap_or((line, ""));
+        let mut command = self.command(dir);
+        command.args(words(line));
+        finish(command, stdin.replace("\\n", "\n").as_bytes())
+    }
+
+    /// Calls one after the other, as a transcript.
+    pub(crate) fn story(&self, lines: &str) -> String {
+        let mut story = String::new();
+        for line in lines.lines().map(str::trim).filter(|line| !line.is_empty()) {
+            if let Some(comment) = line.strip_prefix('#') {
+                writeln!(story, "#{comment}").unwrap();
+                continue;
+            }
+            let ran = self.typed(line);
+            writeln!(story, "$ punchlist {line}").unwrap();
+            story.push_str(&ran.out);
+            if !ran.out.is_empty() && !ran.out.ends_with('\n') {
+                story.push_str("[no line end]\n");
+            }
+            for line in ran.err.lines() {
+                writeln!(story, "! {line}").unwrap();
+            }
+            if ran.code != 0 {
+                writeln!(story, "[exit {}]", ran.code).unwrap();
+            }
+            story.push('\n');
+        }
+        self.without_chance(&story)
+    }
+
+    /// A text without what differs from run to run: paths, and the id that follows from them.
+    pub(crate) fn without_chance(&self, text: &str) -> String {
+        let text = text.replace(&self.path("").display().to_string(), "/w/");
+        let shown = self.run(&["show", "--json"]);
+        let Ok(shown) = serde_json::from_str::<Value>(&shown.out) else { return text };
+        let id = shown["plan"]["id"].as_str().unwrap();
+        let short = &id[id.len() - 4..];
+        text.replace(id, "[own plan]")
+            .replace(&format!("plan {short}"), "plan [own]")
+            .replace(&format!("\n{short}  "), "\n[own]  ")
+    }
+
+    /// The list, for "nothing has changed".
+    pub(crate) fn list(&self) -> String {
+        self.run(&["list", "--json", "--all"]).out
+    }
+}
+
+pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let input = stdin.to_owned();
+    // A thread of its own: the program may answer before it has read everything.
+    let writer = std::thread::spawn(move || pipe.write_all(&input).ok());
+    let Output { status, stdout, stderr } = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let text = |bytes| String::from_utf8(bytes).expect("what is printed is UTF-8");
+    Ran { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+}
+
+/// Splits a line into words; quotes hold words together.
+fn words(line: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for ch in line.chars() {
+        match (quote, ch) {
+            (None, '"' | '\'') => {
+                quote = Some(ch);
+                word.get_or_insert_default();
+            }
+            (Some(open), _) if ch == open => quote = None,
+            (None, ' ') => words.extend(word.take()),
+            (_, _) => word.get_or_insert_default().push(ch),
+        }
+    }
+    words.extend(word);
+    words
+}

@@ -1,0 +1,439 @@
+//! Cold start: one call of `add`, `list` of a hundred items, and `done`.
+//!
+//! Ours runs beside a bare program (`crates/db/examples/cold_baseline.rs`) that executes the same
+//! statements on the same schema and reads its arguments by hand, and beside taskwarrior where it is
+//! installed. Every call starts from a fresh copy of the same files.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::measure::{can_count, copy_fresh, instructions, median, output, time};
+use super::table::{hundredths, millions, milliseconds, table, times};
+use crate::print::{say, warn};
+use crate::workspace::cargo;
+
+/// How many items the plan has. The first half is done: a plan has a limit of open ones.
+const ITEMS: usize = 100;
+const DONE: usize = 50;
+
+/// Instructions against the baseline, in hundredths.
+const GOAL: u128 = 150;
+const STRETCH: u128 = 125;
+
+/// Time of taskwarrior against ours, in hundredths.
+const GOAL_TASKWARRIOR: u128 = 300;
+
+/// How often instructions are counted: they repeat within a few per cent.
+const COUNTS: usize = 3;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Op {
+    Add,
+    List,
+    Done,
+}
+
+impl Op {
+    const ALL: [Self; 3] = [Self::Add, Self::List, Self::Done];
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Add => "add",
+            Self::List => "list",
+            Self::Done => "done",
+        })
+    }
+}
+
+const NEW_TITLE: &str = "Write the parser tests";
+/// An open item, well inside the list.
+const OPEN_ITEM: &str = "75";
+
+/// A program under measurement.
+struct Contender {
+    name: &'static str,
+    /// The files that each call starts from a copy of.
+    seed: PathBuf,
+    /// Where the copy is put. The same place every time, since its path may be part of the data.
+    place: PathBuf,
+    call: Box<dyn Fn(Op) -> Command>,
+}
+
+impl Contender {
+    /// A call that is ready to run.
+    fn ready(&self, op: Op) -> Result<Command, String> {
+        let failed = |error| format!("the copy for {} failed: {error}", self.name);
+        copy_fresh(&self.seed, &self.place).map_err(failed)?;
+        Ok((self.call)(op))
+    }
+}
+
+/// What the calls of one contender cost.
+struct Cost {
+    instructions: Option<u64>,
+    time: Duration,
+}
+
+pub(super) fn run(rounds: usize) -> Result<(), String> {
+    warn("building the program and its baseline");
+    let ours = build(&["--package", "punchlist", "--bin", "punchlist"])?;
+    let bare = build(&["--package", "punchlist-db", "--example", "cold_baseline"])?;
+    let scratch = Scratch::new()?;
+    let plan = seed(&scratch, &ours, &bare)?;
+    let ours = contender_ours(&scratch, &ours);
+    let bare = contender_bare(&scratch, &bare, &plan);
+    check_alike(&ours, &bare)?;
+    let mut contenders = vec![ours, bare];
+    let mut missing = Vec::new();
+    match taskwarrior(&scratch) {
+        Ok(taskwarrior) => contenders.push(taskwarrior),
+        Err(why) => missing.push(format!("taskwarrior: {why}")),
+    }
+    let counts = if can_count() {
+        COUNTS
+    } else {
+        missing.push("instructions: valgrind is not installed".to_owned());
+        0
+    };
+    let costs = measure(&contenders, counts, rounds)?;
+    say(&report(&contenders, &costs, rounds));
+    missing.push("backlog.md and other peers: they are not built here".to_owned());
+    missing.push("the kernel's share of the instructions: valgrind does not see it".to_owned());
+    missing.push("a cold disk cache: the files had just been copied".to_owned());
+    say(&format!("\nNot measured:\n  {}", missing.join("\n  ")));
+    Ok(())
+}
+
+/// A directory that is removed in the end.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("punchlist-bench-{}", std::process::id()));
+        fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let path = fs::canonicalize(&path).map_err(|error| error.to_string())?;
+        Ok(Self(path))
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed now, the system's cleaning of temporary files will.
+        drop(fs::remove_dir_all(&self.0));
+    }
+}
+
+/// Builds a program as it is released and gives its path.
+fn build(what: &[&str]) -> Result<PathBuf, String> {
+    let mut command = cargo();
+    command.args(["build", "--release", "--locked", "--message-format=json-render-diagnostics"]);
+    let output = command
+        .args(what)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| format!("cargo did not start: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo build {} failed", what.join(" ")));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    executable(&messages).ok_or_else(|| format!("cargo build {} made no program", what.join(" ")))
+}
+
+/// The program in cargo's messages: the last `"executable":"…"`.
+fn executable(messages: &str) -> Option<PathBuf> {
+    let (_, rest) = messages.rsplit_once("\"executable\":\"")?;
+    rest.split_once('"').map(|(path, _)| PathBuf::from(path))
+}
+
+/// Our program, seeing nothing of the user's own files.
+fn our_command(binary: &Path, scratch: &Scratch, database: &Path) -> Command {
+    let mut command = Command::new(binary);
+    let home = scratch.join("home");
+    command
+        .current_dir(scratch.join("project"))
+        .env_clear()
+        .env("HOME", &home)
+        .env("USER", "bench")
+        .env("PUNCHLIST_DB", database);
+    command
+}
+
+const DATABASE: &str = "plans.db";
+
+/// Makes the database that both programs start from, and gives the plan's id.
+fn seed(scratch: &Scratch, ours: &Path, bare: &Path) -> Result<String, String> {
+    // A project as people have it: a repository.
+    let git = scratch.join("project/.git");
+    fs::create_dir_all(&git).map_err(|error| format!("{}: {error}", git.display()))?;
+    let head = git.join("HEAD");
+    fs::write(&head, "ref: refs/heads/main\n").map_err(|error| error.to_string())?;
+    for directory in ["home", "seed"] {
+        fs::create_dir_all(scratch.join(directory)).map_err(|error| error.to_string())?;
+    }
+    let database = scratch.join("seed").join(DATABASE);
+    let titles = (1..=ITEMS).map(|n| format!("Item number {n} of the list"));
+    output(our_command(ours, scratch, &database).arg("add").args(titles))?;
+    let done = (1..=DONE).map(|n| n.to_string());
+    output(our_command(ours, scratch, &database).arg("done").args(done))?;
+    let listed = output(our_command(ours, scratch, &database).args(["list", "--json"]))?;
+    // The log is folded in, so that no call of either program happens to do it.
+    output(Command::new(bare).arg(&database).arg("fold"))?;
+    plan_id(&listed).ok_or_else(|| format!("`list --json` names no plan: {listed}"))
+}
+
+/// The plan's id in the answer of `list --json`.
+fn plan_id(listed: &str) -> Option<String> {
+    let (_, plan) = listed.split_once("\"plan\"")?;
+    let (_, id) = plan.split_once("\"id\"")?;
+    id.split('"').nth(1).map(str::to_owned)
+}
+
+fn contender_ours(scratch: &Scratch, binary: &Path) -> Contender {
+    let place = scratch.join("ours");
+    let database = place.join(DATABASE);
+    let command = our_command(binary, scratch, &database);
+    let call = move |op| {
+        let mut call = clone(&command);
+        match op {
+            Op::Add => call.args(["add", NEW_TITLE]),
+            Op::List => call.arg("list"),
+            Op::Done => call.args(["done", OPEN_ITEM]),
+        };
+        call
+    };
+    Contender { name: "punchlist", seed: scratch.join("seed"), place, call: Box::new(call) }
+}
+
+fn contender_bare(scratch: &Scratch, binary: &Path, plan: &str) -> Contender {
+    let place = scratch.join("bare");
+    let (binary, database, plan) = (binary.to_owned(), place.join(DATABASE), plan.to_owned());
+    let call = move |op: Op| {
+        let mut call = Command::new(&binary);
+        call.env_clear().arg(&database).arg(op.to_string()).arg(&plan);
+        match op {
+            Op::Add => call.arg(NEW_TITLE),
+            Op::List => &mut call,
+            Op::Done => call.arg(OPEN_ITEM),
+        };
+        call
+    };
+    Contender { name: "baseline", seed: scratch.join("seed"), place, call: Box::new(call) }
+}
+
+/// A command with the same program, surroundings and arguments.
+fn clone(command: &Command) -> Command {
+    let mut copy = Command::new(command.get_program());
+    copy.env_clear().args(command.get_args());
+    copy.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        copy.current_dir(directory);
+    }
+    copy
+}
+
+/// Whether the baseline does what ours does: otherwise its cost means nothing.
+fn check_alike(ours: &Contender, bare: &Contender) -> Result<(), String> {
+    for op in Op::ALL {
+        let (mut one, mut other) = (ours.ready(op)?, bare.ready(op)?);
+        let (printed, same) = (output(&mut one)?, output(&mut other)?);
+        if op == Op::List && printed != same {
+            return Err(format!("the lists differ:\n{printed}\nbaseline:\n{same}"));
+        }
+        // Our program reads both databases and finds the same plan.
+        let mut look = (ours.call)(Op::List);
+        let after_one = output(&mut look)?;
+        copy_fresh(&bare.place, &ours.place).map_err(|error| error.to_string())?;
+        let after_other = output(&mut look)?;
+        if after_one != after_other {
+            return Err(format!("{op} differs:\n{after_one}\nbaseline:\n{after_other}"));
+        }
+    }
+    Ok(())
+}
+
+/// taskwarrior with files of its own and the same hundred tasks, or why not.
+fn taskwarrior(scratch: &Scratch) -> Result<Contender, String> {
+    let (seed, place) = (scratch.join("task-seed"), scratch.join("task"));
+    let home = scratch.join("home");
+    let call = move |directory: &Path| {
+        let mut call = Command::new("task");
+        call.env("HOME", &home).env("TASKRC", directory.join("rc")).env("TASKDATA", directory);
+        call.arg("rc.verbose=nothing");
+        call
+    };
+    fs::create_dir_all(&seed).map_err(|error| error.to_string())?;
+    fs::write(seed.join("rc"), "confirmation=off\nhooks=off\n")
+        .map_err(|error| error.to_string())?;
+    let tasks: Vec<String> = (1..=ITEMS)
+        .map(|n| {
+            format!("{{\"description\":\"Item number {n} of the list\",\"status\":\"pending\"}}")
+        })
+        .collect();
+    let list = scratch.join("tasks.json");
+    fs::write(&list, format!("[{}]", tasks.join(","))).map_err(|error| error.to_string())?;
+    if Command::new("task").arg("--version").stdout(Stdio::null()).status().is_err() {
+        return Err("`task` is not installed".to_owned());
+    }
+    output(call(&seed).arg("import").arg(&list))
+        .map_err(|why| format!("`task` takes no tasks, so it may be another program: {why}"))?;
+    let at = place.clone();
+    let call = move |op| {
+        let mut call = call(&at);
+        match op {
+            Op::Add => call.args(["add", NEW_TITLE]),
+            Op::List => call.arg("list"),
+            Op::Done => call.args([OPEN_ITEM, "done"]),
+        };
+        call
+    };
+    Ok(Contender { name: "taskwarrior", seed, place, call: Box::new(call) })
+}
+
+/// The costs of each contender, by call.
+fn measure(
+    contenders: &[Contender],
+    counts: usize,
+    rounds: usize,
+) -> Result<Vec<Vec<Cost>>, String> {
+    let mut costs = Vec::new();
+    for op in Op::ALL {
+        warn(&format!("measuring {op}"));
+        let mut counted = vec![Vec::new(); contenders.len()];
+        let mut timed = vec![Vec::new(); contenders.len()];
+        for _ in 0..counts {
+            for (contender, counted) in contenders.iter().zip(&mut counted) {
+                counted.push(instructions(&contender.ready(op)?)?);
+            }
+        }
+        // In turn, so that whatever else the machine does meets all of them alike.
+        for _ in 0..rounds {
+            for (contender, timed) in contenders.iter().zip(&mut timed) {
+                timed.push(time(&mut contender.ready(op)?)?);
+            }
+        }
+        let cost = |(counted, timed): (&Vec<u64>, &Vec<Duration>)| Cost {
+            instructions: median(counted),
+            time: median(timed).unwrap_or_default(),
+        };
+        costs.push(counted.iter().zip(&timed).map(cost).collect());
+    }
+    Ok(costs)
+}
+
+fn report(contenders: &[Contender], costs: &[Vec<Cost>], rounds: usize) -> String {
+    let names = contenders.iter().map(|it| it.name.to_owned());
+    let head = |what: &str| -> Vec<String> {
+        let columns = ["ratio", "goal", "stretch", ""].map(str::to_owned);
+        std::iter::once(what.to_owned()).chain(names.clone()).chain(columns).collect()
+    };
+    let mut parts = vec![format!("Cold start with {ITEMS} items, {DONE} of them done.")];
+    let mut rows = vec![head("instructions")];
+    for (op, costs) in Op::ALL.iter().zip(costs) {
+        let counts: Option<Vec<u64>> = costs.iter().map(|it| it.instructions).collect();
+        let Some([ours, bare, ..]) = counts.as_deref() else { continue };
+        let ratio = hundredths(u128::from(*ours), u128::from(*bare));
+        let mut row = vec![op.to_string()];
+        row.extend(counts.iter().flatten().map(|it| millions(*it)));
+        row.extend([times(ratio), format!("≤ {}", times(GOAL)), format!("≤ {}", times(STRETCH))]);
+        row.push(verdict(ratio).to_owned());
+        rows.push(row);
+    }
+    if rows.len() > 1 {
+        parts.push(format!("Median of {COUNTS}; the ratio is to the baseline.\n{}", table(&rows)));
+    }
+    let mut rows = vec![head("wall time")];
+    for (op, costs) in Op::ALL.iter().zip(costs) {
+        let [ours, bare, others @ ..] = costs.as_slice() else { continue };
+        let mut row = vec![op.to_string()];
+        row.extend(costs.iter().map(|it| milliseconds(it.time)));
+        row.push(times(hundredths(ours.time.as_nanos(), bare.time.as_nanos())));
+        if let [taskwarrior, ..] = others {
+            // Rounded down by turning it round: a goal just missed is seen as missed.
+            let faster = taskwarrior.time.as_nanos() * 100 / ours.time.as_nanos().max(1);
+            let met = if faster >= GOAL_TASKWARRIOR { "met" } else { "missed" };
+            let goal = format!("taskwarrior ≥ {}", times(GOAL_TASKWARRIOR));
+            row.extend([goal, String::new(), format!("{}, {met}", times(faster))]);
+        }
+        rows.push(row);
+    }
+    parts.push(format!("Median of {rounds}, interleaved.\n{}", table(&rows)));
+    parts.join("\n\n")
+}
+
+fn verdict(ratio: u128) -> &'static str {
+    if ratio <= STRETCH {
+        "stretch met"
+    } else if ratio <= GOAL {
+        "met"
+    } else {
+        "missed"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_in_what_cargo_says() {
+        let messages =
+            "{\"executable\":null}\n{\"executable\":\"/x/target/release/it\",\"fresh\":true}\n{}";
+        assert_eq!(executable(messages), Some(PathBuf::from("/x/target/release/it")));
+        assert_eq!(executable("{\"executable\":null}"), None);
+    }
+
+    #[test]
+    fn the_plan_is_found_in_what_we_say() {
+        let listed = "{\n  \"plan\": {\n    \"id\": \"0192\",\n \"title\": \"\"}, \"items\": []}";
+        assert_eq!(plan_id(listed).as_deref(), Some("0192"));
+        assert_eq!(plan_id("{}"), None);
+    }
+
+    #[test]
+    fn a_goal_is_met_up_to_its_very_figure() {
+        assert_eq!(verdict(125), "stretch met");
+        assert_eq!(verdict(126), "met");
+        assert_eq!(verdict(150), "met");
+        assert_eq!(verdict(151), "missed");
+    }
+
+    #[test]
+    fn the_report_has_a_row_for_each_call_and_says_what_is_met() {
+        let contender = |name| Contender {
+            name,
+            seed: PathBuf::new(),
+            place: PathBuf::new(),
+            call: Box::new(|_| Command::new("x")),
+        };
+        let cost = |instructions, time| Cost { instructions, time: Duration::from_millis(time) };
+        let contenders = [contender("ours"), contender("bare"), contender("other")];
+        let costs = Op::ALL.map(|_| {
+            vec![cost(Some(1_400_000), 8), cost(Some(1_000_000), 4), cost(Some(9_000_000), 23)]
+        });
+        assert_eq!(
+            report(&contenders, &costs, 5),
+            "Cold start with 100 items, 50 of them done.\n\
+             \n\
+             Median of 3; the ratio is to the baseline.\n\
+             instructions    ours    bare   other  ratio     goal  stretch\n\
+             add           1.40 M  1.00 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met\n\
+             list          1.40 M  1.00 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met\n\
+             done          1.40 M  1.00 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met\n\
+             \n\
+             Median of 5, interleaved.\n\
+             wall time     ours     bare     other  ratio                 goal  stretch\n\
+             add        8.00 ms  4.00 ms  23.00 ms  2.00×  taskwarrior ≥ 3.00×           2.87×, missed\n\
+             list       8.00 ms  4.00 ms  23.00 ms  2.00×  taskwarrior ≥ 3.00×           2.87×, missed\n\
+             done       8.00 ms  4.00 ms  23.00 ms  2.00×  taskwarrior ≥ 3.00×           2.87×, missed"
+        );
+    }
+}

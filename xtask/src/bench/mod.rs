@@ -1,0 +1,74 @@
+//! Benchmarks: what we measure beside a baseline, in one run, on this machine.
+//!
+//! A benchmark is never a test: it prints ratios and goals and fails only if it could not measure.
+//! It builds its own baseline, and says in words what it did not measure.
+
+mod cold;
+mod measure;
+mod table;
+
+use crate::Failure;
+
+/// One benchmark.
+pub(crate) struct Bench {
+    /// How it is asked for.
+    pub(crate) name: &'static str,
+    /// What it measures, in a line.
+    pub(crate) about: &'static str,
+    run: fn(rounds: usize) -> Result<(), String>,
+}
+
+/// Every benchmark.
+pub(crate) const BENCHES: &[Bench] = &[Bench {
+    name: "cold",
+    about: "one call of `add`, `list` and `done`, beside a bare program with the same statements",
+    run: cold::run,
+}];
+
+/// How often each call's time is taken, unless told otherwise. Odd, so that the median is one.
+const ROUNDS: usize = 31;
+
+/// Runs one benchmark.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
+    let (name, rounds) = match arguments {
+        [name] => (name, ROUNDS),
+        [name, rounds] => match rounds.parse() {
+            Ok(rounds @ 1..=10_000) => (name, rounds),
+            Ok(_) | Err(_) => {
+                let message = format!("{rounds:?} is not a number of rounds from 1 to 10000");
+                return Err(Failure::Usage(message));
+            }
+        },
+        [] => return Err(Failure::Usage(format!("say which benchmark: {}", names()))),
+        [_, _, extra, ..] => return Err(Failure::Usage(format!("unexpected argument {extra:?}"))),
+    };
+    let Some(bench) = BENCHES.iter().find(|it| it.name == *name) else {
+        let message = format!("there is no benchmark {name:?}; there is: {}", names());
+        return Err(Failure::Usage(message));
+    };
+    (bench.run)(rounds).map_err(Failure::Chore)
+}
+
+fn names() -> String {
+    BENCHES.iter().map(|it| it.name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arguments: &[&str], expected: &str) {
+        let Err(Failure::Usage(message)) = run(arguments) else { panic!("accepted") };
+        assert_eq!(message, expected);
+    }
+
+    #[test]
+    fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
+        check(&[], "say which benchmark: cold");
+        check(&["moon"], "there is no benchmark \"moon\"; there is: cold");
+        check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
+        check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
+        check(&["cold", "3", "x"], "unexpected argument \"x\"");
+    }
+}

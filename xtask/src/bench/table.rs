@@ -1,0 +1,63 @@
+//! Numbers in columns, for people.
+
+use std::time::Duration;
+
+/// Lines up cells: the first column to the left, the others to the right.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|it| it.get(column)).map(|it| it.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).enumerate().map(|(n, (cell, width))| match n {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// `1.08 M`.
+pub(super) fn millions(count: u64) -> String {
+    let hundredths = (count + 5_000) / 10_000;
+    format!("{}.{:02} M", hundredths / 100, hundredths % 100)
+}
+
+/// `8.13 ms`.
+pub(super) fn milliseconds(time: Duration) -> String {
+    let hundredths = (time.as_micros() + 5) / 10;
+    format!("{}.{:02} ms", hundredths / 100, hundredths % 100)
+}
+
+/// How many hundredths of `other` one is, rounded up so that a goal just missed is seen as missed.
+pub(super) fn hundredths(one: u128, other: u128) -> u128 {
+    if other == 0 { 0 } else { (one * 100).div_ceil(other) }
+}
+
+/// `1.35×`.
+pub(super) fn times(hundredths: u128) -> String {
+    format!("{}.{:02}×", hundredths / 100, hundredths % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["add".into(), "1".into()], vec!["x".into(), "1×é".into(), String::new()]];
+        assert_eq!(table(&rows), "add    1\nx    1×é");
+    }
+
+    #[test]
+    fn numbers_are_rounded_for_people_and_ratios_upwards() {
+        assert_eq!(millions(1_084_999), "1.08 M");
+        assert_eq!(millions(995_000), "1.00 M");
+        assert_eq!(milliseconds(Duration::from_micros(8_126)), "8.13 ms");
+        assert_eq!(times(hundredths(1_500_001, 1_000_000)), "1.51×");
+        assert_eq!(times(hundredths(3, 2)), "1.50×");
+        assert_eq!(hundredths(1, 0), 0);
+    }
+}

@@ -1,0 +1,33 @@
+//! Documents that the program writes about itself.
+//!
+//! The list of them, and the comparison, are in the `tidy` test of the binary; here it is only told
+//! to write instead of to compare.
+
+use crate::Failure;
+use crate::print::say;
+use crate::workspace::cargo;
+
+/// The test that compares the documents, and the variable that makes it write them.
+const TEST: &str = "tidy::generated_documents_are_what_the_code_generates";
+const WRITE: &str = "PUNCHLIST_WRITE_DOCUMENTS";
+
+/// Writes every generated document anew.
+pub(crate) fn generate() -> Result<(), Failure> {
+    let mut command = cargo();
+    command.args(["test", "--quiet", "--locked", "--package", "punchlist", "--test", "it", "--"]);
+    command.args(["--exact", TEST]).env(WRITE, "1");
+    let output = command
+        .output()
+        .map_err(|error| Failure::Chore(format!("cargo could not be started: {error}")))?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if !output.status.success() {
+        let errors = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::Chore(format!("the documents were not written:\n{printed}{errors}")));
+    }
+    // A test that was renamed would be filtered out and still count as a success.
+    if !printed.contains("1 passed") {
+        return Err(Failure::Chore(format!("there is no test {TEST:?} any more")));
+    }
+    say("docs/reference and docs/list.svg are what the code generates. See `git diff docs`.");
+    Ok(())
+}

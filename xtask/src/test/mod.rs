@@ -1,0 +1,196 @@
+//! The tests, by group.
+//!
+//! A group is a set of tests with needs of its own: [`Group::prepare`] meets them, or says why it
+//! cannot. A group that cannot run is skipped by name and with its reason; where `CI` is `true`
+//! that is a failure, so that nothing is believed tested that was not.
+
+mod tally;
+
+use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Instant;
+
+use crate::Failure;
+use crate::print::{say, warn};
+use crate::workspace::cargo;
+use tally::{Report, Tally};
+
+/// A set of tests with needs of its own.
+pub(crate) struct Group {
+    /// How it is asked for.
+    pub(crate) name: &'static str,
+    /// What is in it and what it needs, in a line.
+    pub(crate) about: &'static str,
+    /// Makes ready what the tests need and gives the programs that run them, or says why they
+    /// cannot run here.
+    prepare: fn() -> Result<Vec<Program>, String>,
+}
+
+/// A program that runs tests.
+struct Program {
+    command: Command,
+    report: Report,
+}
+
+/// Every group, in the order in which they run. A new one is a line here and a function below.
+pub(crate) const GROUPS: &[Group] = &[Group {
+    name: "core",
+    about: "every crate's own tests; needs Rust and a C compiler",
+    prepare: core,
+}];
+
+/// Runs the named groups, or all.
+pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
+    let groups = chosen(names)?;
+    let must_run = std::env::var("CI").is_ok_and(|it| it == "true");
+    let mut total = Tally::default();
+    for group in groups {
+        warn(&format!("== {}: {}", group.name, group.about));
+        let began = Instant::now();
+        let tally = match (group.prepare)() {
+            Ok(programs) => {
+                let tally = run_all(programs)?;
+                say(&format!("{}: {tally} in {} s", group.name, began.elapsed().as_secs()));
+                tally
+            }
+            Err(why) => {
+                say(&format!("{}: skipped: {why}", group.name));
+                unable(must_run)
+            }
+        };
+        total += tally;
+    }
+    say(&total.to_string());
+    if total.failed == 0 { Ok(()) } else { Err(Failure::Said) }
+}
+
+fn chosen(names: &[&str]) -> Result<Vec<&'static Group>, Failure> {
+    if names.is_empty() {
+        return Ok(GROUPS.iter().collect());
+    }
+    let find = |name: &&str| {
+        GROUPS.iter().find(|it| it.name == *name).ok_or_else(|| {
+            let known: Vec<&str> = GROUPS.iter().map(|it| it.name).collect();
+            let known = known.join(", ");
+            Failure::Usage(format!("there is no group {name:?}; there is: {known}"))
+        })
+    };
+    names.iter().map(find).collect()
+}
+
+/// How a group that cannot run counts.
+fn unable(must_run: bool) -> Tally {
+    if must_run {
+        Tally { failed: 1, ..Tally::default() }
+    } else {
+        Tally { skipped: 1, ..Tally::default() }
+    }
+}
+
+fn run_all(programs: Vec<Program>) -> Result<Tally, Failure> {
+    let mut total = Tally::default();
+    for program in programs {
+        total += run_one(program)?;
+    }
+    Ok(total)
+}
+
+/// Runs one program, passes on what it prints and counts what it reports.
+fn run_one(program: Program) -> Result<Tally, Failure> {
+    let Program { mut command, report } = program;
+    let failed = |error: io::Error| Failure::Chore(format!("the tests could not be run: {error}"));
+    if io::stderr().is_terminal() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(failed)?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    let mut tally = thread::scope(|scope| {
+        let out = scope.spawn(|| stdout.map(|from| pass_on(report, from, io::stdout())));
+        let err = stderr.map(|from| pass_on(report, from, io::stderr())).unwrap_or_default();
+        // A thread that panicked has counted nothing; the exit code below still tells.
+        err + out.join().ok().flatten().unwrap_or_default()
+    });
+    let status = child.wait().map_err(failed)?;
+    if !status.success() && tally.failed == 0 {
+        // It did not build, or it died before it could report.
+        tally.failed = 1;
+        warn(&format!("the tests ended without a report of failures: {status}"));
+    }
+    Ok(tally)
+}
+
+/// Copies lines as they come and counts those that report.
+fn pass_on(report: Report, from: impl Read, mut to: impl Write) -> Tally {
+    let mut tally = Tally::default();
+    let mut lines = BufReader::new(from);
+    let mut line = Vec::new();
+    while lines.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+        // If nobody reads what we print, the count still matters.
+        drop(to.write_all(&line));
+        tally += report.of_line(&String::from_utf8_lossy(&line));
+        line.clear();
+    }
+    drop(to.flush());
+    tally
+}
+
+/// nextest where it is installed, because it runs test programs side by side; else cargo itself.
+fn core() -> Result<Vec<Program>, String> {
+    let has_nextest = cargo()
+        .args(["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success());
+    let mut command = cargo();
+    let report = if has_nextest {
+        command.args(["nextest", "run", "--no-tests", "pass"]);
+        Report::Nextest
+    } else {
+        command.arg("test");
+        Report::Harness
+    };
+    command.args(["--workspace", "--locked", "--no-fail-fast"]);
+    Ok(vec![Program { command, report }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_names_every_group_is_chosen() {
+        assert_eq!(chosen(&[]).unwrap().len(), GROUPS.len());
+    }
+
+    #[test]
+    fn an_unknown_group_is_a_usage_error_that_names_the_known_ones() {
+        let Err(Failure::Usage(message)) = chosen(&["core", "moon"]) else { panic!("accepted") };
+        assert_eq!(message, "there is no group \"moon\"; there is: core");
+    }
+
+    #[test]
+    fn a_group_that_cannot_run_is_skipped_and_in_ci_has_failed() {
+        assert_eq!(unable(false).to_string(), "0 passed, 0 failed, 1 skipped");
+        assert_eq!(unable(true).to_string(), "0 passed, 1 failed, 0 skipped");
+    }
+
+    #[test]
+    fn group_names_are_distinct() {
+        let mut names: Vec<_> = GROUPS.iter().map(|it| it.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), GROUPS.len());
+    }
+
+    #[test]
+    fn lines_are_passed_on_as_they_are_and_counted() {
+        let printed = b"running\n\xff not text\ntest result: ok. 2 passed; 0 failed; 1 ignored";
+        let mut copy = Vec::new();
+        let tally = pass_on(Report::Harness, &printed[..], &mut copy);
+        assert_eq!(copy, printed);
+        assert_eq!(tally.to_string(), "2 passed, 0 failed, 1 skipped");
+    }
+}
