@@ -18,7 +18,15 @@ use crate::migrate::{self, State};
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the log may get before the write that fills it empties it into the database: about a
+/// hundred pages.
+///
+/// The first process to open a database reads its log through, at some 3,000 instructions a page,
+/// and every verb is a first process; emptying it costs two waits for the disk. A change is about
+/// eight pages.
+pub(crate) const LOG_BYTES: u64 = 100 * 4120;
 
 /// Where a database is and how it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,7 +58,11 @@ pub(crate) struct Database {
 /// What may be done with it.
 pub(crate) enum Access {
     /// Read and write.
-    Write(Bell),
+    Write {
+        bell: Bell,
+        /// Whether to keep the log short for those who come next.
+        tidy: bool,
+    },
     /// Read only, and why.
     Read {
         why: String,
@@ -86,7 +98,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
             drop(turn);
         }
     }
-    Ok(Database { conn, access: Access::Write(bell), path })
+    Ok(Database { conn, access: Access::Write { bell, tidy: true }, path })
 }
 
 /// Opens to read. `None` if there is no database, or nothing in it.
@@ -131,8 +143,7 @@ fn configure(conn: &Connection, durability: Durability) -> rusqlite::Result<()> 
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-    // A checkpoint when the last process leaves would double the cost of every verb. SQLite makes
-    // one after the write that takes the log past a thousand pages.
+    // A checkpoint when the last process leaves would double the cost of every verb.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(64);
@@ -200,7 +211,7 @@ fn immutable(path: &Path) -> String {
     uri
 }
 
-fn log_of(path: &Path) -> PathBuf {
+pub(crate) fn log_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
