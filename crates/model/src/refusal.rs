@@ -23,6 +23,11 @@ impl Refusal {
         self.problems.first()
     }
 
+    /// Whether somebody else's unseen change is among what is wrong.
+    pub fn is_conflict(&self) -> bool {
+        self.problems.iter().any(|problem| matches!(problem.broken, Broken::Conflict { .. }))
+    }
+
     /// Whether all that is wrong is that items were not found.
     pub fn is_not_found(&self) -> bool {
         self.problems
