@@ -21,5 +21,6 @@ mod machine;
 mod many;
 mod places;
 mod stories;
+mod tidy;
 mod tool;
 mod world;
