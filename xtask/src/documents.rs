@@ -28,6 +28,6 @@ pub(crate) fn generate() -> Result<(), Failure> {
     if !printed.contains("1 passed") {
         return Err(Failure::Chore(format!("there is no test {TEST:?} any more")));
     }
-    say("docs/reference is what the code generates. See `git diff docs/reference`.");
+    say("docs/reference and docs/list.svg are what the code generates. See `git diff docs`.");
     Ok(())
 }

@@ -2,11 +2,10 @@
 //!
 //! What may happen is decided in the model; here is only the order of the steps.
 
+use punchlist_model::decide::{decide_since, journal_needed};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
-use punchlist_model::{
-    Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, decide, forget, undo,
-};
+use punchlist_model::{Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, forget, undo};
 use rusqlite::{Connection, params};
 
 use crate::load::{self, Failure, Loaded};
@@ -30,7 +29,11 @@ pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Ap
     check_revision(conn, key, &plan, change.expect)?;
     let ctx = Ctx { now: kept(change.ctx.now), ..change.ctx };
     let loaded = load::fill(conn, key, plan, &Needs::of(&change.ops))?;
-    let decision = decide(&loaded.plan, &change.ops, &ctx)?;
+    let since = match journal_needed(&change.ops, &ctx) {
+        Some(base) => journal::after(conn, key, id, base, u32::MAX)?,
+        None => Vec::new(),
+    };
+    let decision = decide_since(&loaded.plan, &change.ops, &ctx, &since)?;
     commit(conn, loaded, decision, change.kind, None, &ctx)
 }
 

@@ -27,6 +27,7 @@ fn ctx() -> Ctx {
         actor: Actor::person("ann"),
         holder: Holder::named("ann"),
         attempt: None,
+        base: None,
         mode: Mode::Enforced,
         limits: Limits { open_items: u32::MAX, ..Limits::default() },
         gone: Vec::new(),

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 
 use crate::actor::{Actor, Holder, Process};
-use crate::id::{Attempt, IdSource, ItemId, Number, Position};
+use crate::id::{Attempt, IdSource, ItemId, Number, Position, Revision};
 use crate::item::{Check, Evidence, Run, Status};
 use crate::limits::Limits;
 use crate::plan::{Goal, Rules};
@@ -243,6 +243,8 @@ pub struct Ctx {
     pub holder: Holder,
     /// The attempt under which the worker writes, where it knows it.
     pub attempt: Option<Attempt>,
+    /// The revision that the caller was last shown, where it writes whole lists from memory.
+    pub base: Option<Revision>,
     /// Refuse or record.
     pub mode: Mode,
     /// How much of anything.

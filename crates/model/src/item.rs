@@ -311,6 +311,8 @@ pub enum Mark {
     BadLink,
     /// Written while another worker held it.
     HeldByOther,
+    /// Written over somebody else's change that the writer had not seen.
+    Conflict,
     /// A NUL was taken out of a text.
     NulRemoved,
     /// The governor let the turn end with this item open; it holds no stop until it changes.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use crate::id::{Attempt, Number};
+use crate::id::{Attempt, Number, Revision};
 use crate::item::{Item, Level, Status};
 
 /// All that is wrong with a change. Never empty.
@@ -21,6 +21,11 @@ impl Refusal {
     /// The first thing that is wrong.
     pub fn first(&self) -> Option<&Problem> {
         self.problems.first()
+    }
+
+    /// Whether somebody else's unseen change is among what is wrong.
+    pub fn is_conflict(&self) -> bool {
+        self.problems.iter().any(|problem| matches!(problem.broken, Broken::Conflict { .. }))
     }
 
     /// Whether all that is wrong is that items were not found.
@@ -128,6 +133,7 @@ pub enum Broken {
     Unverified { demanded: Level, failed: bool },
     NameTaken { name: String },
     Twice { entries: Vec<usize> },
+    Conflict { field: &'static str, yours: String, theirs: String, by: String, revision: Revision },
 }
 
 impl Broken {
@@ -143,7 +149,8 @@ impl Broken {
             | Self::Illegal { .. }
             | Self::NotOpen
             | Self::NameTaken { .. }
-            | Self::Twice { .. } => true,
+            | Self::Twice { .. }
+            | Self::Conflict { .. } => true,
             Self::Superseded
             | Self::EmptyText { .. }
             | Self::AlreadyInProgress { .. }
@@ -225,6 +232,14 @@ impl fmt::Display for Broken {
                 let entries: Vec<_> = entries.iter().map(|n| (n + 1).to_string()).collect();
                 write!(f, "entries {} are the same item", entries.join(" and "))
             }
+            Self::Conflict { field, yours, theirs, by, revision } => write!(
+                f,
+                "the {field} was changed by {} since you last saw it (revision {revision}): \
+                 you have {:?}, now it is {:?}",
+                brief(by),
+                Brief(yours),
+                Brief(theirs),
+            ),
         }
     }
 }
@@ -239,7 +254,7 @@ fn list(numbers: &[Number], separator: &str) -> String {
 }
 
 /// Something that happened and that the caller should know, though nothing was refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Warning {
     /// A whole-list write left out an open item.
     DroppedOpen(Tag),
@@ -264,6 +279,34 @@ pub enum Warning {
         /// What depends on it.
         dependants: Vec<Tag>,
     },
+    /// Somebody added it since; it stays.
+    AddedSince {
+        /// The item.
+        item: Tag,
+        /// Who.
+        by: String,
+    },
+    /// Somebody changed it since, and the caller did not; it stays as it is.
+    ChangedSince {
+        /// The item, as it is.
+        item: Tag,
+        /// Who.
+        by: String,
+    },
+    /// Somebody took it off the list since; it stays off.
+    RemovedSince {
+        /// The item.
+        item: Tag,
+        /// Who.
+        by: String,
+    },
+    /// In recorded mode: both changed it, and the later word stands.
+    Conflict {
+        /// The item.
+        item: Tag,
+        /// Both sides.
+        broken: Box<Broken>,
+    },
     /// A recorded change named an item that is not there.
     Ignored {
         /// What it named.
@@ -284,6 +327,17 @@ impl fmt::Display for Warning {
             Self::DependsOnCancelled { item, dependants } => {
                 write!(f, "Depends on {}, which was cancelled: {}", Hash(item), hashes(dependants))
             }
+            Self::AddedSince { item, by } => {
+                write!(f, "Added since by {}: {}", brief(by), Hash(item))
+            }
+            Self::ChangedSince { item, by } => {
+                let status = item.status.words();
+                write!(f, "Changed since by {}: {} ({status})", brief(by), Hash(item))
+            }
+            Self::RemovedSince { item, by } => {
+                write!(f, "Taken off the list since by {}: {}", brief(by), Hash(item))
+            }
+            Self::Conflict { item, broken } => write!(f, "{}: {broken}", Hash(item)),
             Self::Ignored { what } => write!(f, "Ignored: there is no item {}", brief(what)),
         }
     }

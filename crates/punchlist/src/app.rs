@@ -219,6 +219,7 @@ impl App {
             actor: who::actor(&name),
             holder: who::holder(&name, None)?,
             attempt: None,
+            base: None,
             mode: Mode::Enforced,
             limits: self.settings()?.limits,
             gone: Vec::new(),

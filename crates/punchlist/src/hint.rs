@@ -65,6 +65,9 @@ pub(crate) fn of(problem: &Problem) -> String {
         ),
         Broken::NameTaken { .. } => "choose another name.".to_owned(),
         Broken::Twice { .. } => "leave one of them out.".to_owned(),
+        Broken::Conflict { .. } => {
+            "look at it with `punchlist list`, then send the list again.".to_owned()
+        }
     }
 }
 
@@ -88,7 +91,7 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
 #[cfg(test)]
 mod tests {
     use punchlist_model::refusal::Tag;
-    use punchlist_model::{Attempt, Level, Number, Refusal, Timestamp};
+    use punchlist_model::{Attempt, Level, Number, Refusal, Revision, Timestamp};
 
     use super::*;
     use crate::error::Fail;
@@ -130,6 +133,13 @@ mod tests {
             Broken::Unverified { demanded: Level::Checked, failed: true },
             Broken::NameTaken { name: "release".to_owned() },
             Broken::Twice { entries: vec![0, 2] },
+            Broken::Conflict {
+                field: "title",
+                yours: "mine".to_owned(),
+                theirs: "theirs".to_owned(),
+                by: "ann".to_owned(),
+                revision: Revision(7),
+            },
         ]
     }
 

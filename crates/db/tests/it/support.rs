@@ -79,6 +79,7 @@ pub(crate) fn ctx(who: &str, seconds: i64) -> Ctx {
         actor: Actor::agent(who),
         holder: Holder::named(who),
         attempt: None,
+        base: None,
         mode: Mode::Enforced,
         limits: Limits::default(),
         gone: Vec::new(),

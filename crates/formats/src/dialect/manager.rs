@@ -277,7 +277,8 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) if self.ops.is_none() => {
-                Reply::json(json!({"ok": true, "output": xml::xml(plan)}), false)
+                let value = json!({"ok": true, "output": xml::xml(plan)});
+                Reply { shows: true, ..Reply::json(value, false) }
             }
             Answer::Read(_) => error(MISMATCH),
             Answer::Failed(why, plan) => error(&refuse::failed(why, &Names::new(self, plan))),
@@ -374,6 +375,7 @@ impl Voice for Call {
                 "Mend it and send all entries again.".to_owned()
             }
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
+            Broken::Conflict { .. } => "Use list to see it as it is now.".to_owned(),
             Broken::ParentCompleted { .. } => "Use add_multiple for further work.".to_owned(),
             Broken::Cycle { .. } | Broken::ParentCycle { .. } | Broken::NameTaken { .. } => {
                 return None;

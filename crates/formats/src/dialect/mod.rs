@@ -261,22 +261,25 @@ pub struct Reply {
     pub is_error: bool,
     /// Whether the plan was changed.
     pub changed: bool,
+    /// Whether it shows the whole list: whoever reads it has then seen the plan as it is.
+    pub shows: bool,
 }
 
 impl Reply {
     /// A result that is text and nothing else.
     fn text(text: String, changed: bool) -> Self {
-        Self { text, structured: None, is_error: false, changed }
+        Self { text, structured: None, is_error: false, changed, shows: false }
     }
 
     /// A result that is JSON.
     fn json(value: Value, changed: bool) -> Self {
-        Self { text: view::json::render(&value), structured: Some(value), is_error: false, changed }
+        let text = view::json::render(&value);
+        Self { text, structured: Some(value), is_error: false, changed, shows: false }
     }
 
     /// A failure that is text and nothing else.
     fn error(text: String) -> Self {
-        Self { text, structured: None, is_error: true, changed: false }
+        Self { text, structured: None, is_error: true, changed: false, shows: false }
     }
 }
 

@@ -197,7 +197,8 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         Broken::ParentCompleted { parent } => {
             format!("cannot be open under {}, which is completed", names.of(parent))
         }
-        Broken::Twice { .. }
+        Broken::Conflict { .. }
+        | Broken::Twice { .. }
         | Broken::TooLong { .. }
         | Broken::Nul { .. }
         | Broken::TooManyOpen { .. }
@@ -238,6 +239,7 @@ fn stands_alone(broken: &Broken) -> bool {
         | Broken::Nul { .. }
         | Broken::TooManyOpen { .. }
         | Broken::NameTaken { .. }
+        | Broken::Conflict { .. }
         | Broken::Twice { .. } => true,
         Broken::Superseded
         | Broken::Illegal { .. }
@@ -275,7 +277,11 @@ pub(super) fn warning(warning: &Warning, names: &Names<'_>) -> String {
             names.voice.status(Status::Cancelled),
             names.list(dependants)
         ),
-        Warning::Ignored { .. } => warning.to_string(),
+        Warning::AddedSince { .. }
+        | Warning::ChangedSince { .. }
+        | Warning::RemovedSince { .. }
+        | Warning::Conflict { .. }
+        | Warning::Ignored { .. } => warning.to_string(),
     }
 }
 

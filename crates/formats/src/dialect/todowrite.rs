@@ -3,8 +3,10 @@
 //! The list is reconciled with the plan, not put in its place. What is open and missing is named
 //! after the result.
 
-use punchlist_model::store::Applied;
-use punchlist_model::{Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Status, Tag, Warning};
+use punchlist_model::store::{Applied, Error};
+use punchlist_model::{
+    Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Plan, Status, Tag, Warning,
+};
 use serde_json::{Value, json};
 
 use super::args::{self, Bad, Fields, Object};
@@ -154,8 +156,23 @@ impl Call {
         match answer {
             Answer::Changed(applied) => changed(applied),
             Answer::Read(_) => Reply::error(MISMATCH.to_owned()),
-            Answer::Failed(why, plan) => Reply::error(refuse::failed(why, &Names::new(self, plan))),
+            Answer::Failed(why, plan) => self.failed(why, plan),
         }
+    }
+}
+
+impl Call {
+    /// A conflict shows the list too: there is no other tool to look at it with.
+    fn failed(&self, why: &Error, plan: Option<&Plan>) -> Reply {
+        let mut reply = Reply::error(refuse::failed(why, &Names::new(self, plan)));
+        if let (Error::Refused(refusal), Some(plan)) = (why, plan)
+            && refusal.is_conflict()
+        {
+            reply.text.push_str("\n\n");
+            reply.text.push_str(&plain::text(plan));
+            reply.shows = true;
+        }
+        reply
     }
 }
 
@@ -171,7 +188,7 @@ fn changed(applied: &Applied) -> Reply {
         text.push_str("\n\n");
         text.push_str(&warnings.join("\n"));
     }
-    Reply::text(text, !applied.decision.events.is_empty())
+    Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
 
 impl Voice for Call {
@@ -202,6 +219,9 @@ impl Voice for Call {
             }
             Broken::TooManyOpen { .. } => "Send TodoWrite again with fewer open tasks.".to_owned(),
             Broken::Twice { .. } => "Send TodoWrite again with one of them.".to_owned(),
+            Broken::Conflict { .. } => {
+                "Look at the list as it is now, and send TodoWrite again.".to_owned()
+            }
             Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
                 "Send TodoWrite again with its status as it was.".to_owned()
             }

@@ -161,6 +161,7 @@ fn mark(mark: Mark) -> &'static str {
         Mark::Unverified => "unverified",
         Mark::BadLink => "bad link",
         Mark::HeldByOther => "held by other",
+        Mark::Conflict => "conflict",
         Mark::NulRemoved => "NUL removed",
         Mark::Parked => "parked",
     }

@@ -7,9 +7,13 @@
 mod add;
 mod claim;
 mod edit;
+mod history;
 mod links;
+mod matching;
+mod merge;
 mod place;
 mod replace;
+mod similar;
 mod text;
 pub mod transition;
 
@@ -18,10 +22,11 @@ use std::collections::BTreeSet;
 use crate::command::{Ctx, ItemRef, Mode, Op};
 use crate::event::{Delta, Event, PlanDelta, What};
 use crate::guard::owes_evidence;
-use crate::id::Number;
+use crate::id::{Number, Revision};
 use crate::item::{Item, Mark};
 use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
+use crate::store::Entry;
 
 /// What a change comes to.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -40,7 +45,18 @@ pub struct Decision {
 ///
 /// Time, new ids and the actor arrive in `ctx`, so the same call always gives the same answer.
 pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
-    let mut draft = Draft::new(plan, ctx);
+    decide_since(plan, ops, ctx, &[])
+}
+
+/// The same for a caller that writes from memory: `since` is the journal after what it was last
+/// shown, as [`journal_needed`] asks for it.
+pub fn decide_since(
+    plan: &Plan,
+    ops: &[Op],
+    ctx: &Ctx,
+    since: &[Entry],
+) -> Result<Decision, Refusal> {
+    let mut draft = Draft::new(plan, ctx, since);
     for (entry, op) in ops.iter().enumerate() {
         draft.entry = entry;
         if let Err(stop) = draft.op(op) {
@@ -48,6 +64,11 @@ pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
         }
     }
     draft.finish()
+}
+
+/// After which revision a decision needs the plan's journal, if at all.
+pub fn journal_needed(ops: &[Op], ctx: &Ctx) -> Option<Revision> {
+    ctx.base.filter(|_| ops.iter().any(|op| matches!(op, Op::Replace(_))))
 }
 
 /// Why a step cannot be done: the item that it is about, and the rule.
@@ -72,6 +93,8 @@ struct Draft<'a> {
     plan: Plan,
     /// The plan as the caller saw it.
     before: &'a Plan,
+    /// What happened since the caller was last shown it.
+    since: &'a [Entry],
     ctx: &'a Ctx,
     entry: usize,
     decision: Decision,
@@ -82,10 +105,11 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(plan: &'a Plan, ctx: &'a Ctx) -> Self {
+    fn new(plan: &'a Plan, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
         Self {
             plan: plan.clone(),
             before: plan,
+            since,
             ctx,
             entry: 0,
             decision: Decision::default(),
@@ -199,7 +223,9 @@ impl<'a> Draft<'a> {
             return;
         }
         // Whoever changes a parked item takes it up again.
-        if !matches!(what, What::Parked | What::Renewed) && new.marks.remove(&Mark::Parked) {
+        if !matches!(what, What::Parked | What::Renewed | What::LeaseRanOut)
+            && new.marks.remove(&Mark::Parked)
+        {
             deltas = Delta::between(old, &new);
         }
         self.apply(Event::Changed { number, what, deltas });

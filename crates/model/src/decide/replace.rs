@@ -1,11 +1,14 @@
 //! A whole list against a plan: reconciled, never blindly replaced.
 //!
-//! Entries are matched by id, then by equal title. What matches keeps its id, number and history and
-//! gets a transition; what is new is added; what is missing is superseded, with a warning if it was
-//! open.
+//! What matches keeps its id, number and history and gets a transition; what is new is added; what is
+//! missing is superseded, with a warning if it was open. What others did since the caller was last
+//! shown the plan is kept and named, or is a conflict (see [`super::merge`]).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use super::history::History;
+use super::matching::{Match, Matches};
+use super::merge::Clash;
 use super::transition::Act;
 use super::{Draft, Step, Stop};
 use crate::command::{ListEntry, NewItem, Patch};
@@ -17,52 +20,122 @@ use crate::refusal::{Broken, Problem, Tag, Warning};
 impl Draft<'_> {
     pub(super) fn replace(&mut self, entries: &[ListEntry]) -> Step {
         self.expire();
-        let matches = self.match_entries(entries)?;
-        let kept: BTreeSet<Number> = matches.values().copied().collect();
-        self.drop_missing(&kept);
-        self.check_list_room(entries, &matches)?;
+        let history = History::of(self.since);
+        let matches = self.match_entries(entries, &history)?;
+        let entries = self.merge_entries(entries, &matches, &history);
+        self.drop_missing(&matches, &history);
+        self.check_list_room(&entries, &matches)?;
         let mut numbers = Vec::with_capacity(entries.len());
-        for (n, entry) in entries.iter().enumerate() {
-            self.entry = n;
-            let number = match matches.get(&n) {
-                Some(number) => Ok(*number),
-                None => self.add_entry(entry),
-            };
-            match number.and_then(|number| self.update_entry(number, entry).map(|()| number)) {
-                Ok(number) => numbers.push((n, number)),
-                Err(stop) => {
-                    self.problems.push(Problem { entry: n, item: stop.0, broken: stop.1 });
-                }
+        for (n, entry) in &entries {
+            self.entry = *n;
+            match self.place_entry(matches.get(n).copied(), entry) {
+                Ok(number) => numbers.push((entry, *n, number)),
+                Err(stop) => self.note(*n, stop),
             }
         }
-        self.move_entries(entries, &numbers);
-        for (place, (_, number)) in (1..).zip(&numbers) {
+        self.move_entries(&numbers);
+        for (place, (_, _, number)) in (1..).zip(&numbers) {
             self.reposition(*number, Position(place));
         }
         Ok(())
     }
 
+    fn note(&mut self, entry: usize, stop: Stop) {
+        self.problems.push(Problem { entry, item: stop.0, broken: stop.1 });
+    }
+
+    /// The entries as they should be, after what others did; without those that others removed.
+    fn merge_entries(
+        &mut self,
+        entries: &[ListEntry],
+        matches: &Matches,
+        history: &History,
+    ) -> Vec<(usize, ListEntry)> {
+        let mut merged = Vec::with_capacity(entries.len());
+        for (n, entry) in entries.iter().enumerate() {
+            self.entry = n;
+            let result = match matches.get(&n) {
+                None => Ok(Some(entry.clone())),
+                Some(Match::Removed(number)) => self.removed(*number, entry, history),
+                Some(Match::Same(number) | Match::Reworded(number)) => {
+                    self.merged(*number, entry, history.get(*number)).map(Some)
+                }
+            };
+            match result {
+                Ok(entry) => merged.extend(entry.map(|entry| (n, entry))),
+                Err(stop) => self.note(n, stop),
+            }
+        }
+        merged
+    }
+
+    /// An entry for an item that somebody took off the list since: it stays off, unless the caller
+    /// changed it too.
+    fn removed(
+        &mut self,
+        number: Number,
+        entry: &ListEntry,
+        history: &History,
+    ) -> Result<Option<ListEntry>, Stop> {
+        let (Some(item), Some(since)) = (self.plan.get(number).cloned(), history.get(number))
+        else {
+            return Ok(Some(entry.clone()));
+        };
+        if entry.status == since.shown_status(&item) {
+            let (item, by) = (Tag::from(&item), since.by.clone());
+            self.decision.warnings.push(Warning::RemovedSince { item, by });
+            return Ok(None);
+        }
+        let yours = entry.status.words().to_owned();
+        let clash = Clash { field: "status", yours, theirs: "taken off the list".to_owned() };
+        self.clash(&item, since, clash)?;
+        Ok(Some(entry.clone()))
+    }
+
+    /// Updates the item of an entry, or makes one.
+    fn place_entry(&mut self, found: Option<Match>, entry: &ListEntry) -> Result<Number, Stop> {
+        self.marks.clear();
+        let number = match found {
+            Some(Match::Same(number)) => number,
+            Some(Match::Reworded(number)) => {
+                self.start_over(number);
+                number
+            }
+            Some(Match::Removed(_)) | None => self.add_entry(entry)?,
+        };
+        self.update_entry(number, entry)?;
+        Ok(number)
+    }
+
+    /// A reworded item is the same, but nothing that was shown for the old words counts for the new.
+    fn start_over(&mut self, number: Number) {
+        if self.plan.get(number).is_some_and(|item| item.status == Status::InProgress) {
+            self.put_back(number, What::Released);
+        }
+        self.change(number, What::Edited, |item| item.evidence.clear());
+    }
+
     /// Gives the items their new statuses, in an order that breaks no rule on the way: what ends,
     /// children first; what is put back or reopened, parents first; then what begins.
-    fn move_entries(&mut self, entries: &[ListEntry], numbers: &[(usize, Number)]) {
-        let mut steps: Vec<(i64, usize, Number)> = numbers
+    fn move_entries(&mut self, numbers: &[(&ListEntry, usize, Number)]) {
+        let mut steps: Vec<(i64, usize, Number, Status)> = numbers
             .iter()
-            .map(|(n, number)| {
+            .map(|(entry, n, number)| {
                 let depth = i64::from(self.depth(*number));
-                let rank = match entries[*n].status {
+                let rank = match entry.status {
                     Status::Completed | Status::Cancelled => -1 - depth,
                     Status::Pending => depth,
                     Status::InProgress => i64::from(u32::MAX) + depth,
                 };
-                (rank, *n, *number)
+                (rank, *n, *number, entry.status)
             })
             .collect();
         steps.sort_unstable();
-        for (_, n, number) in steps {
+        for (_, n, number, status) in steps {
             self.entry = n;
             self.marks.clear();
-            if let Err(stop) = self.move_entry(number, entries[n].status) {
-                self.problems.push(Problem { entry: n, item: stop.0, broken: stop.1 });
+            if let Err(stop) = self.move_entry(number, status) {
+                self.note(n, stop);
             }
         }
     }
@@ -80,47 +153,29 @@ impl Draft<'_> {
         u32::try_from(seen.len()).unwrap_or(u32::MAX)
     }
 
-    /// Which entry is which item.
-    fn match_entries(&mut self, entries: &[ListEntry]) -> Result<BTreeMap<usize, Number>, Stop> {
-        let mut matches: BTreeMap<usize, Number> = BTreeMap::new();
-        for (n, entry) in entries.iter().enumerate() {
-            let Some(item) = &entry.item else { continue };
-            // An id that is not ours is somebody's own label: the title decides then.
-            let Ok(number) = self.resolve(item) else { continue };
-            if let Some(first) = matches.iter().find(|(_, it)| **it == number).map(|(n, _)| *n) {
-                let broken = Broken::Twice { entries: vec![first, n] };
-                self.breach(Mark::BadLink, || broken.into())?;
-                continue;
+    fn drop_missing(&mut self, matches: &Matches, history: &History) {
+        let kept: BTreeSet<Number> = matches.values().map(|found| found.number()).collect();
+        let listed = self.plan.listed().into_iter();
+        let missing: Vec<Item> = listed.filter(|it| !kept.contains(&it.number)).cloned().collect();
+        for item in missing {
+            let tag = Tag::from(&item);
+            match history.get(item.number) {
+                Some(since) if since.added => {
+                    let by = since.by.clone();
+                    self.decision.warnings.push(Warning::AddedSince { item: tag, by });
+                    continue;
+                }
+                Some(since) if since.differs(&item) => {
+                    let theirs = format!("{} ({})", item.title, item.status.words());
+                    let clash = Clash { field: "item", yours: "left out".to_owned(), theirs };
+                    if let Err(stop) = self.clash(&item, since, clash) {
+                        self.note(self.entry, stop);
+                        continue;
+                    }
+                }
+                Some(_) | None => {}
             }
-            matches.insert(n, number);
-        }
-        let mut free: BTreeMap<&str, Vec<Number>> = BTreeMap::new();
-        let taken: BTreeSet<Number> = matches.values().copied().collect();
-        let listed = self.plan.listed();
-        // Last first, so that `pop` gives the first of equal titles.
-        for item in listed.iter().rev().filter(|item| !taken.contains(&item.number)) {
-            free.entry(item.title.as_str()).or_default().push(item.number);
-        }
-        for (n, entry) in entries.iter().enumerate() {
-            if !matches.contains_key(&n)
-                && let Some(number) = free.get_mut(entry.title.as_str()).and_then(Vec::pop)
-            {
-                matches.insert(n, number);
-            }
-        }
-        Ok(matches)
-    }
-
-    fn drop_missing(&mut self, kept: &BTreeSet<Number>) {
-        let missing: Vec<Tag> = self
-            .plan
-            .listed()
-            .into_iter()
-            .filter(|item| !kept.contains(&item.number))
-            .map(Tag::from)
-            .collect();
-        for tag in missing {
-            self.supersede(tag.number);
+            self.supersede(item.number);
             if tag.status.is_open() {
                 self.decision.warnings.push(Warning::DroppedOpen(tag));
             }
@@ -128,20 +183,22 @@ impl Draft<'_> {
     }
 
     /// The cap holds for the list as it will be, not for its states on the way.
-    fn check_list_room(
-        &mut self,
-        entries: &[ListEntry],
-        matches: &BTreeMap<usize, Number>,
-    ) -> Step {
-        let wanted = entries.iter().filter(|entry| entry.status.is_open()).count();
-        let wanted = u32::try_from(wanted).unwrap_or(u32::MAX);
+    fn check_list_room(&mut self, entries: &[(usize, ListEntry)], matches: &Matches) -> Step {
+        let wanted = entries.iter().filter(|(_, entry)| entry.status.is_open()).count();
+        let open = matches.values().filter(|it| self.is_open(it.number())).count();
+        let [wanted, open] = [wanted, open].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
+        // What others added stays, and is not held against the caller.
+        let others = self.plan.open.saturating_sub(open);
         let most = self.ctx.limits.open_items;
-        if wanted <= most {
+        let total = wanted.saturating_add(others);
+        if total <= most || total <= self.plan.open {
             return Ok(());
         }
-        let open = matches.values().filter(|it| self.is_open(**it)).count();
-        let open = u32::try_from(open).unwrap_or(u32::MAX);
-        let broken = Broken::TooManyOpen { open, adding: wanted.saturating_sub(open), most };
+        let broken = Broken::TooManyOpen {
+            open: self.plan.open,
+            adding: total.saturating_sub(self.plan.open),
+            most,
+        };
         self.breach(Mark::OverLimit, || broken.into())
     }
 
@@ -155,7 +212,6 @@ impl Draft<'_> {
             active_form: entry.active_form.clone(),
             ..NewItem::default()
         };
-        self.marks.clear();
         self.add_unbounded(&new)
     }
 

@@ -26,6 +26,7 @@ fn ctx(worker: &str, mode: Mode) -> Ctx {
         actor: Actor::agent(worker),
         holder: Holder::named(worker),
         attempt: None,
+        base: None,
         mode,
         limits: Limits::default(),
         gone: Vec::new(),

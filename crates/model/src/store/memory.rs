@@ -17,7 +17,7 @@ use super::{
     NewPlan, PlanStore, Scope, Summary, kept,
 };
 use crate::command::{Ctx, ItemRef};
-use crate::decide::{Decision, decide};
+use crate::decide::{Decision, decide_since, journal_needed};
 use crate::event::Event;
 use crate::id::{PlanId, Revision};
 use crate::needs::Needs;
@@ -181,7 +181,12 @@ impl State {
 
     fn change(&mut self, id: PlanId, change: &Change) -> Result<Applied, Error> {
         self.check_revision(id, change.expect)?;
-        let decision = decide(self.plan(id)?, &change.ops, &change.ctx)?;
+        let (ops, ctx) = (&change.ops, &change.ctx);
+        let base = journal_needed(ops, ctx);
+        let since: Vec<Entry> = base
+            .map(|base| self.entries(id).filter(|entry| entry.revision > base).cloned().collect())
+            .unwrap_or_default();
+        let decision = decide_since(self.plan(id)?, ops, ctx, &since)?;
         self.commit(id, decision, change.kind, None, &change.ctx)
     }
 

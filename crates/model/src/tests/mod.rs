@@ -5,6 +5,7 @@
 //! both reads as a document and fails when a word of it stops being true.
 
 mod properties;
+mod reconcile;
 mod section2;
 mod section3;
 mod transitions;

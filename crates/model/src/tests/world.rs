@@ -38,6 +38,7 @@ pub(crate) fn ctx() -> Ctx {
         actor: Actor::agent("me"),
         holder: Holder::named("me"),
         attempt: None,
+        base: None,
         mode: Mode::Enforced,
         limits: Limits::default(),
         gone: Vec::new(),
@@ -110,6 +111,10 @@ impl World {
             }
             "attempt" => {
                 self.ctx.attempt = rest.parse().ok().map(Attempt);
+                return String::new();
+            }
+            "shown" => {
+                self.ctx.base = rest.parse().ok().map(crate::Revision);
                 return String::new();
             }
             "clock" => {

@@ -137,7 +137,7 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
     };
     let plan = settle(store.read(id, call.needs()))?;
     let reply = call.reply(Answer::Read(&plan));
-    if shown < plan.revision {
+    if reply.shows && shown < plan.revision {
         drop(store);
         // Where nothing can be written, the list can still be read.
         if let Ok(store) = app.store() {
@@ -150,8 +150,8 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
 /// A call that changes the list; the first one makes it.
 fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Result<Told, Fail> {
     let store = app.store()?;
-    let id = match attached(app, &store, key, Attach::Now)? {
-        Some((id, _)) => id,
+    let (id, shown) = match attached(app, &store, key, Attach::Now)? {
+        Some(attached) => attached,
         None => {
             let empty = Plan::new(first_id(key), key.project.clone(), app.now);
             // Looked at first, so that a call that is refused leaves no empty plan behind.
@@ -159,18 +159,27 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
                 let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
                 return Ok((call.reply(answer), None));
             }
-            make(&store, key, app.now)?
+            (make(&store, key, app.now)?, Revision(0))
         }
     };
+    change.ctx.base = Some(shown);
     change.ctx.gone = who::gone(&settle(store.read(id, Needs::header()))?);
     match settle(store.change(id, change)) {
         Ok(applied) => {
-            settle(store.shown(key.clone(), applied.revision()))?;
-            Ok((call.reply(Answer::Changed(&applied)), Some(id)))
+            let reply = call.reply(Answer::Changed(&applied));
+            // Whoever has seen all up to its own change has seen all; else only the list tells.
+            if reply.shows || applied.revision().0 <= shown.0 + 1 {
+                settle(store.shown(key.clone(), applied.revision()))?;
+            }
+            Ok((reply, Some(id)))
         }
         Err(error @ Error::Refused(_)) => {
             let plan = settle(store.read(id, call.needs())).ok();
-            Ok((call.reply(Answer::Failed(&error, plan.as_ref())), None))
+            let reply = call.reply(Answer::Failed(&error, plan.as_ref()));
+            if let Some(plan) = plan.filter(|_| reply.shows) {
+                settle(store.shown(key.clone(), plan.revision))?;
+            }
+            Ok((reply, None))
         }
         Err(error) => Err(error.into()),
     }

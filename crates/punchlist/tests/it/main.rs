@@ -19,6 +19,7 @@ mod help;
 mod init;
 mod machine;
 mod many;
+mod picture;
 mod places;
 mod stories;
 mod tidy;

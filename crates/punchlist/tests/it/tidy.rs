@@ -470,6 +470,13 @@ fn generated_documents_are_what_the_code_generates() {
             breaches.push(format!("docs/reference/{name}.md: out of date, run `cargo xtask gen`"));
         }
     }
+    let picture = root().join("docs/list.svg");
+    let drawn = crate::picture::list();
+    if write {
+        fs::write(&picture, &drawn).expect("the picture can be written");
+    } else if fs::read_to_string(&picture).ok().as_ref() != Some(&drawn) {
+        breaches.push("docs/list.svg: out of date, run `cargo xtask gen`".to_owned());
+    }
     let known: BTreeSet<String> =
         DOCUMENTS.iter().map(|name| format!("docs/reference/{name}.md")).collect();
     for file in files().iter().filter(|it| it.path.starts_with("docs/reference/")) {

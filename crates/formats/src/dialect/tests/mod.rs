@@ -124,6 +124,7 @@ impl Desk {
             actor: Actor::agent(self.who),
             holder: Holder::named(self.who),
             attempt: None,
+            base: None,
             mode: Mode::Enforced,
             limits: Limits { open_items: open_items.unwrap_or(limits.open_items), ..limits },
             gone: Vec::new(),

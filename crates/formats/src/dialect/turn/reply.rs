@@ -20,7 +20,9 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) => match self.what {
-                What::List(filter) => Reply::json(list(plan, filter), false),
+                What::List(filter) => {
+                    Reply { shows: true, ..Reply::json(list(plan, filter), false) }
+                }
                 What::Create { .. } | What::Complete(_) | What::Update(_) | What::Next => {
                     error(MISMATCH)
                 }

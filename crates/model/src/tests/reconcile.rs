@@ -1,0 +1,222 @@
+//! §4, whole-list tools: reconciled, never blindly replaced.
+
+use super::story;
+
+#[test]
+fn a_reworded_entry_is_the_same_entry() {
+    story(
+        "
+        $ add Fix failing tests ; add Update docs
+        $ replace [x] Fix failing tests | [ ] Update the documentation
+        $ list
+        [x] 1 Fix failing tests
+        [ ] 2 Update the documentation
+        ",
+    );
+}
+
+#[test]
+fn only_open_matches_open_by_similarity() {
+    story(
+        "
+        $ add Fix failing tests
+        $ done 1
+        $ replace [ ] Fix the failing tests
+        $ list
+        [ ] 2 Fix the failing tests
+        ",
+    );
+    story(
+        "
+        $ add Fix failing tests
+        $ replace [x] Fix the failing tests
+        warning: Dropped while open: #1 Fix failing tests
+        $ list
+        [x] 2 Fix the failing tests
+        ",
+    );
+}
+
+#[test]
+fn similarity_matches_only_where_it_is_unique() {
+    story(
+        "
+        $ add Fix tests
+        $ replace [ ] Fix the tests | [ ] Fix all tests
+        warning: Dropped while open: #1 Fix tests
+        $ list
+        [ ] 2 Fix the tests
+        [ ] 3 Fix all tests
+        ",
+    );
+}
+
+#[test]
+fn evidence_and_claim_are_never_carried_over_by_similarity() {
+    story(
+        "
+        $ add Fix tests
+        $ check 1 -- make test
+        $ start 1
+        picked 1
+        $ prove 1 passed
+        $ replace [>] Fix the tests
+        $ list
+        [>] 1 Fix the tests, me attempt 2
+        $ done 1
+        refused: item 1 \"Fix the tests\" cannot be completed: it needs checked evidence and has none
+        ",
+    );
+}
+
+#[test]
+fn what_others_added_since_stays_and_is_named() {
+    story(
+        "
+        $ add a ; add b
+        $ shown 1
+        $ as you
+        $ add yours first
+        $ as me
+        $ replace [x] a | [ ] b
+        warning: Added since by you: #3 yours
+        $ list
+        [x] 1 a
+        [ ] 2 b
+        [ ] 3 yours
+        ",
+    );
+}
+
+#[test]
+fn what_both_added_under_one_title_is_one_item() {
+    story(
+        "
+        $ add a
+        $ shown 1
+        $ as you
+        $ add b
+        $ as me
+        $ replace [ ] a | [ ] b
+        $ list
+        [ ] 1 a
+        [ ] 2 b
+        ",
+    );
+}
+
+#[test]
+fn what_only_others_changed_is_kept_and_named() {
+    story(
+        "
+        $ add a ; add b ; add c
+        $ shown 1
+        $ as you
+        $ done 1
+        $ title 2 -- better
+        $ drop 3
+        $ as me
+        $ replace [ ] a | [ ] b | [ ] c
+        warning: Changed since by you: #1 a (completed)
+        warning: Changed since by you: #2 better (pending)
+        warning: Taken off the list since by you: #3 c
+        $ list
+        [x] 1 a
+        [ ] 2 better
+        ",
+    );
+}
+
+#[test]
+fn what_only_the_caller_changed_is_taken() {
+    story(
+        "
+        $ add a ; add b
+        $ shown 1
+        $ as you
+        $ done 1
+        $ as me
+        $ replace [ ] a | [>] b
+        warning: Changed since by you: #1 a (completed)
+        $ list
+        [x] 1 a
+        [>] 2 b, me attempt 1
+        ",
+    );
+}
+
+#[test]
+fn the_same_item_changed_by_both_is_a_conflict_that_the_result_shows() {
+    story(
+        "
+        $ add a ; add b
+        $ shown 1
+        $ as you
+        $ skip 1
+        $ title 2 -- yours
+        $ as me
+        $ replace [x] a | [ ] #2 mine
+        refused: item 1 \"a\": the status was changed by you since you last saw it (revision 2): you have \"completed\", now it is \"cancelled\"
+        refused: item 2 \"yours\": the title was changed by you since you last saw it (revision 3): you have \"mine\", now it is \"yours\"
+        $ list
+        [-] 1 a
+        [ ] 2 yours
+        $ replace [-] a | [ ] #2 yours
+        $ replace
+        refused: item 1 \"a\": the item was changed by you since you last saw it (revision 2): you have \"left out\", now it is \"a (cancelled)\"
+        refused: item 2 \"yours\": the item was changed by you since you last saw it (revision 3): you have \"left out\", now it is \"yours (pending)\"
+        ",
+    );
+}
+
+#[test]
+fn both_making_the_same_change_is_no_conflict() {
+    story(
+        "
+        $ add a
+        $ shown 1
+        $ as you
+        $ done 1
+        $ as me
+        $ replace [x] a
+        $ plan
+        revision 2, next number 2, drained
+        ",
+    );
+}
+
+#[test]
+fn in_recorded_mode_a_conflict_is_kept_and_marked() {
+    story(
+        "
+        $ add a ; add b
+        $ shown 1
+        $ as you
+        $ skip 1
+        $ as me
+        $ recorded
+        $ replace [x] a | [ ] b
+        warning: #1 a: the status was changed by you since you last saw it (revision 2): you have \"completed\", now it is \"cancelled\"
+        $ list
+        [x] 1 a {Conflict}
+        [ ] 2 b
+        ",
+    );
+}
+
+#[test]
+fn a_caller_that_was_never_shown_the_plan_drops_nothing() {
+    story(
+        "
+        $ add a ; add b
+        $ as you
+        $ shown 0
+        $ replace [ ] b | [ ] c
+        warning: Added since by me: #1 a
+        $ list
+        [ ] 2 b
+        [ ] 3 c
+        [ ] 1 a
+        ",
+    );
+}
