@@ -131,7 +131,7 @@ fn fits(
             within(Some(*to), plan.placed + 1)
         }
         Event::PlanChanged { deltas } => match deltas.iter().find(|delta| !held(plan, delta)) {
-            Some(delta) => Err(format!(
+            Some(delta) if !is_undo => Err(format!(
                 "the plan's {} was not what it is said to have been",
                 delta.field().as_str()
             )),
