@@ -76,7 +76,7 @@ pub(super) fn hint(
         Broken::OpenChild { child } => format!(" with {} {ends}", names.typed(child)),
         Broken::TooManyOpen { .. } => format!(" with fewer open {noun}s"),
         Broken::Twice { .. } => " with one of them".to_owned(),
-        Broken::Conflict { .. } => {
+        Broken::Conflict(_) => {
             return Some(format!("Look at the list as it is now, and send {tool} again."));
         }
         Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {

@@ -116,12 +116,13 @@ impl<'a> Arguments<'a> {
         let mut numbers = Vec::with_capacity(ids.len());
         let mut unknown = Vec::new();
         for (n, id) in ids.iter().enumerate() {
-            match id {
-                Value::String(id) => match number(id) {
-                    Some(number) => numbers.push(number),
-                    None => unknown.push(args::brief(id)),
-                },
-                other => self.wrong(&format!("{name}[{n}]"), "string", other),
+            let Some(text) = id.as_str() else {
+                self.wrong(&format!("{name}[{n}]"), "string", id);
+                continue;
+            };
+            match number(text) {
+                Some(number) => numbers.push(number),
+                None => unknown.push(args::brief(text)),
             }
         }
         unknown.truncate(10);

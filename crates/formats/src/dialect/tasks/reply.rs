@@ -76,7 +76,7 @@ impl Call {
             | Broken::Unverified { .. }
             | Broken::NameTaken { .. }
             | Broken::Twice { .. }
-            | Broken::Conflict { .. } => false,
+            | Broken::Conflict(_) => false,
         })
     }
 }

@@ -69,7 +69,7 @@ impl Voice for Call {
                 "Mend it and make the call again.".to_owned()
             }
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
-            Broken::Conflict { .. } => "Use TaskGet to see it as it is now.".to_owned(),
+            Broken::Conflict(_) => "Use TaskGet to see it as it is now.".to_owned(),
             Broken::NameTaken { .. } => return None,
         };
         Some(hint)
