@@ -139,13 +139,13 @@ fn faults(error: &serde_json::Error, arguments: &[u8]) -> String {
 fn short(error: &str) -> String {
     const HEAD: usize = 160;
     const TAIL: usize = 120;
-    let length = error.chars().count();
-    let cut = if length > HEAD + TAIL {
-        let head: String = error.chars().take(HEAD).collect();
-        let tail: String = error.chars().skip(length - TAIL).collect();
-        format!("{head}…{tail}")
-    } else {
-        error.to_owned()
+    let start = |nth: Option<(usize, char)>| nth.map(|(at, _)| at);
+    let is_long = error.char_indices().nth(HEAD + TAIL).is_some();
+    let head = start(error.char_indices().nth(HEAD));
+    let tail = start(error.char_indices().nth_back(TAIL - 1));
+    let cut = match (head, tail) {
+        (Some(head), Some(tail)) if is_long => format!("{}…{}", &error[..head], &error[tail..]),
+        (Some(_) | None, Some(_) | None) => error.to_owned(),
     };
     one_line(&cut).into_owned()
 }

@@ -107,11 +107,6 @@ fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
         (
             Dialect::WriteTodos,
             "write_todos",
-            json!({"todos": [{"description": "HUGE", "status": "pending"}]}),
-        ),
-        (
-            Dialect::WriteTodos,
-            "write_todos",
             json!({"todos": [{"description": "x", "status": "HUGE"}]}),
         ),
         (
@@ -120,13 +115,10 @@ fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
             json!({"plan": [{"step": "HUGE", "status": "pending"}]}),
         ),
         (Dialect::UpdatePlan, "update_plan", json!({"plan": [{"step": "x", "status": "HUGE"}]})),
-        (Dialect::Tasks, "TaskCreate", json!({"subject": "HUGE", "description": "x"})),
         (Dialect::Tasks, "TaskCreate", json!({"subject": "x", "description": "HUGE"})),
         (Dialect::Tasks, "TaskCreate", json!({"subject": "x", "metadata": {"k": "HUGE"}})),
         (Dialect::Tasks, "TaskUpdate", json!({"taskId": "HUGE"})),
         (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "status": "HUGE"})),
-        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "owner": "HUGE"})),
-        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "metadata": {"HUGE": 1}})),
         (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "addBlocks": ["HUGE"]})),
     ] {
         check(dialect, tool, arguments.to_string().replace("HUGE", &huge).as_bytes());
