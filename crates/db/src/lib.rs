@@ -20,6 +20,7 @@ mod plans;
 mod rows;
 mod save;
 mod scrub;
+mod session;
 mod sqlite;
 #[cfg(test)]
 mod tests;
