@@ -8,7 +8,7 @@ mod add;
 mod claim;
 mod edit;
 mod history;
-mod links;
+pub(crate) mod links;
 mod matching;
 mod merge;
 mod place;
