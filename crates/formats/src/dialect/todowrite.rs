@@ -5,7 +5,7 @@
 
 use punchlist_model::store::{Applied, Error};
 use punchlist_model::{
-    Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Plan, Status, Tag, Warning,
+    Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Plan, Refusal, Status, Tag, Warning,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +106,6 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
         }
     }
     bad.none()?;
-    one_in_progress(&entries)?;
     Ok(Call { ops: vec![Op::Replace(entries)] })
 }
 
@@ -131,22 +130,6 @@ fn item(id: &Value) -> Option<ItemRef> {
     }
 }
 
-fn one_in_progress(entries: &[ListEntry]) -> Result<(), Bad> {
-    let running: Vec<String> = (1..)
-        .zip(entries)
-        .filter(|(_, entry)| entry.status == Status::InProgress)
-        .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
-        .collect();
-    if running.len() < 2 {
-        return Ok(());
-    }
-    Err(Bad::from(format!(
-        "Only one task can be in_progress at a time: entries {} are. Send the list again with one \
-         of them in_progress.",
-        running.join(", ")
-    )))
-}
-
 impl Call {
     pub(super) fn ops(&self) -> &[Op] {
         &self.ops
@@ -164,6 +147,11 @@ impl Call {
 impl Call {
     /// A conflict shows the list too: there is no other tool to look at it with.
     fn failed(&self, why: &Error, plan: Option<&Plan>) -> Reply {
+        if let Error::Refused(refusal) = why
+            && let Some(text) = self.crowded(refusal)
+        {
+            return Reply::error(text);
+        }
         let mut reply = Reply::error(refuse::failed(why, &Names::new(self, plan)));
         if let (Error::Refused(refusal), Some(plan)) = (why, plan)
             && refusal.is_conflict()
@@ -173,6 +161,36 @@ impl Call {
             reply.shows = true;
         }
         reply
+    }
+}
+
+impl Call {
+    /// One sentence where nothing is wrong but that the list itself has too many in progress.
+    fn crowded(&self, refusal: &Refusal) -> Option<String> {
+        let mut allowed = None;
+        for problem in &refusal.problems {
+            let Broken::AlreadyInProgress { most, .. } = problem.broken else { return None };
+            allowed = Some(most);
+        }
+        let allowed = allowed?;
+        let Some(Op::Replace(entries)) = self.ops.first() else { return None };
+        let running: Vec<String> = (1..)
+            .zip(entries)
+            .filter(|(_, entry)| entry.status == Status::InProgress)
+            .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
+            .collect();
+        if running.len() <= usize::try_from(allowed).unwrap_or(usize::MAX) {
+            return None;
+        }
+        let (tasks, some) = match allowed {
+            1 => ("one task".to_owned(), "one".to_owned()),
+            most => (format!("{most} tasks"), most.to_string()),
+        };
+        Some(format!(
+            "Only {tasks} can be in_progress at a time: entries {} are. Send the list again with \
+             {some} of them in_progress.",
+            running.join(", ")
+        ))
     }
 }
 
