@@ -197,8 +197,8 @@ fn items_move_from_pending_to_in_progress_to_completed_or_cancelled() {
         $ start 2
         picked 2
         $ skip 2 -- not needed
-        $ done 3
-        $ skip 4
+        $ done 3 --  
+        $ skip 4 --
         $ list
         [x] 1 a: it works
         [-] 2 b: not needed

@@ -134,6 +134,12 @@ fn a_late_write_under_an_old_attempt_is_refused() {
         $ attempt 1
         $ done 1
         refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
+        $ context 1 -- late
+        refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
+        $ wait 1 -- nothing any more
+        refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
+        $ prove 1 passed
+        refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
         $ attempt 2
         $ done 1
         $ list
