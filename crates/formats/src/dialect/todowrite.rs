@@ -3,7 +3,7 @@
 //! The list is reconciled with the plan, not put in its place. What is open and missing is named
 //! after the result.
 
-use punchlist_model::store::Applied;
+use punchlist_model::store::{Applied, Error};
 use punchlist_model::{Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Status, Tag};
 use serde_json::{Value, json};
 
@@ -103,7 +103,6 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
         }
     }
     bad.none()?;
-    one_in_progress(&entries)?;
     Ok(Call { ops: vec![Op::Replace(entries)] })
 }
 
@@ -128,22 +127,6 @@ fn item(id: &Value) -> Option<ItemRef> {
     }
 }
 
-fn one_in_progress(entries: &[ListEntry]) -> Result<(), Bad> {
-    let running: Vec<String> = (1..)
-        .zip(entries)
-        .filter(|(_, entry)| entry.status == Status::InProgress)
-        .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
-        .collect();
-    if running.len() < 2 {
-        return Ok(());
-    }
-    Err(Bad::from(format!(
-        "Only one task can be in_progress at a time: entries {} are. Send the list again with one \
-         of them in_progress.",
-        running.join(", ")
-    )))
-}
-
 impl Call {
     pub(super) fn ops(&self) -> &[Op] {
         &self.ops
@@ -153,8 +136,42 @@ impl Call {
         match answer {
             Answer::Changed(applied) => changed(applied),
             Answer::Read(_) => Reply::error(MISMATCH.to_owned()),
-            Answer::Failed(why, plan) => whole::failed(why, plan, self, plain::text),
+            Answer::Failed(why, plan) => match self.crowded(why) {
+                Some(text) => Reply::error(text),
+                None => whole::failed(why, plan, self, plain::text),
+            },
         }
+    }
+}
+
+impl Call {
+    /// One sentence where nothing is wrong but that the list itself has too many in progress.
+    fn crowded(&self, why: &Error) -> Option<String> {
+        let Error::Refused(refusal) = why else { return None };
+        let mut allowed = None;
+        for problem in &refusal.problems {
+            let Broken::AlreadyInProgress { most, .. } = problem.broken else { return None };
+            allowed = Some(most);
+        }
+        let allowed = allowed?;
+        let Some(Op::Replace(entries)) = self.ops.first() else { return None };
+        let running: Vec<String> = (1..)
+            .zip(entries)
+            .filter(|(_, entry)| entry.status == Status::InProgress)
+            .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
+            .collect();
+        if running.len() <= usize::try_from(allowed).unwrap_or(usize::MAX) {
+            return None;
+        }
+        let (tasks, some) = match allowed {
+            1 => ("one task".to_owned(), "one".to_owned()),
+            most => (format!("{most} tasks"), most.to_string()),
+        };
+        Some(format!(
+            "Only {tasks} can be in_progress at a time: entries {} are. Send the list again with \
+             {some} of them in_progress.",
+            running.join(", ")
+        ))
     }
 }
 

@@ -91,7 +91,8 @@ impl Draft<'_> {
         self.check_holder(number)
     }
 
-    fn check_attempt(&mut self, number: Number) -> Step {
+    /// Whether a write under an attempt is late: the item has been claimed again since.
+    pub(super) fn check_attempt(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         match self.ctx.attempt {
             Some(yours) if yours != item.attempt => {

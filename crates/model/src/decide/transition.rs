@@ -86,7 +86,7 @@ impl Draft<'_> {
     pub(super) fn complete(&mut self, number: Number, outcome: Option<&str>) -> Step {
         self.check_move(number, Act::Complete, Status::Completed)?;
         self.check_holder(number)?;
-        let outcome = self.optional_text("outcome", outcome)?;
+        let outcome = self.said("outcome", outcome)?;
         self.check_completable(number)?;
         self.warn_blocked(number);
         self.finish_item(number, What::Completed, Status::Completed, outcome);
@@ -117,7 +117,7 @@ impl Draft<'_> {
     pub(super) fn cancel(&mut self, number: Number, reason: Option<&str>) -> Step {
         self.check_move(number, Act::Cancel, Status::Cancelled)?;
         self.check_holder(number)?;
-        let reason = self.optional_text("reason", reason)?;
+        let reason = self.said("reason", reason)?;
         self.finish_item(number, What::Cancelled, Status::Cancelled, reason);
         self.warn_cancelled(number);
         Ok(())

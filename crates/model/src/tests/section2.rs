@@ -197,8 +197,8 @@ fn items_move_from_pending_to_in_progress_to_completed_or_cancelled() {
         $ start 2
         picked 2
         $ skip 2 -- not needed
-        $ done 3
-        $ skip 4
+        $ done 3 --  
+        $ skip 4 --
         $ list
         [x] 1 a: it works
         [-] 2 b: not needed
@@ -309,6 +309,25 @@ fn recorded_never_refuses_limits_nuls_children_or_other_workers() {
         [x] 1 parent {OpenChild}
         [x] 2 child, under 1 {HeldByOther}
         [ ] 3 ab {OverLimit, NulRemoved}
+        ",
+    );
+}
+
+#[test]
+fn recorded_keeps_and_marks_what_was_finished_without_its_verification() {
+    story(
+        "
+        $ add a ; add b
+        $ check 1 -- make test
+        $ recorded
+        $ done 1
+        $ replace [x] a | [x] b
+        $ list
+        [x] 1 a {Unverified}
+        [x] 2 b
+        $ show 1
+        [x] 1 a {Unverified}
+        position 1, verification required, claimed
         ",
     );
 }
@@ -458,6 +477,68 @@ fn undo_may_not_break_a_rule() {
 }
 
 #[test]
+fn undo_may_not_bring_back_a_link_that_closes_a_circle() {
+    story(
+        "
+        $ add a ; add b after entry1
+        $ not-after 2 1
+        $ as you
+        $ after 1 2
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: item 2 \"b\" would depend on itself: 2 → 1 → 2
+        $ list
+        [ ] 1 a, after 2
+        [ ] 2 b
+        ",
+    );
+    story(
+        "
+        $ add a ; add b under entry1
+        $ under 2
+        $ as you
+        $ under 1 2
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: item 2 \"b\" would be under itself: 2 → 1 → 2
+        $ list
+        [ ] 1 a, under 2
+        [ ] 2 b
+        ",
+    );
+}
+
+#[test]
+fn undo_may_not_open_a_child_of_a_completed_parent_nor_complete_the_parent_of_an_open_child() {
+    story(
+        "
+        $ add a ; add b under entry1
+        $ done 2
+        $ as you
+        $ done 1
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: item 2 \"b\" cannot be open under item 1 \"a\", which is completed
+        $ list
+        [x] 1 a
+        [x] 2 b, under 1
+        ",
+    );
+    story(
+        "
+        $ add a
+        $ done 1
+        $ reopen 1
+        $ as you
+        $ add b under 1
+        $ as me
+        $ undo
+        refused: revision 3 cannot be taken back: item 1 \"a\" cannot be completed: item 2 \"b\" under it is open
+        ",
+    );
+}
+
+#[test]
 fn undo_of_a_replacement_brings_back_what_it_dropped() {
     story(
         "
@@ -517,6 +598,44 @@ fn evidence_is_claimed_unless_the_engine_or_a_person_says_more() {
         $ show 3
         [x] 3 c
         position 3, verification none, approved
+        ",
+    );
+}
+
+#[test]
+fn verification_is_none_required_passed_failed_or_stale_from_check_and_evidence() {
+    story(
+        "
+        $ add a
+        $ show 1
+        [ ] 1 a
+        position 1, verification none, ready
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification none, ready
+        $ check 1 -- make test
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification required, ready
+        $ prove 1 failed
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification failed, ready
+        $ prove 1 passed
+        $ show 1
+        [ ] 1 a
+        position 1, verification passed, ready, checked
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification stale, ready, checked
+        $ prove 1 failed
+        $ show 1
+        [ ] 1 a
+        position 1, verification failed, ready, checked
+        $ prove 1 approved
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification passed, ready, approved
         ",
     );
 }

@@ -87,7 +87,13 @@ impl World {
                 let it = self.plan().progress();
                 return format!("{}/{} ({}%)", it.completed, it.total, it.percent);
             }
-            "show" => return show(&self.plan(), rest.parse().unwrap()),
+            "show" => {
+                let (number, stale) = match rest.strip_suffix(" stale") {
+                    Some(number) => (number, true),
+                    None => (rest, false),
+                };
+                return show(&self.plan(), number.parse().unwrap(), stale);
+            }
             "as" => {
                 self.ctx.actor.name = rest.to_owned();
                 self.ctx.holder = Holder::named(rest);
@@ -393,11 +399,12 @@ fn line(item: &Item) -> String {
     out
 }
 
-fn show(plan: &Plan, number: Number) -> String {
+/// An item with what follows from it; `stale` says that the covered files have changed.
+fn show(plan: &Plan, number: Number, stale: bool) -> String {
     let item = plan.get(number).unwrap();
     let mut out = line(item);
     let place = item.position.map_or("superseded".to_owned(), |it| format!("position {it}"));
-    let verification = plan.verification(item, false).as_str();
+    let verification = plan.verification(item, stale).as_str();
     let _ = write!(out, "\n{place}, verification {verification}");
     for (is, word) in [(plan.is_ready(item), "ready"), (plan.is_blocked(item), "blocked")] {
         if is {

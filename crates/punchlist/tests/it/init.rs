@@ -63,6 +63,27 @@ fn a_link_to_elsewhere_is_not_trusted() {
 }
 
 #[test]
+fn a_file_of_another_user_is_not_trusted() {
+    let world = World::new();
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    world.typed("init").works();
+    assert_eq!(world.typed("add Long").code, 3);
+    for file in ["project/punchlist.toml", "project/.punchlist/punchlist.db"] {
+        if std::os::unix::fs::chown(world.path(file), Some(65_534), None).is_err() {
+            return; // Only root can give files away.
+        }
+    }
+    let ran = world.typed("add Long");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    for (line, file) in lines.into_iter().zip(["punchlist.db", "punchlist.toml"]) {
+        assert!(line.contains(file) && line.ends_with("it belongs to another user"), "{line}");
+    }
+    assert_eq!(world.typed("init").code, 3);
+}
+
+#[test]
 fn a_configuration_in_the_tree_counts_once_it_is_trusted() {
     let world = World::new();
     world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");

@@ -41,6 +41,57 @@ fn other_agents_tools_work_on_the_same_list() {
 }
 
 #[test]
+fn a_tool_sees_only_the_plan_of_its_context_and_a_foreign_id_is_not_found() {
+    let world = World::new();
+    let create = "tool turn create_todo --conversation c1 --turn t1 --agent a \
+                  < {\"items\": [{\"title\": \"Mine\"}]}";
+    let created: serde_json::Value = serde_json::from_str(&world.typed(create).ok()).unwrap();
+    let id = created["created"][0]["id"].as_str().unwrap().to_owned();
+    let mine = "--conversation c1 --turn t1 --agent a";
+    for context in [
+        "--conversation c2 --turn t1 --agent a",
+        "--conversation c1 --turn t2 --agent a",
+        "--conversation c1 --turn t1 --agent b",
+        "--conversation c1",
+        "",
+    ] {
+        let list = world.typed(&format!("tool turn list_todo {context} < {{}}")).ok();
+        assert!(list.contains("\"total\":0"), "{context}: {list}");
+        for (tool, rest) in
+            [("complete_todo", "\"outcome\": \"x\""), ("update_todo", "\"title\": \"x\"")]
+        {
+            let arguments = format!("{{\"todoId\": \"{id}\", {rest}}}");
+            let ran = world.typed(&format!("tool turn {tool} {context} < {arguments}"));
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{context}");
+            assert!(ran.out.contains(&format!("item {id} not found")), "{context}: {}", ran.out);
+        }
+    }
+    let arguments = format!("{{\"todoId\": \"{id}\", \"outcome\": \"x\"}}");
+    let done = world.typed(&format!("tool turn complete_todo {mine} < {arguments}")).ok();
+    assert!(done.contains("\"remaining\":0"), "{done}");
+}
+
+#[test]
+fn what_others_did_since_the_list_was_shown_is_not_overwritten() {
+    let world = World::new();
+    world.typed("add A B --plan shared").works();
+    told!(world.story(
+        r#"
+        # a whole-list write shows the list
+        tool todowrite TodoWrite --conversation c --plan shared < {"todos": [{"content": "A", "status": "pending", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
+        # meanwhile a person adds one and renames one
+        add C --plan shared
+        edit 2 --title "B, better" --plan shared
+        # the conversation is attached now: it needs no --plan
+        tool todowrite TodoWrite --conversation c < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
+        # what was named has been shown, so it can be dropped now
+        tool todowrite TodoWrite --conversation c < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}]}
+        log --plan shared
+        "#
+    ));
+}
+
+#[test]
 fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
     let world = World::new();
     let before = world.typed("plans --all --json").ok();
