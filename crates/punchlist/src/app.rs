@@ -50,6 +50,10 @@ pub(crate) fn main() -> ExitCode {
     let code = match args::called(arguments) {
         Called::Verb(row, rest) => verb(row, rest, json),
         Called::Overview => print::reply(&Reply::text(args::overview())),
+        Called::Options(options) => match args::without_verb().try_get_matches_from(options) {
+            Ok(_) => print::reply(&Reply::text(args::overview())),
+            Err(error) => bad_arguments(&error, json),
+        },
         Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row)))),
         Called::Version => {
             print::reply(&Reply::text(concat!("punchlist ", env!("CARGO_PKG_VERSION"), "\n")))

@@ -59,6 +59,8 @@ pub(crate) enum Called {
     Verb(&'static Row, Vec<OsString>),
     /// The overview.
     Overview,
+    /// No verb, but options: the overview, if they are options of ours.
+    Options(Vec<OsString>),
     /// The help of one verb.
     Help(&'static Row),
     /// The version.
@@ -71,7 +73,13 @@ pub(crate) enum Called {
 pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
     let Some(at) = verb_at(&arguments) else {
         let has = |names: [&str; 2]| arguments.iter().any(|it| names.iter().any(|name| it == name));
-        return if has(["-V", "--version"]) { Called::Version } else { Called::Overview };
+        return if has(["-V", "--version"]) {
+            Called::Version
+        } else if arguments.is_empty() || has(["-h", "--help"]) {
+            Called::Overview
+        } else {
+            Called::Options(arguments)
+        };
     };
     let word = arguments.remove(at);
     if word == "help" {
@@ -128,6 +136,15 @@ pub(crate) fn described(row: &Row) -> Command {
         .no_binary_name(true)
         .disable_help_subcommand(true);
     Globals::augment_args((row.augment)(command))
+}
+
+/// The parser of a call that names no verb.
+pub(crate) fn without_verb() -> Command {
+    let command = Command::new("punchlist")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .override_usage("punchlist VERB [ARGUMENTS] [OPTIONS]");
+    Globals::augment_args(command)
 }
 
 /// The help of one verb.
