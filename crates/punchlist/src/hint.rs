@@ -77,7 +77,9 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
             format!("`punchlist reopen {number}` opens it again.")
         }
         Some(Status::InProgress) if to == Status::InProgress => {
-            format!("`punchlist done {number}` finishes it, `punchlist release {number}` puts it back.")
+            format!(
+                "`punchlist done {number}` finishes it, `punchlist release {number}` puts it back."
+            )
         }
         Some(Status::Pending) if to == Status::Pending => {
             format!("`punchlist start {number}` begins it.")

@@ -290,6 +290,14 @@ fn plans_have_names_and_ids() {
 }
 
 #[test]
+fn an_item_that_is_named_twice_is_moved_once() {
+    let world = World::new();
+    world.typed("add A B").works();
+    assert_eq!(world.typed("done 1 2 1 #2").ok(), "completed 1  A\ncompleted 2  B\n");
+    assert_eq!(world.typed("reopen 1 1").ok(), "reopened 1  A\n");
+}
+
+#[test]
 fn a_short_plan_name_is_a_name_and_not_the_end_of_some_id() {
     let world = World::new();
     world.typed("add A --plan release").works();
