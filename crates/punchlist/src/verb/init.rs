@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 
 use punchlist_db::{Durability, Options, Sqlite};
+use punchlist_formats::text;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -80,14 +82,19 @@ Examples:
         }
         let mut out = String::new();
         if made {
-            out.push_str(&format!("made {}\n", database.display()));
+            out.push_str(&format!("made {}\n", shown(&database)));
         }
         for path in &new {
-            out.push_str(&format!("trusted {}\n", path.display()));
+            out.push_str(&format!("trusted {}\n", shown(path)));
         }
         if out.is_empty() {
-            out.push_str(&format!("nothing to do: {} is there and trusted\n", database.display()));
+            out.push_str(&format!("nothing to do: {} is there and trusted\n", shown(&database)));
         }
         Ok(Reply::text(out))
     }
+}
+
+/// A path without what a directory's name could do to a terminal.
+fn shown(path: &Path) -> String {
+    text::one_line(&path.to_string_lossy()).into_owned()
 }

@@ -29,6 +29,19 @@ fn init_makes_a_database_in_the_project_and_trusts_it() {
 }
 
 #[test]
+fn a_directorys_name_does_nothing_to_the_terminal() {
+    let world = World::new();
+    let name = "evil \u{1b}]0;title\u{7}\u{202e}";
+    world.repository(&format!("{name}/.git"));
+    for line in ["init", "init", "add A", "list", "plans --all"] {
+        let ran = world.typed_in(name, line);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+        let said = ran.out + &ran.err;
+        assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{line}: {said:?}");
+    }
+}
+
+#[test]
 fn a_database_that_came_with_a_tree_is_ignored_in_one_line() {
     let world = World::new();
     world.typed("init").works();
