@@ -6,12 +6,14 @@ use std::path::Path;
 
 use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_formats::text;
+use punchlist_model::store::{Filter, PlanStore};
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::Reply;
-use crate::{config, project, trust};
+use crate::settle::settle;
+use crate::{config, places, project, trust};
 
 /// Give this project a database of its own
 ///
@@ -72,13 +74,15 @@ Examples:
             paths.push(file);
         }
         let new = trust::add(&paths)?;
+        let left = new.contains(&database).then(|| left_behind(app)).flatten();
+        let notes: Vec<String> = left.into_iter().collect();
         if app.globals.json {
             let value = serde_json::json!({
                 "database": database.to_string_lossy(),
                 "made": made,
                 "trusted": new.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             });
-            return Ok(Reply::json(&value));
+            return Ok(Reply { notes, ..Reply::json(&value) });
         }
         let mut out = String::new();
         if made {
@@ -90,7 +94,33 @@ Examples:
         if out.is_empty() {
             out.push_str(&format!("nothing to do: {} is there and trusted\n", shown(&database)));
         }
-        Ok(Reply::text(out))
+        Ok(Reply { notes, ..Reply::text(out) })
+    }
+}
+
+/// That the project's plans so far stay in the user's database, where they will not be seen any
+/// more, and how to bring them over. A courtesy: a database that cannot be read has nothing to say.
+fn left_behind(app: &App) -> Option<String> {
+    let path = places::data().ok()?.join("punchlist.db");
+    let options = Options { path: path.clone(), durability: Durability::default() };
+    let store = Sqlite::open_to_read(&options).ok()??;
+    let project = Some(app.project().ok()?.name.clone());
+    let plans = settle(store.plans(Filter { project, ..Filter::default() })).ok()?;
+    let path = path.display();
+    let bring =
+        |id: &str| format!("`punchlist --db {path} --plan {id} export | punchlist import -`");
+    match plans.as_slice() {
+        [] => None,
+        [one] => {
+            let id = one.id.short();
+            Some(format!("this project's plan stays in {path}; to have it here: {}", bring(&id)))
+        }
+        several => Some(format!(
+            "{} plans of this project stay in {path}; `punchlist --db {path} plans` shows them, \
+             {} brings one over",
+            several.len(),
+            bring("ID")
+        )),
     }
 }
 

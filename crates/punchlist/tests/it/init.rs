@@ -29,6 +29,21 @@ fn init_makes_a_database_in_the_project_and_trusts_it() {
 }
 
 #[test]
+fn init_says_which_plans_stay_behind_and_how_to_bring_them_over() {
+    let world = World::new();
+    world.typed("add Old").works();
+    let said = world.typed("init").err;
+    let (_, line) = said.split_once("`punchlist ").expect("it names a command");
+    let (export, _) = line.split_once(" | punchlist import -`").expect("that ends in an import");
+    let exported = world.typed(export).ok();
+    assert_eq!(world.run_with(&["import", "-"], exported.as_bytes()).code, 0);
+    assert_eq!(world.typed("list").ok(), "[ ] 1 Old\n\n(0/1 completed)\n");
+    assert_eq!(world.typed("init").err, "", "said once");
+    world.repository("other/.git");
+    assert_eq!(world.typed_in("other", "init").err, "", "nothing of this one");
+}
+
+#[test]
 fn a_directorys_name_does_nothing_to_the_terminal() {
     let world = World::new();
     let name = "evil \u{1b}]0;title\u{7}\u{202e}";
