@@ -1,6 +1,7 @@
 //! `punchlist init`.
 
 use std::fs;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -51,17 +52,20 @@ Examples:
             Ok(_) => {}
             Err(_) => fs::DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?,
         }
-        let ignore = folder.join(".gitignore");
-        if !ignore.exists() {
-            fs::write(&ignore, "*\n").map_err(failed)?;
-        }
+        ignore(&folder).map_err(failed)?;
         let made = !database.exists();
         // Not by the configuration: whether that counts is what is being settled here.
         let options = Options { path: database.clone(), durability: Durability::default() };
-        if let Ok(meta) = fs::symlink_metadata(&database)
-            && let Some(why) = trust::strange(&database, &meta)
-        {
-            return Err(Fail::refused(format!("{} cannot be trusted: {why}", database.display())));
+        let untrusted = |why| {
+            Fail::refused(format!("{} cannot be trusted: {why}", database.display()))
+                .hint("look at what lies in that directory, and remove it if it is not yours.")
+        };
+        let strange = match fs::symlink_metadata(&database) {
+            Ok(meta) => trust::strange(&database, &meta),
+            Err(_) => trust::strange_beside(&database),
+        };
+        if let Some(why) = strange {
+            return Err(untrusted(why));
         }
         // Opened to see that it is one of ours, also if it came with the repository.
         drop(Sqlite::open(&options)?);
@@ -95,6 +99,17 @@ Examples:
             out.push_str(&format!("nothing to do: {} is there and trusted\n", shown(&database)));
         }
         Ok(Reply { notes, ..Reply::text(out) })
+    }
+}
+
+/// Keeps the folder out of the repository, unless that was settled before. A link that leads
+/// nowhere is there too: nothing is written through it.
+fn ignore(folder: &Path) -> std::io::Result<()> {
+    let file = fs::OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore"));
+    match file {
+        Ok(mut file) => file.write_all(b"*\n"),
+        Err(why) if why.kind() == ErrorKind::AlreadyExists => Ok(()),
+        Err(why) => Err(why),
     }
 }
 

@@ -91,6 +91,31 @@ fn a_link_to_elsewhere_is_not_trusted() {
 }
 
 #[test]
+fn no_link_beside_the_database_leads_a_write_elsewhere() {
+    for name in ["punchlist.db-bell", "punchlist.db-wal", "punchlist.db-shm", ".gitignore"] {
+        let world = World::new();
+        world.write("precious", "keep me");
+        fs::create_dir_all(world.path("project/.punchlist")).unwrap();
+        let link = world.path("project/.punchlist").join(name);
+        let (precious, nowhere) = (world.path("precious"), world.path("nowhere"));
+        // One that came with the repository, before `init`.
+        symlink(&nowhere, &link).unwrap();
+        let refused = if name == ".gitignore" { 0 } else { 3 };
+        assert_eq!(world.typed("init").code, refused, "{name}");
+        assert!(!nowhere.exists(), "{name}");
+        // One that came later, by a pull.
+        fs::remove_file(&link).unwrap();
+        world.typed("init");
+        world.typed("add A").works();
+        fs::remove_file(&link).ok();
+        symlink(&precious, &link).unwrap();
+        let ran = world.typed("add B");
+        assert_eq!(ran.err.contains("a file beside it is a link"), refused == 3, "{}", ran.err);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "keep me", "{name}");
+    }
+}
+
+#[test]
 fn a_configuration_in_the_tree_counts_once_it_is_trusted() {
     let world = World::new();
     world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
