@@ -98,7 +98,11 @@ fn without_verb(arguments: &[OsString]) -> Called {
     if arguments.is_empty() || has(["-h", "--help"]) {
         return Called::Overview;
     }
-    let options = Globals::augment_args(Command::new("punchlist").no_binary_name(true));
+    let options = Command::new("punchlist")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .override_usage("punchlist VERB [ARGUMENTS] [OPTIONS]");
+    let options = Globals::augment_args(options);
     match options.try_get_matches_from(arguments) {
         Ok(_) => Called::Overview,
         Err(error) => Called::Bad(error),

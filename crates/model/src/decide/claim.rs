@@ -73,14 +73,18 @@ impl Draft<'_> {
     pub(super) fn check_holder(&mut self, number: Number) -> Step {
         self.check_attempt(number)?;
         let Some(item) = self.plan.get(number) else { return Ok(()) };
-        let Some(claim) = item.claim.as_ref() else { return Ok(()) };
-        if claim.holder.name == self.ctx.holder.name || self.has_lapsed(claim) {
-            return Ok(());
-        }
-        let broken =
-            Broken::HeldByOther { holder: claim.holder.name.clone(), until: claim.expires_at };
+        let Some(broken) = self.held_by_other(item) else { return Ok(()) };
         let stop = Stop::at(item, broken);
         self.breach(Mark::HeldByOther, || stop)
+    }
+
+    /// That somebody else holds it, if that is so.
+    pub(super) fn held_by_other(&self, item: &Item) -> Option<Broken> {
+        let claim = item.claim.as_ref()?;
+        if claim.holder.name == self.ctx.holder.name || self.has_lapsed(claim) {
+            return None;
+        }
+        Some(Broken::HeldByOther { holder: claim.holder.name.clone(), until: claim.expires_at })
     }
 
     /// A person may take any item back; a worker only its own, or what has lapsed.

@@ -189,7 +189,10 @@ impl Draft<'_> {
         if act.targets(item.status).contains(&to) {
             return Ok(());
         }
-        let stop = Stop::at(item, Broken::Illegal { to, legal: legal(item.status) });
+        // To somebody else it matters less that it is in progress than who has it.
+        let held = (item.status == to).then(|| self.held_by_other(item)).flatten();
+        let broken = held.unwrap_or_else(|| Broken::Illegal { to, legal: legal(item.status) });
+        let stop = Stop::at(item, broken);
         self.breach(Mark::IllegalTransition, || stop)
     }
 

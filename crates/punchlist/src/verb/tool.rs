@@ -49,7 +49,7 @@ impl Verb for Tool {
     const GROUP: Group = Group::Agent;
     const EXAMPLES: &'static str = "\
 Examples:
-  echo '{\"todos\": [{\"title\": \"Fix the tests\"}]}' | punchlist tool turn create_todo --conversation c1
+  echo '{\"items\": [{\"title\": \"Fix the tests\"}]}' | punchlist tool turn create_todo --conversation c1
   punchlist tool turn list_todo --conversation c1 < /dev/null
   punchlist tool todowrite TodoWrite --agent claude < todos.json
   punchlist tool tasks TaskList --agent claude < /dev/null";

@@ -101,6 +101,10 @@ fn missing_and_wrong_arguments() {
         "--json=x",
         "--db",
         "-- list",
+        "--frobnicate --json=x",
+        "--plan",
+        "--json --db",
+        "-- add x",
         "help frobnicate",
     ] {
         check(&world, &split(line), b"");

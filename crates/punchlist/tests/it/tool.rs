@@ -179,3 +179,13 @@ fn tools_are_listed_as_text_and_as_mcp_lists_them() {
         assert_eq!(world.run(&["tools", dialect, "--surface", "off"]).ok(), "no tools\n");
     }
 }
+
+#[test]
+fn the_example_in_its_help_works() {
+    let world = World::new();
+    let help = world.typed("help tool").ok();
+    let (_, example) = help.split_once("echo '").expect("there is an example");
+    let (arguments, _) = example.split_once("' |").expect("it goes into a pipe");
+    let ran = world.run_with(&["tool", "turn", "create_todo"], arguments.as_bytes());
+    assert!(ran.json()["created"][0]["title"] == "Fix the tests", "{}", ran.out);
+}
