@@ -1,0 +1,154 @@
+//! Claims that are bound to a process: freed early when that process is certainly gone, and never
+//! otherwise.
+
+#![cfg(target_os = "linux")]
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+
+use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::{Holder, ItemRef, Number, Op, Process, Status};
+
+use super::judge::{now, only, store};
+use super::place::Place;
+use super::writer::ctx;
+use super::{Round, scenario, skip};
+
+/// A process that lives until it is told otherwise: it waits for an end of input that never comes.
+fn live() -> Child {
+    Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap()
+}
+
+fn end(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Whether somebody else can take the only item now.
+fn is_free(place: &Place, round: &mut Round<'_>) -> bool {
+    let ran = place.run(&["next", "--claim", "--as", "bob"]);
+    round.tally.processes += 1;
+    round.tally.writes += 1;
+    round.tally.acknowledged += usize::from(ran.code == 0);
+    let fine = matches!(ran.code, 0 | 4);
+    round.tally.must(fine, || format!("exit {}: {}", ran.code, ran.err));
+    ran.code == 0
+}
+
+#[test]
+fn a_claim_is_freed_early_only_when_its_process_is_gone() {
+    scenario("liveness", liveness);
+}
+
+fn liveness(round: &mut Round<'_>) {
+    for _ in 0..round.of(2, 20) {
+        let place = Place::new();
+        place.run(&["add", "One"]).works();
+        let (worker, bystander) = (live(), live());
+        let pid = worker.id().to_string();
+        place.run(&["start", "1", "--as", "ann", "--pid", &pid]).works();
+        round.tally.processes += 4;
+        round.tally.writes += 2;
+        round.tally.acknowledged += 2;
+        if is_free(&place, round) {
+            round.tally.double("taken while its process runs");
+        }
+        end(bystander);
+        if is_free(&place, round) {
+            round.tally.double("taken when another process ended");
+        }
+        end(worker);
+        round.tally.kills += 2;
+        if !is_free(&place, round) {
+            round.tally.wrong("still held though its process is gone");
+        }
+        only(&place.db, round.tally);
+    }
+    pretenders(round);
+}
+
+/// Processes that only look like the holder: the same pid with something else different.
+fn pretenders(round: &mut Round<'_>) {
+    let place = Place::new();
+    place.run(&["add", "One"]).works();
+    let worker = live();
+    let pid = worker.id().to_string();
+    place.run(&["start", "1", "--as", "ann", "--pid", &pid]).works();
+    let case = only(&place.db, round.tally);
+    let claim = case.plan.get(Number(1)).unwrap().claim.clone().unwrap();
+    let real = claim.holder.process.unwrap();
+    let boot_id = "00000000-0000-0000-0000-000000000000".to_owned();
+    for (what, process, is_gone) in [
+        ("itself", real.clone(), false),
+        ("an earlier one", Process { start_time: real.start_time - 1, ..real.clone() }, true),
+        ("one before a reboot", Process { boot_id, ..real.clone() }, false),
+        ("one of another namespace", Process { pid_namespace: 1, ..real.clone() }, false),
+        ("one of another host", Process { host: "elsewhere".into(), ..real.clone() }, false),
+        (
+            "an ended one of another host",
+            Process { host: "elsewhere".into(), start_time: 1, ..real },
+            false,
+        ),
+    ] {
+        let place = Place::new();
+        place.run(&["add", "One"]).works();
+        let plan = only(&place.db, round.tally).plan.id;
+        let mut ctx = ctx("ann", what);
+        ctx.holder = Holder { name: "ann".to_owned(), process: Some(process) };
+        // The machine's own time is earlier than that of the tests, so no lease is over.
+        let change = Change::new(vec![Op::Start(ItemRef::Number(Number(1)))], ctx);
+        now(store(&place.db).change(plan, change)).unwrap();
+        let free = is_free(&place, round);
+        round.tally.must(free == is_gone, || format!("{what}: free is {free}"));
+        let item = only(&place.db, round.tally).plan.get(Number(1)).unwrap().clone();
+        round.tally.must(item.status == Status::InProgress, || format!("{what}: not in progress"));
+    }
+    end(worker);
+}
+
+/// Starts an item for process 1 of a namespace of its own, says so, and waits.
+const INSIDE: &str = "\"$@\" && echo claimed && exec cat";
+
+#[test]
+fn a_claim_from_another_pid_namespace_is_never_taken_for_gone() {
+    let namespace = || {
+        let mut command = Command::new("unshare");
+        command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+        command
+    };
+    let can = namespace().arg("true").stderr(Stdio::null()).status();
+    if !can.is_ok_and(|status| status.success()) {
+        return skip("namespaces", "no pid namespace can be made here");
+    }
+    scenario("namespaces", |round| {
+        let place = Place::new();
+        place.run(&["add", "One"]).works();
+        let start = place.command(&["start", "1", "--as", "ann", "--pid", "1"]);
+        let mut command = namespace();
+        command.args(["/bin/sh", "-c", INSIDE, "sh"]).arg(start.get_program());
+        command.args(start.get_args()).current_dir(start.get_current_dir().unwrap());
+        for (name, value) in start.get_envs() {
+            command.envs(value.map(|value| (name, value)));
+        }
+        let mut inside = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = String::new();
+        let mut byte = [0];
+        while !said.ends_with("claimed\n") {
+            assert_eq!(inside.stdout.as_mut().unwrap().read(&mut byte).unwrap(), 1, "{said}");
+            said.push(char::from(byte[0]));
+        }
+        round.tally.processes += 3;
+        round.tally.writes += 2;
+        round.tally.acknowledged += 2;
+        if is_free(&place, round) {
+            round.tally.double("taken while its process runs elsewhere");
+        }
+        // Its end cannot be seen from here, where another process has its pid.
+        end(inside);
+        round.tally.kills += 1;
+        if is_free(&place, round) {
+            round.tally.double("taken though nobody here can know that it ended");
+        }
+        only(&place.db, round.tally);
+    });
+}
