@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use punchlist_model::store::Error;
 use rusqlite::config::DbConfig;
@@ -18,7 +18,15 @@ use crate::migrate::{self, State};
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long the log may get before the write that fills it empties it into the database: about a
+/// hundred pages.
+///
+/// The first process to open a database reads its log through, at some 3,000 instructions a page,
+/// and every verb is a first process; emptying it costs two waits for the disk. A change is about
+/// eight pages.
+pub(crate) const LOG_BYTES: u64 = 100 * 4120;
 
 /// Where a database is and how it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -50,7 +58,11 @@ pub(crate) struct Database {
 /// What may be done with it.
 pub(crate) enum Access {
     /// Read and write.
-    Write(Bell),
+    Write {
+        bell: Bell,
+        /// Whether to keep the log short for those who come next.
+        tidy: bool,
+    },
     /// Read only, and why.
     Read {
         why: String,
@@ -73,12 +85,13 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
         Err(error) if is_read_only(&error) => return read_only(path),
         Err(error) => return Err(explain(&path, error)),
     };
+    let state = migrate::judge(facts, &path)?;
     // SQLite opens what cannot be written without a word.
     if conn.is_readonly("main").map_err(|error| explain(&path, error))? {
-        return read_only(path);
+        return only_to_read(conn, state, path, None);
     }
     let mut bell = Bell::of(&path);
-    match migrate::judge(facts, &path)? {
+    match state {
         State::Current => {}
         State::Empty | State::Old(_) => {
             let turn = bell.turn().map_err(|error| not_written(&path, error))?;
@@ -86,7 +99,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
             drop(turn);
         }
     }
-    Ok(Database { conn, access: Access::Write(bell), path })
+    Ok(Database { conn, access: Access::Write { bell, tidy: true }, path })
 }
 
 /// Opens to read. `None` if there is no database, or nothing in it.
@@ -131,8 +144,7 @@ fn configure(conn: &Connection, durability: Durability) -> rusqlite::Result<()> 
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
-    // A checkpoint when the last process leaves would double the cost of every verb. SQLite makes
-    // one after the write that takes the log past a thousand pages.
+    // A checkpoint when the last process leaves would double the cost of every verb.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(64);
@@ -174,15 +186,22 @@ fn read_only(path: PathBuf) -> Result<Database, Error> {
     };
     let conn = conn.map_err(|error| cannot_open(&path, error))?;
     configure(&conn, Durability::Full).map_err(|error| explain(&path, error))?;
-    match migrate::look(&conn, &path)? {
-        State::Current => {}
-        State::Empty => {
-            return Err(Error::ReadOnly(format!("{} is empty and read-only", path.display())));
-        }
-        State::Old(version) => return Err(old(&path, version)),
-    }
+    let state = migrate::look(&conn, &path)?;
+    only_to_read(conn, state, path, copy)
+}
+
+fn only_to_read(
+    conn: Connection,
+    state: State,
+    path: PathBuf,
+    copy: Option<Copy>,
+) -> Result<Database, Error> {
     let why = format!("{} or its directory is read-only", path.display());
-    Ok(Database { conn, access: Access::Read { why, _copy: copy }, path })
+    match state {
+        State::Current => Ok(Database { conn, access: Access::Read { why, _copy: copy }, path }),
+        State::Empty => Err(Error::ReadOnly(why)),
+        State::Old(version) => Err(old(&path, version)),
+    }
 }
 
 /// The address under which SQLite reads a file that it takes to never change.
@@ -200,7 +219,7 @@ fn immutable(path: &Path) -> String {
     uri
 }
 
-fn log_of(path: &Path) -> PathBuf {
+pub(crate) fn log_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-wal");
     PathBuf::from(name)
@@ -213,18 +232,30 @@ pub(crate) struct Copy {
 
 impl Copy {
     fn of(path: &Path) -> Result<Self, Error> {
-        let failed = |error| {
-            unusable(format!("no copy of {} can be made to read it", path.display()), error)
-        };
+        let words = || format!("no copy of {} can be made to read it", path.display());
+        let failed = |error| unusable(words(), error);
         let copy = Self { directory: private_directory().map_err(failed)? };
-        fs::copy(path, copy.database()).map_err(failed)?;
-        fs::copy(log_of(path), log_of(&copy.database())).map_err(failed)?;
-        Ok(copy)
+        // Read-only for us need not be so for others: a copy counts if nothing changed meanwhile.
+        for _ in 0..10 {
+            let before = [stamp(path), stamp(&log_of(path))];
+            fs::copy(path, copy.database()).map_err(failed)?;
+            fs::copy(log_of(path), log_of(&copy.database())).map_err(failed)?;
+            if before == [stamp(path), stamp(&log_of(path))] {
+                return Ok(copy);
+            }
+        }
+        Err(Error::Unusable { what: format!("{}: it keeps changing", words()), source: None })
     }
 
     fn database(&self) -> PathBuf {
         self.directory.join("copy.db")
     }
+}
+
+/// What changes when a file does.
+fn stamp(path: &Path) -> Option<(u64, SystemTime)> {
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?))
 }
 
 impl Drop for Copy {

@@ -1,11 +1,26 @@
-//! Leaving no copy of erased texts in the files.
+//! Emptying the log, and leaving no copy of erased texts in the files.
 
 use std::path::Path;
+use std::time::Duration;
 
 use punchlist_model::store::Error;
 use rusqlite::Connection;
 
 use crate::error::explain;
+use crate::open::PATIENCE;
+
+/// Empties the log into the database, unless somebody is just reading it: a courtesy to those who
+/// come next, which is done after a later write if it cannot be done now.
+///
+/// Truncated and not only marked as copied: that mark is in memory that ends with the last process.
+pub(crate) fn empty_log(conn: &Connection) {
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let emptied = conn
+        .busy_timeout(Duration::ZERO)
+        .and_then(|()| conn.query_row(checkpoint, [], |_| Ok(())))
+        .and(conn.busy_timeout(PATIENCE));
+    drop(emptied);
+}
 
 /// Rewrites the whole file and empties the log. The texts are gone from the rows already; this is
 /// about what lies about in free pages, in gaps between rows, and in the log.

@@ -3,6 +3,7 @@
 //! Each future does its work when it is first polled and is then ready, so a verb needs no runtime.
 //! Whoever must not be blocked uses [`crate::Threaded`].
 
+use std::fs;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
@@ -17,7 +18,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 use crate::error::explain;
 use crate::follow::{Follow, Start};
 use crate::load::{self, Failure};
-use crate::open::{self, Access, Database, Options, not_written};
+use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
 use crate::{attachments, changes, journal, plans, scrub};
 
 /// Plans in a SQLite database.
@@ -56,6 +57,22 @@ impl Sqlite {
         self.database().write(work, |_, _| Ok(()))
     }
 
+    /// Settles in for a long stay: while a process has the database open, nobody has to read its
+    /// log through, and SQLite's own limit does.
+    pub(crate) fn stay(&self) {
+        if let Access::Write { tidy, .. } = &mut self.database().access {
+            *tidy = false;
+        }
+    }
+
+    /// Empties the log after a long stay.
+    pub(crate) fn leave(&self) {
+        let database = self.database();
+        if let Access::Write { .. } = database.access {
+            scrub::empty_log(&database.conn);
+        }
+    }
+
     /// Where a follower begins, as of now.
     pub(crate) fn start(&self, after: &Cursor) -> Result<Start, Error> {
         let seq = match after {
@@ -84,8 +101,8 @@ impl Database {
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
         afterwards: impl FnOnce(&Connection, &std::path::Path) -> Result<(), Error>,
     ) -> Result<T, Error> {
-        let bell = match &mut self.access {
-            Access::Write(bell) => bell,
+        let (bell, tidy) = match &mut self.access {
+            Access::Write { bell, tidy } => (bell, *tidy),
             Access::Read { why, .. } => return Err(Error::ReadOnly(why.clone())),
         };
         let path = &self.path;
@@ -101,6 +118,9 @@ impl Database {
             turn.ring();
         }
         afterwards(&self.conn, path)?;
+        if wrote && tidy && fs::metadata(log_of(path)).is_ok_and(|it| it.len() > LOG_BYTES) {
+            scrub::empty_log(&self.conn);
+        }
         Ok(value)
     }
 }

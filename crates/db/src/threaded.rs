@@ -38,7 +38,11 @@ impl Threaded {
     /// Gives an open store a thread.
     pub fn new(store: Sqlite) -> Result<Self, Error> {
         let (jobs, queue) = mpsc::channel::<Job>();
-        let work = move || queue.into_iter().for_each(|job| job(&store));
+        store.stay();
+        let work = move || {
+            queue.into_iter().for_each(|job| job(&store));
+            store.leave();
+        };
         let thread = thread::Builder::new()
             .name("punchlist-store".to_owned())
             .spawn(work)

@@ -85,10 +85,12 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     let bare = build(&["--package", "punchlist-db", "--example", "cold_baseline"])?;
     let scratch = Scratch::new()?;
     let plan = seed(&scratch, &ours, &bare)?;
-    let ours = contender_ours(&scratch, &ours);
+    // taskwarrior does not wait for the disk, so ours is shown without waiting too.
+    let lax = contender_ours(&scratch, &ours, "normal", &["-c", "store.durability=normal"]);
+    let ours = contender_ours(&scratch, &ours, "punchlist", &[]);
     let bare = contender_bare(&scratch, &bare, &plan);
     check_alike(&ours, &bare)?;
-    let mut contenders = vec![ours, bare];
+    let mut contenders = vec![ours, bare, lax];
     let mut missing = Vec::new();
     match taskwarrior(&scratch) {
         Ok(taskwarrior) => contenders.push(taskwarrior),
@@ -180,13 +182,15 @@ fn seed(scratch: &Scratch, ours: &Path, bare: &Path) -> Result<String, String> {
         fs::create_dir_all(scratch.join(directory)).map_err(|error| error.to_string())?;
     }
     let database = scratch.join("seed").join(DATABASE);
-    let titles = (1..=ITEMS).map(|n| format!("Item number {n} of the list"));
-    output(our_command(ours, scratch, &database).arg("add").args(titles))?;
+    let title = |n: usize| format!("Item number {n} of the list");
+    output(our_command(ours, scratch, &database).arg("add").args((1..ITEMS).map(title)))?;
     let done = (1..=DONE).map(|n| n.to_string());
     output(our_command(ours, scratch, &database).arg("done").args(done))?;
-    let listed = output(our_command(ours, scratch, &database).args(["list", "--json"]))?;
-    // The log is folded in, so that no call of either program happens to do it.
+    // SQLite's log is folded in, so that no call of either program happens to do it; then one more
+    // change, because a log that exists is what a call nearly always meets.
     output(Command::new(bare).arg(&database).arg("fold"))?;
+    output(our_command(ours, scratch, &database).arg("add").arg(title(ITEMS)))?;
+    let listed = output(our_command(ours, scratch, &database).args(["list", "--json"]))?;
     plan_id(&listed).ok_or_else(|| format!("`list --json` names no plan: {listed}"))
 }
 
@@ -197,12 +201,19 @@ fn plan_id(listed: &str) -> Option<String> {
     id.split('"').nth(1).map(str::to_owned)
 }
 
-fn contender_ours(scratch: &Scratch, binary: &Path) -> Contender {
-    let place = scratch.join("ours");
+/// Our program, with options before the verb's own.
+fn contender_ours(
+    scratch: &Scratch,
+    binary: &Path,
+    name: &'static str,
+    options: &'static [&str],
+) -> Contender {
+    let place = scratch.join(name);
     let database = place.join(DATABASE);
     let command = our_command(binary, scratch, &database);
     let call = move |op| {
         let mut call = clone(&command);
+        call.args(options);
         match op {
             Op::Add => call.args(["add", NEW_TITLE]),
             Op::List => call.arg("list"),
@@ -210,7 +221,7 @@ fn contender_ours(scratch: &Scratch, binary: &Path) -> Contender {
         };
         call
     };
-    Contender { name: "punchlist", seed: scratch.join("seed"), place, call: Box::new(call) }
+    Contender { name, seed: scratch.join("seed"), place, call: Box::new(call) }
 }
 
 fn contender_bare(scratch: &Scratch, binary: &Path, plan: &str) -> Contender {
@@ -331,12 +342,12 @@ fn measure(
 
 fn report(contenders: &[Contender], costs: &[Vec<Cost>], rounds: usize) -> String {
     let names = contenders.iter().map(|it| it.name.to_owned());
-    let head = |what: &str| -> Vec<String> {
-        let columns = ["ratio", "goal", "stretch", ""].map(str::to_owned);
+    let head = |what: &str, columns: &[&str]| -> Vec<String> {
+        let columns = columns.iter().map(|it| (*it).to_owned());
         std::iter::once(what.to_owned()).chain(names.clone()).chain(columns).collect()
     };
     let mut parts = vec![format!("Cold start with {ITEMS} items, {DONE} of them done.")];
-    let mut rows = vec![head("instructions")];
+    let mut rows = vec![head("instructions", &["ratio", "goal", "stretch"])];
     for (op, costs) in Op::ALL.iter().zip(costs) {
         let counts: Option<Vec<u64>> = costs.iter().map(|it| it.instructions).collect();
         let Some([ours, bare, ..]) = counts.as_deref() else { continue };
@@ -350,23 +361,36 @@ fn report(contenders: &[Contender], costs: &[Vec<Cost>], rounds: usize) -> Strin
     if rows.len() > 1 {
         parts.push(format!("Median of {COUNTS}; the ratio is to the baseline.\n{}", table(&rows)));
     }
-    let mut rows = vec![head("wall time")];
+    let columns = ["ratio", "faster than taskwarrior", "as normal", "goal"];
+    let columns = if contenders.len() > 3 { &columns[..] } else { &columns[..1] };
+    let mut rows = vec![head("wall time", columns)];
     for (op, costs) in Op::ALL.iter().zip(costs) {
-        let [ours, bare, others @ ..] = costs.as_slice() else { continue };
+        let [ours, bare, lax, others @ ..] = costs.as_slice() else { continue };
         let mut row = vec![op.to_string()];
         row.extend(costs.iter().map(|it| milliseconds(it.time)));
         row.push(times(hundredths(ours.time.as_nanos(), bare.time.as_nanos())));
         if let [taskwarrior, ..] = others {
-            // Rounded down by turning it round: a goal just missed is seen as missed.
-            let faster = taskwarrior.time.as_nanos() * 100 / ours.time.as_nanos().max(1);
-            let met = if faster >= GOAL_TASKWARRIOR { "met" } else { "missed" };
-            let goal = format!("taskwarrior ≥ {}", times(GOAL_TASKWARRIOR));
-            row.extend([goal, String::new(), format!("{}, {met}", times(faster))]);
+            row.extend([ours, lax].map(|it| times(faster(it.time, taskwarrior.time))));
+            row.push(format!("≥ {}", times(GOAL_TASKWARRIOR)));
+            let verdict = |it: &Cost| match faster(it.time, taskwarrior.time) {
+                GOAL_TASKWARRIOR.. => "met",
+                0..GOAL_TASKWARRIOR => "missed",
+            };
+            row.push(format!("{}, {} as `normal`", verdict(ours), verdict(lax)));
         }
         rows.push(row);
     }
-    parts.push(format!("Median of {rounds}, interleaved.\n{}", table(&rows)));
+    parts.push(format!(
+        "Median of {rounds}, interleaved. `normal` is our program with store.durability=normal: \
+         like\ntaskwarrior, and unlike the first two, it does not wait for the disk.\n{}",
+        table(&rows)
+    ));
     parts.join("\n\n")
+}
+
+/// How many hundredths of our time another takes, rounded down: a goal just missed is seen as missed.
+fn faster(ours: Duration, other: Duration) -> u128 {
+    other.as_nanos() * 100 / ours.as_nanos().max(1)
 }
 
 fn verdict(ratio: u128) -> &'static str {
@@ -415,25 +439,29 @@ mod tests {
             call: Box::new(|_| Command::new("x")),
         };
         let cost = |instructions, time| Cost { instructions, time: Duration::from_millis(time) };
-        let contenders = [contender("ours"), contender("bare"), contender("other")];
+        let contenders = ["ours", "bare", "lax", "other"].map(contender);
         let costs = Op::ALL.map(|_| {
-            vec![cost(Some(1_400_000), 8), cost(Some(1_000_000), 4), cost(Some(9_000_000), 23)]
+            let ours = cost(Some(1_400_000), 8);
+            let other = cost(Some(9_000_000), 23);
+            vec![ours, cost(Some(1_000_000), 4), cost(Some(1_410_000), 2), other]
         });
         assert_eq!(
             report(&contenders, &costs, 5),
-            "Cold start with 100 items, 50 of them done.\n\
-             \n\
-             Median of 3; the ratio is to the baseline.\n\
-             instructions    ours    bare   other  ratio     goal  stretch\n\
-             add           1.40 M  1.00 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met\n\
-             list          1.40 M  1.00 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met\n\
-             done          1.40 M  1.00 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met\n\
-             \n\
-             Median of 5, interleaved.\n\
-             wall time     ours     bare     other  ratio                 goal  stretch\n\
-             add        8.00 ms  4.00 ms  23.00 ms  2.00×  taskwarrior ≥ 3.00×           2.87×, missed\n\
-             list       8.00 ms  4.00 ms  23.00 ms  2.00×  taskwarrior ≥ 3.00×           2.87×, missed\n\
-             done       8.00 ms  4.00 ms  23.00 ms  2.00×  taskwarrior ≥ 3.00×           2.87×, missed"
+            "\
+Cold start with 100 items, 50 of them done.
+
+Median of 3; the ratio is to the baseline.
+instructions    ours    bare     lax   other  ratio     goal  stretch
+add           1.40 M  1.00 M  1.41 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met
+list          1.40 M  1.00 M  1.41 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met
+done          1.40 M  1.00 M  1.41 M  9.00 M  1.40×  ≤ 1.50×  ≤ 1.25×  met
+
+Median of 5, interleaved. `normal` is our program with store.durability=normal: like
+taskwarrior, and unlike the first two, it does not wait for the disk.
+wall time     ours     bare      lax     other  ratio  faster than taskwarrior  as normal     goal
+add        8.00 ms  4.00 ms  2.00 ms  23.00 ms  2.00×                    2.87×     11.50×  ≥ 3.00×  missed, met as `normal`
+list       8.00 ms  4.00 ms  2.00 ms  23.00 ms  2.00×                    2.87×     11.50×  ≥ 3.00×  missed, met as `normal`
+done       8.00 ms  4.00 ms  2.00 ms  23.00 ms  2.00×                    2.87×     11.50×  ≥ 3.00×  missed, met as `normal`"
         );
     }
 }

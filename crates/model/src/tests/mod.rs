@@ -4,6 +4,7 @@
 //! module; the lines after one are what it answers. The whole transcript is compared, so a story
 //! both reads as a document and fails when a word of it stops being true.
 
+mod lists;
 mod properties;
 mod reconcile;
 mod section2;

@@ -47,7 +47,7 @@ fn new_item() -> impl Strategy<Value = NewItem> {
         })
 }
 
-fn entry() -> impl Strategy<Value = ListEntry> {
+pub(super) fn entry() -> impl Strategy<Value = ListEntry> {
     ("[a-d]{1,2}", status(), prop::option::weighted(0.3, number()))
         .prop_map(|(title, status, item)| ListEntry { item, ..ListEntry::titled(title, status) })
 }
@@ -78,11 +78,11 @@ fn op() -> impl Strategy<Value = Op> {
 }
 
 /// A change: its steps, whose it is, how much time has passed, and in which mode.
-fn change() -> impl Strategy<Value = (Vec<Op>, u8, u8, bool)> {
+pub(super) fn change() -> impl Strategy<Value = (Vec<Op>, u8, u8, bool)> {
     (prop::collection::vec(op(), 1..4), 0u8..3, 0u8..20, prop::bool::weighted(0.15))
 }
 
-fn context(step: usize, who: u8, minutes: u64, recorded: bool) -> Ctx {
+pub(super) fn context(step: usize, who: u8, minutes: u64, recorded: bool) -> Ctx {
     let at = epoch() + std::time::Duration::from_secs(minutes * 60);
     let name = format!("w{who}");
     Ctx {

@@ -46,7 +46,9 @@ impl Ran {
 impl World {
     /// A repository `project` in an otherwise empty place.
     pub(crate) fn new() -> Self {
-        let world = Self { dir: tempfile::tempdir().unwrap(), calls: AtomicU32::new(0) };
+        // In memory where the machine has such a place: a test need not wait for the disk.
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let world = Self { dir, calls: AtomicU32::new(0) };
         fs::create_dir_all(world.path("home")).unwrap();
         world.repository("project/.git");
         world
@@ -132,16 +134,26 @@ impl World {
         self.without_chance(&story)
     }
 
-    /// A text without what differs from run to run: paths, and the id that follows from them.
+    /// A text without what differs from run to run: paths, and the ids that follow from them.
     pub(crate) fn without_chance(&self, text: &str) -> String {
-        let text = text.replace(&self.path("").display().to_string(), "/w/");
-        let shown = self.run(&["show", "--json"]);
-        let Ok(shown) = serde_json::from_str::<Value>(&shown.out) else { return text };
-        let id = shown["plan"]["id"].as_str().unwrap();
-        let short = &id[id.len() - 4..];
-        text.replace(id, "[own plan]")
-            .replace(&format!("plan {short}"), "plan [own]")
-            .replace(&format!("\n{short}  "), "\n[own]  ")
+        let mut text = text.replace(&self.path("").display().to_string(), "/w/");
+        let shown = self.run(&["show", "--json"]).out;
+        let own = serde_json::from_str::<Value>(&shown).unwrap_or_default()["plan"]["id"].clone();
+        let plans = self.run(&["plans", "--all", "--json"]).out;
+        let plans = serde_json::from_str::<Value>(&plans).unwrap_or_default();
+        for plan in plans["plans"].as_array().into_iter().flatten() {
+            let id = plan["id"].as_str().unwrap();
+            // Only ids of version 8 follow from a path; the others follow from clock and seed.
+            if id.as_bytes()[14] != b'8' {
+                continue;
+            }
+            let (short, word) = (&id[id.len() - 4..], if own == id { "own" } else { "one" });
+            text = text
+                .replace(id, &format!("[{word} plan]"))
+                .replace(&format!("plan {short}"), &format!("plan [{word}]"))
+                .replace(&format!("\n{short}  "), &format!("\n[{word}]  "));
+        }
+        text
     }
 
     /// The list, for "nothing has changed".

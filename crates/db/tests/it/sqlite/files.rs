@@ -187,3 +187,44 @@ fn what_is_forgotten_is_in_no_file() {
     assert!(is_anywhere(directory.path(), "keep this"));
     assert_eq!(desk.list(), "1:[forgotten] pending, 2:keep this pending");
 }
+
+/// How many pages of the log a process reads that opens the database first.
+fn pages_to_recover(options: &Options) -> u64 {
+    let mut path = options.path.clone().into_os_string();
+    path.push("-wal");
+    let log = fs::read(path).unwrap();
+    // Frames of the log's current run carry the two salts of its header.
+    let Some((header, frames)) = log.split_at_checked(32) else { return 0 };
+    let current = |frame: &&[u8]| frame[8..16] == header[16..24];
+    u64::try_from(frames.chunks_exact(24 + 4096).take_while(current).count()).unwrap()
+}
+
+#[test]
+fn the_log_stays_short_however_many_processes_write() {
+    let (_directory, options) = place();
+    drop(Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann"));
+    let mut longest = 0;
+    for n in 0..60 {
+        let desk = Desk::at(Arc::new(Sqlite::open(&options).unwrap()), plan_id(1), "ann");
+        desk.wait_seconds(n);
+        desk.must(vec![add(&n.to_string())]);
+        longest = longest.max(pages_to_recover(&options));
+    }
+    assert!((50..150).contains(&longest), "{longest} pages");
+}
+
+#[test]
+fn a_server_leaves_no_long_log_behind() {
+    let (_directory, options) = place();
+    let desk = Desk::new(Arc::new(punchlist_db::Threaded::open(&options).unwrap()), "ann");
+    for n in 0..60 {
+        desk.must(vec![add(&n.to_string())]);
+    }
+    assert!(pages_to_recover(&options) > 200, "a server empties its log less often");
+    drop(desk);
+    let desk = Desk::at(Arc::new(Sqlite::open(&options).unwrap()), plan_id(1), "ann");
+    desk.wait_seconds(100);
+    desk.must(vec![add("after")]);
+    let pages = pages_to_recover(&options);
+    assert!(pages < 30, "{pages} pages");
+}

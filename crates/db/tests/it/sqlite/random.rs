@@ -21,9 +21,20 @@ const WORKERS: [&str; 3] = ["ann", "bob", "cleo"];
 /// One thing that somebody does.
 #[derive(Clone, Debug)]
 enum Step {
-    Change { ops: Vec<Op>, worker: usize, after: i64, recorded: bool, attempt: Option<u32> },
-    Undo { worker: usize },
-    Forget { item: Option<u32> },
+    Change {
+        ops: Vec<Op>,
+        worker: usize,
+        after: i64,
+        recorded: bool,
+        attempt: Option<u32>,
+        base: Option<u64>,
+    },
+    Undo {
+        worker: usize,
+    },
+    Forget {
+        item: Option<u32>,
+    },
 }
 
 fn item() -> impl Strategy<Value = ItemRef> {
@@ -111,10 +122,11 @@ fn step() -> impl Strategy<Value = Step> {
         prop::sample::select(vec![1, 1, 1, 1_000]),
         any::<bool>(),
         prop::option::weighted(0.1, 0..3_u32),
+        prop::option::weighted(0.3, 0..20_u64),
     );
     prop_oneof![
-        20 => change.prop_map(|(ops, worker, after, recorded, attempt)| {
-            Step::Change { ops, worker, after, recorded, attempt }
+        20 => change.prop_map(|(ops, worker, after, recorded, attempt, base)| {
+            Step::Change { ops, worker, after, recorded, attempt, base }
         }),
         3 => (0..3_usize).prop_map(|worker| Step::Undo { worker }),
         1 => prop::option::weighted(0.9, 1..9_u32).prop_map(|item| Step::Forget { item }),
@@ -178,10 +190,10 @@ fn check(steps: &[Step]) {
 
 async fn take(store: &dyn PlanStore, step: &Step, now: i64) -> Result<Applied, Error> {
     match step.clone() {
-        Step::Change { ops, worker, recorded, attempt, .. } => {
+        Step::Change { ops, worker, recorded, attempt, base, .. } => {
             let mode = if recorded { Mode::Recorded } else { Mode::Enforced };
-            let attempt = attempt.map(Attempt);
-            let mut ctx = Ctx { mode, attempt, ..ctx(WORKERS[worker], now) };
+            let (attempt, base) = (attempt.map(Attempt), base.map(Revision));
+            let mut ctx = Ctx { mode, attempt, base, ..ctx(WORKERS[worker], now) };
             ctx.limits.open_items = 8;
             store.change(plan_id(1), Change::new(ops, ctx)).await
         }
