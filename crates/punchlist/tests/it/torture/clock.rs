@@ -48,7 +48,9 @@ fn jumps(round: &mut Round<'_>) {
     let log = place.run(&["log", "--json"]).ok();
     let revisions: Vec<u64> = log
         .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok()?["revision"].as_u64())
+        .filter_map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).ok()?["revision"].as_u64()
+        })
         .collect();
     tally.must(revisions.is_sorted_by(|a, b| a != b) || revisions.is_empty(), || {
         "the log repeats a revision".to_owned()

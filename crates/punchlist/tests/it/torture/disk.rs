@@ -17,8 +17,7 @@ const DISK: &str = "PUNCHLIST_TORTURE_DISK";
 const NAME: &str = "torture::disk::a_full_disk_is_told_and_costs_nothing";
 
 /// A small disk at `$1`, then the rest as a command.
-const WITH_DISK: &str =
-    "mount -t tmpfs -o size=768k tmpfs \"$1\" && shift && exec \"$@\"";
+const WITH_DISK: &str = "mount -t tmpfs -o size=768k tmpfs \"$1\" && shift && exec \"$@\"";
 
 /// Files that may not become longer than `$1` blocks, then the rest as a command. With the signal
 /// ignored, the write itself fails.
@@ -58,8 +57,13 @@ fn full(round: &mut Round<'_>, disk: &Path) {
             clear(disk);
             bed = Bed::new(disk.join("plans.db"));
         }
-        // From no room at all to room for a few changes.
-        let room = round.chance.below(60) * 1024;
+        // From no room at all, not even for SQLite's index of the log, to room for a few changes.
+        let room = if n % 2 == 1 {
+            fs::remove_file(disk.join("plans.db-shm")).unwrap();
+            0
+        } else {
+            round.chance.below(60) * 1024
+        };
         let ballast = ballast(disk, room);
         let refused = (0..12).filter(|_| !bed.add(round, "full", None)).count();
         round.tally.must(refused > 0, || format!("{room} bytes were room for everything"));
@@ -118,6 +122,24 @@ fn failing(round: &mut Round<'_>) {
     }
 }
 
+#[test]
+fn a_call_that_says_it_failed_has_changed_nothing_wherever_it_failed() {
+    let mut both = BTreeSet::new();
+    for room in (0..96).step_by(4) {
+        let place = Place::new();
+        place.run(&["add", "One", "--plan", "shared"]).works();
+        let line = "tool todowrite TodoWrite --conversation c --plan shared";
+        let command = place.command(&line.split(' ').collect::<Vec<_>>());
+        let blocks = longest(&place) / 512 + room;
+        let todo = r#"{"todos": [{"content": "Two", "status": "pending", "activeForm": "Two"}]}"#;
+        let ran = finish(limited(&command, blocks), todo.as_bytes());
+        let list = place.run(&["list", "--plan", "shared"]).ok();
+        assert_eq!(ran.code == 0, list.contains("Two"), "{blocks} blocks: {}", ran.err);
+        both.insert(ran.code);
+    }
+    assert_eq!(both, BTreeSet::from([0, 8]));
+}
+
 /// The length of the longest file of the database.
 fn longest(place: &Place) -> u64 {
     let length = |end: &str| {
@@ -144,18 +166,25 @@ impl Bed {
         let (title, context) = (round.chance.word(), "x".repeat(6_000));
         let tool = round.chance.below(3) == 0;
         let (arguments, stdin) = if tool {
-            let call = serde_json::json!({"todos": [{"title": title, "context": context}]});
+            let call = serde_json::json!({"items": [{"title": title, "context": context}]});
             (vec!["tool", "turn", "create_todo", "--conversation", "c"], call.to_string())
         } else {
             (vec!["add", &title[..], "--context", &context], String::new())
         };
         let command = self.place.command(&arguments);
-        let command = blocks.map_or(command, |blocks| limited(&command, blocks));
+        let command = match blocks {
+            Some(blocks) => limited(&command, blocks),
+            None => command,
+        };
         let ran = finish(command, stdin.as_bytes());
         let tally = &mut *round.tally;
         tally.processes += 1;
         tally.writes += 1;
         match ran.code {
+            0 if ran.out.contains("\"error\"") => {
+                tally.wrong(format!("{when}: the tool says {}", ran.out));
+                false
+            }
             0 => {
                 tally.acknowledged += 1;
                 self.titles.insert(title);

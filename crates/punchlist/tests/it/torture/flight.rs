@@ -12,8 +12,7 @@ use super::place::Place;
 use super::writer::{Writer, is_writer};
 use super::{Round, scenario};
 
-const NAME: &str =
-    "torture::flight::adds_in_flight_are_kept_once_acknowledged_whoever_is_killed";
+const NAME: &str = "torture::flight::adds_in_flight_are_kept_once_acknowledged_whoever_is_killed";
 
 /// How many changes a process has under way.
 const IN_FLIGHT: usize = 16;

@@ -7,7 +7,7 @@ use std::thread;
 
 use punchlist_model::store::Entry;
 use punchlist_model::{Delta, Event, Number, Plan};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::chance::Chance;
 use super::judge::{Case, judge};
@@ -66,11 +66,16 @@ impl Write {
         self.code == 0 && (begins("{") || begins("[") || begins("No todos."))
     }
 
+    /// Whether the answer names an item by its new title.
+    fn was_shown(&self, number: Number, title: &str) -> bool {
+        let Ok(answer) = serde_json::from_str::<Value>(&self.told) else { return false };
+        let is_it = |it: &Value| it["number"] == number.0 && it["title"] == title;
+        answer["changed"].as_array().is_some_and(|changed| changed.iter().any(is_it))
+    }
+
     fn was_told_of(&self, number: Number, how: &str) -> bool {
         let end = |rest: &str| !rest.starts_with(|it: char| it.is_ascii_digit());
-        let named = |line: &str| {
-            line.split(&format!("#{number}")).skip(1).any(end)
-        };
+        let named = |line: &str| line.split(&format!("#{number}")).skip(1).any(end);
         let lines = self.told.split(['\n', '"']);
         lines.filter(|line| line.contains(how)).any(named)
     }
@@ -225,10 +230,12 @@ fn dropped(plan: &Plan, entry: &Entry, write: &Write, tally: &mut Tally) {
             }
             Event::Changed { deltas, .. } => {
                 for delta in deltas {
+                    // Who writes from no earlier look is shown what became of each item.
                     if let Delta::Title { before, after } = delta
                         && !after.starts_with(before.as_str())
+                        && !write.was_shown(number, after)
                     {
-                        tally.lose(format!("{before:?} became {after:?}"));
+                        tally.lose(format!("{}: {before:?} became {after:?}", write.actor));
                     }
                 }
             }
