@@ -22,8 +22,8 @@ Usage: cargo xtask CHORE [ARGUMENT…]
 Chores:
   test [GROUP…]  run the tests, all groups unless some are named
   bench NAME     measure something beside its baseline; a number after it sets the rounds
-  torture [NAME…]  race, kill and starve the program, and print what came of it;
-                 --full (unless told otherwise) or --seconds N
+  torture        race, kill and starve the program and print one table of what came of it;
+                 --seconds N sets the time instead of --full, names choose scenarios
   gen            write the generated documents anew
   help           print this
 ";

@@ -34,6 +34,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         test: "races::numbers_have_no_gap_and_no_repeat_when_many_processes_add",
     },
     Scenario {
+        name: "births",
+        about: "16 processes make the database at once",
+        reports: "births",
+        test: "races::processes_that_make_the_database_at_once_make_one_and_lose_nothing",
+    },
+    Scenario {
         name: "claims",
         about: "16 workers claim and finish 1,000 items",
         reports: "claims",
@@ -98,6 +104,12 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         about: "claims of processes in another pid namespace",
         reports: "namespaces",
         test: "liveness::a_claim_from_another_pid_namespace_is_never_taken_for_gone",
+    },
+    Scenario {
+        name: "reuse",
+        about: "a claim whose process ended and whose pid is used again",
+        reports: "pid reuse",
+        test: "liveness::a_pid_that_is_used_again_is_another_process",
     },
     Scenario {
         name: "export",

@@ -154,10 +154,9 @@ fn scenario(name: &str, mut round: impl FnMut(&mut Round<'_>)) {
         }
     }
     report(&tally.row(name));
-    let said = |what: &str| writeln!(std::io::stderr(), "{what}").unwrap();
     if scale != Scale::Short {
         let took = began.elapsed().as_secs_f32();
-        said(&format!("{name}: {rounds} round(s) in {took:.1} s, {SEED}={seed}"));
+        say(&format!("{name}: {rounds} round(s) in {took:.1} s, {SEED}={seed}"));
     }
     let mut problems = String::new();
     for problem in tally.problems.iter().take(20) {
@@ -169,8 +168,13 @@ fn scenario(name: &str, mut round: impl FnMut(&mut Round<'_>)) {
 
 /// Says that this machine cannot do it, and why.
 fn skip(name: &str, why: &str) {
-    writeln!(std::io::stderr(), "{name}: skipped: {why}").unwrap();
+    say(&format!("{name}: skipped: {why}"));
     report(&format!("{name}\tskipped: {why}"));
+}
+
+/// Says something to whoever waits, past the harness, which would keep it to itself.
+fn say(line: &str) {
+    std::io::stderr().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 fn report(row: &str) {

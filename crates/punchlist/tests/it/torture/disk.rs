@@ -62,10 +62,10 @@ fn full(round: &mut Round<'_>, disk: &Path) {
             fs::remove_file(disk.join("plans.db-shm")).unwrap();
             0
         } else {
-            round.chance.below(60) * 1024
+            round.chance.below(160) * 1024
         };
         let ballast = ballast(disk, room);
-        let refused = (0..12).filter(|_| !bed.add(round, "full", None)).count();
+        let refused = (0..16).filter(|_| !bed.add(round, "full", None)).count();
         round.tally.must(refused > 0, || format!("{room} bytes were room for everything"));
         if bed.place.db.exists() && !bed.titles.is_empty() {
             let list = bed.place.run(&["list", "--json"]);
@@ -111,7 +111,7 @@ fn failing(round: &mut Round<'_>) {
             bed = Bed { titles: BTreeSet::new(), place };
         }
         let longest = longest(&bed.place) / 512 + round.chance.below(60);
-        let refused = (0..12).filter(|_| !bed.add(round, "limited", Some(longest))).count();
+        let refused = (0..16).filter(|_| !bed.add(round, "limited", Some(longest))).count();
         round.tally.must(refused > 0, || format!("{longest} blocks were enough"));
         let works = bed.add(round, "no limit", None);
         round.tally.must(works, || "nothing is in the way, and still it is refused".to_owned());
@@ -163,7 +163,7 @@ impl Bed {
 
     /// Adds an item, by the command or the tool; gives whether that was acknowledged.
     fn add(&mut self, round: &mut Round<'_>, when: &str, blocks: Option<u64>) -> bool {
-        let (title, context) = (round.chance.word(), "x".repeat(6_000));
+        let (title, context) = (round.chance.word(), "x".repeat(1_000));
         let tool = round.chance.below(3) == 0;
         let (arguments, stdin) = if tool {
             let call = serde_json::json!({"items": [{"title": title, "context": context}]});

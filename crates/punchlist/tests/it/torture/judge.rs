@@ -120,3 +120,29 @@ fn replay(case: &Case, tally: &mut Tally) {
         tally.spoil("the plan is not what its journal leads to");
     }
 }
+
+#[test]
+fn the_judge_notices_what_does_not_add_up() {
+    for spoil in [
+        "UPDATE item SET title = 'other' WHERE number = 2",
+        "UPDATE item SET status = 'completed' WHERE number = 2",
+        "UPDATE item SET position = 4 WHERE number = 3",
+        "DELETE FROM item WHERE number = 3",
+        "DELETE FROM journal WHERE revision = 2",
+        "DELETE FROM journal WHERE revision = 3",
+        "UPDATE plan SET open = open + 1",
+        "UPDATE plan SET next_number = 9",
+        "UPDATE plan SET revision = 2",
+    ] {
+        let place = super::place::Place::new();
+        for title in ["A", "B", "C"] {
+            place.run(&["add", title]).works();
+        }
+        let mut tally = Tally::default();
+        judge(&place.db, &mut tally);
+        assert_eq!(tally.problems, [""; 0]);
+        rusqlite::Connection::open(&place.db).unwrap().execute_batch(spoil).unwrap();
+        judge(&place.db, &mut tally);
+        assert!(tally.corrupt > 0, "{spoil}: not noticed");
+    }
+}

@@ -140,7 +140,7 @@ fn changed(common: &[String], n: usize, chance: &mut Chance) -> Vec<(String, &'s
         _ => {}
     }
     // The tool takes any status but that one.
-    if n % 2 == 0 && sent.iter().any(|it| it.1 == "cancelled") {
+    if n.is_multiple_of(2) && sent.iter().any(|it| it.1 == "cancelled") {
         sent[which].1 = "completed";
     }
     sent

@@ -4,7 +4,7 @@
 #![cfg(target_os = "linux")]
 
 use std::io::Read as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use punchlist_model::store::{Change, PlanStore};
 use punchlist_model::{Holder, ItemRef, Number, Op, Process, Status};
@@ -106,16 +106,82 @@ fn pretenders(round: &mut Round<'_>) {
     end(worker);
 }
 
+/// Starts an item for a process, ends that, starts processes until one that began later has its
+/// pid, and lets somebody else take the item. `$0` is the program; what it prints does not matter.
+const REUSE: &str = r#"
+set -e
+now() { cut -d ' ' -f 22 "/proc/$1/stat"; }
+mkfifo "$1/never"
+cat "$1/never" & first=$!
+began=$(now $first)
+"$0" start 1 --as ann --pid $first > /dev/null
+"$0" next --claim --as bob > /dev/null 2>&1 && exit 50
+kill -9 $first
+wait $first || true
+for try in $(seq 500); do
+    echo $((first - 1)) > /proc/sys/kernel/ns_last_pid
+    cat "$1/never" & second=$!
+    if [ $second = $first ] && [ "$(now $second)" != "$began" ]; then
+        "$0" next --claim --as bob > /dev/null || exit 51
+        kill -9 $second
+        exit 0
+    fi
+    kill -9 $second
+    wait $second || true
+done
+exit 52
+"#;
+
+#[test]
+fn a_pid_that_is_used_again_is_another_process() {
+    let can = namespace()
+        .args(["/bin/sh", "-c", "echo 100 > /proc/sys/kernel/ns_last_pid"])
+        .stderr(Stdio::null())
+        .status();
+    if !can.is_ok_and(|status| status.success()) {
+        return skip("pid reuse", "pids cannot be chosen here");
+    }
+    scenario("pid reuse", |round| {
+        let place = Place::new();
+        place.run(&["add", "One"]).works();
+        let program = place.command(&[]);
+        let mut command = namespace();
+        command.args(["/bin/sh", "-c", REUSE]).arg(program.get_program());
+        command.arg(place.world.path("")).current_dir(program.get_current_dir().unwrap());
+        for (name, value) in program.get_envs() {
+            command.envs(value.map(|value| (name, value)));
+        }
+        let Output { status, stderr, .. } = command.stdin(Stdio::null()).output().unwrap();
+        round.tally.processes += 5;
+        round.tally.kills += 2;
+        round.tally.writes += 4;
+        round.tally.acknowledged += 3;
+        match status.code() {
+            Some(0) => {}
+            Some(50) => round.tally.double("taken while its process runs"),
+            Some(51) => round.tally.wrong("still held though another process has its pid"),
+            Some(52) => round.tally.wrong("the pid did not come again in 500 tries"),
+            _ => {
+                let said = String::from_utf8_lossy(&stderr);
+                round.tally.wrong(format!("the script ended with {status}: {said}"));
+            }
+        }
+        only(&place.db, round.tally);
+    });
+}
+
+/// A command in a pid namespace of its own, which ends with it.
+fn namespace() -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
+    command
+}
+
 /// Starts an item for process 1 of a namespace of its own, says so, and waits.
 const INSIDE: &str = "\"$@\" && echo claimed && exec cat";
 
 #[test]
 fn a_claim_from_another_pid_namespace_is_never_taken_for_gone() {
-    let namespace = || {
-        let mut command = Command::new("unshare");
-        command.args(["--pid", "--fork", "--mount-proc", "--kill-child"]);
-        command
-    };
     let can = namespace().arg("true").stderr(Stdio::null()).status();
     if !can.is_ok_and(|status| status.success()) {
         return skip("namespaces", "no pid namespace can be made here");

@@ -66,6 +66,54 @@ fn adds(round: &mut Round<'_>) {
 }
 
 #[test]
+fn processes_that_make_the_database_at_once_make_one_and_lose_nothing() {
+    scenario("births", births);
+}
+
+fn births(round: &mut Round<'_>) {
+    let (times, workers) = (round.of(3, 60), 16);
+    for _ in 0..times {
+        let place = Place::new();
+        let barrier = Barrier::new(workers);
+        let call = |worker: usize| {
+            barrier.wait();
+            // Readers must find nothing or something, but never a half-made database.
+            match worker % 4 {
+                0 => place.run(&["list", "--json"]),
+                _ => place.run(&["add", "--json", &worker.to_string()]),
+            }
+        };
+        let ran: Vec<_> = thread::scope(|scope| {
+            let call = &call;
+            let calls: Vec<_> = (0..workers).map(|n| scope.spawn(move || call(n))).collect();
+            calls.into_iter().map(|it| it.join().unwrap()).collect()
+        });
+        let tally = &mut *round.tally;
+        tally.processes += workers;
+        let mut acknowledged = BTreeSet::new();
+        for (worker, ran) in ran.iter().enumerate() {
+            tally.must((ran.code, ran.err.as_str()) == (0, ""), || {
+                format!("{worker}: an error was shown: {}: {}", ran.code, ran.err)
+            });
+            if worker % 4 != 0 {
+                tally.writes += 1;
+                acknowledged.extend((ran.code == 0).then(|| worker.to_string()));
+            }
+        }
+        tally.acknowledged += acknowledged.len();
+        let case = only(&place.db, tally);
+        let stored: Vec<String> = case.plan.items.values().map(|it| it.title.clone()).collect();
+        for title in &acknowledged {
+            match stored.iter().filter(|it| *it == title).count() {
+                0 => tally.lose(format!("{title} is not there")),
+                1 => {}
+                times => tally.double(format!("{title} is there {times} times")),
+            }
+        }
+    }
+}
+
+#[test]
 fn an_item_is_handed_out_once_however_many_race_for_it() {
     scenario("claims", claims);
 }
