@@ -24,6 +24,7 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 mod threaded;
+pub mod turns;
 
 pub use open::{Durability, Options};
 pub use sqlite::Sqlite;

@@ -25,7 +25,7 @@ impl Refusal {
 
     /// Whether somebody else's unseen change is among what is wrong.
     pub fn is_conflict(&self) -> bool {
-        self.problems.iter().any(|problem| matches!(problem.broken, Broken::Conflict { .. }))
+        self.problems.iter().any(|problem| matches!(problem.broken, Broken::Conflict(_)))
     }
 
     /// Whether all that is wrong is that items were not found.
@@ -133,7 +133,36 @@ pub enum Broken {
     Unverified { demanded: Level, failed: bool },
     NameTaken { name: String },
     Twice { entries: Vec<usize> },
-    Conflict { field: &'static str, yours: String, theirs: String, by: String, revision: Revision },
+    Conflict(Box<Sides>),
+}
+
+/// The two sides of a conflict.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sides {
+    /// Which field.
+    pub field: &'static str,
+    /// What the caller sent.
+    pub yours: String,
+    /// What it is now.
+    pub theirs: String,
+    /// Who made it so.
+    pub by: String,
+    /// In which revision.
+    pub revision: Revision,
+}
+
+impl fmt::Display for Sides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { field, yours, theirs, by, revision } = self;
+        write!(
+            f,
+            "the {field} was changed by {} since you last saw it (revision {revision}): \
+             you have {:?}, now it is {:?}",
+            brief(by),
+            Brief(yours),
+            Brief(theirs),
+        )
+    }
 }
 
 impl Broken {
@@ -150,7 +179,7 @@ impl Broken {
             | Self::NotOpen
             | Self::NameTaken { .. }
             | Self::Twice { .. }
-            | Self::Conflict { .. } => true,
+            | Self::Conflict(_) => true,
             Self::Superseded
             | Self::EmptyText { .. }
             | Self::AlreadyInProgress { .. }
@@ -232,14 +261,7 @@ impl fmt::Display for Broken {
                 let entries: Vec<_> = entries.iter().map(|n| (n + 1).to_string()).collect();
                 write!(f, "entries {} are the same item", entries.join(" and "))
             }
-            Self::Conflict { field, yours, theirs, by, revision } => write!(
-                f,
-                "the {field} was changed by {} since you last saw it (revision {revision}): \
-                 you have {:?}, now it is {:?}",
-                brief(by),
-                Brief(yours),
-                Brief(theirs),
-            ),
+            Self::Conflict(sides) => sides.fmt(f),
         }
     }
 }
@@ -305,7 +327,7 @@ pub enum Warning {
         /// The item.
         item: Tag,
         /// Both sides.
-        broken: Box<Broken>,
+        sides: Box<Sides>,
     },
     /// A recorded change named an item that is not there.
     Ignored {
@@ -337,7 +359,7 @@ impl fmt::Display for Warning {
             Self::RemovedSince { item, by } => {
                 write!(f, "Taken off the list since by {}: {}", brief(by), Hash(item))
             }
-            Self::Conflict { item, broken } => write!(f, "{}: {broken}", Hash(item)),
+            Self::Conflict { item, sides } => write!(f, "{}: {sides}", Hash(item)),
             Self::Ignored { what } => write!(f, "Ignored: there is no item {}", brief(what)),
         }
     }

@@ -5,7 +5,6 @@
 //! program: a behaviour that is not in it, no caller may rely on.
 
 pub mod memory;
-pub mod turns;
 
 use std::collections::BTreeSet;
 

@@ -186,16 +186,18 @@ fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
             let to = crate::id::Position(to.0.min(plan.placed));
             (from != to).then_some(Event::Moved { number, from, to })
         }
-        Event::Changed { number, what, mut deltas } => {
+        Event::Changed { number, what, deltas } => {
             let item = plan.get(number)?;
             let mut after = item.clone();
             for delta in &deltas {
                 delta.apply(&mut after);
             }
-            if after.status != Status::InProgress && item.claim.is_some() {
-                deltas.push(Delta::Claim { before: item.claim.clone(), after: None });
+            if after.status != Status::InProgress {
+                after.claim = None;
             }
-            Some(Event::Changed { number, what, deltas })
+            // What is journaled is what really changes, even if that is nothing any more: the entry
+            // is what says that the change has been taken back.
+            Some(Event::Changed { number, what, deltas: Delta::between(item, &after) })
         }
         Event::Added { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => Some(event),
     }

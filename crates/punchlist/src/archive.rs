@@ -135,3 +135,143 @@ fn bad(line: usize, why: &str) -> Fail {
     Fail::usage(format!("line {line}: {why}"))
         .hint("only a file of `punchlist export` can be imported.")
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use punchlist_model::id::IdSource;
+    use punchlist_model::needs::Needs;
+    use punchlist_model::store::memory::Memory;
+    use punchlist_model::store::{Change, NewPlan, PlanStore};
+    use punchlist_model::{
+        Actor, Ctx, Holder, ItemRef, Limits, ListEntry, Mode, NewItem, Op, Patch, Place, Status,
+    };
+
+    use super::*;
+    use crate::settle::settle;
+
+    /// What may happen to a plan: a change, an undo, or a text erased.
+    #[derive(Clone, Debug)]
+    enum Step {
+        Change(Vec<Op>, Mode),
+        Undo,
+        Forget(Option<Number>),
+    }
+
+    fn item() -> impl Strategy<Value = ItemRef> {
+        (1..7_u32).prop_map(|number| ItemRef::Number(Number(number)))
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let text = "[a-c\u{1b}\u{202e}\\\\\"]{0,4}";
+        let add = (text, prop::option::of(item()), prop::collection::vec(item(), 0..2)).prop_map(
+            |(title, parent, depends_on)| {
+                Op::Add(Box::new(NewItem { title, parent, depends_on, ..NewItem::default() }))
+            },
+        );
+        let status = prop::sample::select(Status::ALL.to_vec());
+        let entry = (text, status).prop_map(|(title, status)| ListEntry::titled(title, status));
+        prop_oneof![
+            4 => add,
+            1 => item().prop_map(Op::Start),
+            1 => Just(Op::Next),
+            1 => (item(), any::<bool>()).prop_map(|(item, with_children)| Op::Complete {
+                item,
+                outcome: Some("well".to_owned()),
+                with_children
+            }),
+            1 => item().prop_map(|item| Op::Cancel { item, reason: None }),
+            1 => item().prop_map(Op::Release),
+            1 => (item(), any::<bool>()).prop_map(|(item, start)| Op::Reopen { item, start }),
+            1 => item().prop_map(|item| Op::Wait { item, on: "ann".to_owned() }),
+            1 => (item(), text).prop_map(|(item, title)| {
+                let patch = Patch { title: Some(title), ..Patch::default() };
+                Op::Edit { item, patch: Box::new(patch) }
+            }),
+            1 => (item(), item()).prop_map(|(item, to)| Op::Move { item, to: Place::Before(to) }),
+            1 => item().prop_map(Op::Supersede),
+            1 => prop::collection::vec(entry, 0..4).prop_map(Op::Replace),
+        ]
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let mode = prop_oneof![Just(Mode::Enforced), Just(Mode::Recorded)];
+        prop_oneof![
+            12 => (prop::collection::vec(op(), 1..3), mode).prop_map(|(ops, mode)| Step::Change(ops, mode)),
+            2 => Just(Step::Undo),
+            1 => prop::option::of(1..7_u32).prop_map(|it| Step::Forget(it.map(Number))),
+        ]
+    }
+
+    /// A plan with a history, and its journal.
+    fn lived(steps: Vec<Step>) -> (Plan, Vec<Entry>) {
+        let store = Memory::new();
+        let at = Timestamp::UNIX_EPOCH;
+        let id = PlanId(IdSource::fixed(at, 0xff).nth(0));
+        let new = NewPlan {
+            id,
+            project: "/p".to_owned(),
+            name: Some("release".to_owned()),
+            title: String::new(),
+            rules: Rules::default(),
+            at,
+        };
+        settle(store.create(new)).unwrap();
+        for (n, step) in (1_u8..).zip(steps) {
+            let now = Timestamp::from_second(i64::from(n) * 600).unwrap();
+            let name = if n % 3 == 0 { "ann" } else { "bob" };
+            let ctx = |mode| Ctx {
+                now,
+                ids: IdSource::fixed(now, n),
+                actor: Actor::person(name),
+                holder: Holder::named(name),
+                attempt: None,
+                base: None,
+                mode,
+                limits: Limits::default(),
+                gone: Vec::new(),
+            };
+            // Much of this is refused, which is as good: what happened is what counts.
+            match step {
+                Step::Change(ops, mode) => {
+                    settle(store.change(id, Change::new(ops, ctx(mode)))).ok();
+                }
+                Step::Undo => {
+                    settle(store.undo(id, ctx(Mode::Enforced), None)).ok();
+                }
+                Step::Forget(number) => {
+                    settle(store.forget(id, number.map(ItemRef::Number), ctx(Mode::Enforced))).ok();
+                }
+            }
+        }
+        let plan = settle(store.read(id, Needs::whole())).unwrap();
+        (plan, settle(store.journal(id, Revision(0), u32::MAX)).unwrap())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn whatever_happened_to_a_plan_it_comes_back_as_it_was(steps in prop::collection::vec(step(), 0..20)) {
+            let (plan, journal) = lived(steps);
+            let text = write(&plan, journal.clone()).unwrap();
+            let (again, entries) = read(&text).map_err(|fail| TestCaseError::fail(fail.message))?;
+            prop_assert_eq!(again, plan);
+            prop_assert_eq!(entries, journal);
+        }
+
+        #[test]
+        fn a_file_cut_or_damaged_anywhere_never_panics(
+            steps in prop::collection::vec(step(), 0..6),
+            at in any::<prop::sample::Index>(),
+            byte in any::<u8>(),
+        ) {
+            let (plan, journal) = lived(steps);
+            let mut bytes = write(&plan, journal).unwrap().into_bytes();
+            let at = at.index(bytes.len());
+            drop(read(&String::from_utf8_lossy(&bytes[..at])));
+            bytes[at] = byte;
+            drop(read(&String::from_utf8_lossy(&bytes)));
+        }
+    }
+}

@@ -113,16 +113,21 @@ pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
 
 /// The parser of one verb, by itself.
 pub(crate) fn alone(row: &Row) -> Command {
-    let command = Command::new(row.name)
-        .bin_name(format!("punchlist {}", row.name))
-        .no_binary_name(true)
-        .disable_help_subcommand(true);
-    let mut command = Globals::augment_args((row.augment)(command));
+    let mut command = described(row);
     // One help, with the whole description and an option a line, instead of a short and a long one.
     if let Some(about) = command.get_long_about().cloned() {
         command = command.about(about).long_about(Resettable::Reset);
     }
     command
+}
+
+/// The same with what it does in a line and at length told apart, as a manual page has it.
+pub(crate) fn described(row: &Row) -> Command {
+    let command = Command::new(row.name)
+        .bin_name(format!("punchlist {}", row.name))
+        .no_binary_name(true)
+        .disable_help_subcommand(true);
+    Globals::augment_args((row.augment)(command))
 }
 
 /// The help of one verb.

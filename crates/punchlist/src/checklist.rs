@@ -8,6 +8,9 @@ use serde::Deserialize;
 use crate::error::Fail;
 use crate::items::Typed;
 
+/// Most entries of a list.
+const MOST: usize = 10_000;
+
 /// Reads a list.
 pub(crate) fn parse(text: &str) -> Result<Vec<ListEntry>, Fail> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -43,7 +46,15 @@ struct Entry {
 fn json(text: &str) -> Result<Vec<ListEntry>, Fail> {
     let values: Vec<serde_json::Value> =
         serde_json::from_str(text).map_err(|why| Fail::usage(format!("stdin: {why}")))?;
+    if values.len() > MOST {
+        return Err(too_many());
+    }
     (1..).zip(values).map(|(n, value)| entry(value).map_err(|why| bad_entry(n, &why))).collect()
+}
+
+fn too_many() -> Fail {
+    Fail::refused(format!("a list of more than {MOST} entries"))
+        .hint("split it into several plans with `--plan NAME`.")
 }
 
 fn bad_entry(n: usize, why: &str) -> Fail {
@@ -102,6 +113,9 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
             )
         })?;
         entries.push(entry);
+        if entries.len() > MOST {
+            return Err(too_many());
+        }
     }
     if entries.is_empty() && !text.contains("No todos.") {
         return Err(Fail::usage("there is no entry on stdin")

@@ -65,7 +65,7 @@ pub(crate) fn of(problem: &Problem) -> String {
         ),
         Broken::NameTaken { .. } => "choose another name.".to_owned(),
         Broken::Twice { .. } => "leave one of them out.".to_owned(),
-        Broken::Conflict { .. } => {
+        Broken::Conflict(_) => {
             "look at it with `punchlist list`, then send the list again.".to_owned()
         }
     }
@@ -90,7 +90,7 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_model::refusal::Tag;
+    use punchlist_model::refusal::{Sides, Tag};
     use punchlist_model::{Attempt, Level, Number, Refusal, Revision, Timestamp};
 
     use super::*;
@@ -133,13 +133,13 @@ mod tests {
             Broken::Unverified { demanded: Level::Checked, failed: true },
             Broken::NameTaken { name: "release".to_owned() },
             Broken::Twice { entries: vec![0, 2] },
-            Broken::Conflict {
+            Broken::Conflict(Box::new(Sides {
                 field: "title",
                 yours: "mine".to_owned(),
                 theirs: "theirs".to_owned(),
                 by: "ann".to_owned(),
                 revision: Revision(7),
-            },
+            })),
         ]
     }
 

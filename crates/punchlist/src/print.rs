@@ -87,6 +87,16 @@ pub(crate) fn reply(reply: &Reply) -> u8 {
     }
 }
 
+/// Writes a part of a result that goes on. Gives whether anybody still reads.
+pub(crate) fn live(part: &str) -> Result<bool, Fail> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(part.as_bytes()).and_then(|()| stdout.flush()) {
+        Ok(()) => Ok(true),
+        Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(false),
+        Err(why) => Err(Fail::ours(format!("cannot write the result: {why}"))),
+    }
+}
+
 /// Lines beside the result.
 pub(crate) fn notes(lines: &[String], word: &str) {
     let mut all = String::new();

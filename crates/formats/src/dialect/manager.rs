@@ -375,7 +375,7 @@ impl Voice for Call {
                 "Mend it and send all entries again.".to_owned()
             }
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
-            Broken::Conflict { .. } => "Use list to see it as it is now.".to_owned(),
+            Broken::Conflict(_) => "Use list to see it as it is now.".to_owned(),
             Broken::ParentCompleted { .. } => "Use add_multiple for further work.".to_owned(),
             Broken::Cycle { .. } | Broken::ParentCycle { .. } | Broken::NameTaken { .. } => {
                 return None;

@@ -197,7 +197,7 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         Broken::ParentCompleted { parent } => {
             format!("cannot be open under {}, which is completed", names.of(parent))
         }
-        Broken::Conflict { .. }
+        Broken::Conflict(_)
         | Broken::Twice { .. }
         | Broken::TooLong { .. }
         | Broken::Nul { .. }
@@ -239,7 +239,7 @@ fn stands_alone(broken: &Broken) -> bool {
         | Broken::Nul { .. }
         | Broken::TooManyOpen { .. }
         | Broken::NameTaken { .. }
-        | Broken::Conflict { .. }
+        | Broken::Conflict(_)
         | Broken::Twice { .. } => true,
         Broken::Superseded
         | Broken::Illegal { .. }

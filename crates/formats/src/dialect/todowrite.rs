@@ -219,7 +219,7 @@ impl Voice for Call {
             }
             Broken::TooManyOpen { .. } => "Send TodoWrite again with fewer open tasks.".to_owned(),
             Broken::Twice { .. } => "Send TodoWrite again with one of them.".to_owned(),
-            Broken::Conflict { .. } => {
+            Broken::Conflict(_) => {
                 "Look at the list as it is now, and send TodoWrite again.".to_owned()
             }
             Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {

@@ -69,7 +69,8 @@ impl History {
                 true
             }
             Event::Changed { deltas, .. } => {
-                deltas.iter().fold(false, |any, delta| since.note(delta) || any)
+                // Every one is noted, whatever the ones before it were.
+                deltas.iter().filter(|delta| since.note(delta)).count() > 0
             }
             Event::Moved { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => false,
         };

@@ -10,7 +10,7 @@ use crate::command::{ListEntry, Mode};
 use crate::event::What;
 use crate::id::Number;
 use crate::item::{Item, Mark};
-use crate::refusal::{Broken, Tag, Warning};
+use crate::refusal::{Broken, Sides, Tag, Warning};
 
 impl Draft<'_> {
     /// What the entry should be, given what happened since.
@@ -25,23 +25,23 @@ impl Draft<'_> {
         };
         let item = item.clone();
         let mut merged = entry.clone();
-        let mut sides = Sides { clashes: Vec::new(), kept: false };
-        sides.settle("title", &mut merged.title, since.title.as_ref(), &item.title);
-        sides.settle("status", &mut merged.status, since.status.as_ref(), &item.status);
+        let mut merge = Merge { clashes: Vec::new(), kept: false };
+        merge.settle("title", &mut merged.title, since.title.as_ref(), &item.title);
+        merge.settle("status", &mut merged.status, since.status.as_ref(), &item.status);
         if let (Some(yours), Some(shown)) = (&entry.active_form, &since.active_form) {
             let mut form = Some(yours.clone());
-            sides.settle("active form", &mut form, Some(shown), &item.active_form);
+            merge.settle("active form", &mut form, Some(shown), &item.active_form);
             merged.active_form = form;
         }
         if let (Some(yours), Some(shown)) = (&entry.waiting_on, &since.waiting_on) {
             let mut on = Some(yours.clone()).filter(|text| !text.trim().is_empty());
-            sides.settle("wait", &mut on, Some(shown), &item.waiting_on);
+            merge.settle("wait", &mut on, Some(shown), &item.waiting_on);
             merged.waiting_on = Some(on.unwrap_or_default());
         }
-        for clash in sides.clashes {
+        for clash in merge.clashes {
             self.clash(&item, since, clash)?;
         }
-        if sides.kept {
+        if merge.kept {
             let (item, by) = (Tag::from(&item), since.by.clone());
             self.decision.warnings.push(Warning::ChangedSince { item, by });
         }
@@ -53,14 +53,14 @@ impl Draft<'_> {
         let Clash { field, yours, theirs } = clash;
         let (by, revision) = (since.by.clone(), since.revision);
         let tag = Tag::from(item);
-        let broken = Broken::Conflict { field, yours, theirs, by, revision };
+        let sides = Box::new(Sides { field, yours, theirs, by, revision });
         if self.ctx.mode == Mode::Enforced {
-            return Err(Stop(Some(tag), broken));
+            return Err(Stop(Some(tag), Broken::Conflict(sides)));
         }
         self.change(item.number, What::Edited, |item| {
             item.marks.insert(Mark::Conflict);
         });
-        self.decision.warnings.push(Warning::Conflict { item: tag, broken: Box::new(broken) });
+        self.decision.warnings.push(Warning::Conflict { item: tag, sides });
         Ok(())
     }
 }
@@ -72,12 +72,12 @@ pub(super) struct Clash {
     pub(super) theirs: String,
 }
 
-struct Sides {
+struct Merge {
     clashes: Vec<Clash>,
     kept: bool,
 }
 
-impl Sides {
+impl Merge {
     /// Decides one field: `yours` is what the caller sent and becomes what shall be.
     fn settle<T: Clone + PartialEq + Shown>(
         &mut self,

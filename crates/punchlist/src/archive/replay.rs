@@ -75,7 +75,7 @@ fn step(plan: &mut Plan, entry: &Entry, ids: &mut BTreeSet<ItemId>) -> Result<()
         return Err("an entry in which nothing happens".to_owned());
     }
     for event in &entry.events {
-        fits(plan, event, ids)?;
+        fits(plan, event, ids, entry.undoes.is_some())?;
         plan.evolve(event);
     }
     plan.revision = entry.revision;
@@ -84,7 +84,15 @@ fn step(plan: &mut Plan, entry: &Entry, ids: &mut BTreeSet<ItemId>) -> Result<()
 }
 
 /// Whether an event can happen to the plan as it is.
-fn fits(plan: &Plan, event: &Event, ids: &mut BTreeSet<ItemId>) -> Result<(), String> {
+///
+/// An undo says what it takes back, and not what it found: fields that no undo touches may have
+/// changed since, and with them others. So its values before are not held against the plan.
+fn fits(
+    plan: &Plan,
+    event: &Event,
+    ids: &mut BTreeSet<ItemId>,
+    is_undo: bool,
+) -> Result<(), String> {
     match event {
         Event::Added { item } => {
             let Number(number) = item.number;
@@ -106,7 +114,7 @@ fn fits(plan: &Plan, event: &Event, ids: &mut BTreeSet<ItemId>) -> Result<(), St
             let item = get(plan, *number)?;
             let mut before = item.clone();
             deltas.iter().rev().map(Delta::inverse).for_each(|delta| delta.apply(&mut before));
-            if before != *item {
+            if before != *item && !is_undo {
                 return Err(format!("item {number} was not what it is said to have been"));
             }
             Ok(())
@@ -123,11 +131,11 @@ fn fits(plan: &Plan, event: &Event, ids: &mut BTreeSet<ItemId>) -> Result<(), St
             within(Some(*to), plan.placed + 1)
         }
         Event::PlanChanged { deltas } => match deltas.iter().find(|delta| !held(plan, delta)) {
-            Some(delta) => Err(format!(
+            Some(delta) if !is_undo => Err(format!(
                 "the plan's {} was not what it is said to have been",
                 delta.field().as_str()
             )),
-            None => Ok(()),
+            Some(_) | None => Ok(()),
         },
         Event::Forgotten { number } => match number {
             Some(number) => get(plan, *number).map(|_| ()),

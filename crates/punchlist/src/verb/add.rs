@@ -84,14 +84,7 @@ Examples:
   grep -rn TODO src | punchlist add - --plan todos";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let titles = titles(&self.titles)?;
-        let most = app.settings()?.limits.open_items;
-        // Decided here, because a refusal that names a million entries helps nobody.
-        if titles.len() > most as usize {
-            let message = format!("{} items at once; a plan has at most {most} open", titles.len());
-            return Err(Fail::refused(message)
-                .hint("add fewer, or allow more with `-c limits.open_items=N`."));
-        }
+        let titles = titles(&self.titles, app.settings()?.limits.open_items)?;
         if self.active.is_some() && titles.len() > 1 {
             return Err(Fail::usage("--active is for one title; there are several")
                 .hint("add that item by itself."));
@@ -139,22 +132,31 @@ impl Where {
     }
 }
 
-/// The titles given, with those on stdin where `-` stands.
-fn titles(given: &[String]) -> Result<Vec<String>, Fail> {
-    let mut titles = Vec::new();
+/// The titles given, with those on stdin where `-` stands; at most so many.
+fn titles(given: &[String], most: u32) -> Result<Vec<String>, Fail> {
+    let stdin =
+        if given.iter().any(|title| title == "-") { input::stdin()? } else { String::new() };
+    let lines = || stdin.lines().map(str::trim).filter(|line| !line.is_empty());
+    let on_stdin = if stdin.is_empty() { 0 } else { lines().count() };
+    let count = given.iter().filter(|title| *title != "-").count() + on_stdin;
+    // Decided here, because a refusal that names a million entries helps nobody.
+    if count > usize::try_from(most).unwrap_or(usize::MAX) {
+        let message = format!("{count} items at once; a plan has at most {most} open");
+        return Err(
+            Fail::refused(message).hint("add fewer, or allow more with `-c limits.open_items=N`.")
+        );
+    }
+    if count == 0 {
+        return Err(Fail::usage("there is no title on stdin").hint("write one a line."));
+    }
+    let mut titles = Vec::with_capacity(count);
     let mut read = false;
     for title in given {
         if title != "-" {
             titles.push(title.clone());
-        } else if !read {
-            read = true;
-            let text = input::stdin()?;
-            let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-            titles.extend(lines.map(str::to_owned));
+        } else if !std::mem::replace(&mut read, true) {
+            titles.extend(lines().map(str::to_owned));
         }
-    }
-    if titles.is_empty() {
-        return Err(Fail::usage("there is no title on stdin").hint("write one a line."));
     }
     Ok(titles)
 }

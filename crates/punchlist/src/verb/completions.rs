@@ -87,7 +87,7 @@ fn pages(dir: &std::path::Path) -> Result<Reply, Fail> {
     write("punchlist", args::whole())?;
     for row in super::all().iter().filter(|row| !row.hidden) {
         let name = format!("punchlist-{}", row.name);
-        write(&name, args::alone(row).display_name(name.clone()))?;
+        write(&name, args::described(row).display_name(name.clone()))?;
     }
     Ok(Reply::text(out))
 }

@@ -1,14 +1,17 @@
 //! `punchlist log`.
 
+use std::future::poll_fn;
+
+use punchlist_db::Sqlite;
 use punchlist_formats::view::{json, log};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Entry, PlanStore};
-use punchlist_model::{Event, Revision, What};
+use punchlist_model::store::{Cursor, Entry, PlanStore, Scope};
+use punchlist_model::{Event, Plan, Revision, What};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::error::Fail;
-use crate::print::Reply;
+use crate::print::{self, Reply};
 use crate::settle::settle;
 use crate::{which, who};
 
@@ -21,6 +24,9 @@ pub(crate) struct Log {
     /// How many changes; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
     number: u32,
+    /// Go on with what happens next, until interrupted
+    #[arg(long, short)]
+    follow: bool,
 }
 
 impl Verb for Log {
@@ -30,23 +36,62 @@ impl Verb for Log {
 Examples:
   punchlist log
   punchlist log -n 5
+  punchlist log --follow
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        if self.follow {
+            return self.go_on(app, &store, &plan);
+        }
+        let entries = self.past(&store, &plan)?;
+        Ok(Reply::text(lines(app, &plan, entries)?))
+    }
+}
+
+impl Log {
+    /// The changes asked for, up to now.
+    fn past(&self, store: &Sqlite, plan: &Plan) -> Result<Vec<Entry>, Fail> {
         let most = if self.number == 0 { u32::MAX } else { self.number };
         let after = Revision(plan.revision.0.saturating_sub(u64::from(most)));
-        let mut entries = settle(store.journal(plan.id, after, most))?;
-        if app.globals.json {
-            let lines = entries.iter().map(|entry| json::render(&json::entry(entry)) + "\n");
-            return Ok(Reply::text(lines.collect::<String>()));
-        }
-        entries.iter_mut().for_each(without_renewals);
-        let reader = who::actor(&who::name(app.globals.name.as_deref())?);
-        let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
-        let lines = log::log(&plan, &entries, show, &app.view(app.screen()));
-        Ok(Reply::text(lines.into_iter().map(|line| line + "\n").collect::<String>()))
+        Ok(settle(store.journal(plan.id, after, most))?)
     }
+
+    /// Prints the past, then each change as it comes. Ends when nobody reads any more.
+    fn go_on(&self, app: &App, store: &Sqlite, plan: &Plan) -> Result<Reply, Fail> {
+        // Following begins before the past is read, so that nothing falls between.
+        let mut coming = settle(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
+        let plan = settle(store.read(plan.id, Needs::whole()))?;
+        let past = self.past(store, &plan)?;
+        let mut seen = plan.revision;
+        let mut open = print::live(&lines(app, &plan, past)?)?;
+        while open {
+            let next = settle(poll_fn(|context| coming.as_mut().poll_next(context)));
+            let Some((_, entry)) = next.transpose()? else { break };
+            if entry.revision > seen {
+                seen = entry.revision;
+                let plan = settle(store.read(entry.plan, Needs::whole()))?;
+                open = print::live(&lines(app, &plan, vec![entry])?)?;
+            }
+        }
+        Ok(Reply::default())
+    }
+}
+
+/// Changes as they are printed.
+fn lines(app: &App, plan: &Plan, mut entries: Vec<Entry>) -> Result<String, Fail> {
+    if app.globals.json {
+        let lines = entries.iter().map(|entry| json::render(&json::entry(entry)) + "\n");
+        return Ok(lines.collect());
+    }
+    entries.iter_mut().for_each(without_renewals);
+    let reader = who::actor(&who::name(app.globals.name.as_deref())?);
+    let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
+    let mut options = app.view(app.screen());
+    // What is followed happens after the call began.
+    options.now = entries.iter().map(|entry| entry.at).fold(options.now, Ord::max);
+    let lines = log::log(plan, &entries, show, &options);
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
 }
 
 /// Every write of a worker renews its claims; beside what else it did, that is not worth a line.

@@ -32,14 +32,6 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let entries = checklist::parse(&input::stdin()?)?;
-        let most = 10_000;
-        if entries.len() > most {
-            return Err(Fail::refused(format!(
-                "{} entries; at most {most} are taken",
-                entries.len()
-            ))
-            .hint("split it into several plans with `--plan NAME`."));
-        }
         let request = Request::new(vec![Op::Replace(entries)], self.changing);
         Request { makes_plan: true, ..request }.answer(app)
     }

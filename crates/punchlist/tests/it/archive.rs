@@ -31,7 +31,7 @@ fn exported() -> (World, String) {
 #[test]
 fn what_is_imported_is_what_was_exported() {
     let (world, text) = exported();
-    assert!(!text.contains(|ch: char| ch == '\u{1b}' || ch == '\u{202e}' || ch == '\u{9b}'));
+    assert!(!text.contains(['\u{1b}', '\u{202e}', '\u{9b}']));
     let run = |line: &str, input: &str| {
         let words: Vec<&str> = line.split(' ').collect();
         world.run_with(&words, input.as_bytes())

@@ -57,4 +57,5 @@ fn completions_and_manual_name_every_verb() {
     assert_eq!(made.lines().count(), verbs.len() + 1);
     let page = std::fs::read_to_string(dir.join("punchlist-done.1")).unwrap();
     assert!(page.contains("with\\-children") && page.contains("punchlist done 3"));
+    assert!(page.contains("punchlist\\-done \\- Mark items as completed\n.SH SYNOPSIS"), "{page}");
 }

@@ -1,7 +1,7 @@
 //! The repository of a turn's todos.
 
+use punchlist_db::turns::{Counts, NewTodo, TodoUpdate, Turns};
 use punchlist_model::Status;
-use punchlist_model::store::turns::{Counts, NewTodo, TodoUpdate, Turns};
 use punchlist_model::store::{Error, PlanStore};
 
 use super::World;

@@ -65,7 +65,7 @@ impl Voice for Call {
                 "Mend it and make the whole call again.".to_owned()
             }
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
-            Broken::Conflict { .. } => "Use list_todo to see it as it is now.".to_owned(),
+            Broken::Conflict(_) => "Use list_todo to see it as it is now.".to_owned(),
             Broken::NameTaken { .. } => return None,
         };
         Some(hint)

@@ -5,14 +5,11 @@
 //! decided as everywhere.
 
 use futures_core::future::BoxFuture;
-use jiff::Timestamp;
-
-use super::{AttachmentKey, Change, Error, NewPlan, PlanStore};
-use crate::command::{Ctx, ItemRef, NewItem, Op, Patch};
-use crate::id::{ItemId, PlanId};
-use crate::item::{Item, Status};
-use crate::needs::{Needs, Reach};
-use crate::plan::{Plan, Rules};
+use punchlist_model::needs::{Needs, Reach};
+use punchlist_model::store::{AttachmentKey, Change, Error, NewPlan, PlanStore};
+use punchlist_model::{
+    Ctx, Item, ItemId, ItemRef, NewItem, Op, Patch, Plan, PlanId, Rules, Status, Timestamp,
+};
 
 /// The todos of one turn. A foreign id is not found.
 ///
