@@ -311,7 +311,7 @@ mod tests {
     fn what_is_asked_for_wrongly_is_a_usage_error() {
         check(&["--seconds"], "--seconds takes a number from 1 to 86400");
         check(&["--seconds", "0"], "--seconds takes a number from 1 to 86400");
-        check(&["moon"], "there is no scenario \"moon\"; there is: adds, claims,");
+        check(&["moon"], "there is no scenario \"moon\"; there is: adds, births,");
     }
 
     #[test]
