@@ -19,6 +19,8 @@ pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     /// What happens in it, as the table calls it.
     pub(crate) about: &'static str,
+    /// How much of it, in the long form.
+    full: &'static str,
     /// What its test calls itself in its report.
     reports: &'static str,
     /// The test.
@@ -29,97 +31,113 @@ pub(crate) struct Scenario {
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "adds",
-        about: "64 workers add 100 items each, a process an item",
+        about: "workers add at once, a process an item",
+        full: "64 × 100",
         reports: "adds",
         test: "races::numbers_have_no_gap_and_no_repeat_when_many_processes_add",
     },
     Scenario {
         name: "births",
-        about: "16 processes make the database at once",
+        about: "processes make the database at once",
+        full: "60 × 16",
         reports: "births",
         test: "races::processes_that_make_the_database_at_once_make_one_and_lose_nothing",
     },
     Scenario {
         name: "claims",
-        about: "16 workers claim and finish 1,000 items",
+        about: "workers race for items, claim and finish each",
+        full: "16 for 1,000",
         reports: "claims",
         test: "races::an_item_is_handed_out_once_however_many_race_for_it",
     },
     Scenario {
         name: "edits",
         about: "two processes edit two fields of an item at once",
+        full: "200 pairs",
         reports: "edits",
         test: "races::two_edits_of_different_fields_at_once_are_both_kept",
     },
     Scenario {
         name: "lists",
-        about: "200 processes write whole lists at once",
+        about: "processes write whole lists at once",
+        full: "100, then 200",
         reports: "whole lists",
         test: "lists::whole_lists_from_many_processes_drop_nothing_in_silence",
     },
     Scenario {
         name: "flight",
-        about: "4 processes with 16 adds in flight, killed meanwhile",
+        about: "processes with 16 adds in flight, killed meanwhile",
+        full: "4 × 2,500",
         reports: "in flight",
         test: "flight::adds_in_flight_are_kept_once_acknowledged_whoever_is_killed",
     },
     Scenario {
         name: "kills",
         about: "mixed changes, killed at random points",
+        full: "500 kills",
         reports: "mixed writes",
         test: "kills::a_kill_at_any_point_costs_nothing_that_was_acknowledged",
     },
     Scenario {
         name: "disk",
         about: "a full disk",
+        full: "",
         reports: "full disk",
         test: "disk::a_full_disk_is_told_and_costs_nothing",
     },
     Scenario {
         name: "writes",
         about: "writes that fail",
+        full: "",
         reports: "failing writes",
         test: "disk::a_write_that_fails_is_told_and_costs_nothing",
     },
     Scenario {
         name: "clock",
         about: "a clock that jumps by years",
+        full: "",
         reports: "jumping clock",
         test: "clock::order_is_by_revision_whatever_the_clock_says",
     },
     Scenario {
         name: "leases",
         about: "claims while the clock jumps",
+        full: "",
         reports: "leases",
         test: "clock::a_lease_is_neither_cut_short_nor_given_twice_when_the_clock_jumps",
     },
     Scenario {
         name: "liveness",
         about: "claims of processes that end, or only seem to",
+        full: "",
         reports: "liveness",
         test: "liveness::a_claim_is_freed_early_only_when_its_process_is_gone",
     },
     Scenario {
         name: "namespaces",
         about: "claims of processes in another pid namespace",
+        full: "",
         reports: "namespaces",
         test: "liveness::a_claim_from_another_pid_namespace_is_never_taken_for_gone",
     },
     Scenario {
         name: "reuse",
         about: "a claim whose process ended and whose pid is used again",
+        full: "",
         reports: "pid reuse",
         test: "liveness::a_pid_that_is_used_again_is_another_process",
     },
     Scenario {
         name: "export",
         about: "export and import, equal to the byte",
+        full: "",
         reports: "export",
         test: "keeping::what_is_exported_and_imported_is_the_same_to_the_byte",
     },
     Scenario {
         name: "forget",
         about: "forget, killed meanwhile, no trace in any file",
+        full: "",
         reports: "forget",
         test: "keeping::what_is_forgotten_leaves_no_trace_in_any_file",
     },
@@ -159,8 +177,11 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::Chore(format!("the tests did not run: {error}"));
     let status = command.status().map_err(failed)?;
     let text = fs::read_to_string(&rows.0).unwrap_or_default();
-    say(&table(&chosen, &text));
+    say(&table(&chosen, &text, asked.seconds.is_none()));
     let typed = arguments.iter().fold("cargo xtask torture".to_owned(), |it, word| it + " " + word);
+    say(
+        "\nWhat was not acknowledged was refused by a rule, found no room on the disk, or was killed first.",
+    );
     say(&format!("\nMade by `{typed}` in {} s.", began.elapsed().as_secs()));
     if status.success() { Ok(()) } else { Err(Failure::Said) }
 }
@@ -226,7 +247,7 @@ impl Drop for Rows {
 }
 
 /// The table, as Markdown.
-fn table(chosen: &[&Scenario], reported: &str) -> String {
+fn table(chosen: &[&Scenario], reported: &str, is_full: bool) -> String {
     let mut lines = vec![
         format!("| scenario | {} |", COLUMNS.join(" | ")),
         format!("|---|{}", "---:|".repeat(COLUMNS.len())),
@@ -246,7 +267,12 @@ fn table(chosen: &[&Scenario], reported: &str) -> String {
             }
             Err(_) => cells.first().copied().unwrap_or("failed before it could report").to_owned(),
         };
-        lines.push(format!("| {} | {said} |", scenario.about));
+        let about = match scenario.full {
+            "" => scenario.about.to_owned(),
+            full if is_full => format!("{} ({full})", scenario.about),
+            _ => scenario.about.to_owned(),
+        };
+        lines.push(format!("| {about} | {said} |"));
     }
     lines.push(format!("| **all** | {} |", sums.map(grouped).join(" | ")));
     lines.join("\n")
@@ -287,14 +313,15 @@ mod tests {
         let chosen: Vec<&Scenario> =
             SCENARIOS.iter().filter(|it| ["adds", "disk", "edits"].contains(&it.name)).collect();
         let reported = "full disk\tskipped: no disk\nadds\t6400\t1\t6400\t6399\t0\t0\t0\n";
-        let table = table(&chosen, reported);
+        let table = table(&chosen, reported, true);
         let lines: Vec<&str> = table.lines().skip(2).collect();
         assert_eq!(
             lines,
             [
-                "| 64 workers add 100 items each, a process an item \
+                "| workers add at once, a process an item (64 × 100) \
                  | 6,400 | 1 | 6,400 | 6,399 | 0 | 0 | 0 |",
-                "| two processes edit two fields of an item at once | failed before it could report |",
+                "| two processes edit two fields of an item at once (200 pairs) \
+                 | failed before it could report |",
                 "| a full disk | skipped: no disk |",
                 "| **all** | 6,400 | 1 | 6,400 | 6,399 | 0 | 0 | 0 |",
             ]

@@ -3,19 +3,29 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use tempfile::TempDir;
+
+use super::Scale;
 use crate::world::{Ran, World, finish};
 
 pub(super) struct Place {
     pub(super) world: World,
     /// The database file.
     pub(super) db: PathBuf,
+    /// Where it lies in the long form, removed in the end.
+    _disk: Option<TempDir>,
 }
 
 impl Place {
     pub(super) fn new() -> Self {
         let world = World::new();
-        let db = world.path("plans.db");
-        Self { world, db }
+        // Worlds of short tests lie in memory where they can. The long form means the disk.
+        let disk = (Scale::look() != Scale::Short).then(|| tempfile::tempdir().unwrap());
+        let db = match &disk {
+            Some(disk) => disk.path().join("plans.db"),
+            None => world.path("plans.db"),
+        };
+        Self { world, db, _disk: disk }
     }
 
     /// The program, on this database.
