@@ -158,7 +158,7 @@ struct Bed {
 
 impl Bed {
     fn new(db: PathBuf) -> Self {
-        Self { place: Place { db, ..Place::new() }, titles: BTreeSet::new() }
+        Self { place: Place::around(db), titles: BTreeSet::new() }
     }
 
     /// Adds an item, by the command or the tool; gives whether that was acknowledged.

@@ -28,6 +28,11 @@ impl Place {
         Self { world, db, _disk: disk }
     }
 
+    /// A world around a database that lies elsewhere.
+    pub(super) fn around(db: PathBuf) -> Self {
+        Self { world: World::new(), db, _disk: None }
+    }
+
     /// The program, on this database.
     pub(super) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.world.command("project");
