@@ -2,14 +2,15 @@
 
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
 use punchlist_model::{PlanId, Revision, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{OptionalExtension, params};
 
 use crate::load::{self, Failure};
 use crate::rows::{self, signed};
+use crate::session::Session;
 
 /// Where a conversation is attached.
-pub(crate) fn get(conn: &Connection, key: &AttachmentKey) -> Result<Option<Attachment>, Failure> {
-    let mut select = conn.prepare_cached(
+pub(crate) fn get(conn: &Session<'_>, key: &AttachmentKey) -> Result<Option<Attachment>, Failure> {
+    let mut select = conn.statement(
         "SELECT plan.id, shown, at FROM attachment JOIN plan ON plan.key = attachment.plan \
          WHERE attachment.project = ?1 AND agent = ?2 AND conversation = ?3 AND sub_agent = ?4 \
          AND turn = ?5",
@@ -28,7 +29,7 @@ pub(crate) fn get(conn: &Connection, key: &AttachmentKey) -> Result<Option<Attac
 
 /// Ties a conversation to a plan.
 pub(crate) fn attach(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: AttachmentKey,
     plan: PlanId,
     now: Timestamp,
@@ -36,7 +37,7 @@ pub(crate) fn attach(
     let (plan_key, _) = load::header(conn, plan)?;
     let shown = get(conn, &key)?.filter(|it| it.plan == plan).map(|it| it.shown);
     let attachment = Attachment { key, plan, shown: shown.unwrap_or_default(), at: kept(now) };
-    let mut upsert = conn.prepare_cached(
+    let mut upsert = conn.statement(
         "INSERT INTO attachment(project, agent, conversation, sub_agent, turn, plan, shown, at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE \
          SET plan = excluded.plan, shown = excluded.shown, at = excluded.at",
@@ -57,11 +58,11 @@ pub(crate) fn attach(
 
 /// Notes what a conversation was shown.
 pub(crate) fn shown(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: &AttachmentKey,
     revision: Revision,
 ) -> Result<(), Failure> {
-    let mut update = conn.prepare_cached(
+    let mut update = conn.statement(
         "UPDATE attachment SET shown = max(shown, ?6) WHERE project = ?1 AND agent = ?2 \
          AND conversation = ?3 AND sub_agent = ?4 AND turn = ?5",
     )?;
@@ -72,7 +73,7 @@ pub(crate) fn shown(
 
 /// Whether [`shown`] has anything to write: a reader that has nothing new must not wait for writers.
 pub(crate) fn is_news(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: &AttachmentKey,
     revision: Revision,
 ) -> Result<bool, Failure> {
@@ -81,10 +82,10 @@ pub(crate) fn is_news(
 
 /// The newest conversation attached to a plan.
 pub(crate) fn newest(
-    conn: &Connection,
+    conn: &Session<'_>,
     plan: rows::PlanKey,
 ) -> rusqlite::Result<Option<AttachmentKey>> {
-    let mut select = conn.prepare_cached(
+    let mut select = conn.statement(
         "SELECT project, agent, conversation, sub_agent, turn FROM attachment WHERE plan = ?1 \
          ORDER BY at DESC, project DESC, agent DESC, conversation DESC, sub_agent DESC, turn DESC \
          LIMIT 1",

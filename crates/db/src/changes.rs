@@ -6,14 +6,15 @@ use punchlist_model::decide::{decide_since, journal_needed};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
 use punchlist_model::{Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, forget, undo};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::load::{self, Failure, Loaded};
 use crate::rows::PlanKey;
+use crate::session::Session;
 use crate::{journal, save};
 
 /// Makes an empty plan.
-pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
+pub(crate) fn create(conn: &Session<'_>, new: NewPlan) -> Result<Plan, Failure> {
     let mut plan = Plan::new(new.id, new.project, kept(new.at));
     plan.name = new.name;
     plan.title = new.title;
@@ -24,7 +25,7 @@ pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
 }
 
 /// Decides a change and writes what follows.
-pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Applied, Failure> {
+pub(crate) fn change(conn: &Session<'_>, id: PlanId, change: Change) -> Result<Applied, Failure> {
     let (key, plan) = load::header(conn, id)?;
     check_revision(conn, key, &plan, change.expect)?;
     let ctx = Ctx { now: kept(change.ctx.now), ..change.ctx };
@@ -39,7 +40,7 @@ pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Ap
 
 /// Takes back the caller's last change.
 pub(crate) fn undo(
-    conn: &Connection,
+    conn: &Session<'_>,
     id: PlanId,
     ctx: Ctx,
     expect: Option<Revision>,
@@ -65,7 +66,7 @@ pub(crate) fn undo(
 
 /// Erases texts from rows and journal. What is left of them in the files is the caller's to purge.
 pub(crate) fn forget(
-    conn: &Connection,
+    conn: &Session<'_>,
     id: PlanId,
     item: Option<&ItemRef>,
     ctx: Ctx,
@@ -96,7 +97,7 @@ pub(crate) fn forget(
 }
 
 /// Takes in a plan with its journal.
-pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
+pub(crate) fn import(conn: &Session<'_>, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
     check_new(conn, plan)?;
     let key = save::new_plan(conn, plan)?;
     save::all(conn, key, plan)?;
@@ -107,7 +108,7 @@ pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Resul
 }
 
 fn commit(
-    conn: &Connection,
+    conn: &Session<'_>,
     loaded: Loaded,
     decision: Decision,
     kind: Kind,
@@ -139,7 +140,7 @@ fn commit(
 }
 
 fn check_revision(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: PlanKey,
     plan: &Plan,
     expect: Option<Revision>,
@@ -154,18 +155,18 @@ fn check_revision(
     }
 }
 
-fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
-    let mut select = conn.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?;
+fn check_new(conn: &Session<'_>, plan: &Plan) -> Result<(), Failure> {
+    let mut select = conn.statement("SELECT 1 FROM plan WHERE id = ?1")?;
     if select.exists([plan.id.to_string()])? {
         return Err(Error::Exists(plan.id).into());
     }
     check_name(conn, plan)
 }
 
-fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+fn check_name(conn: &Session<'_>, plan: &Plan) -> Result<(), Failure> {
     let Some(name) = &plan.name else { return Ok(()) };
     let mut select =
-        conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
+        conn.statement("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
     if select.exists(params![plan.project, name, plan.id.to_string()])? {
         return Err(Error::NameTaken(name.clone()).into());
     }

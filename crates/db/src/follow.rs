@@ -23,6 +23,7 @@ use crate::bell;
 use crate::error::{explain, unusable};
 use crate::journal;
 use crate::open::{self, Database, Options};
+use crate::session::Session;
 
 /// How often to look without having heard the bell.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -189,7 +190,8 @@ impl Feeder {
         let mut version = data_version(conn).map_err(broken)?;
         let mut seq = self.seq;
         while self.shared.drained() {
-            let found = journal::following(conn, seq, &self.scope, BATCH).map_err(broken)?;
+            let found = journal::following(&Session::lasting(conn), seq, &self.scope, BATCH)
+                .map_err(broken)?;
             if let Some((last, _)) = found.last() {
                 seq = *last;
                 let found = found.into_iter().map(|(seq, it)| Ok((journal::cursor(seq), it)));

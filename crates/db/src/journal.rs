@@ -5,14 +5,15 @@
 
 use punchlist_model::store::{Cursor, Entry, Kind, Scope};
 use punchlist_model::{Actor, ActorKind, PlanId, Revision};
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Params, Row, params};
 
 use crate::error::strange;
 use crate::rows::{self, PlanKey, millis, signed};
+use crate::session::Session;
 
 /// Appends an entry.
-pub(crate) fn append(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
-    let mut insert = conn.prepare_cached(
+pub(crate) fn append(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
+    let mut insert = conn.statement(
         "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, undoes, events) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
@@ -34,7 +35,7 @@ const ENTRY: &str = "journal.revision, at, actor_kind, actor, kind, undoes, even
 
 /// The entries of a plan after a revision, oldest first.
 pub(crate) fn after(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: PlanKey,
     plan: PlanId,
     after: Revision,
@@ -48,7 +49,7 @@ pub(crate) fn after(
 
 /// The newest entries of a plan, oldest first.
 pub(crate) fn newest(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: PlanKey,
     plan: PlanId,
     most: u32,
@@ -61,12 +62,12 @@ pub(crate) fn newest(
 }
 
 fn entries(
-    conn: &Connection,
+    conn: &Session<'_>,
     sql: &str,
     params: impl Params,
     plan: PlanId,
 ) -> rusqlite::Result<Vec<Entry>> {
-    let mut select = conn.prepare_cached(sql)?;
+    let mut select = conn.statement(sql)?;
     let found = select.query_map(params, |row| entry(row, plan))?;
     found.collect()
 }
@@ -97,22 +98,22 @@ fn actor_kind(text: &str) -> Result<ActorKind, String> {
 }
 
 /// Replaces the events of an entry: only for a person's word to forget.
-pub(crate) fn rewrite(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
+pub(crate) fn rewrite(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
     let mut update =
-        conn.prepare_cached("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
+        conn.statement("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
     update.execute(params![key.0, signed(entry.revision), rows::json(&entry.events)])?;
     Ok(())
 }
 
 /// The place of the newest entry.
-pub(crate) fn end(conn: &Connection) -> rusqlite::Result<i64> {
-    let mut select = conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM journal")?;
+pub(crate) fn end(conn: &Session<'_>) -> rusqlite::Result<i64> {
+    let mut select = conn.statement("SELECT ifnull(max(seq), 0) FROM journal")?;
     select.query_row([], |row| row.get(0))
 }
 
 /// What a follower has not seen yet, at most `most`.
 pub(crate) fn following(
-    conn: &Connection,
+    conn: &Session<'_>,
     after: i64,
     scope: &Scope,
     most: u32,
@@ -125,7 +126,7 @@ pub(crate) fn following(
         "SELECT {ENTRY}, seq, plan.id FROM journal JOIN plan ON plan.key = journal.plan \
          WHERE seq > ?1{scoped} ORDER BY seq LIMIT ?2"
     );
-    let mut select = conn.prepare_cached(&sql)?;
+    let mut select = conn.statement(&sql)?;
     let read = |row: &Row<'_>| -> rusqlite::Result<(i64, Entry)> {
         let plan = rows::parsed(row, 8, str::parse::<PlanId>)?;
         Ok((row.get(7)?, entry(row, plan)?))

@@ -1,6 +1,6 @@
 //! SQLite behind the model's store; migrations.
 //!
-//! A store here loads, asks [`punchlist_model::decide`] and writes, in one transaction. It contains
+//! A store here loads, asks [`punchlist_model::decide()`] and writes, in one transaction. It contains
 //! no rule, no clock, no environment and no random number: what it needs of them comes in the call.
 //! This is the only crate that contains SQL.
 //!
@@ -20,6 +20,7 @@ mod plans;
 mod rows;
 mod save;
 mod scrub;
+mod session;
 mod sqlite;
 #[cfg(test)]
 mod tests;

@@ -9,10 +9,11 @@ use punchlist_model::needs::{Around, Needs};
 use punchlist_model::store::Error;
 use punchlist_model::undo::Conflict;
 use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
-use rusqlite::{Connection, OptionalExtension, Params};
+use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
 use crate::rows::{self, PlanKey};
+use crate::session::Session;
 
 /// A plan as it was loaded.
 #[derive(Debug)]
@@ -65,22 +66,22 @@ impl From<Conflict> for Failure {
 }
 
 /// The plan without its items.
-pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Plan), Failure> {
+pub(crate) fn header(conn: &Session<'_>, id: PlanId) -> Result<(PlanKey, Plan), Failure> {
     let sql = format!("SELECT {} FROM plan WHERE id = ?1", rows::PLAN);
-    let mut select = conn.prepare_cached(&sql)?;
+    let mut select = conn.statement(&sql)?;
     let found = select.query_row([id.to_string()], rows::plan).optional()?;
     found.ok_or(Failure::Store(Error::NoPlan(id)))
 }
 
 /// The part of a plan that `needs` names.
-pub(crate) fn slice(conn: &Connection, id: PlanId, needs: &Needs) -> Result<Loaded, Failure> {
+pub(crate) fn slice(conn: &Session<'_>, id: PlanId, needs: &Needs) -> Result<Loaded, Failure> {
     let (key, plan) = header(conn, id)?;
     Ok(fill(conn, key, plan, needs)?)
 }
 
 /// Adds to a header the items that `needs` names.
 pub(crate) fn fill(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: PlanKey,
     plan: Plan,
     needs: &Needs,
@@ -113,7 +114,7 @@ pub(crate) fn fill(
 
 /// The item that a reference means, superseded ones included, loaded on its own.
 pub(crate) fn one(
-    conn: &Connection,
+    conn: &Session<'_>,
     key: PlanKey,
     plan: Plan,
     item: &ItemRef,
@@ -126,7 +127,7 @@ pub(crate) fn one(
 }
 
 struct Loader<'a> {
-    conn: &'a Connection,
+    conn: &'a Session<'a>,
     key: PlanKey,
     plan: Plan,
 }
@@ -134,7 +135,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     fn everything(&mut self) -> rusqlite::Result<()> {
         let sql = select_item("");
-        let mut select = self.conn.prepare_cached(&sql)?;
+        let mut select = self.conn.statement(&sql)?;
         let mut rows = select.query([self.key.0])?;
         while let Some(row) = rows.next()? {
             let item = rows::item(row)?;
@@ -149,7 +150,7 @@ impl Loader<'_> {
             return Ok(true);
         }
         let sql = select_item(" AND number = ?2");
-        let mut select = self.conn.prepare_cached(&sql)?;
+        let mut select = self.conn.statement(&sql)?;
         let found = select.query_row((self.key.0, number.0), rows::item).optional()?;
         Ok(found.map(|item| self.plan.items.insert(number, item)).is_some())
     }
@@ -218,7 +219,7 @@ impl Loader<'_> {
     }
 
     fn numbers(&self, sql: &str, params: impl Params) -> rusqlite::Result<Vec<Number>> {
-        let mut select = self.conn.prepare_cached(sql)?;
+        let mut select = self.conn.statement(sql)?;
         let found = select.query_map(params, |row| row.get(0).map(Number))?;
         found.collect()
     }

@@ -53,6 +53,8 @@ pub(crate) struct Database {
     pub(crate) access: Access,
     /// The file, with links resolved, so that all processes meet at one bell.
     pub(crate) path: PathBuf,
+    /// How many calls it has answered.
+    pub(crate) calls: u32,
 }
 
 /// What may be done with it.
@@ -67,7 +69,7 @@ pub(crate) enum Access {
     Read {
         why: String,
         /// A private copy that is read instead of the database, removed when done.
-        _copy: Option<Copy>,
+        copy: Option<Copy>,
     },
 }
 
@@ -99,7 +101,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
             drop(turn);
         }
     }
-    Ok(Database { conn, access: Access::Write { bell, tidy: true }, path })
+    Ok(Database { conn, access: Access::Write { bell, tidy: true }, path, calls: 0 })
 }
 
 /// Opens to read. `None` if there is no database, or nothing in it.
@@ -120,7 +122,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     match migrate::judge(facts, &path)? {
         State::Current => {
             let why = format!("{} was opened to read only", path.display());
-            Ok(Some(Database { conn, access: Access::Read { why, _copy: None }, path }))
+            Ok(Some(Database { conn, access: Access::Read { why, copy: None }, path, calls: 0 }))
         }
         State::Empty => Ok(None),
         State::Old(version) => Err(old(&path, version)),
@@ -207,7 +209,7 @@ fn only_to_read(
 ) -> Result<Database, Error> {
     let why = format!("{} or its directory is read-only", path.display());
     match state {
-        State::Current => Ok(Database { conn, access: Access::Read { why, _copy: copy }, path }),
+        State::Current => Ok(Database { conn, access: Access::Read { why, copy }, path, calls: 0 }),
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),
     }

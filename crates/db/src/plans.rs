@@ -2,14 +2,15 @@
 
 use punchlist_model::Progress;
 use punchlist_model::store::{Filter, Summary};
-use rusqlite::{Connection, Params};
+use rusqlite::Params;
 
 use crate::attachments;
 use crate::load::Failure;
 use crate::rows::{self, PlanKey};
+use crate::session::Session;
 
 /// The plans that fit, most recently changed first.
-pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Summary>, Failure> {
+pub(crate) fn list(conn: &Session<'_>, filter: &Filter) -> Result<Vec<Summary>, Failure> {
     match (&filter.project, &filter.name) {
         (Some(project), Some(name)) => {
             select(conn, filter, "WHERE project = ?1 AND name = ?2", (project, name))
@@ -21,13 +22,13 @@ pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Summary>, F
 }
 
 fn select(
-    conn: &Connection,
+    conn: &Session<'_>,
     filter: &Filter,
     which: &str,
     params: impl Params,
 ) -> Result<Vec<Summary>, Failure> {
     let sql = format!("SELECT {} FROM plan {which} ORDER BY updated_at DESC, id", rows::PLAN);
-    let mut select = conn.prepare_cached(&sql)?;
+    let mut select = conn.statement(&sql)?;
     let mut rows = select.query(params)?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {
@@ -53,8 +54,8 @@ fn select(
 }
 
 /// What `Plan::progress` says of the whole plan, without loading it.
-fn progress(conn: &Connection, key: PlanKey) -> rusqlite::Result<Progress> {
-    let mut select = conn.prepare_cached(
+fn progress(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Progress> {
+    let mut select = conn.statement(
         "SELECT count(*), ifnull(sum(status = 'completed'), 0) FROM item i \
          WHERE plan = ?1 AND superseded_at IS NULL AND status <> 'cancelled' AND NOT EXISTS \
          (SELECT 1 FROM item p WHERE p.plan = i.plan AND p.number = i.parent \

@@ -7,14 +7,15 @@
 use std::collections::BTreeSet;
 
 use punchlist_model::{Event, Item, Number, Plan, Position, Status};
-use rusqlite::{Connection, params};
+use rusqlite::params;
 
 use crate::load::Loaded;
 use crate::rows::{self, PlanKey, millis, signed};
+use crate::session::Session;
 
 /// Writes the header of a plan.
-pub(crate) fn header(conn: &Connection, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
-    let mut update = conn.prepare_cached(
+pub(crate) fn header(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
+    let mut update = conn.statement(
         "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, goal = ?6, end = ?7, \
          next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 WHERE key = ?1",
     )?;
@@ -35,8 +36,8 @@ pub(crate) fn header(conn: &Connection, key: PlanKey, plan: &Plan) -> rusqlite::
 }
 
 /// Makes the row of a plan.
-pub(crate) fn new_plan(conn: &Connection, plan: &Plan) -> rusqlite::Result<PlanKey> {
-    let mut insert = conn.prepare_cached(
+pub(crate) fn new_plan(conn: &Session<'_>, plan: &Plan) -> rusqlite::Result<PlanKey> {
+    let mut insert = conn.statement(
         "INSERT INTO plan(id, project, name, title, revision, rules, goal, end, next_number, \
          placed, open, created_at, updated_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
@@ -61,13 +62,17 @@ pub(crate) fn new_plan(conn: &Connection, plan: &Plan) -> rusqlite::Result<PlanK
 }
 
 /// Writes all items of a plan that has none yet.
-pub(crate) fn all(conn: &Connection, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
+pub(crate) fn all(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
     let writer = Writer { conn, key, after: plan };
     plan.items.values().try_for_each(|item| writer.insert(item))
 }
 
 /// Applies the events to what was loaded, in memory and in the rows.
-pub(crate) fn apply(conn: &Connection, loaded: Loaded, events: &[Event]) -> rusqlite::Result<Plan> {
+pub(crate) fn apply(
+    conn: &Session<'_>,
+    loaded: Loaded,
+    events: &[Event],
+) -> rusqlite::Result<Plan> {
     let Loaded { key, plan: before, whole } = loaded;
     let mut after = before.clone();
     let mut moved = BTreeSet::new();
@@ -139,8 +144,8 @@ impl Shift {
         (shift.from.0 <= shift.to).then_some(shift)
     }
 
-    fn apply(&self, conn: &Connection, key: PlanKey) -> rusqlite::Result<()> {
-        let mut update = conn.prepare_cached(
+    fn apply(&self, conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<()> {
+        let mut update = conn.statement(
             "UPDATE item SET position = position + ?4 \
              WHERE plan = ?1 AND position BETWEEN ?2 AND ?3",
         )?;
@@ -150,7 +155,7 @@ impl Shift {
 }
 
 struct Writer<'a> {
-    conn: &'a Connection,
+    conn: &'a Session<'a>,
     key: PlanKey,
     /// The plan as it will be.
     after: &'a Plan,
@@ -164,7 +169,7 @@ impl Writer<'_> {
             let Some(new) = self.after.get(*number) else { continue };
             let by = i32::from(blocks(new)) - i32::from(blocks(old));
             if by != 0 {
-                let mut update = self.conn.prepare_cached(
+                let mut update = self.conn.statement(
                     "UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number IN \
                      (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)",
                 )?;
@@ -175,7 +180,7 @@ impl Writer<'_> {
     }
 
     fn insert(&self, item: &Item) -> rusqlite::Result<()> {
-        let mut insert = self.conn.prepare_cached(
+        let mut insert = self.conn.statement(
             "INSERT INTO item(plan, number, id, position, status, priority, parent, attempt, \
              created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
              title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, \
@@ -212,7 +217,7 @@ impl Writer<'_> {
     }
 
     fn update(&self, old: &Item, new: &Item) -> rusqlite::Result<()> {
-        let mut update = self.conn.prepare_cached(
+        let mut update = self.conn.statement(
             "UPDATE item SET position = ?3, status = ?4, priority = ?5, parent = ?6, \
              attempt = ?7, started_at = ?8, completed_at = ?9, superseded_at = ?10, \
              depends_on = ?11, waiting_on = ?12, claim = ?13, title = ?14, active_form = ?15, \
@@ -251,16 +256,15 @@ impl Writer<'_> {
             }
             let mut update = self
                 .conn
-                .prepare_cached("UPDATE item SET unmet = ?3 WHERE plan = ?1 AND number = ?2")?;
+                .statement("UPDATE item SET unmet = ?3 WHERE plan = ?1 AND number = ?2")?;
             update.execute(params![self.key.0, new.number.0, self.unmet(new)?])?;
         }
         Ok(())
     }
 
     fn reposition(&self, item: &Item) -> rusqlite::Result<()> {
-        let mut update = self
-            .conn
-            .prepare_cached("UPDATE item SET position = ?3 WHERE plan = ?1 AND number = ?2")?;
+        let mut update =
+            self.conn.statement("UPDATE item SET position = ?3 WHERE plan = ?1 AND number = ?2")?;
         update.execute(params![self.key.0, item.number.0, item.position.map(|it| it.0)])?;
         Ok(())
     }
@@ -280,7 +284,7 @@ impl Writer<'_> {
     }
 
     fn row_blocks(&self, number: Number) -> rusqlite::Result<bool> {
-        let mut select = self.conn.prepare_cached(
+        let mut select = self.conn.statement(
             "SELECT 1 FROM item WHERE plan = ?1 AND number = ?2 AND status <> 'completed' \
              AND superseded_at IS NULL",
         )?;
@@ -290,15 +294,15 @@ impl Writer<'_> {
     fn link(&self, item: Number, on: Number) -> rusqlite::Result<()> {
         let mut insert = self
             .conn
-            .prepare_cached("INSERT INTO dependency(plan, on_item, item) VALUES (?1, ?2, ?3)")?;
+            .statement("INSERT INTO dependency(plan, on_item, item) VALUES (?1, ?2, ?3)")?;
         insert.execute(params![self.key.0, on.0, item.0])?;
         Ok(())
     }
 
     fn unlink(&self, item: Number, on: Number) -> rusqlite::Result<()> {
-        let mut delete = self.conn.prepare_cached(
-            "DELETE FROM dependency WHERE plan = ?1 AND on_item = ?2 AND item = ?3",
-        )?;
+        let mut delete = self
+            .conn
+            .statement("DELETE FROM dependency WHERE plan = ?1 AND on_item = ?2 AND item = ?3")?;
         delete.execute(params![self.key.0, on.0, item.0])?;
         Ok(())
     }

@@ -19,6 +19,7 @@ use crate::error::explain;
 use crate::follow::{Follow, Start};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
+use crate::session::Session;
 use crate::{attachments, changes, journal, plans, scrub};
 
 /// Plans in a SQLite database.
@@ -49,12 +50,22 @@ impl Sqlite {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Error> {
+    fn read<T>(&self, work: impl FnOnce(&Session<'_>) -> Result<T, Failure>) -> Result<T, Error> {
         self.database().read(work)
     }
 
-    fn write<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Error> {
+    fn write<T>(&self, work: impl FnOnce(&Session<'_>) -> Result<T, Failure>) -> Result<T, Error> {
         self.database().write(work, |_, _| Ok(()))
+    }
+
+    /// Ends a process's last use of the store: what the system frees at its end anyhow is left to it,
+    /// which is much cheaper than closing a database in good order.
+    pub fn let_go(self) {
+        // A private copy of the files would be left behind.
+        let copied = matches!(self.database().access, Access::Read { copy: Some(_), .. });
+        if !copied {
+            std::mem::forget(self);
+        }
     }
 
     /// Settles in for a long stay: while a process has the database open, nobody has to read its
@@ -88,30 +99,32 @@ impl Sqlite {
 impl Database {
     fn read<T>(
         &mut self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure>,
+        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         // One transaction, so that several statements see one state.
         let tx = self.conn.transaction().map_err(|error| explain(&self.path, error))?;
-        work(&tx).map_err(|failure| failure.explain(&self.path))
+        self.calls = self.calls.saturating_add(1);
+        work(&Session::new(&tx, self.calls)).map_err(|failure| failure.explain(&self.path))
     }
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn.
     fn write<T>(
         &mut self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure>,
+        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
         afterwards: impl FnOnce(&Connection, &std::path::Path) -> Result<(), Error>,
     ) -> Result<T, Error> {
         let (bell, tidy) = match &mut self.access {
             Access::Write { bell, tidy } => (bell, *tidy),
             Access::Read { why, .. } => return Err(Error::ReadOnly(why.clone())),
         };
-        let path = &self.path;
+        self.calls = self.calls.saturating_add(1);
+        let (path, calls) = (&self.path, self.calls);
         let mut turn = bell.turn().map_err(|error| not_written(path, error))?;
         let broken = |error| explain(path, error);
         let tx =
             Transaction::new(&mut self.conn, TransactionBehavior::Immediate).map_err(broken)?;
         let before = tx.total_changes();
-        let value = work(&tx).map_err(|failure| failure.explain(path))?;
+        let value = work(&Session::new(&tx, calls)).map_err(|failure| failure.explain(path))?;
         let wrote = tx.total_changes() != before;
         tx.commit().map_err(broken)?;
         if wrote {
@@ -150,7 +163,7 @@ impl PlanStore for Sqlite {
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
         Box::pin(async move {
-            let work = |conn: &Connection| changes::forget(conn, plan, item.as_ref(), ctx);
+            let work = |conn: &Session<'_>| changes::forget(conn, plan, item.as_ref(), ctx);
             self.database().write(work, scrub::purge)
         })
     }

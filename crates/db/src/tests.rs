@@ -12,6 +12,7 @@ use punchlist_model::{
 
 use crate::load::{IN_PROGRESS, NEXT_READY};
 use crate::open::{self, Durability, Options};
+use crate::session::Session;
 use crate::{Sqlite, changes, load};
 
 const ITEMS: u32 = 10_000;
@@ -59,7 +60,7 @@ fn database() -> (tempfile::TempDir, open::Database, Plan) {
     let database = open::to_write(&options).unwrap();
     let plan = large_plan();
     let tx = database.conn.unchecked_transaction().unwrap();
-    changes::import(&tx, &plan, &[]).unwrap();
+    changes::import(&Session::lasting(&tx), &plan, &[]).unwrap();
     tx.commit().unwrap();
     (directory, database, plan)
 }
@@ -72,7 +73,9 @@ fn a_large_plan_is_changed_by_touching_what_changes() {
     let check = |op: Op, rows: u64, items: usize| {
         let words = format!("{op:?}");
         let before = conn.total_changes();
-        let applied = changes::change(conn, plan.id, Change::new(vec![op], ctx())).unwrap();
+        let applied =
+            changes::change(&Session::lasting(conn), plan.id, Change::new(vec![op], ctx()))
+                .unwrap();
         assert_eq!(conn.total_changes() - before, rows, "rows of {words}");
         assert_eq!(applied.plan.items.len(), items, "items of {words}");
         applied.decision
@@ -95,7 +98,7 @@ fn a_large_plan_is_changed_by_touching_what_changes() {
 #[test]
 fn the_next_ready_item_is_one_seek_in_its_index() {
     let (_directory, database, plan) = database();
-    let (key, _) = load::header(&database.conn, plan.id).unwrap();
+    let (key, _) = load::header(&Session::lasting(&database.conn), plan.id).unwrap();
     let mut explain = database.conn.prepare(&format!("EXPLAIN QUERY PLAN {NEXT_READY}")).unwrap();
     let steps: Vec<String> =
         explain.query_map([key.0], |row| row.get(3)).unwrap().map(Result::unwrap).collect();

@@ -232,7 +232,7 @@ impl Event {
 }
 
 impl Plan {
-    /// Applies one decided event. Cannot fail: whatever could was refused by [`crate::decide`].
+    /// Applies one decided event. Cannot fail: whatever could was refused by [`crate::decide()`].
     ///
     /// On a slice, items that are not loaded are passed over; the header is always right. Counts
     /// saturate: a journal from elsewhere may say anything, and is held against its rows afterwards.

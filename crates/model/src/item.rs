@@ -1,6 +1,6 @@
 //! One item of a plan, and the values that its fields take.
 //!
-//! Plain data. What may become of it is in [`crate::decide`]; what follows from it (ready, blocked,
+//! Plain data. What may become of it is in [`mod@crate::decide`]; what follows from it (ready, blocked,
 //! verification) is computed in [`crate::plan`] and never stored.
 
 use std::collections::BTreeSet;

@@ -5,7 +5,7 @@
 //! write), so no store contains a rule.
 //!
 //! Reading order: [`item`] and [`plan`] are the data, [`command`] what may be asked, [`event`] what
-//! happened, [`decide`] the rules between them, [`refusal`] what is said when the answer is no.
+//! happened, [`mod@decide`] the rules between them, [`refusal`] what is said when the answer is no.
 
 pub mod actor;
 pub mod command;

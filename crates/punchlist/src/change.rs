@@ -125,9 +125,7 @@ impl Request {
     pub(crate) fn answer(self, app: &App) -> Result<Reply, Fail> {
         let (store, applied) = self.make(app)?;
         let reply = report(app, &store, applied);
-        // What was acknowledged is safe, and the process ends now: closing the database by hand
-        // would cost a cold start a twentieth of its work and bring nothing.
-        std::mem::forget(store);
+        store.let_go();
         reply
     }
 }

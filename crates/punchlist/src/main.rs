@@ -1,6 +1,6 @@
 //! The binary: verbs, configuration, and the only place where the rooms are joined.
 //!
-//! Nothing here is a rule of the plan; those live in the model. Nothing but [`print`] writes to
+//! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
 //! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
 
 mod app;

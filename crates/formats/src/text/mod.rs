@@ -3,7 +3,7 @@
 //! Every view takes agents' texts through here. Nothing in this module knows what a plan is, and
 //! nothing looks at a terminal or the environment: width, glyphs and colour come in as data.
 //!
-//! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`width`]
+//! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
 //! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves.
 
 pub mod clean;

@@ -17,16 +17,14 @@ pub fn text(plan: &Plan) -> String {
     if listed.is_empty() {
         return EMPTY.to_owned();
     }
-    let mut out = String::new();
+    let mut out = String::with_capacity(listed.len() * 64);
     for item in listed {
-        out.push_str(&format!(
-            "{} {}{}\n",
-            marker(item.status.into()),
-            one_line(&item.title),
-            active(item)
-        ));
+        push(&mut out, &[marker(item.status.into()), " ", &one_line(&item.title)]);
+        push_active(&mut out, item);
+        out.push('\n');
     }
-    out + &count(plan)
+    push_count(&mut out, plan);
+    out
 }
 
 /// The list as the verb prints it into a pipe: numbers to type, nested by indentation.
@@ -35,44 +33,53 @@ pub fn numbered(plan: &Plan) -> String {
     if nested.is_empty() {
         return EMPTY.to_owned();
     }
-    let mut out = String::new();
+    let mut out = String::with_capacity(nested.len() * 64);
     for (depth, item) in nested {
-        let (marker, title) = (marker(item.status.into()), shown(&item.title));
-        let line =
-            format!("{}{marker} {} {title}{}", "  ".repeat(depth), item.number, active(item));
-        out.push_str(&line);
-        out.push_str(&format!("{}\n", remark(plan, item)));
+        (0..depth).for_each(|_| out.push_str("  "));
+        let number = item.number.to_string();
+        push(&mut out, &[marker(item.status.into()), " ", &number, " ", &shown(&item.title)]);
+        push_active(&mut out, item);
+        push_remark(&mut out, plan, item);
+        out.push('\n');
     }
-    out + &count(plan)
+    push_count(&mut out, plan);
+    out
 }
 
-fn active(item: &Item) -> String {
-    match &item.active_form {
-        Some(active) if item.status == Status::InProgress && !one_line(active).is_empty() => {
-            format!(" <- {}", one_line(active))
-        }
-        Some(_) | None => String::new(),
+/// Puts pieces behind one another. A cold start is mostly this and reading the rows, and the
+/// formatting machinery would cost it more than all of them.
+fn push(out: &mut String, pieces: &[&str]) {
+    pieces.iter().for_each(|piece| out.push_str(piece));
+}
+
+fn push_active(out: &mut String, item: &Item) {
+    if item.status != Status::InProgress {
+        return;
+    }
+    if let Some(active) = item.active_form.as_deref().map(one_line)
+        && !active.is_empty()
+    {
+        push(out, &[" <- ", &active]);
     }
 }
 
 /// Why an open item does not go on, or was given up, in brackets.
-fn remark(plan: &Plan, item: &Item) -> String {
-    let waiting = item.waiting_on.as_deref().filter(|_| item.is_open());
-    let blockers: Vec<_> = plan.blockers(item).map(|it| it.number.to_string()).collect();
-    if let Some(whom) = waiting {
-        format!(" (waiting for: {})", one_line(whom))
-    } else if item.is_open() && !blockers.is_empty() {
-        format!(" (after {})", blockers.join(", "))
+fn push_remark(out: &mut String, plan: &Plan, item: &Item) {
+    if item.is_open() {
+        if let Some(whom) = &item.waiting_on {
+            push(out, &[" (waiting for: ", &one_line(whom), ")"]);
+        } else if plan.is_blocked(item) {
+            let blockers: Vec<_> = plan.blockers(item).map(|it| it.number.to_string()).collect();
+            push(out, &[" (after ", &blockers.join(", "), ")"]);
+        }
     } else if let (Status::Cancelled, Some(reason)) = (item.status, &item.outcome) {
-        format!(" ({})", one_line(reason))
-    } else {
-        String::new()
+        push(out, &[" (", &one_line(reason), ")"]);
     }
 }
 
-fn count(plan: &Plan) -> String {
+fn push_count(out: &mut String, plan: &Plan) {
     let progress = plan.progress();
-    format!("\n({}/{} completed)", progress.completed, progress.total)
+    out.push_str(&format!("\n({}/{} completed)", progress.completed, progress.total));
 }
 
 /// `📋 Todo list updated:` and the list.

@@ -13,6 +13,9 @@ const DEEPEST: usize = 16;
 /// of parents: every listed item comes exactly once, whatever a mirror has recorded.
 pub(super) fn nested(plan: &Plan) -> Vec<(usize, &Item)> {
     let listed = plan.listed();
+    if listed.iter().all(|item| item.parent.is_none()) {
+        return listed.into_iter().map(|item| (0, item)).collect();
+    }
     let on_list: BTreeSet<Number> = listed.iter().map(|item| item.number).collect();
     let parent = |item: &Item| item.parent.filter(|it| on_list.contains(it) && *it != item.number);
     let mut under: BTreeMap<Option<Number>, Vec<&Item>> = BTreeMap::new();

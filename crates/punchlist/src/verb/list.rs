@@ -83,6 +83,7 @@ Examples:
             let key = attachment(&store, &plan)?;
             return Ok(Reply::text(json::render(&self.json(&plan, key.as_ref())) + "\n"));
         }
+        store.let_go();
         let superseded = if self.all { superseded(&plan) } else { String::new() };
         if self.view.is_none() && !self.status.is_empty() {
             return Ok(Reply::text(self.lines(&plan) + &superseded));
