@@ -51,11 +51,12 @@ fn a_full_disk_is_told_and_costs_nothing() {
 
 fn full(round: &mut Round<'_>, disk: &Path) {
     let rounds = round.of(6, 80);
-    let mut bed = Bed::new(disk.join("plans.db"));
+    let fresh = || Bed::new(Place::around(disk.join("plans.db")));
+    let mut bed = fresh();
     for n in 0..rounds {
         if n % 8 == 0 {
             clear(disk);
-            bed = Bed::new(disk.join("plans.db"));
+            bed = fresh();
         }
         // From no room at all, not even for SQLite's index of the log, to room for a few changes.
         let room = if n % 2 == 1 {
@@ -104,11 +105,10 @@ fn a_write_that_fails_is_told_and_costs_nothing() {
 
 fn failing(round: &mut Round<'_>) {
     let rounds = round.of(6, 80);
-    let mut bed = Bed::new(PathBuf::new());
+    let mut bed = Bed::new(Place::new());
     for n in 0..rounds {
-        if n % 8 == 0 {
-            let place = Place::new();
-            bed = Bed { titles: BTreeSet::new(), place };
+        if n > 0 && n % 8 == 0 {
+            bed = Bed::new(Place::new());
         }
         let longest = longest(&bed.place) / 512 + round.chance.below(60);
         let refused = (0..16).filter(|_| !bed.add(round, "limited", Some(longest))).count();
@@ -157,8 +157,8 @@ struct Bed {
 }
 
 impl Bed {
-    fn new(db: PathBuf) -> Self {
-        Self { place: Place::around(db), titles: BTreeSet::new() }
+    fn new(place: Place) -> Self {
+        Self { place, titles: BTreeSet::new() }
     }
 
     /// Adds an item, by the command or the tool; gives whether that was acknowledged.

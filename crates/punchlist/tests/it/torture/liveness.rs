@@ -7,7 +7,7 @@ use std::io::Read as _;
 use std::process::{Child, Command, Output, Stdio};
 
 use punchlist_model::store::{Change, PlanStore};
-use punchlist_model::{Holder, ItemRef, Number, Op, Process, Status};
+use punchlist_model::{Ctx, Holder, ItemRef, Number, Op, Process, Status};
 
 use super::judge::{now, only, store};
 use super::place::Place;
@@ -92,12 +92,12 @@ fn pretenders(round: &mut Round<'_>) {
     ] {
         let place = Place::new();
         place.run(&["add", "One"]).works();
-        let plan = only(&place.db, round.tally).plan.id;
-        let mut ctx = ctx("ann", what);
+        let plan = only(&place.db, round.tally).plan;
+        // The time of the add, so that the lease is not over.
+        let mut ctx = Ctx { now: plan.updated_at, ..ctx("ann", what) };
         ctx.holder = Holder { name: "ann".to_owned(), process: Some(process) };
-        // The machine's own time is earlier than that of the tests, so no lease is over.
         let change = Change::new(vec![Op::Start(ItemRef::Number(Number(1)))], ctx);
-        now(store(&place.db).change(plan, change)).unwrap();
+        now(store(&place.db).change(plan.id, change)).unwrap();
         let free = is_free(&place, round);
         round.tally.must(free == is_gone, || format!("{what}: free is {free}"));
         let item = only(&place.db, round.tally).plan.get(Number(1)).unwrap().clone();
