@@ -1,4 +1,4 @@
-//! Chores that more than one person needs: tests by group, generated documents, benchmarks.
+//! Chores that more than one person needs: tests by group, torture, generated documents, benchmarks.
 //!
 //! `cargo xtask` lists them. Uses the standard library alone, so that it builds in a moment, and
 //! does nothing that a developer could not type by hand.
@@ -7,6 +7,7 @@ mod bench;
 mod documents;
 mod print;
 mod test;
+mod torture;
 mod workspace;
 
 use std::process::ExitCode;
@@ -21,6 +22,8 @@ Usage: cargo xtask CHORE [ARGUMENT…]
 Chores:
   test [GROUP…]  run the tests, all groups unless some are named
   bench NAME     measure something beside its baseline; a number after it sets the rounds
+  torture        race, kill and starve the program and print one table of what came of it;
+                 --seconds N sets the time instead of --full, names choose scenarios
   gen            write the generated documents anew
   help           print this
 ";
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         }
         ["test", names @ ..] => test::run(names),
         ["bench", rest @ ..] => bench::run(rest),
+        ["torture", rest @ ..] => torture::run(rest),
         ["gen"] => documents::generate(),
         ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
             Err(Failure::Usage(format!("unexpected argument {extra:?}")))
@@ -60,7 +64,11 @@ fn help() {
     let line = |name: &str, about: &str| format!("  {name:<13}  {about}\n");
     let groups: String = test::GROUPS.iter().map(|it| line(it.name, it.about)).collect();
     let benches: String = bench::BENCHES.iter().map(|it| line(it.name, it.about)).collect();
-    say(&format!("{HELP}\nGroups of tests:\n{groups}\nBenchmarks:\n{}", benches.trim_end()));
+    let scenarios: String = torture::SCENARIOS.iter().map(|it| line(it.name, it.about)).collect();
+    say(&format!(
+        "{HELP}\nGroups of tests:\n{groups}\nBenchmarks:\n{benches}\nTorture:\n{}",
+        scenarios.trim_end()
+    ));
 }
 
 /// Why a chore did not end well.

@@ -44,6 +44,20 @@ pub(crate) struct Facts {
 }
 
 pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
+    let facts = read_facts(conn)?;
+    let is_current =
+        (facts.application, facts.version) == (i64::from(APPLICATION), i64::from(LATEST));
+    if is_current || !conn.is_autocommit() {
+        return Ok(facts);
+    }
+    // Somebody may be making or migrating it at this moment, and what was read in several steps
+    // may be from before and after. The usual case needs no transaction to be sure: versions only
+    // go up, and ours is never taken back.
+    let one_moment = conn.unchecked_transaction()?;
+    read_facts(&one_moment)
+}
+
+fn read_facts(conn: &Connection) -> rusqlite::Result<Facts> {
     let read = |sql: &str| -> rusqlite::Result<i64> { conn.query_row(sql, [], |row| row.get(0)) };
     let version = read("PRAGMA user_version")?;
     let application = read("PRAGMA application_id")?;
@@ -95,7 +109,31 @@ pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
     use super::*;
+    use crate::{Durability, Options, Sqlite};
+
+    #[test]
+    fn a_database_that_is_made_while_one_looks_is_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plans.db");
+        std::fs::write(&path, "").unwrap();
+        let mut conn = Connection::open(&path).unwrap();
+        let options = Options { path: path.clone(), durability: Durability::Normal };
+        // Between the statements that look, another process makes it.
+        let mut others = Some(move || drop(Sqlite::open(&options).unwrap()));
+        conn.authorizer(Some(move |context: AuthContext<'_>| {
+            if matches!(context.action, AuthAction::Select)
+                && let Some(make) = others.take()
+            {
+                make();
+            }
+            Authorization::Allow
+        }))
+        .unwrap();
+        assert_eq!(look(&conn, &path).unwrap(), State::Current);
+    }
 
     #[test]
     fn the_version_is_the_number_of_steps() {

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use punchlist_model::store::Error;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::bell::Bell;
 use crate::error::{explain, unusable};
@@ -114,7 +114,9 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (conn, facts) = match open(&path, flags, options.durability) {
         Ok(opened) => opened,
-        Err(error) if is_read_only(&error) => return read_only(path).map(Some),
+        Err(error) if is_read_only(&error) || has_no_room(&error) => {
+            return read_only(path).map(Some);
+        }
         Err(error) => return Err(explain(&path, error)),
     };
     match migrate::judge(facts, &path)? {
@@ -158,6 +160,13 @@ fn configure(conn: &Connection, durability: Durability) -> rusqlite::Result<()> 
 
 fn is_read_only(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// Whether SQLite found no room for its index of the log, which even a reader needs. Whoever writes
+/// would need it too, so nothing changes while a copy is read instead.
+fn has_no_room(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(code, Some(ffi::SQLITE_IOERR_SHMSIZE | ffi::SQLITE_IOERR_SHMMAP))
 }
 
 /// Makes an empty file that only this user can read, in a directory likewise where there is none.

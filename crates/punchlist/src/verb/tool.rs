@@ -67,7 +67,8 @@ Examples:
         };
         let mut out = reply.text + "\n";
         if let Some(id) = plan.filter(|_| self.reminder && reply.changed) {
-            out.push_str(&self.after_change(app, id)?);
+            // The change has happened, and its result says so; the list is shown again next time.
+            out.push_str(&self.after_change(app, id).unwrap_or_default());
         }
         Ok(Reply::text(out))
     }
@@ -174,7 +175,9 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
             let reply = call.reply(Answer::Changed(&applied));
             // Whoever has seen all up to its own change has seen all; else only the list tells.
             if reply.shows || applied.revision().0 <= shown.0 + 1 {
-                settle(store.shown(key.clone(), applied.revision()))?;
+                // The change has happened: that it could not be noted as shown (a disk that is full
+                // now) must not turn it into a failure, which would be tried again.
+                settle(store.shown(key.clone(), applied.revision())).ok();
             }
             Ok((reply, Some(id)))
         }
@@ -182,7 +185,7 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
             let plan = settle(store.read(id, call.needs())).ok();
             let reply = call.reply(Answer::Failed(&error, plan.as_ref()));
             if let Some(plan) = plan.filter(|_| reply.shows) {
-                settle(store.shown(key.clone(), plan.revision))?;
+                settle(store.shown(key.clone(), plan.revision)).ok();
             }
             Ok((reply, None))
         }

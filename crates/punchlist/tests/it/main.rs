@@ -25,4 +25,5 @@ mod places;
 mod stories;
 mod tidy;
 mod tool;
+mod torture;
 mod world;

@@ -1,0 +1,55 @@
+//! A world whose clock and random numbers are the machine's own, around one database.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use super::Scale;
+use crate::world::{Ran, World, finish};
+
+pub(super) struct Place {
+    pub(super) world: World,
+    /// The database file.
+    pub(super) db: PathBuf,
+    /// Where it lies in the long form, removed in the end.
+    _disk: Option<TempDir>,
+}
+
+impl Place {
+    pub(super) fn new() -> Self {
+        let world = World::new();
+        // Worlds of short tests lie in memory where they can. The long form means the disk.
+        let disk = (Scale::look() != Scale::Short).then(|| tempfile::tempdir().unwrap());
+        let db = match &disk {
+            Some(disk) => disk.path().join("plans.db"),
+            None => world.path("plans.db"),
+        };
+        Self { world, db, _disk: disk }
+    }
+
+    /// A world around a database that lies elsewhere.
+    pub(super) fn around(db: PathBuf) -> Self {
+        Self { world: World::new(), db, _disk: None }
+    }
+
+    /// The program, on this database.
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.world.command("project");
+        command
+            .env_remove("PUNCHLIST_NOW")
+            .env_remove("PUNCHLIST_SEED")
+            .env("PUNCHLIST_DB", &self.db)
+            .args(["-c", "limits.open_items=1000000"])
+            .args(arguments);
+        command
+    }
+
+    pub(super) fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with(arguments, "")
+    }
+
+    pub(super) fn run_with(&self, arguments: &[&str], stdin: &str) -> Ran {
+        finish(self.command(arguments), stdin.as_bytes())
+    }
+}

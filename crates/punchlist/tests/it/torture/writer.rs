@@ -1,0 +1,264 @@
+//! Processes that write until they are killed: this test program itself, started once more.
+//!
+//! A writer prints a line for each change, and only once the store has answered. So whatever its
+//! reader has seen was acknowledged.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Lines, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use punchlist_db::{Durability, Options, Sqlite, Threaded};
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Applied, Change, Error, PlanStore};
+use punchlist_model::{
+    Actor, Ctx, Holder, IdSource, ItemRef, Limits, ListEntry, Mode, NewItem, Number, Op, Patch,
+    Place, Plan, PlanId, Position, Status, Timestamp,
+};
+
+use super::chance::Chance;
+use super::judge::now;
+
+/// What the program is to do instead of testing: words with a space between.
+const ORDER: &str = "PUNCHLIST_TORTURE_WRITER";
+const DATABASE: &str = "PUNCHLIST_TORTURE_WRITER_DB";
+
+/// A running writer.
+pub(super) struct Writer {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Writer {
+    /// Starts one that adds `count` items to a plan with `in_flight` changes under way.
+    pub(super) fn adds(
+        test: &str,
+        db: &Path,
+        plan: PlanId,
+        name: &str,
+        (count, in_flight): (usize, usize),
+    ) -> Self {
+        Self::start(test, db, &format!("adds {plan} {name} {count} {in_flight}"))
+    }
+
+    /// Starts one that changes whatever it can, one thing after the other, without end.
+    pub(super) fn mixed(test: &str, db: &Path, plan: PlanId, name: &str, seed: u64) -> Self {
+        Self::start(test, db, &format!("mixed {plan} {name} {seed}"))
+    }
+
+    fn start(test: &str, db: &Path, order: &str) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env(ORDER, order)
+            .env(DATABASE, db)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
+    /// The next acknowledgement; `None` when it has ended.
+    pub(super) fn next(&mut self) -> Option<String> {
+        loop {
+            // A line that was cut off by a kill is none.
+            let line = self.lines.next()?.ok()?;
+            if let Some(rest) = line.strip_prefix("has ")
+                && let Some(whole) = rest.strip_suffix('.')
+            {
+                return Some(whole.to_owned());
+            }
+        }
+    }
+
+    /// Kills it, and gives what it had said by then.
+    pub(super) fn kill(mut self) -> Vec<String> {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::iter::from_fn(|| self.next()).collect()
+    }
+
+    /// Lets it come to its end by itself.
+    pub(super) fn finish(mut self) -> Vec<String> {
+        let said = std::iter::from_fn(|| self.next()).collect();
+        assert!(self.child.wait().unwrap().success(), "a writer failed by itself");
+        said
+    }
+}
+
+/// Passes the time until a moment that chance has chosen.
+pub(super) fn linger(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        thread::yield_now();
+    }
+}
+
+/// Does what a writer is to do, if this process is one.
+pub(super) fn is_writer() -> bool {
+    let Ok(order) = std::env::var(ORDER) else { return false };
+    let path = std::env::var_os(DATABASE).unwrap().into();
+    let options = Options { path, durability: Durability::Full };
+    let words: Vec<&str> = order.split(' ').collect();
+    match words.as_slice() {
+        ["adds", plan, name, count, in_flight] => adds(
+            &options,
+            plan.parse().unwrap(),
+            name,
+            (count.parse().unwrap(), in_flight.parse().unwrap()),
+        ),
+        ["mixed", plan, name, seed] => {
+            mixed(&options, plan.parse().unwrap(), name, seed.parse().unwrap());
+        }
+        other => panic!("no writer can {other:?}"),
+    }
+    true
+}
+
+fn say(what: &str) {
+    // In one piece, because several threads say something.
+    std::io::stdout().write_all(format!("has {what}.\n").as_bytes()).unwrap();
+}
+
+/// Who writes. The ids follow from a text that is never used twice.
+pub(super) fn ctx(name: &str, once: &str) -> Ctx {
+    let mut hasher = DefaultHasher::new();
+    (name, once).hash(&mut hasher);
+    let hash = hasher.finish();
+    let at = Timestamp::from_second(1_800_000_000).unwrap();
+    let mut random = [0; 10];
+    random[2..].copy_from_slice(&hash.to_be_bytes());
+    Ctx {
+        now: at,
+        ids: IdSource { at, random },
+        actor: Actor::agent(name),
+        holder: Holder::named(name),
+        attempt: None,
+        base: None,
+        mode: Mode::Enforced,
+        limits: Limits { open_items: u32::MAX, ..Limits::default() },
+        gone: Vec::new(),
+    }
+}
+
+fn adds(options: &Options, plan: PlanId, name: &str, (count, in_flight): (usize, usize)) {
+    let store = Threaded::open(options).unwrap();
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..in_flight {
+            scope.spawn(|| {
+                loop {
+                    let n = next.fetch_add(1, Ordering::Relaxed);
+                    if n >= count {
+                        return;
+                    }
+                    let title = format!("{name}/{n}");
+                    let op = Op::Add(Box::new(NewItem::titled(title.as_str())));
+                    let change = Change::new(vec![op], ctx(name, &title));
+                    let applied = wait(store.change(plan, change)).unwrap();
+                    let [item] = applied.items()[..] else { panic!("one item was added") };
+                    say(&format!("{title} {}", item.number));
+                }
+            });
+        }
+    });
+}
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut future = Box::pin(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => thread::park(),
+        }
+    }
+}
+
+fn mixed(options: &Options, plan: PlanId, name: &str, seed: u64) {
+    let store = Sqlite::open(options).unwrap();
+    let mut chance = Chance::new(seed);
+    for n in 0_u64.. {
+        let whole = now(store.read(plan, Needs::whole())).unwrap();
+        let ctx = ctx(name, &n.to_string());
+        let (before, answer) = match chance.below(10) {
+            0 => (whole.revision, now(store.undo(plan, ctx, None))),
+            _ => {
+                let ops = vec![step(&whole, &mut chance)];
+                (whole.revision, now(store.change(plan, Change::new(ops, ctx))))
+            }
+        };
+        acknowledge(before.0, answer);
+    }
+}
+
+fn acknowledge(before: u64, answer: Result<Applied, Error>) {
+    match answer {
+        Ok(applied) if applied.revision().0 > before => {
+            say(&applied.revision().to_string());
+        }
+        Ok(_) | Err(Error::Refused(_) | Error::Undo(_)) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Something to do with the plan; it may well be refused.
+fn step(plan: &Plan, chance: &mut Chance) -> Op {
+    let number = Number(u32::try_from(1 + chance.below(plan.items.len() as u64)).unwrap());
+    let item = ItemRef::Number(number);
+    match chance.below(12) {
+        0..3 => Op::Add(Box::new(NewItem::titled(chance.word()))),
+        3 => Op::Start(item),
+        4 => Op::Complete { item, outcome: Some(chance.word()), with_children: false },
+        5 => Op::Edit {
+            item,
+            patch: Box::new(Patch { title: Some(chance.word()), ..Patch::default() }),
+        },
+        6 => Op::Edit {
+            item,
+            patch: Box::new(Patch { context: Some(chance.word()), ..Patch::default() }),
+        },
+        7 => {
+            let to = 1 + chance.below(u64::from(plan.placed));
+            Op::Move { item, to: Place::At(Position(u32::try_from(to).unwrap())) }
+        }
+        8 => Op::Release(item),
+        9 => Op::Wait { item, on: chance.word() },
+        10 => Op::Reopen { item, start: chance.below(2) == 0 },
+        _ => Op::Replace(whole_list(plan, chance)),
+    }
+}
+
+/// The list with some entries left out, some reworded, a new one, and in another order. Short, so
+/// that the plan does not grow without end.
+fn whole_list(plan: &Plan, chance: &mut Chance) -> Vec<ListEntry> {
+    let mut entries: Vec<ListEntry> = plan
+        .listed()
+        .iter()
+        .filter(|_| chance.below(4) > 0)
+        .take(12)
+        .map(|item| ListEntry {
+            item: Some(ItemRef::Number(item.number)),
+            ..ListEntry::titled(item.title.as_str(), item.status)
+        })
+        .collect();
+    entries.push(ListEntry::titled(chance.word(), Status::Pending));
+    let to = usize::try_from(chance.below(entries.len() as u64)).unwrap();
+    let last = entries.len() - 1;
+    entries.swap(to, last);
+    entries
+}
