@@ -43,7 +43,22 @@ pub(crate) struct Facts {
     filled: bool,
 }
 
+/// Reads what is written in a database about itself.
 pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
+    let facts = glance(conn)?;
+    let usual = (i64::from(LATEST), i64::from(APPLICATION));
+    if (facts.version, facts.application) == usual {
+        return Ok(facts);
+    }
+    // Statements of their own may see a database half before and half after somebody made it.
+    // Only what is not as usual pays for a look at one moment.
+    conn.execute_batch("SAVEPOINT look")?;
+    let facts = glance(conn);
+    conn.execute_batch("RELEASE look")?;
+    facts
+}
+
+fn glance(conn: &Connection) -> rusqlite::Result<Facts> {
     let read = |sql: &str| -> rusqlite::Result<i64> { conn.query_row(sql, [], |row| row.get(0)) };
     let version = read("PRAGMA user_version")?;
     let application = read("PRAGMA application_id")?;
