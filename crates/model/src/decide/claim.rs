@@ -72,6 +72,11 @@ impl Draft<'_> {
     /// Whether the worker may move this item: nobody else holds it, and it is not late.
     pub(super) fn check_holder(&mut self, number: Number) -> Step {
         self.check_attempt(number)?;
+        self.check_held(number)
+    }
+
+    /// Whether nobody else holds it.
+    pub(super) fn check_held(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         let Some(broken) = self.held_by_other(item) else { return Ok(()) };
         let stop = Stop::at(item, broken);

@@ -84,8 +84,14 @@ impl Draft<'_> {
     }
 
     pub(super) fn complete(&mut self, number: Number, outcome: Option<&str>) -> Step {
+        self.check_attempt(number)?;
+        self.complete_any(number, outcome)
+    }
+
+    /// The same whatever the attempt: that is about the item that was named, not about its children.
+    fn complete_any(&mut self, number: Number, outcome: Option<&str>) -> Step {
         self.check_move(number, Act::Complete, Status::Completed)?;
-        self.check_holder(number)?;
+        self.check_held(number)?;
         let outcome = self.said("outcome", outcome)?;
         self.check_completable(number)?;
         self.warn_blocked(number);
@@ -108,7 +114,7 @@ impl Draft<'_> {
         }
         for child in all.into_iter().skip(1).rev() {
             if self.plan.get(child).is_some_and(Item::is_open) {
-                self.complete(child, None)?;
+                self.complete_any(child, None)?;
             }
         }
         Ok(())

@@ -149,6 +149,25 @@ fn a_late_write_under_an_old_attempt_is_refused() {
 }
 
 #[test]
+fn an_attempt_is_about_the_item_that_is_named_and_not_about_its_children() {
+    story(
+        "
+        $ add a ; add b under entry1
+        $ start 1
+        picked 1
+        $ attempt 2
+        $ done 1 with-children
+        refused: item 1 \"a\" has been claimed again: this is attempt 2, it is at attempt 1
+        $ attempt 1
+        $ done 1 with-children
+        $ list
+        [x] 1 a
+        [x] 2 b, under 1
+        ",
+    );
+}
+
+#[test]
 fn a_claim_is_released_early_only_when_its_process_is_gone() {
     story(
         "

@@ -210,6 +210,41 @@ fn bytes_that_are_not_utf8() {
 }
 
 #[test]
+fn nul_is_refused_wherever_it_comes_from() {
+    let world = world();
+    for (words, stdin) in [
+        ("add -", "fine\na\0b\n"),
+        ("add x --meta {\"a\":\"\\u0000\"}", ""),
+        ("add x --meta {\"\\u0000\":1}", ""),
+        ("edit 1 --meta {\"a\":[{\"b\":\"\\u0000\"}]}", ""),
+        ("replace", "- [ ] a\0b\n"),
+        ("replace", "[{\"title\": \"a\\u0000b\"}]"),
+        ("replace", "[{\"title\": \"a\", \"activeForm\": \"\\u0000b\"}]"),
+    ] {
+        check(&world, &split(words), stdin.as_bytes());
+    }
+    let plan = world.run(&["show", "--json"]).json()["plan"]["id"].as_str().unwrap().to_owned();
+    for (tool, arguments) in [
+        ("turn create_todo", r#"{"items": [{"title": "a\u0000b"}]}"#),
+        ("turn create_todo", r#"{"items": [{"title": "a", "context": "\u0000"}]}"#),
+        ("turn complete_todo", r#"{"todoId": "3", "outcome": "a\u0000"}"#),
+        ("turn update_todo", r#"{"todoId": "3", "waitingOn": "a\u0000"}"#),
+        ("manager todo_manager", r#"{"action": "add_multiple", "todos": ["a\u0000b"]}"#),
+        ("manager todo_manager", r#"{"action": "skip", "ids": [3], "reason": "a\u0000"}"#),
+        (
+            "todowrite TodoWrite",
+            r#"{"todos": [{"content": "\u0000", "status": "pending", "activeForm": "x"}]}"#,
+        ),
+    ] {
+        let before = world.list();
+        let ran = world.typed(&format!("tool {tool} --plan {plan} < {arguments}"));
+        assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{arguments}");
+        assert!(ran.out.contains("contains a NUL character"), "{arguments}: {}", ran.out);
+        assert_eq!(world.list(), before, "{arguments}");
+    }
+}
+
+#[test]
 fn naughty_strings_are_kept_or_refused_but_never_acted_on() {
     let world = world();
     for text in [
