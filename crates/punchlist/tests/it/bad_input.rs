@@ -100,7 +100,7 @@ fn missing_and_wrong_arguments() {
         "--frobnicate",
         "--frobnicate --json=x",
         "--plan",
-        "--json --db",
+        "--color never --db",
         "-- add x",
         "help frobnicate",
     ] {
