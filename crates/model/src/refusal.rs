@@ -82,6 +82,8 @@ fn illegal(f: &mut fmt::Formatter<'_>, tag: &Tag, to: Status, legal: &[Status]) 
     let is = tag.status.words();
     if tag.status == to {
         write!(f, "{tag} is {is} already")?;
+    } else if legal.contains(&to) && tag.status.is_open() {
+        write!(f, "{tag} is {is}: only what is closed can be reopened")?;
     } else if legal.contains(&to) {
         return write!(f, "{tag} is {is}: it can be {} only if it is reopened", to.words());
     } else {

@@ -271,7 +271,15 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
         before.get(number).is_none_or(|it| it.status != Status::InProgress || it.is_superseded())
     };
     for item in after.in_progress().filter(|item| began(item.number)) {
-        let others: Vec<_> = after.in_progress().filter(|it| it.number != item.number).collect();
+        // As in `decide`: one per worker, or as many as the plan allows in all.
+        let others: Vec<_> = after
+            .in_progress()
+            .filter(|it| it.number != item.number)
+            .filter(|it| {
+                let holder = it.claim.as_ref().map(|claim| &claim.holder.name);
+                limit.is_some() || holder.is_none_or(|name| *name == ctx.holder.name)
+            })
+            .collect();
         let most = limit.unwrap_or(1);
         if u32::try_from(others.len()).unwrap_or(u32::MAX) >= most
             && let Some(first) = others.first()

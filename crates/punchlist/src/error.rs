@@ -209,7 +209,7 @@ impl From<store::Error> for Fail {
             Error::Unusable { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
-                    .hint("check the file and the room on its disk, then try again; `--db` or PUNCHLIST_DB choose another.")
+                    .hint("put that right and try again, or choose another file with `--db` or PUNCHLIST_DB.")
             }
         }
     }

@@ -221,7 +221,7 @@ fn in_progress_goes_back_to_pending_by_release() {
         $ list
         [ ] 1 a
         $ release 1
-        refused: item 1 \"a\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 1 \"a\" is pending already; legal now: in progress, completed, cancelled
         ",
     );
 }
@@ -233,9 +233,9 @@ fn completed_and_cancelled_open_again_only_by_an_explicit_reopen_or_a_whole_list
         $ add a ; add b ; add c
         $ done 1 -- fine ; skip 2 ; done 3
         $ start 1
-        refused: item 1 \"a\" is completed: it cannot become in progress; legal now: pending, in progress
+        refused: item 1 \"a\" is completed: it can be in progress only if it is reopened
         $ release 2
-        refused: item 2 \"b\" is cancelled: it cannot become pending; legal now: pending, in progress
+        refused: item 2 \"b\" is cancelled: it can be pending only if it is reopened
         $ reopen 1
         $ reopen 2 start
         picked 2
@@ -254,12 +254,12 @@ fn everything_else_is_refused_with_the_item_its_status_and_what_is_legal() {
         "
         $ add a
         $ reopen 1
-        refused: item 1 \"a\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 1 \"a\" is pending already; legal now: in progress, completed, cancelled
         $ done 1
         $ done 1
-        refused: item 1 \"a\" is completed: it cannot become completed; legal now: pending, in progress
+        refused: item 1 \"a\" is completed already; legal now: pending, in progress, if it is reopened
         $ skip 1
-        refused: item 1 \"a\" is completed: it cannot become cancelled; legal now: pending, in progress
+        refused: item 1 \"a\" is completed: it cannot become cancelled; legal now: pending, in progress, if it is reopened
         $ start 7
         refused: there is no item 7
         ",
@@ -377,7 +377,7 @@ fn a_change_is_atomic_and_the_error_names_every_bad_entry() {
         $ add a ; add b
         $ done 1 ; done 9 ; reopen 2 ; title 2 --  
         refused: there is no item 9
-        refused: item 2 \"b\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 2 \"b\" is pending already; legal now: in progress, completed, cancelled
         refused: item 2 \"b\": the title is empty
         $ list
         [ ] 1 a
@@ -462,6 +462,7 @@ fn claims_attempts_and_evidence_are_never_undone() {
 fn undo_may_not_break_a_rule() {
     story(
         "
+        $ limit in-progress 1
         $ add a ; add b
         $ start 1
         picked 1
@@ -472,6 +473,26 @@ fn undo_may_not_break_a_rule() {
         $ as me
         $ undo
         refused: revision 3 cannot be taken back: item 1 \"a\" cannot be started: item 2 \"b\" is in progress (you)
+        ",
+    );
+}
+
+#[test]
+fn undo_minds_only_the_callers_own_items_in_progress() {
+    story(
+        "
+        $ add a ; add b
+        $ start 1
+        picked 1
+        $ done 1
+        $ as you
+        $ start 2
+        picked 2
+        $ as me
+        $ undo
+        $ list
+        [>] 1 a
+        [>] 2 b, you attempt 1
         ",
     );
 }

@@ -19,7 +19,7 @@ fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_i
         $ start 2
         picked 2
         $ reopen 3 start
-        refused: item 3 \"c\" is pending: it cannot become in progress; legal now: in progress, completed, cancelled
+        refused: item 3 \"c\" is pending: only what is closed can be reopened; legal now: in progress, completed, cancelled
         $ list
         [>] 1 a, me attempt 1
         [>] 2 b, you attempt 1
@@ -96,7 +96,7 @@ fn a_claim_is_renewed_by_any_write_of_the_holder() {
         $ clock 10m
         $ as you
         $ start 1
-        refused: item 1 \"a\" is in progress: it cannot become in progress; legal now: pending, completed, cancelled
+        refused: item 1 \"a\" is held by me until 2026-01-01T00:25:00Z
         ",
     );
 }

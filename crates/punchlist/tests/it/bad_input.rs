@@ -103,7 +103,7 @@ fn missing_and_wrong_arguments() {
         "-- list",
         "--frobnicate --json=x",
         "--plan",
-        "--json --db",
+        "--color never --db",
         "-- add x",
         "help frobnicate",
     ] {
