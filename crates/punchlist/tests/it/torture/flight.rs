@@ -116,8 +116,9 @@ fn live(
                 None => break,
             }
         }
-        said.extend(process.kill());
-        lives.killed += 1;
+        let (last, was_killed) = process.kill();
+        said.extend(last);
+        lives.killed += usize::from(was_killed);
         lives.sent += (said.len() + IN_FLIGHT).min(left);
         lives.acknowledged.extend(said);
     }

@@ -64,9 +64,11 @@ fn library(round: &mut Round<'_>, bed: &mut Bed, name: &str) {
     let before_kill = round.chance.below(12);
     let mut said: Vec<String> = (0..before_kill).map_while(|_| writer.next()).collect();
     linger(Duration::from_micros(round.chance.below(8_000)));
-    said.extend(writer.kill());
+    let (last, was_killed) = writer.kill();
+    said.extend(last);
     let tally = &mut *round.tally;
     tally.processes += 1;
+    tally.must(was_killed, || format!("{name} ended by itself"));
     tally.kills += 1;
     // The one under way when it was killed.
     tally.writes += said.len() + 1;

@@ -5,6 +5,7 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Lines, Write as _};
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
@@ -77,11 +78,11 @@ impl Writer {
         }
     }
 
-    /// Kills it, and gives what it had said by then.
-    pub(super) fn kill(mut self) -> Vec<String> {
+    /// Kills it, and gives what it had said by then, and whether it was not at its end before.
+    pub(super) fn kill(mut self) -> (Vec<String>, bool) {
         self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        std::iter::from_fn(|| self.next()).collect()
+        let was_killed = self.child.wait().unwrap().signal() == Some(9);
+        (std::iter::from_fn(|| self.next()).collect(), was_killed)
     }
 
     /// Lets it come to its end by itself.
