@@ -47,6 +47,7 @@ fn open(database: &str, flags: OpenFlags) -> rusqlite::Result<Connection> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(std::time::Duration::from_secs(30))?;
     let known = conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0))?;
@@ -85,11 +86,10 @@ const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, 
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
     ?19, ?20, ?21, ?22, ?23, ?24)";
 
-const UPDATE_ITEM: &str = "UPDATE item SET position = ?3, status = ?4, priority = ?5, parent = ?6, \
-    attempt = ?7, started_at = ?8, completed_at = ?9, superseded_at = ?10, depends_on = ?11, \
-    waiting_on = ?12, claim = ?13, title = ?14, active_form = ?15, agent_type = ?16, owner = ?17, \
-    outcome = ?18, context = ?19, completion_criteria = ?20, extra = ?21 \
-    WHERE plan = ?1 AND number = ?2";
+const UPDATE_ITEM: &str = "UPDATE item SET status = ?3, priority = ?4, attempt = ?5, \
+    started_at = ?6, completed_at = ?7, superseded_at = ?8, depends_on = ?9, waiting_on = ?10, \
+    claim = ?11, title = ?12, active_form = ?13, agent_type = ?14, owner = ?15, outcome = ?16, \
+    context = ?17, completion_criteria = ?18, extra = ?19 WHERE plan = ?1 AND number = ?2";
 
 const UPDATE_DEPENDANTS: &str = "UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number IN \
     (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)";
@@ -244,8 +244,8 @@ fn done(database: &str, plan: &str, number: &str) -> Outcome {
     let mut plan = header(&tx, plan)?;
     numbers(&tx, SELECT_RUNNING, [plan.key])?;
     let mut select = tx.prepare(SELECT_ITEM)?;
-    let (position, status, title) = select.query_row((plan.key, number), |row| {
-        Ok((row.get::<_, i64>(2)?, row.get::<_, String>(3)?, row.get::<_, String>(14)?))
+    let (status, title) = select.query_row((plan.key, number), |row| {
+        Ok((row.get::<_, String>(3)?, row.get::<_, String>(14)?))
     })?;
     drop(select);
     if numbers(&tx, SELECT_CHILDREN, (plan.key, number))? > 0 {
@@ -259,9 +259,7 @@ fn done(database: &str, plan: &str, number: &str) -> Outcome {
     tx.prepare(UPDATE_ITEM)?.execute(params![
         plan.key,
         number,
-        position,
         "completed",
-        none,
         none,
         0,
         none,

@@ -1,51 +1,56 @@
-//! The file beside the database that writers queue at and followers listen to.
+//! The files beside the database that writers queue at and followers listen to.
 //!
-//! A writer locks it before its transaction: the kernel wakes waiters in order, where SQLite's own
-//! busy handler starves some of them. After the commit it writes one byte, which wakes whoever
-//! watches the file. Neither is needed for correctness: a missing bell costs fairness and a second
-//! of delay.
+//! A writer locks the bell before its transaction, because SQLite's own busy handler starves some of
+//! those who wait. It comes to the bell through the queue, a second lock that it holds only until it
+//! has the first: otherwise whoever has just written, and is still running, takes the bell again
+//! before the one that slept at it wakes up. After the commit it writes one byte into the bell, which
+//! wakes whoever watches it. None of this is needed for correctness: without it waiting is less fair,
+//! and news is a second late.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// The bell of one database, opened at the first write.
 pub(crate) struct Bell {
     path: PathBuf,
-    file: Option<File>,
+    queue: PathBuf,
+    files: Option<Files>,
+}
+
+struct Files {
+    bell: File,
+    queue: File,
 }
 
 /// Where the bell of a database is.
 pub(crate) fn path_of(database: &Path) -> PathBuf {
+    beside(database, "-bell")
+}
+
+fn beside(database: &Path, ending: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
-    name.push("-bell");
+    name.push(ending);
     PathBuf::from(name)
 }
 
 impl Bell {
     pub(crate) fn of(database: &Path) -> Self {
-        Self { path: path_of(database), file: None }
+        Self { path: path_of(database), queue: beside(database, "-queue"), files: None }
     }
 
     /// Waits for its turn to write. The turn ends with the guard.
-    pub(crate) fn turn(&mut self) -> io::Result<Turn> {
-        let file = match &self.file {
-            Some(file) => file,
-            None => self.file.insert(open(&self.path)?),
+    pub(crate) fn turn(&mut self) -> io::Result<Turn<'_>> {
+        let files = match &mut self.files {
+            Some(files) => files,
+            none => none.insert(Files { bell: open(&self.path)?, queue: open(&self.queue)? }),
         };
-        // A second handle on the same open file: it shares the lock, so dropping the guard must
-        // unlock by word, not by closing.
-        let file = file.try_clone()?;
-        loop {
-            match file.lock() {
-                Ok(()) => return Ok(Turn { file }),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Some network file systems have no such locks; SQLite's own waiting remains.
-                Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(Turn { file }),
-                Err(error) => return Err(error),
-            }
-        }
+        lock(&files.queue)?;
+        let mine = lock(&files.bell);
+        // An unlock that fails is made good when the process closes the file.
+        drop(files.queue.unlock());
+        mine.map(|()| Turn { file: &files.bell })
     }
 }
 
@@ -55,25 +60,36 @@ fn open(path: &Path) -> io::Result<File> {
         let words = format!("{} is not a plain file", path.display());
         return Err(io::Error::new(ErrorKind::InvalidInput, words));
     }
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
-/// The right to write, until dropped.
-pub(crate) struct Turn {
-    file: File,
-}
-
-impl Turn {
-    /// Tells the followers that something was committed.
-    pub(crate) fn ring(&mut self) {
-        // The commit has happened: a bell that cannot be rung (a full disk) must not turn it into
-        // a failure, and followers look by themselves once a second.
-        let rung = self.file.seek(SeekFrom::Start(0)).and_then(|_| self.file.write_all(b"\n"));
-        drop(rung);
+fn lock(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            // Some network file systems have no such locks; SQLite's own waiting remains.
+            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
+            done => return done,
+        }
     }
 }
 
-impl Drop for Turn {
+/// The right to write, until dropped.
+pub(crate) struct Turn<'a> {
+    file: &'a File,
+}
+
+impl Turn<'_> {
+    /// Tells the followers that something was committed.
+    pub(crate) fn ring(&self) {
+        // The commit has happened: a bell that cannot be rung (a full disk) must not turn it into
+        // a failure, and followers look by themselves once a second.
+        drop(self.file.write_all_at(b"\n", 0));
+    }
+}
+
+impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // An unlock that fails is made good when the process closes the file.
         drop(self.file.unlock());

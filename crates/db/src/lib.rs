@@ -25,6 +25,7 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 mod threaded;
+mod transaction;
 pub mod turns;
 
 pub use open::{Durability, Options};

@@ -12,7 +12,7 @@ use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
-use crate::rows::{self, PlanKey};
+use crate::rows::{self, PlanKey, select_item, select_plan};
 use crate::session::Session;
 
 /// A plan as it was loaded.
@@ -67,8 +67,7 @@ impl From<Conflict> for Failure {
 
 /// The plan without its items.
 pub(crate) fn header(conn: &Session<'_>, id: PlanId) -> Result<(PlanKey, Plan), Failure> {
-    let sql = format!("SELECT {} FROM plan WHERE id = ?1", rows::PLAN);
-    let mut select = conn.statement(&sql)?;
+    let mut select = conn.statement(select_plan!("plan WHERE id = ?1"))?;
     let found = select.query_row([id.to_string()], rows::plan).optional()?;
     found.ok_or(Failure::Store(Error::NoPlan(id)))
 }
@@ -92,7 +91,7 @@ pub(crate) fn fill(
     } else {
         loader.in_progress()?;
         if needs.next {
-            loader.next_ready()?;
+            loader.items(NEXT_READY)?;
         }
         for reach in &needs.items {
             for number in loader.meant(&reach.item)? {
@@ -134,8 +133,12 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     fn everything(&mut self) -> rusqlite::Result<()> {
-        let sql = select_item("");
-        let mut select = self.conn.statement(&sql)?;
+        self.items(select_item!("item WHERE plan = ?1"))
+    }
+
+    /// Loads the items that a statement about the plan gives.
+    fn items(&mut self, sql: &str) -> rusqlite::Result<()> {
+        let mut select = self.conn.statement(sql)?;
         let mut rows = select.query([self.key.0])?;
         while let Some(row) = rows.next()? {
             let item = rows::item(row)?;
@@ -149,19 +152,14 @@ impl Loader<'_> {
         if self.plan.items.contains_key(&number) {
             return Ok(true);
         }
-        let sql = select_item(" AND number = ?2");
-        let mut select = self.conn.statement(&sql)?;
+        let mut select =
+            self.conn.statement(select_item!("item WHERE plan = ?1 AND number = ?2"))?;
         let found = select.query_row((self.key.0, number.0), rows::item).optional()?;
         Ok(found.map(|item| self.plan.items.insert(number, item)).is_some())
     }
 
     fn in_progress(&mut self) -> rusqlite::Result<()> {
         let numbers = self.numbers(IN_PROGRESS, [self.key.0])?;
-        numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
-    }
-
-    fn next_ready(&mut self) -> rusqlite::Result<()> {
-        let numbers = self.numbers(NEXT_READY, [self.key.0])?;
         numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
     }
 
@@ -225,15 +223,13 @@ impl Loader<'_> {
     }
 }
 
-/// The items in progress. Left to itself, SQLite would walk the whole plan for the few that are.
+/// The items in progress, of which there are mostly none: only their numbers, because a cold start
+/// pays for every column. Left to itself, SQLite would walk the whole plan for the few that are.
 pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_running \
     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
 
 /// The next ready item: one seek in `item_ready`, whatever the size of the plan.
-pub(crate) const NEXT_READY: &str = "SELECT number FROM item \
-    WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
-    AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1";
-
-fn select_item(and: &str) -> String {
-    format!("SELECT {} FROM item WHERE plan = ?1{and}", rows::ITEM)
-}
+pub(crate) const NEXT_READY: &str = select_item!(
+    "item WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
+     AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1"
+);

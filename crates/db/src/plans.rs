@@ -6,29 +6,36 @@ use rusqlite::Params;
 
 use crate::attachments;
 use crate::load::Failure;
-use crate::rows::{self, PlanKey};
+use crate::rows::{self, PlanKey, select_plan};
 use crate::session::Session;
 
 /// The plans that fit, most recently changed first.
 pub(crate) fn list(conn: &Session<'_>, filter: &Filter) -> Result<Vec<Summary>, Failure> {
     match (&filter.project, &filter.name) {
         (Some(project), Some(name)) => {
-            select(conn, filter, "WHERE project = ?1 AND name = ?2", (project, name))
+            let sql =
+                select_plan!("plan WHERE project = ?1 AND name = ?2 ORDER BY updated_at DESC, id");
+            select(conn, filter, sql, (project, name))
         }
-        (Some(project), None) => select(conn, filter, "WHERE project = ?1", [project]),
-        (None, Some(name)) => select(conn, filter, "WHERE name = ?1", [name]),
-        (None, None) => select(conn, filter, "", []),
+        (Some(project), None) => {
+            let sql = select_plan!("plan WHERE project = ?1 ORDER BY updated_at DESC, id");
+            select(conn, filter, sql, [project])
+        }
+        (None, Some(name)) => {
+            let sql = select_plan!("plan WHERE name = ?1 ORDER BY updated_at DESC, id");
+            select(conn, filter, sql, [name])
+        }
+        (None, None) => select(conn, filter, select_plan!("plan ORDER BY updated_at DESC, id"), []),
     }
 }
 
 fn select(
     conn: &Session<'_>,
     filter: &Filter,
-    which: &str,
+    sql: &str,
     params: impl Params,
 ) -> Result<Vec<Summary>, Failure> {
-    let sql = format!("SELECT {} FROM plan {which} ORDER BY updated_at DESC, id", rows::PLAN);
-    let mut select = conn.statement(&sql)?;
+    let mut select = conn.statement(sql)?;
     let mut rows = select.query(params)?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {

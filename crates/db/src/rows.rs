@@ -1,6 +1,7 @@
 //! Values in rows, and rows as values.
 //!
-//! Columns are read by their place in the lists here, so a list and its reader stand together.
+//! Columns are read by their place in the lists here, so a list and its reader stand together. The
+//! lists are macros, so that statements are put together when the program is built.
 
 use std::collections::BTreeSet;
 use std::error::Error as StdError;
@@ -15,14 +16,30 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::strange;
 
-/// The columns of an item.
-pub(crate) const ITEM: &str = "number, id, position, status, priority, parent, attempt, \
-    created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
-    active_form, agent_type, owner, outcome, context, completion_criteria, extra";
+/// A statement that selects the columns of an item.
+macro_rules! select_item {
+    ($from:literal) => {
+        concat!(
+            "SELECT number, id, position, status, priority, parent, attempt, created_at, \
+             started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
+             active_form, agent_type, owner, outcome, context, completion_criteria, extra FROM ",
+            $from
+        )
+    };
+}
+pub(crate) use select_item;
 
-/// The columns of a plan.
-pub(crate) const PLAN: &str = "key, id, project, name, title, revision, rules, goal, end, \
-    next_number, placed, open, created_at, updated_at";
+/// A statement that selects the columns of a plan.
+macro_rules! select_plan {
+    ($from:literal) => {
+        concat!(
+            "SELECT key, id, project, name, title, revision, rules, goal, end, next_number, \
+             placed, open, created_at, updated_at FROM ",
+            $from
+        )
+    };
+}
+pub(crate) use select_plan;
 
 /// A plan's row number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,7 +91,7 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
     })
 }
 
-/// An item from a row of [`ITEM`].
+/// An item from a row of [`select_item`].
 pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
     let extra: Extra = from_json(row, 21)?.unwrap_or_default();
     Ok(Item {
@@ -110,7 +127,7 @@ pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
     })
 }
 
-/// A plan without items from a row of [`PLAN`].
+/// A plan without items from a row of [`select_plan`].
 pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
     let id = parsed(row, 1, str::parse::<PlanId>)?;
     let mut plan = Plan::new(id, row.get::<_, String>(2)?, time(row, 12)?);

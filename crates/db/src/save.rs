@@ -218,19 +218,17 @@ impl Writer<'_> {
 
     fn update(&self, old: &Item, new: &Item) -> rusqlite::Result<()> {
         let mut update = self.conn.statement(
-            "UPDATE item SET position = ?3, status = ?4, priority = ?5, parent = ?6, \
-             attempt = ?7, started_at = ?8, completed_at = ?9, superseded_at = ?10, \
-             depends_on = ?11, waiting_on = ?12, claim = ?13, title = ?14, active_form = ?15, \
-             agent_type = ?16, owner = ?17, outcome = ?18, context = ?19, \
-             completion_criteria = ?20, extra = ?21 WHERE plan = ?1 AND number = ?2",
+            "UPDATE item SET status = ?3, priority = ?4, attempt = ?5, started_at = ?6, \
+             completed_at = ?7, superseded_at = ?8, depends_on = ?9, waiting_on = ?10, \
+             claim = ?11, title = ?12, active_form = ?13, agent_type = ?14, owner = ?15, \
+             outcome = ?16, context = ?17, completion_criteria = ?18, extra = ?19 \
+             WHERE plan = ?1 AND number = ?2",
         )?;
         update.execute(params![
             self.key.0,
             new.number.0,
-            new.position.map(|it| it.0),
             new.status.as_str(),
             new.priority,
-            new.parent.map(|it| it.0),
             new.attempt.0,
             new.started_at.map(millis),
             new.completed_at.map(millis),
@@ -247,6 +245,16 @@ impl Writer<'_> {
             new.completion_criteria,
             rows::extra(new),
         ])?;
+        // Seldom together with the rest, and each in an index that would be written every time.
+        if old.position != new.position {
+            self.reposition(new)?;
+        }
+        if old.parent != new.parent {
+            let mut update = self
+                .conn
+                .statement("UPDATE item SET parent = ?3 WHERE plan = ?1 AND number = ?2")?;
+            update.execute(params![self.key.0, new.number.0, new.parent.map(|it| it.0)])?;
+        }
         if old.depends_on != new.depends_on {
             for on in new.depends_on.difference(&old.depends_on) {
                 self.link(new.number, *on)?;

@@ -13,13 +13,14 @@ use punchlist_model::store::{
     PlanStore, Scope, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::error::explain;
 use crate::follow::{Follow, Start};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
 use crate::session::Session;
+use crate::transaction::Transaction;
 use crate::{attachments, changes, journal, plans, scrub};
 
 /// Plans in a SQLite database.
@@ -70,7 +71,7 @@ impl Sqlite {
 
     /// Settles in for a long stay: while a process has the database open, nobody has to read its
     /// log through, and SQLite's own limit does.
-    pub(crate) fn stay(&self) {
+    pub fn stay(&self) {
         if let Access::Write { tidy, .. } = &mut self.database().access {
             *tidy = false;
         }
@@ -102,9 +103,12 @@ impl Database {
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         // One transaction, so that several statements see one state.
-        let tx = self.conn.transaction().map_err(|error| explain(&self.path, error))?;
         self.calls = self.calls.saturating_add(1);
-        work(&Session::new(&tx, self.calls)).map_err(|failure| failure.explain(&self.path))
+        let broken = |error| explain(&self.path, error);
+        let tx = Transaction::read(Session::new(&self.conn, self.calls)).map_err(broken)?;
+        let value = work(&tx).map_err(|failure| failure.explain(&self.path))?;
+        tx.commit().map_err(broken)?;
+        Ok(value)
     }
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn.
@@ -119,12 +123,11 @@ impl Database {
         };
         self.calls = self.calls.saturating_add(1);
         let (path, calls) = (&self.path, self.calls);
-        let mut turn = bell.turn().map_err(|error| not_written(path, error))?;
+        let turn = bell.turn().map_err(|error| not_written(path, error))?;
         let broken = |error| explain(path, error);
-        let tx =
-            Transaction::new(&mut self.conn, TransactionBehavior::Immediate).map_err(broken)?;
+        let tx = Transaction::write(Session::new(&self.conn, calls)).map_err(broken)?;
         let before = tx.total_changes();
-        let value = work(&Session::new(&tx, calls)).map_err(|failure| failure.explain(path))?;
+        let value = work(&tx).map_err(|failure| failure.explain(path))?;
         let wrote = tx.total_changes() != before;
         tx.commit().map_err(broken)?;
         if wrote {

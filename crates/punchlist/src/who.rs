@@ -155,7 +155,7 @@ mod system {
             };
             assert_eq!(gone(&me), []);
             assert_eq!(gone(&elsewhere), []);
-            assert_eq!(gone(&ended), [ended.clone()]);
+            assert_eq!(gone(&ended), std::slice::from_ref(&ended));
         }
 
         #[test]

@@ -112,17 +112,17 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
 }
 
 /// A directory that is removed in the end.
-struct Scratch(PathBuf);
+pub(super) struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> Result<Self, String> {
+    pub(super) fn new() -> Result<Self, String> {
         let path = std::env::temp_dir().join(format!("punchlist-bench-{}", std::process::id()));
         fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let path = fs::canonicalize(&path).map_err(|error| error.to_string())?;
         Ok(Self(path))
     }
 
-    fn join(&self, name: &str) -> PathBuf {
+    pub(super) fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -135,10 +135,16 @@ impl Drop for Scratch {
 }
 
 /// Builds a program as it is released and gives its path.
-fn build(what: &[&str]) -> Result<PathBuf, String> {
+pub(super) fn build(what: &[&str]) -> Result<PathBuf, String> {
+    build_as("release", what)
+}
+
+/// Builds a program with a profile and gives its path.
+pub(super) fn build_as(profile: &str, what: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo();
-    command.args(["build", "--release", "--locked", "--message-format=json-render-diagnostics"]);
+    command.args(["build", "--profile", profile, "--locked"]);
     let output = command
+        .arg("--message-format=json-render-diagnostics")
         .args(what)
         .stderr(Stdio::inherit())
         .output()

@@ -5,6 +5,8 @@
 
 mod cold;
 mod measure;
+mod peers;
+mod store;
 mod table;
 
 use crate::Failure;
@@ -15,25 +17,42 @@ pub(crate) struct Bench {
     pub(crate) name: &'static str,
     /// What it measures, in a line.
     pub(crate) about: &'static str,
+    /// How many rounds it has, unless told otherwise.
+    rounds: usize,
     run: fn(rounds: usize) -> Result<(), String>,
 }
 
 /// Every benchmark.
-pub(crate) const BENCHES: &[Bench] = &[Bench {
-    name: "cold",
-    about: "one call of `add`, `list` and `done`, beside a bare program with the same statements",
-    run: cold::run,
-}];
+pub(crate) const BENCHES: &[Bench] = &[
+    Bench {
+        name: "cold",
+        about: "one call of `add`, `list` and `done`, beside a bare program with the same statements",
+        rounds: ROUNDS,
+        run: cold::run,
+    },
+    Bench {
+        name: "store",
+        about: "adds, four writers, `next` and following, beside raw SQLite",
+        rounds: ROUNDS,
+        run: store::run,
+    },
+    Bench {
+        name: "peers",
+        about: "how many acknowledged adds other lists really store; installs them with npm",
+        rounds: 1,
+        run: peers::run,
+    },
+];
 
-/// How often each call's time is taken, unless told otherwise. Odd, so that the median is one.
+/// How often each call's time is taken. Odd, so that the median is one.
 const ROUNDS: usize = 31;
 
 /// Runs one benchmark.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let (name, rounds) = match arguments {
-        [name] => (name, ROUNDS),
+        [name] => (name, None),
         [name, rounds] => match rounds.parse() {
-            Ok(rounds @ 1..=10_000) => (name, rounds),
+            Ok(rounds @ 1..=10_000) => (name, Some(rounds)),
             Ok(_) | Err(_) => {
                 let message = format!("{rounds:?} is not a number of rounds from 1 to 10000");
                 return Err(Failure::Usage(message));
@@ -46,7 +65,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         let message = format!("there is no benchmark {name:?}; there is: {}", names());
         return Err(Failure::Usage(message));
     };
-    (bench.run)(rounds).map_err(Failure::Chore)
+    (bench.run)(rounds.unwrap_or(bench.rounds)).map_err(Failure::Chore)
 }
 
 fn names() -> String {
@@ -65,8 +84,8 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold");
-        check(&["moon"], "there is no benchmark \"moon\"; there is: cold");
+        check(&[], "say which benchmark: cold, store, peers");
+        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, peers");
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
         check(&["cold", "3", "x"], "unexpected argument \"x\"");

@@ -32,7 +32,10 @@ fn the_database_is_for_its_user_alone() {
         names.push(entry.file_name().into_string().unwrap());
     }
     names.sort();
-    assert_eq!(names, ["plans.db", "plans.db-bell", "plans.db-shm", "plans.db-wal"]);
+    assert_eq!(
+        names,
+        ["plans.db", "plans.db-bell", "plans.db-queue", "plans.db-shm", "plans.db-wal"]
+    );
 }
 
 #[test]

@@ -1,0 +1,132 @@
+//! A client of one MCP server on standard input and output. It sends calls, so many at once, and
+//! counts the answers that are no errors. Every wait has an end.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Load, Outcome};
+
+/// The longest wait for one answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// When no further calls are sent.
+const BUDGET: Duration = Duration::from_secs(60);
+
+/// How long a server may take to end by itself.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+pub(crate) struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    said: Receiver<Value>,
+}
+
+impl Client {
+    /// Starts a server and shakes hands.
+    pub(crate) fn start(mut command: Command) -> Outcome<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().ok_or("the server has no output")?;
+        let (sender, said) = mpsc::channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                // What is no message (a banner) is passed over.
+                let Ok(message) = serde_json::from_str(&line) else { continue };
+                if sender.send(message).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut client = Self { child, input, said };
+        client.send(&json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": { "name": "peer_load", "version": "1" },
+            },
+        }))?;
+        while client.answer()?.0 != 0 {}
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        Ok(client)
+    }
+
+    fn send(&mut self, message: &Value) -> Outcome {
+        let input = self.input.as_mut().ok_or("the server has no input")?;
+        Ok(input.write_all(format!("{message}\n").as_bytes())?)
+    }
+
+    /// The next answer: to which request, and whether it is good.
+    fn answer(&mut self) -> Outcome<(u64, bool)> {
+        loop {
+            let message = self.said.recv_timeout(PATIENCE)?;
+            let id = message.get("id").cloned();
+            match (message.get("method").and_then(Value::as_str), id) {
+                (Some(method), Some(id)) => {
+                    let result =
+                        if method == "roots/list" { json!({ "roots": [] }) } else { json!({}) };
+                    self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))?;
+                }
+                (None, Some(id)) => {
+                    let failed = message.get("error").is_some()
+                        || message.pointer("/result/isError") == Some(&Value::Bool(true));
+                    return Ok((id.as_u64().unwrap_or(u64::MAX), !failed));
+                }
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// Calls a tool so many times; how many calls were acknowledged.
+    pub(crate) fn call(
+        &mut self,
+        tool: &str,
+        load: Load,
+        arguments: impl Fn(u32) -> Value,
+    ) -> Outcome<u32> {
+        let began = Instant::now();
+        let (mut next, mut open, mut good) = (1, BTreeSet::new(), 0);
+        loop {
+            while next <= load.count
+                && open.len() < usize::try_from(load.in_flight)?
+                && began.elapsed() < BUDGET
+            {
+                let params = json!({ "name": tool, "arguments": arguments(next) });
+                self.send(&json!({
+                    "jsonrpc": "2.0", "id": next, "method": "tools/call", "params": params,
+                }))?;
+                open.insert(u64::from(next));
+                next += 1;
+            }
+            if open.is_empty() {
+                return Ok(good);
+            }
+            let (id, is_good) = self.answer()?;
+            if open.remove(&id) {
+                good += u32::from(is_good);
+            }
+        }
+    }
+}
+
+impl Drop for Client {
+    /// Lets the server end, and ends it if it does not.
+    fn drop(&mut self) {
+        self.input = None;
+        let began = Instant::now();
+        while began.elapsed() < FAREWELL {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        // One that has ended meanwhile is as good.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,248 @@
+//! Raw SQLite: the same file, settings and statements as the store's, with everything else left out.
+//!
+//! JSON is formatted by hand, no rule is checked, nobody is rung, and writers wait as SQLite itself
+//! lets them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use punchlist_db::Durability;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
+
+use super::Outcome;
+use super::desk::{TITLE, WHO, at, ids, plan_id};
+
+const SELECT_PLAN: &str = "SELECT key, id, project, name, title, revision, rules, goal, end, \
+    next_number, placed, open, created_at, updated_at FROM plan WHERE id = ?1";
+
+const SELECT_RUNNING: &str = "SELECT number FROM item INDEXED BY item_running \
+    WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
+
+/// The query on the maintained counter, with what `next` shows of the item.
+const SELECT_NEXT: &str = "SELECT number, title FROM item \
+    WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
+    AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1";
+
+const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, priority, parent, \
+    attempt, created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
+    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet) \
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+    ?19, ?20, ?21, ?22, ?23, ?24)";
+
+const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = attempt + 1, \
+    started_at = ?3, claim = ?4 WHERE plan = ?1 AND number = ?2";
+
+const RELEASE_ITEM: &str = "UPDATE item SET status = 'pending', started_at = NULL, claim = NULL \
+    WHERE plan = ?1 AND number = ?2";
+
+const UPDATE_PLAN: &str = "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, \
+    goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
+    WHERE key = ?1";
+
+const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
+    undoes, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+/// A connection as the store makes one.
+pub(crate) fn open(database: &Path, durability: Durability) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(database, flags)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    conn.busy_timeout(Duration::from_secs(30))?;
+    conn.set_prepared_statement_cache_capacity(64);
+    if durability == Durability::Normal {
+        conn.pragma_update(None, "synchronous", "NORMAL")?;
+    }
+    Ok(conn)
+}
+
+/// The columns of a plan that a change writes back.
+struct Header {
+    key: i64,
+    name: Option<String>,
+    title: String,
+    revision: i64,
+    rules: Option<String>,
+    goal: Option<String>,
+    end: String,
+    next_number: i64,
+    placed: i64,
+    open: i64,
+}
+
+fn header(conn: &Connection) -> rusqlite::Result<Header> {
+    conn.prepare_cached(SELECT_PLAN)?.query_row([plan_id().to_string()], |row| {
+        Ok(Header {
+            key: row.get(0)?,
+            name: row.get(3)?,
+            title: row.get(4)?,
+            revision: row.get(5)?,
+            rules: row.get(6)?,
+            goal: row.get(7)?,
+            end: row.get(8)?,
+            next_number: row.get(9)?,
+            placed: row.get(10)?,
+            open: row.get(11)?,
+        })
+    })
+}
+
+/// Writes header and journal of the next revision.
+fn note(
+    conn: &Connection,
+    plan: &Header,
+    n: u64,
+    kind: &str,
+    events: &str,
+) -> rusqlite::Result<()> {
+    let (now, revision) = (at(n).as_millisecond(), plan.revision + 1);
+    conn.prepare_cached(UPDATE_PLAN)?.execute(params![
+        plan.key,
+        plan.name,
+        plan.title,
+        revision,
+        plan.rules,
+        plan.goal,
+        plan.end,
+        plan.next_number,
+        plan.placed,
+        plan.open,
+        now,
+    ])?;
+    let none = None::<i64>;
+    conn.prepare_cached(INSERT_JOURNAL)?
+        .execute(params![plan.key, revision, now, "person", WHO, kind, none, events])?;
+    Ok(())
+}
+
+/// How many items are in progress; the store looks at each of them.
+fn running(conn: &Connection, plan: &Header) -> rusqlite::Result<usize> {
+    let mut select = conn.prepare_cached(SELECT_RUNNING)?;
+    let mut rows = select.query([plan.key])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        count += usize::from(row.get::<_, i64>(0)? > 0);
+    }
+    Ok(count)
+}
+
+/// Puts an item at the end of the list.
+pub(crate) fn add(conn: &mut Connection, n: u64) -> Outcome {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let mut plan = header(&tx)?;
+    running(&tx, &plan)?;
+    let (number, position, id) = (plan.next_number, plan.placed + 1, ids(n).nth(0).to_string());
+    let (time, none) = (at(n), None::<&str>);
+    let events = format!(
+        "[{{\"event\":\"added\",\"item\":{{\"id\":\"{id}\",\"number\":{number},\
+         \"position\":{position},\"title\":\"{TITLE}\",\"active_form\":null,\"context\":\"\",\
+         \"completion_criteria\":\"\",\"agent_type\":null,\"owner\":null,\"status\":\"pending\",\
+         \"priority\":null,\"outcome\":null,\"depends_on\":[],\"parent\":null,\
+         \"waiting_on\":null,\"check\":null,\"run\":null,\"approve\":false,\"retry\":null,\
+         \"timeout\":null,\"evidence\":[],\"claim\":null,\"attempt\":0,\"marks\":[],\
+         \"metadata\":null,\"created_at\":\"{time}\",\"started_at\":null,\"completed_at\":null,\
+         \"superseded_at\":null}}}}]"
+    );
+    tx.prepare_cached(INSERT_ITEM)?.execute(params![
+        plan.key,
+        number,
+        id,
+        position,
+        "pending",
+        none,
+        none,
+        0,
+        time.as_millisecond(),
+        none,
+        none,
+        none,
+        none,
+        none,
+        none,
+        TITLE,
+        none,
+        none,
+        none,
+        none,
+        "",
+        "",
+        none,
+        0,
+    ])?;
+    plan.next_number += 1;
+    plan.placed += 1;
+    plan.open += 1;
+    note(&tx, &plan, n, "add", &events)?;
+    Ok(tx.commit()?)
+}
+
+/// The next ready item: the query on the counter, and nothing else.
+pub(crate) fn next(conn: &Connection, key: i64) -> rusqlite::Result<(i64, String)> {
+    conn.prepare_cached(SELECT_NEXT)?.query_row([key], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// The row number of the plan.
+pub(crate) fn key(conn: &Connection) -> rusqlite::Result<i64> {
+    header(conn).map(|plan| plan.key)
+}
+
+/// Takes the next ready item, as a journaled change.
+pub(crate) fn claim(conn: &mut Connection, n: u64) -> Outcome<i64> {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let plan = header(&tx)?;
+    running(&tx, &plan)?;
+    let (number, _) = next(&tx, plan.key)?;
+    let (time, until) = (at(n), at(n + 900_000));
+    let claim = format!(
+        "{{\"holder\":{{\"name\":\"{WHO}\",\"process\":null}},\"attempt\":1,\
+         \"expires_at\":\"{until}\"}}"
+    );
+    tx.prepare_cached(CLAIM_ITEM)?.execute(params![
+        plan.key,
+        number,
+        time.as_millisecond(),
+        claim
+    ])?;
+    let events = format!(
+        "[{{\"event\":\"changed\",\"number\":{number},\"what\":\"started\",\"deltas\":\
+         [{{\"status\":{{\"before\":\"pending\",\"after\":\"in_progress\"}}}},\
+         {{\"claim\":{{\"before\":null,\"after\":{claim}}}}},\
+         {{\"attempt\":{{\"before\":0,\"after\":1}}}},\
+         {{\"started_at\":{{\"before\":null,\"after\":\"{time}\"}}}}]}}]"
+    );
+    note(&tx, &plan, n, "next", &events)?;
+    tx.commit()?;
+    Ok(number)
+}
+
+/// Puts an item back, so that it can be taken again.
+pub(crate) fn release(conn: &mut Connection, n: u64, number: i64) -> Outcome {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let plan = header(&tx)?;
+    tx.prepare_cached(RELEASE_ITEM)?.execute((plan.key, number))?;
+    note(&tx, &plan, n, "release", "[]")?;
+    Ok(tx.commit()?)
+}
+
+/// Whether two databases hold the same plan, items and journal.
+pub(crate) fn check_alike(one: &Path, other: &Path) -> Outcome {
+    let conn = open(one, Durability::Normal)?;
+    conn.execute("ATTACH DATABASE ?1 AS other", [other.to_string_lossy()])?;
+    for table in ["plan", "item", "journal"] {
+        for (here, there) in [("main", "other"), ("other", "main")] {
+            let sql = format!(
+                "SELECT count(*) FROM (SELECT * FROM {here}.{table} EXCEPT \
+                 SELECT * FROM {there}.{table})"
+            );
+            let differing: i64 = conn.query_row(&sql, [], |row| row.get(0))?;
+            if differing > 0 {
+                return Err(format!("{differing} rows of {table} differ from raw SQLite's").into());
+            }
+        }
+    }
+    Ok(())
+}
