@@ -5,7 +5,7 @@
 //! watches the file. Neither is needed for correctness: a missing bell costs fairness and a second
 //! of delay.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -32,15 +32,7 @@ impl Bell {
     pub(crate) fn turn(&mut self) -> io::Result<Turn> {
         let file = match &self.file {
             Some(file) => file,
-            None => self.file.insert(
-                OpenOptions::new()
-                    .read(true)
-                    .write(true)
-                    .create(true)
-                    .truncate(false)
-                    .mode(0o600)
-                    .open(&self.path)?,
-            ),
+            None => self.file.insert(open(&self.path)?),
         };
         // A second handle on the same open file: it shares the lock, so dropping the guard must
         // unlock by word, not by closing.
@@ -55,6 +47,15 @@ impl Bell {
             }
         }
     }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    // Ringing writes a byte, and through a link that would be a byte of any file.
+    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        let words = format!("{} is not a plain file", path.display());
+        return Err(io::Error::new(ErrorKind::InvalidInput, words));
+    }
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 /// The right to write, until dropped.

@@ -16,14 +16,17 @@ pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
             format!("{path} is damaged; restore it from a copy, or move it away to start afresh")
         }
         Some(ErrorCode::DiskFull) => {
-            format!("the disk of {path} is full; nothing was changed")
+            let what = format!("the disk of {path} is full; nothing was changed");
+            return Error::Unusable { what, source: None };
         }
         Some(ErrorCode::ReadOnly) => {
             return Error::ReadOnly(format!("{path} is on media or in a place that is read-only"));
         }
         Some(ErrorCode::PermissionDenied) => format!("{path} may not be opened by this user"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            format!("another program has been using {path} for too long; nothing was changed")
+            let what =
+                format!("another program has been using {path} for too long; nothing was changed");
+            return Error::Unusable { what, source: None };
         }
         Some(ErrorCode::SystemIoFailure) => {
             format!("reading or writing {path} failed; nothing was changed")

@@ -43,6 +43,7 @@ pub(crate) struct Facts {
     filled: bool,
 }
 
+/// Reads what is written in a database about itself.
 pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
     let facts = read_facts(conn)?;
     let is_current =

@@ -310,5 +310,5 @@ pub(crate) fn not_written(path: &Path, error: std::io::Error) -> Error {
     if matches!(kind, ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied) {
         return Error::ReadOnly(format!("{}: {error}", path.display()));
     }
-    unusable(format!("{} cannot be written: {error}", path.display()), error)
+    unusable(format!("{} cannot be written", path.display()), error)
 }

@@ -182,6 +182,7 @@ fn a_full_disk_is_said_and_nothing_is_half_written() {
     };
     let full = add("too much").unwrap_err();
     assert!(full.to_string().contains("is full; nothing was changed"), "{full}");
+    assert!(std::error::Error::source(&full).is_none(), "a driver's words add nothing: {full:?}");
     assert_eq!(now(PlanStore::read(&store, plan.id, Needs::whole())).unwrap(), plan);
     assert!(pages(most * 100) > most);
     assert_eq!(add("enough room").unwrap().plan.items.len(), 2);

@@ -271,21 +271,24 @@ impl TodoUpdate {
             ..Patch::default()
         };
         let outcome = self.outcome;
+        let open = item.status.is_open();
         let step = match step {
             Some(Status::Completed) => {
                 Some(Op::Complete { item: at(), outcome, with_children: false })
             }
             Some(Status::Cancelled) => Some(Op::Cancel { item: at(), reason: outcome }),
-            other => {
+            Some(status @ (Status::Pending | Status::InProgress)) => {
                 patch.outcome = outcome.map(Some);
-                let open = item.status.is_open();
-                other.map(|status| match (status, open) {
-                    (Status::InProgress, true) => Op::Start(at()),
-                    (_, true) => Op::Release(at()),
-                    (status, false) => {
-                        Op::Reopen { item: at(), start: status == Status::InProgress }
-                    }
+                let start = status == Status::InProgress;
+                Some(match (open, start) {
+                    (true, true) => Op::Start(at()),
+                    (true, false) => Op::Release(at()),
+                    (false, start) => Op::Reopen { item: at(), start },
                 })
+            }
+            None => {
+                patch.outcome = outcome.map(Some);
+                None
             }
         };
         let edit =

@@ -187,6 +187,10 @@ pub struct Patch {
     pub retry: Option<Option<u32>>,
     pub timeout: Option<Option<u32>>,
     pub metadata: Option<Option<serde_json::Map<String, serde_json::Value>>>,
+    /// Keys of the metadata that change; the others stay. A null takes its key away.
+    pub merge: serde_json::Map<String, serde_json::Value>,
+    /// Where it shall stand: the act that leads there is done, and none if it stands there.
+    pub status: Option<Status>,
 }
 
 /// New values for a plan's own fields.
@@ -210,11 +214,15 @@ pub struct ListEntry {
     pub active_form: Option<String>,
     /// Where it stands.
     pub status: Status,
-    /// `None` leaves what is there; a blank one ends the wait.
+    /// `None` leaves what is there; a blank one ends the wait; [`Self::BLOCKED`] says that it waits,
+    /// but not for what, so that a better word that is there already stays.
     pub waiting_on: Option<String>,
 }
 
 impl ListEntry {
+    /// What an item waits for when its list says no more than that it does.
+    pub const BLOCKED: &str = "blocked";
+
     /// An entry with a title and a status.
     pub fn titled(title: impl Into<String>, status: Status) -> Self {
         Self { item: None, title: title.into(), active_form: None, status, waiting_on: None }

@@ -108,6 +108,9 @@ impl Needs {
             | Op::Prove { item, .. } => self.reach(item, &[]),
             Op::Edit { item, patch } => {
                 self.reach(item, &[]);
+                if patch.status.is_some() {
+                    self.reach(item, &[Dependencies, Dependants, Children, Ancestors]);
+                }
                 for item in &patch.after {
                     self.reach(item, &[AllDependencies]);
                 }

@@ -65,7 +65,8 @@ impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.item, &self.broken) {
             (Some(tag), Broken::EmptyTitle { .. }) => write!(f, "{tag}: the title is empty"),
-            (Some(tag), Broken::Illegal { .. } | Broken::NotOpen) => {
+            (Some(tag), Broken::Illegal { to, legal }) => illegal(f, tag, *to, legal),
+            (Some(tag), Broken::NotOpen) => {
                 write!(f, "{tag} is {}: {}", tag.status.words(), self.broken)
             }
             (Some(tag), broken) if broken.is_sentence() => write!(f, "{tag}: {broken}"),
@@ -73,6 +74,24 @@ impl fmt::Display for Problem {
             (None, broken) => broken.fmt(f),
         }
     }
+}
+
+/// What an item cannot become, what it is, and what is legal. What is closed can become something
+/// else only by being reopened, so that is said with it.
+fn illegal(f: &mut fmt::Formatter<'_>, tag: &Tag, to: Status, legal: &[Status]) -> fmt::Result {
+    let is = tag.status.words();
+    if tag.status == to {
+        write!(f, "{tag} is {is} already")?;
+    } else if legal.contains(&to) && tag.status.is_open() {
+        write!(f, "{tag} is {is}: only what is closed can be reopened")?;
+    } else if legal.contains(&to) {
+        return write!(f, "{tag} is {is}: it can be {} only if it is reopened", to.words());
+    } else {
+        write!(f, "{tag} is {is}: it cannot become {}", to.words())?;
+    }
+    let legal: Vec<_> = legal.iter().map(|status| status.words()).collect();
+    let how = if tag.status.is_open() { "" } else { ", if it is reopened" };
+    write!(f, "; legal now: {}{how}", legal.join(", "))
 }
 
 /// Enough of an item to name it.

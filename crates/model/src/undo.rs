@@ -9,10 +9,10 @@ use std::fmt;
 
 use crate::actor::Actor;
 use crate::command::Ctx;
-use crate::decide::Decision;
+use crate::decide::{Decision, links};
 use crate::event::{Delta, Event, Field, PlanDelta, What};
 use crate::id::{Number, Revision};
-use crate::item::Status;
+use crate::item::{Item, Status};
 use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Problem, Refusal, Tag};
 use crate::store::{Entry, Kind};
@@ -271,7 +271,15 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
         before.get(number).is_none_or(|it| it.status != Status::InProgress || it.is_superseded())
     };
     for item in after.in_progress().filter(|item| began(item.number)) {
-        let others: Vec<_> = after.in_progress().filter(|it| it.number != item.number).collect();
+        // As in `decide`: one per worker, or as many as the plan allows in all.
+        let others: Vec<_> = after
+            .in_progress()
+            .filter(|it| it.number != item.number)
+            .filter(|it| {
+                let holder = it.claim.as_ref().map(|claim| &claim.holder.name);
+                limit.is_some() || holder.is_none_or(|name| *name == ctx.holder.name)
+            })
+            .collect();
         let most = limit.unwrap_or(1);
         if u32::try_from(others.len()).unwrap_or(u32::MAX) >= most
             && let Some(first) = others.first()
@@ -281,13 +289,40 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
             note(Some(item.into()), broken);
         }
     }
+    let finished = |plan, item| finished_parent(plan, item).map(|parent| parent.number);
     for item in after.items.values().filter(|item| item.is_open()) {
-        if let Some(parent) = item.parent.and_then(|parent| after.get(parent))
-            && parent.status == Status::Completed
-            && before.get(parent.number).is_none_or(|it| it.status != Status::Completed)
+        let Some(parent) = finished_parent(after, item) else { continue };
+        match before.get(item.number) {
+            // It was so before: recorded mode may leave such items.
+            Some(was) if was.is_open() && finished(before, was) == Some(parent.number) => {}
+            Some(was) if was.is_open() && was.parent == item.parent => {
+                note(Some(parent.into()), Broken::OpenChild { child: item.into() });
+            }
+            Some(_) | None => {
+                note(Some(item.into()), Broken::ParentCompleted { parent: parent.into() });
+            }
+        }
+    }
+    for item in after.items.values() {
+        let was = before.get(item.number);
+        let is_new = |on: &&Number| was.is_none_or(|was| !was.depends_on.contains(on));
+        for on in item.depends_on.iter().filter(is_new) {
+            if let Some(broken) = links::cycle(after, item.number, *on) {
+                note(Some(item.into()), broken);
+            }
+        }
+        if let Some(parent) =
+            item.parent.filter(|_| was.is_none_or(|was| was.parent != item.parent))
+            && let Some(broken) = links::parent_cycle(after, item.number, parent)
         {
-            note(Some(parent.into()), Broken::OpenChild { child: item.into() });
+            note(Some(item.into()), broken);
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(Refusal { problems }) }
+}
+
+/// The completed item that another stands under.
+fn finished_parent<'a>(plan: &'a Plan, item: &Item) -> Option<&'a Item> {
+    let parent = plan.get(item.parent?)?;
+    (parent.status == Status::Completed && !parent.is_superseded()).then_some(parent)
 }

@@ -55,6 +55,7 @@ pub(crate) fn main() -> ExitCode {
             print::reply(&Reply::text(concat!("punchlist ", env!("CARGO_PKG_VERSION"), "\n")))
         }
         Called::Unknown(word) => print::fail(&unknown(&word), json),
+        Called::Bad(error) => bad_arguments(&error, json),
     };
     ExitCode::from(code)
 }

@@ -65,13 +65,14 @@ pub(crate) enum Called {
     Version,
     /// A word that is no verb.
     Unknown(OsString),
+    /// Options that there are not, and no verb to say so.
+    Bad(clap::Error),
 }
 
 /// Finds the verb among the arguments.
 pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
     let Some(at) = verb_at(&arguments) else {
-        let has = |names: [&str; 2]| arguments.iter().any(|it| names.iter().any(|name| it == name));
-        return if has(["-V", "--version"]) { Called::Version } else { Called::Overview };
+        return without_verb(&arguments);
     };
     let word = arguments.remove(at);
     if word == "help" {
@@ -85,6 +86,26 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
     match word.to_str().and_then(verb::find) {
         Some(row) => Called::Verb(row, arguments),
         None => Called::Unknown(word),
+    }
+}
+
+/// What is meant where no verb is named.
+fn without_verb(arguments: &[OsString]) -> Called {
+    let has = |names: [&str; 2]| arguments.iter().any(|it| names.iter().any(|name| it == name));
+    if has(["-V", "--version"]) {
+        return Called::Version;
+    }
+    if arguments.is_empty() || has(["-h", "--help"]) {
+        return Called::Overview;
+    }
+    let options = Command::new("punchlist")
+        .no_binary_name(true)
+        .disable_help_flag(true)
+        .override_usage("punchlist VERB [ARGUMENTS] [OPTIONS]");
+    let options = Globals::augment_args(options);
+    match options.try_get_matches_from(arguments) {
+        Ok(_) => Called::Overview,
+        Err(error) => Called::Bad(error),
     }
 }
 

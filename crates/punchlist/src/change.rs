@@ -13,7 +13,7 @@ use punchlist_model::{
 };
 
 use crate::app::{App, no_plan};
-use crate::error::Fail;
+use crate::error::{Code, Fail};
 use crate::print::Reply;
 use crate::settle::settle;
 use crate::which::{self, Missing};
@@ -112,6 +112,9 @@ impl Request {
             }
         };
         let check = || {
+            if let Some(expected) = expect.filter(|it| *it != Revision(0)) {
+                return Err(never_changed(expected));
+            }
             let empty = Plan::new(PlanId(change.ctx.ids.nth(0)), "", change.ctx.now);
             decide(&empty, &change.ops, &change.ctx)?;
             Ok(())
@@ -128,6 +131,12 @@ impl Request {
         store.let_go();
         reply
     }
+}
+
+/// A plan that is not there yet is at revision 0, whatever its first change would be.
+fn never_changed(expected: Revision) -> Fail {
+    Fail::new(Code::Conflict, format!("there is no plan here yet (you had revision {expected})"))
+        .hint("`--expect 0` or `--expect any` makes one; `punchlist plans --all` shows those elsewhere.")
 }
 
 /// Whether a step takes an item for the worker: then it matters whose processes have ended.
@@ -151,7 +160,7 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
             "changed": changed,
             "warnings": warnings,
         });
-        return Ok(Reply::text(json::render(&value) + "\n"));
+        return Ok(Reply::json(&value));
     }
     Ok(Reply { out: lines(&applied), notes: warnings })
 }

@@ -209,8 +209,41 @@ impl From<store::Error> for Fail {
             Error::Unusable { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
-                    .hint("check the file and the room on its disk, then try again; `--db` or PUNCHLIST_DB choose another.")
+                    .hint("put that right and try again, or choose another file with `--db` or PUNCHLIST_DB.")
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_that_cannot_be_used_says_what_to_do_instead() {
+        for (error, hint) in [
+            (store::Error::ReadOnly("a disc".to_owned()), "the plan tools of the MCP server"),
+            (store::Error::NewerSchema { found: 9, known: 1 }, "newer version of punchlist"),
+            (store::Error::Unusable { what: "damaged".to_owned(), source: None }, "`--db`"),
+        ] {
+            let fail = Fail::from(error);
+            assert_eq!(fail.code.exit(), 8, "{}", fail.message);
+            assert!(fail.hint.as_ref().is_some_and(|it| it.contains(hint)), "{:?}", fail.hint);
+        }
+    }
+
+    #[test]
+    fn exit_codes_are_as_promised() {
+        let codes = Code::ALL.map(|(code, _)| (code.exit(), code.word()));
+        let promised = [
+            (1, "failure"),
+            (2, "usage"),
+            (3, "refused"),
+            (4, "not_found"),
+            (5, "conflict"),
+            (8, "unusable"),
+            (130, "interrupted"),
+        ];
+        assert_eq!(codes, promised);
     }
 }

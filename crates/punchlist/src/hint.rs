@@ -77,10 +77,12 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
             format!("`punchlist reopen {number}` opens it again.")
         }
         Some(Status::InProgress) if to == Status::InProgress => {
-            format!("it is in progress already; `punchlist done {number}` finishes it.")
+            format!(
+                "`punchlist done {number}` finishes it, `punchlist release {number}` puts it back."
+            )
         }
         Some(Status::Pending) if to == Status::Pending => {
-            format!("it is pending already; `punchlist start {number}` begins it.")
+            format!("`punchlist start {number}` begins it.")
         }
         Some(Status::Pending | Status::InProgress) | None => {
             format!("`punchlist show {number}` says where it stands.")

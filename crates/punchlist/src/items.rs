@@ -1,5 +1,6 @@
 //! How an item is typed: its number, or the beginning of its id.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use punchlist_model::{ItemRef, Number};
@@ -47,6 +48,12 @@ fn hyphened(digits: &str) -> String {
 /// The items that were typed, as the model takes them.
 pub(crate) fn refs(typed: Vec<Typed>) -> Vec<ItemRef> {
     typed.into_iter().map(|it| it.0).collect()
+}
+
+/// The items that were typed, each once: naming one twice asks for nothing more.
+pub(crate) fn each_once(typed: Vec<Typed>) -> impl Iterator<Item = Typed> {
+    let mut seen = BTreeSet::new();
+    typed.into_iter().filter(move |item| seen.insert(item.0.clone()))
 }
 
 #[cfg(test)]

@@ -4,9 +4,11 @@
 //! error.
 
 use std::env;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use punchlist_formats::text;
+use punchlist_formats::view::json;
 
 use crate::error::Fail;
 
@@ -26,7 +28,7 @@ impl Reply {
 
     /// A JSON value on a line of its own.
     pub(crate) fn json(value: &serde_json::Value) -> Self {
-        Self::text(format!("{value}\n"))
+        Self::text(json::render(value) + "\n")
     }
 }
 
@@ -53,18 +55,25 @@ pub(crate) struct Screen {
     pub(crate) colour: bool,
 }
 
+impl Colour {
+    /// Whether to use it, by where stdout leads and what the environment says.
+    fn is_on(self, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => {
+                is_terminal
+                    && variable("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && variable("TERM").is_none_or(|term| term != "dumb")
+            }
+        }
+    }
+}
+
 impl Screen {
     pub(crate) fn look(colour: Colour) -> Self {
         let is_terminal = io::stdout().is_terminal();
-        let colour = match colour {
-            Colour::Always => true,
-            Colour::Never => false,
-            Colour::Auto => {
-                is_terminal
-                    && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
-                    && env::var_os("TERM").is_none_or(|term| term != "dumb")
-            }
-        };
+        let colour = colour.is_on(is_terminal, |name| env::var_os(name));
         Self { is_terminal, width: width(is_terminal), colour }
     }
 }
@@ -109,7 +118,7 @@ pub(crate) fn notes(lines: &[String], word: &str) {
 /// Writes why a call failed. Gives the exit code.
 pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     if json {
-        err(&format!("{}\n", fail.json()));
+        err(&(json::render(&fail.json()) + "\n"));
         return fail.code.exit();
     }
     let mut all = String::new();
@@ -165,5 +174,29 @@ fn err(text: &str) {
     // If even stderr is gone, there is nobody left to tell.
     if !text.is_empty() {
         io::stderr().lock().write_all(text.as_bytes()).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_color_is_obeyed_unless_colour_is_asked_for() {
+        #[track_caller]
+        fn check(colour: Colour, is_terminal: bool, name: &str, value: &str, expected: bool) {
+            let variable = |asked: &str| (asked == name).then(|| OsString::from(value));
+            let about = format!("{colour:?} {is_terminal} {name}={value}");
+            assert_eq!(colour.is_on(is_terminal, variable), expected, "{about}");
+        }
+        check(Colour::Auto, true, "", "", true);
+        check(Colour::Auto, false, "", "", false);
+        check(Colour::Auto, true, "NO_COLOR", "1", false);
+        check(Colour::Auto, true, "NO_COLOR", "0", false);
+        check(Colour::Auto, true, "NO_COLOR", "", true);
+        check(Colour::Auto, true, "TERM", "dumb", false);
+        check(Colour::Auto, true, "TERM", "xterm", true);
+        check(Colour::Always, false, "NO_COLOR", "1", true);
+        check(Colour::Never, true, "", "", false);
     }
 }

@@ -50,7 +50,23 @@ pub(crate) fn strange(path: &Path, meta: &fs::Metadata) -> Option<&'static str> 
     if fs::canonicalize(path).ok().as_deref() != Some(path) {
         return Some("it lies behind a symbolic link");
     }
-    None
+    strange_beside(path)
+}
+
+/// Why the files beside a database could not be trusted. They are written to without a further
+/// look: a link there would lead the first write to any file of this user's.
+pub(crate) fn strange_beside(path: &Path) -> Option<&'static str> {
+    let strange = ["-bell", "-wal", "-shm", "-journal"].iter().any(|suffix| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        fs::symlink_metadata(&name).is_ok_and(|meta| is_foreign(&meta))
+    });
+    strange.then_some("a file beside it is a link, or not your own")
+}
+
+/// Whether it is anything but a plain file of this user's.
+fn is_foreign(meta: &fs::Metadata) -> bool {
+    !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw()
 }
 
 /// Records paths as trusted. Says which of them are new.

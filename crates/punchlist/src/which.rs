@@ -142,15 +142,18 @@ pub(crate) fn valid_name(text: &str) -> Result<&str, Fail> {
     Ok(name)
 }
 
+/// As many digits as `plans` shows, or more. Fewer are a name: `--plan a` must not find whatever
+/// plan of whatever project has an id that ends so.
 fn could_be_id(name: &str) -> bool {
-    name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-') && name.len() <= 36
+    name.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+        && (4..=36).contains(&name.len())
 }
 
 fn make(app: &App, store: &dyn PlanStore, name: Option<&str>) -> Result<PlanId, Fail> {
     let project = &app.project()?.name;
     let id = match name {
         // Somebody who typed an id that does not exist does not want a plan of that name.
-        Some(name) if could_be_id(name) && name.len() >= 4 && has_digit(name) => {
+        Some(name) if could_be_id(name) && has_digit(name) => {
             return Err(no_such_plan(name)
                 .hint("it looks like an id, so no plan of that name was made; choose another."));
         }

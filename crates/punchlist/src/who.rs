@@ -123,6 +123,8 @@ mod system {
 
     #[cfg(test)]
     mod tests {
+        use punchlist_model::{Attempt, Claim, Holder, Item, Number, Plan, Status};
+
         use super::*;
 
         #[test]
@@ -132,6 +134,28 @@ mod system {
             assert!(has_ended(&Process { start_time: me.start_time - 1, ..me.clone() }));
             assert!(!has_ended(&Process { boot_id: "another boot".to_owned(), ..me.clone() }));
             assert!(!has_ended(&Process { pid_namespace: 1, start_time: 0, ..me }));
+        }
+
+        #[test]
+        fn a_claim_is_freed_early_only_by_a_process_of_this_host_that_is_gone() {
+            let me = process(&super::super::host(), std::process::id()).unwrap();
+            let ended = Process { start_time: me.start_time - 1, ..me.clone() };
+            let elsewhere = Process { host: "another host".to_owned(), ..ended.clone() };
+            let gone = |process: &Process| {
+                let at = punchlist_model::Timestamp::UNIX_EPOCH;
+                let ids = punchlist_model::IdSource::fixed(at, 1);
+                let id = punchlist_model::ItemId(ids.nth(0));
+                let mut item = Item::new(id, Number(1), "a", at);
+                item.status = Status::InProgress;
+                let holder = Holder { name: "ann".to_owned(), process: Some(process.clone()) };
+                item.claim = Some(Claim { holder, attempt: Attempt(1), expires_at: at });
+                let mut plan = Plan::new(punchlist_model::PlanId(ids.nth(1)), "/p", at);
+                plan.items.insert(Number(1), item);
+                super::super::gone(&plan)
+            };
+            assert_eq!(gone(&me), []);
+            assert_eq!(gone(&elsewhere), []);
+            assert_eq!(gone(&ended), [ended.clone()]);
         }
 
         #[test]

@@ -11,7 +11,7 @@ pub(super) type Object = Map<String, Value>;
 
 /// Most entries in one call, whatever the list may hold: far above any plan, and low enough that a
 /// reply about all of them stays readable.
-const MOST_ENTRIES: usize = 1000;
+pub(super) const MOST_ENTRIES: usize = 1000;
 
 /// Most faults that a reply lists.
 const MOST_FAULTS: usize = 100;
@@ -45,12 +45,22 @@ impl Bad {
 
     /// One fault a line.
     pub(super) fn text(&self) -> String {
+        self.joined("\n")
+    }
+
+    /// The same on one line, or however a tool's own errors are put together.
+    pub(super) fn joined(&self, separator: &str) -> String {
         let left_out = self.faults.len().saturating_sub(MOST_FAULTS);
-        let mut text = self.faults[..self.faults.len() - left_out].join("\n");
+        let mut text = self.faults[..self.faults.len() - left_out].join(separator);
         if left_out > 0 {
-            text.push_str(&format!("\n… and {left_out} more"));
+            text.push_str(&format!("{separator}… and {left_out} more"));
         }
         text
+    }
+
+    /// Whether there is more than one.
+    pub(super) fn is_several(&self) -> bool {
+        self.faults.len() > 1
     }
 }
 

@@ -346,6 +346,10 @@ impl Voice for Call {
         }
     }
 
+    fn added(&self, nth: usize) -> Option<usize> {
+        (self.action != Action::Replace).then_some(nth)
+    }
+
     fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String> {
         let hint = match broken {
             Broken::NotFound { .. } | Broken::Ambiguous { .. } | Broken::Superseded => {

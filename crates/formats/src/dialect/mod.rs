@@ -9,10 +9,14 @@ mod args;
 mod manager;
 mod refuse;
 mod schema;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod todowrite;
 mod turn;
+mod update_plan;
+mod whole;
+mod write_todos;
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,6 +37,12 @@ pub enum Dialect {
     Turn,
     /// One tool that takes the whole list each time; text.
     TodoWrite,
+    /// Gemini CLI's tool of the same kind.
+    WriteTodos,
+    /// Codex's tool of the same kind.
+    UpdatePlan,
+    /// Claude Code's four tools; ids are numbers; text.
+    Tasks,
 }
 
 /// How much of a dialect a model is shown. What is understood is always the same.
@@ -63,7 +73,17 @@ impl std::error::Error for Unknown {}
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Manager, Self::Turn, Self::TodoWrite];
+    pub const ALL: [Self; 6] = [
+        Self::Manager,
+        Self::Turn,
+        Self::TodoWrite,
+        Self::WriteTodos,
+        Self::UpdatePlan,
+        Self::Tasks,
+    ];
+
+    /// Their names, in a sentence.
+    const NAMES: &str = "manager, turn, todowrite, write_todos, update_plan or tasks";
 
     /// The name on the command line and in configuration.
     pub fn as_str(self) -> &'static str {
@@ -71,6 +91,9 @@ impl Dialect {
             Self::Manager => "manager",
             Self::Turn => "turn",
             Self::TodoWrite => "todowrite",
+            Self::WriteTodos => "write_todos",
+            Self::UpdatePlan => "update_plan",
+            Self::Tasks => "tasks",
         }
     }
 
@@ -85,6 +108,9 @@ impl Dialect {
             Self::Manager => manager::tools(full),
             Self::Turn => turn::tools(full),
             Self::TodoWrite => todowrite::tools(full),
+            Self::WriteTodos => write_todos::tools(full),
+            Self::UpdatePlan => update_plan::tools(full),
+            Self::Tasks => tasks::tools(full),
         }
     }
 
@@ -96,6 +122,9 @@ impl Dialect {
             (Surface::Full, Self::Manager) => Some(manager::PROMPT),
             (Surface::Full, Self::Turn) => Some(turn::PROMPT),
             (Surface::Full, Self::TodoWrite) => Some(todowrite::PROMPT),
+            (Surface::Full, Self::WriteTodos) => Some(write_todos::PROMPT),
+            (Surface::Full, Self::UpdatePlan) => Some(update_plan::PROMPT),
+            (Surface::Full, Self::Tasks) => Some(tasks::PROMPT),
         }
     }
 
@@ -103,8 +132,8 @@ impl Dialect {
     pub fn open_items(self) -> Option<u32> {
         match self {
             Self::Manager => Some(30),
-            Self::Turn => None,
             Self::TodoWrite => Some(20),
+            Self::Turn | Self::WriteTodos | Self::UpdatePlan | Self::Tasks => None,
         }
     }
 
@@ -112,11 +141,14 @@ impl Dialect {
     ///
     /// The bytes may be anything at all. No bytes, and `null`, are an object without fields.
     pub fn call(self, tool: &str, arguments: &[u8]) -> Result<Call, Reply> {
-        let decoded = args::object(arguments).map_err(args::Bad::from);
+        let decoded = || args::object(arguments).map_err(args::Bad::from);
         match self {
-            Self::Manager => manager::call(tool, decoded).map(Inner::Manager),
-            Self::Turn => turn::call(tool, decoded).map(Inner::Turn),
-            Self::TodoWrite => todowrite::call(tool, decoded).map(Inner::TodoWrite),
+            Self::Manager => manager::call(tool, decoded()).map(Inner::Manager),
+            Self::Turn => turn::call(tool, decoded()).map(Inner::Turn),
+            Self::TodoWrite => todowrite::call(tool, decoded()).map(Inner::TodoWrite),
+            Self::WriteTodos => write_todos::call(tool, decoded()).map(Inner::WriteTodos),
+            Self::UpdatePlan => update_plan::call(tool, arguments).map(Inner::UpdatePlan),
+            Self::Tasks => tasks::call(tool, decoded()).map(Inner::Tasks),
         }
         .map(|inner| Call { inner })
     }
@@ -131,7 +163,7 @@ impl fmt::Display for Dialect {
 impl FromStr for Dialect {
     type Err = Unknown;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let unknown = Unknown { what: "dialect", legal: "manager, turn or todowrite" };
+        let unknown = Unknown { what: "dialect", legal: Self::NAMES };
         Self::ALL.into_iter().find(|it| it.as_str() == text).ok_or(unknown)
     }
 }
@@ -210,6 +242,9 @@ enum Inner {
     Manager(manager::Call),
     Turn(turn::Call),
     TodoWrite(todowrite::Call),
+    WriteTodos(write_todos::Call),
+    UpdatePlan(update_plan::Call),
+    Tasks(tasks::Call),
 }
 
 impl Call {
@@ -219,12 +254,20 @@ impl Call {
             Inner::Manager(call) => call.ops(),
             Inner::Turn(call) => call.ops(),
             Inner::TodoWrite(call) => Some(call.ops()),
+            Inner::WriteTodos(call) => Some(call.ops()),
+            Inner::UpdatePlan(call) => Some(call.ops()),
+            Inner::Tasks(call) => call.ops(),
         }
     }
 
     /// What to read: for a call that only reads, all that its reply is made from; for any other,
     /// the part of the plan by which a refusal can be told in ids or positions.
     pub fn needs(&self) -> Needs {
+        if let Inner::Tasks(call) = &self.inner
+            && let Some(needs) = call.needs()
+        {
+            return needs;
+        }
         self.ops().map_or_else(Needs::whole, Needs::of)
     }
 
@@ -234,6 +277,9 @@ impl Call {
             Inner::Manager(call) => call.reply(answer),
             Inner::Turn(call) => call.reply(answer),
             Inner::TodoWrite(call) => call.reply(answer),
+            Inner::WriteTodos(call) => call.reply(answer),
+            Inner::UpdatePlan(call) => call.reply(answer),
+            Inner::Tasks(call) => call.reply(answer),
         }
     }
 }

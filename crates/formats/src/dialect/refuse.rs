@@ -23,6 +23,15 @@ pub(super) trait Voice {
     fn point(&self, item: &punchlist_model::Item) -> Option<String>;
     /// Which entry of the call a step belongs to, from 0, where the call has entries.
     fn entry(&self, step: usize) -> Option<usize>;
+    /// Which entry of the call the n-th new item would be made from, both from 0. `None` where a
+    /// list is reconciled: which of its entries are new is not the dialect's to know.
+    fn added(&self, nth: usize) -> Option<usize> {
+        Some(nth)
+    }
+    /// Whether its tools can open again what was ended.
+    fn reopens(&self) -> bool {
+        false
+    }
     /// What to do about a broken rule.
     fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String>;
     /// How to go on after somebody else changed the list, as a sentence.
@@ -62,8 +71,9 @@ impl<'a> Names<'a> {
     }
 
     /// A number that the plan has not given out yet belongs to an entry of the refused call.
-    fn new_entry(&self, number: Number) -> Option<u32> {
-        number.0.checked_sub(self.plan?.next_number.0).map(|n| n + 1)
+    fn new_entry(&self, number: Number) -> Option<usize> {
+        let nth = number.0.checked_sub(self.plan?.next_number.0)?;
+        self.voice.added(usize::try_from(nth).ok()?).map(|entry| entry + 1)
     }
 
     fn numbers(&self, numbers: &[Number], separator: &str) -> String {
@@ -209,7 +219,7 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
     }
 }
 
-/// A move that the tools of a dialect do not have. Reopening is none of them, so what is finished
+/// A move that the tools of a dialect do not have. Where reopening is none of them, what is finished
 /// stays so, whatever a person may do about it.
 fn illegal(to: Status, legal: &[Status], subject: Option<&Tag>, voice: &dyn Voice) -> String {
     let Some(from) = subject.map(|tag| tag.status) else {
@@ -219,7 +229,7 @@ fn illegal(to: Status, legal: &[Status], subject: Option<&Tag>, voice: &dyn Voic
     let is = voice.status(from);
     if from == to {
         format!("is already {is}")
-    } else if !from.is_open() {
+    } else if !from.is_open() && !voice.reopens() {
         format!("is {is} and stays so: it cannot become {}", voice.status(to))
     } else {
         let legal: Vec<_> = legal.iter().map(|status| voice.status(*status)).collect();
@@ -256,7 +266,7 @@ fn stands_alone(broken: &Broken) -> bool {
 }
 
 /// A text cut short and printable, without quotes.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let quoted = brief(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
 }

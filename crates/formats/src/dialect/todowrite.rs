@@ -4,15 +4,12 @@
 //! after the result.
 
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{
-    Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Plan, Status, Tag, Warning,
-};
+use punchlist_model::{Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Status, Tag};
 use serde_json::{Value, json};
 
 use super::args::{self, Bad, Fields, Object};
-use super::refuse::{self, Names, Voice};
-use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
-use crate::text::one_line;
+use super::refuse::{Names, Voice};
+use super::{Answer, MISMATCH, Reply, ToolSpec, schema, whole};
 use crate::view::plain;
 
 const TOOL: &str = "TodoWrite";
@@ -106,7 +103,6 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
         }
     }
     bad.none()?;
-    one_in_progress(&entries)?;
     Ok(Call { ops: vec![Op::Replace(entries)] })
 }
 
@@ -131,22 +127,6 @@ fn item(id: &Value) -> Option<ItemRef> {
     }
 }
 
-fn one_in_progress(entries: &[ListEntry]) -> Result<(), Bad> {
-    let running: Vec<String> = (1..)
-        .zip(entries)
-        .filter(|(_, entry)| entry.status == Status::InProgress)
-        .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
-        .collect();
-    if running.len() < 2 {
-        return Ok(());
-    }
-    Err(Bad::from(format!(
-        "Only one task can be in_progress at a time: entries {} are. Send the list again with one \
-         of them in_progress.",
-        running.join(", ")
-    )))
-}
-
 impl Call {
     pub(super) fn ops(&self) -> &[Op] {
         &self.ops
@@ -156,38 +136,48 @@ impl Call {
         match answer {
             Answer::Changed(applied) => changed(applied),
             Answer::Read(_) => Reply::error(MISMATCH.to_owned()),
-            Answer::Failed(why, plan) => self.failed(why, plan),
+            Answer::Failed(why, plan) => match self.crowded(why) {
+                Some(text) => Reply::error(text),
+                None => whole::failed(why, plan, self, plain::text),
+            },
         }
     }
 }
 
 impl Call {
-    /// A conflict shows the list too: there is no other tool to look at it with.
-    fn failed(&self, why: &Error, plan: Option<&Plan>) -> Reply {
-        let mut reply = Reply::error(refuse::failed(why, &Names::new(self, plan)));
-        if let (Error::Refused(refusal), Some(plan)) = (why, plan)
-            && refusal.is_conflict()
-        {
-            reply.text.push_str("\n\n");
-            reply.text.push_str(&plain::text(plan));
-            reply.shows = true;
+    /// One sentence where nothing is wrong but that the list itself has too many in progress.
+    fn crowded(&self, why: &Error) -> Option<String> {
+        let Error::Refused(refusal) = why else { return None };
+        let mut allowed = None;
+        for problem in &refusal.problems {
+            let Broken::AlreadyInProgress { most, .. } = problem.broken else { return None };
+            allowed = Some(most);
         }
-        reply
+        let allowed = allowed?;
+        let Some(Op::Replace(entries)) = self.ops.first() else { return None };
+        let running: Vec<String> = (1..)
+            .zip(entries)
+            .filter(|(_, entry)| entry.status == Status::InProgress)
+            .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
+            .collect();
+        if running.len() <= usize::try_from(allowed).unwrap_or(usize::MAX) {
+            return None;
+        }
+        let (tasks, some) = match allowed {
+            1 => ("one task".to_owned(), "one".to_owned()),
+            most => (format!("{most} tasks"), most.to_string()),
+        };
+        Some(format!(
+            "Only {tasks} can be in_progress at a time: entries {} are. Send the list again with \
+             {some} of them in_progress.",
+            running.join(", ")
+        ))
     }
 }
 
 /// The list, and after a blank line what the model should know.
 fn changed(applied: &Applied) -> Reply {
-    let mut text = plain::text(&applied.plan);
-    let warnings: Vec<String> = applied
-        .warnings()
-        .iter()
-        .map(|warning: &Warning| one_line(&warning.to_string()).into_owned())
-        .collect();
-    if !warnings.is_empty() {
-        text.push_str("\n\n");
-        text.push_str(&warnings.join("\n"));
-    }
+    let text = plain::text(&applied.plan) + &whole::warnings(applied);
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
 
@@ -208,41 +198,12 @@ impl Voice for Call {
         Some(step)
     }
 
+    fn added(&self, _nth: usize) -> Option<usize> {
+        None
+    }
+
     fn hint(&self, broken: &Broken, names: &Names<'_>, _subject: Option<&Tag>) -> Option<String> {
-        let hint = match broken {
-            Broken::AlreadyInProgress { holder, .. } => format!(
-                "Send TodoWrite again with {} completed or pending, or this one pending.",
-                names.typed(holder)
-            ),
-            Broken::OpenChild { child } => {
-                format!("Send TodoWrite again with {} completed or cancelled.", names.typed(child))
-            }
-            Broken::TooManyOpen { .. } => "Send TodoWrite again with fewer open tasks.".to_owned(),
-            Broken::Twice { .. } => "Send TodoWrite again with one of them.".to_owned(),
-            Broken::Conflict(_) => {
-                "Look at the list as it is now, and send TodoWrite again.".to_owned()
-            }
-            Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
-                "Send TodoWrite again with its status as it was.".to_owned()
-            }
-            Broken::Unverified { .. } => {
-                "Send TodoWrite again with it in_progress until it is verified.".to_owned()
-            }
-            Broken::TooLong { .. } => "Send TodoWrite again with shorter texts.".to_owned(),
-            Broken::NotFound { .. }
-            | Broken::Ambiguous { .. }
-            | Broken::Superseded
-            | Broken::EmptyTitle { .. }
-            | Broken::EmptyText { .. }
-            | Broken::Nul { .. }
-            | Broken::Illegal { .. }
-            | Broken::NotOpen
-            | Broken::Cycle { .. }
-            | Broken::ParentCycle { .. }
-            | Broken::ParentCompleted { .. } => "Mend it and send TodoWrite again.".to_owned(),
-            Broken::NameTaken { .. } => return None,
-        };
-        Some(hint)
+        whole::hint(TOOL, "task", "completed or cancelled", broken, names)
     }
 
     fn look(&self) -> &'static str {

@@ -12,8 +12,14 @@ use punchlist_model::{
 use super::*;
 use crate::dialect::{Dialect, Surface};
 
-const ALL: [(&str, Tools); 3] =
-    [("turn", Tools::TURN), ("manager", Tools::MANAGER), ("todowrite", Tools::TODOWRITE)];
+const ALL: [(&str, Tools); 6] = [
+    ("turn", Tools::TURN),
+    ("manager", Tools::MANAGER),
+    ("todowrite", Tools::TODOWRITE),
+    ("write_todos", Tools::WRITE_TODOS),
+    ("update_plan", Tools::UPDATE_PLAN),
+    ("tasks", Tools::TASKS),
+];
 
 fn plan(items: &[(&str, Status)]) -> Plan {
     let ids = IdSource::fixed(Timestamp::UNIX_EPOCH, 1);
@@ -135,7 +141,7 @@ fn the_short_reminders_name_the_dialects_own_tool() {
             nag(20, &some, &plan, None, &tools, &tag),
             nag(30, &none, &plan, Some("[ ] Run the final build"), &tools, &tag),
         ] {
-            text.push_str(&format!("{name:<10}{line}\n"));
+            text.push_str(&format!("{name:<12}{line}\n"));
         }
     }
     insta::assert_snapshot!(text);
@@ -244,7 +250,7 @@ fn a_wrapping_tag_is_a_name_and_nothing_else() {
 
 #[test]
 fn the_prompt_section_is_added_only_if_the_agent_has_the_tools() {
-    for dialect in [Dialect::Turn, Dialect::Manager, Dialect::TodoWrite] {
+    for dialect in Dialect::ALL {
         assert_eq!(prompt_section(dialect, Surface::Full, false), None);
         assert_eq!(prompt_section(dialect, Surface::Off, true), None);
         let section = prompt_section(dialect, Surface::Full, true).unwrap();
@@ -255,13 +261,16 @@ fn the_prompt_section_is_added_only_if_the_agent_has_the_tools() {
 
 #[test]
 fn the_tools_that_are_named_exist() {
-    for dialect in [Dialect::Turn, Dialect::Manager, Dialect::TodoWrite] {
+    for dialect in Dialect::ALL {
         let Tools { plan, update, settle, .. } = Tools::of(dialect);
         let names: Vec<String> =
             dialect.tools(Surface::Full).iter().map(|tool| tool.name.to_string()).collect();
         let named = [*plan, *update, *settle].join(" ");
         let words = named.split(|c: char| !c.is_alphanumeric() && c != '_');
-        for word in words.filter(|word| word.contains("todo") || word.contains("Todo")) {
+        // Only names of tools have a capital or an underscore inside.
+        let is_name = |word: &&str| word.chars().skip(1).any(|c| c == '_' || c.is_uppercase());
+        let statuses = ["complete_multiple", "waitingOn", "in_progress"];
+        for word in words.filter(is_name).filter(|word| !statuses.contains(word)) {
             assert!(names.iter().any(|name| name == word), "{dialect:?} has no {word}");
         }
     }

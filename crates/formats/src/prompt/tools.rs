@@ -95,6 +95,9 @@ impl Tools {
             Dialect::Manager => &Self::MANAGER,
             Dialect::Turn => &Self::TURN,
             Dialect::TodoWrite => &Self::TODOWRITE,
+            Dialect::WriteTodos => &Self::WRITE_TODOS,
+            Dialect::UpdatePlan => &Self::UPDATE_PLAN,
+            Dialect::Tasks => &Self::TASKS,
         }
     }
 
@@ -130,6 +133,37 @@ impl Tools {
         settle: "rewrite the list with TodoWrite as it really stands: mark what is done as \
                  completed, leave out what will not be done and tell the user why",
         label: Label::Position,
+        status: Words::PLAIN,
+    };
+
+    /// Gemini CLI's `write_todos`: the whole list each time.
+    pub const WRITE_TODOS: Self = Self {
+        plan: "write_todos",
+        update: "write_todos",
+        settle: "rewrite the list with write_todos as it really stands: mark what is done as \
+                 completed, what will not be done as cancelled and what waits for somebody as \
+                 blocked, and tell the user why",
+        label: Label::Position,
+        status: Words::PLAIN,
+    };
+
+    /// Codex's `update_plan`: the whole plan each time.
+    pub const UPDATE_PLAN: Self = Self {
+        plan: "update_plan",
+        update: "update_plan",
+        settle: "rewrite the plan with update_plan as it really stands: mark what is done as \
+                 completed, leave out what will not be done and tell the user why",
+        label: Label::Position,
+        status: Words::PLAIN,
+    };
+
+    /// Claude Code's `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`.
+    pub const TASKS: Self = Self {
+        plan: "TaskCreate",
+        update: "TaskUpdate",
+        settle: "say what became of each: TaskUpdate with status \"completed\", or with status \
+                 \"deleted\" for what will not be done, and tell the user why",
+        label: Label::Number,
         status: Words::PLAIN,
     };
 }

@@ -31,7 +31,7 @@ pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
         "title": plan.title,
         "revision": plan.revision,
         "project": plan.project,
-        "conversation": attachment.map(|it| &it.conversation),
+        "conversation": attachment.map(|it| &it.conversation).filter(|it| !it.is_empty()),
         "turn": attachment.map(|it| &it.turn).filter(|it| !it.is_empty()),
         "agent": attachment.map(|it| &it.agent),
     });
@@ -83,7 +83,7 @@ pub fn summary(summary: &Summary) -> Value {
         "name": summary.name,
         "revision": summary.revision,
         "project": summary.project,
-        "conversation": attachment.map(|it| &it.conversation),
+        "conversation": attachment.map(|it| &it.conversation).filter(|it| !it.is_empty()),
         "turn": attachment.map(|it| &it.turn).filter(|it| !it.is_empty()),
         "agent": attachment.map(|it| &it.agent),
         "end": summary.end,

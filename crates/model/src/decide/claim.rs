@@ -72,15 +72,24 @@ impl Draft<'_> {
     /// Whether the worker may move this item: nobody else holds it, and it is not late.
     pub(super) fn check_holder(&mut self, number: Number) -> Step {
         self.check_attempt(number)?;
+        self.check_held(number)
+    }
+
+    /// Whether nobody else holds it.
+    pub(super) fn check_held(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
-        let Some(claim) = item.claim.as_ref() else { return Ok(()) };
-        if claim.holder.name == self.ctx.holder.name || self.has_lapsed(claim) {
-            return Ok(());
-        }
-        let broken =
-            Broken::HeldByOther { holder: claim.holder.name.clone(), until: claim.expires_at };
+        let Some(broken) = self.held_by_other(item) else { return Ok(()) };
         let stop = Stop::at(item, broken);
         self.breach(Mark::HeldByOther, || stop)
+    }
+
+    /// That somebody else holds it, if that is so.
+    pub(super) fn held_by_other(&self, item: &Item) -> Option<Broken> {
+        let claim = item.claim.as_ref()?;
+        if claim.holder.name == self.ctx.holder.name || self.has_lapsed(claim) {
+            return None;
+        }
+        Some(Broken::HeldByOther { holder: claim.holder.name.clone(), until: claim.expires_at })
     }
 
     /// A person may take any item back; a worker only its own, or what has lapsed.
@@ -91,7 +100,8 @@ impl Draft<'_> {
         self.check_holder(number)
     }
 
-    fn check_attempt(&mut self, number: Number) -> Step {
+    /// Whether a write under an attempt is late: the item has been claimed again since.
+    pub(super) fn check_attempt(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         match self.ctx.attempt {
             Some(yours) if yours != item.attempt => {

@@ -1,5 +1,7 @@
 //! Changes of fields, of items and of the plan itself.
 
+use serde_json::{Map, Value};
+
 use super::{Draft, Step, Stop};
 use crate::command::{Patch, PlanPatch};
 use crate::event::{Event, PlanDelta, What};
@@ -13,7 +15,8 @@ impl Draft<'_> {
         let tag = Tag::from(&old);
         let new = self.patched(old, patch).map_err(|stop| Stop(stop.0.or(Some(tag)), stop.1))?;
         self.change(number, What::Edited, |item| *item = new);
-        self.check_parent_open_if(number, patch.parent.is_some())
+        self.check_parent_open_if(number, patch.parent.is_some())?;
+        patch.status.map_or(Ok(()), |to| self.set_status(number, to))
     }
 
     fn check_parent_open_if(&mut self, number: Number, moved: bool) -> Step {
@@ -63,6 +66,7 @@ impl Draft<'_> {
         set(&mut item.retry, patch.retry.as_ref());
         set(&mut item.timeout, patch.timeout.as_ref());
         set(&mut item.metadata, patch.metadata.as_ref());
+        merge(&mut item.metadata, &patch.merge);
         self.check_texts_of(&item)?;
         Ok(item)
     }
@@ -94,4 +98,23 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     if let Some(value) = value {
         field.clone_from(value);
     }
+}
+
+/// Puts keys into metadata and takes those that are null out of it. Without keys there is none.
+fn merge(metadata: &mut Option<Map<String, Value>>, keys: &Map<String, Value>) {
+    if keys.is_empty() {
+        return;
+    }
+    let mut all = metadata.take().unwrap_or_default();
+    for (key, value) in keys {
+        match value {
+            Value::Null => all.remove(key),
+            Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_)
+            | Value::Object(_) => all.insert(key.clone(), value.clone()),
+        };
+    }
+    *metadata = Some(all).filter(|all| !all.is_empty());
 }

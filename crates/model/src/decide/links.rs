@@ -6,6 +6,7 @@ use super::{Draft, Step, Stop};
 use crate::command::{ItemRef, Mode};
 use crate::id::Number;
 use crate::item::{Item, Mark, Status};
+use crate::plan::Plan;
 use crate::refusal::{Broken, Tag};
 
 impl Draft<'_> {
@@ -21,11 +22,9 @@ impl Draft<'_> {
         for item in refs {
             let Some(on) = self.link(item)? else { continue };
             if let Some(of) = of
-                && let Some(path) = self.path(on, of)
+                && let Some(broken) = cycle(&self.plan, of, on)
             {
-                let mut cycle = vec![of];
-                cycle.extend(path);
-                let stop = Stop(self.plan.get(of).map(Tag::from), Broken::Cycle { path: cycle });
+                let stop = Stop(self.plan.get(of).map(Tag::from), broken);
                 self.breach(Mark::BadLink, || stop)?;
                 continue;
             }
@@ -41,19 +40,10 @@ impl Draft<'_> {
         parent: &ItemRef,
     ) -> Result<Option<Number>, Stop> {
         let Some(parent) = self.link(parent)? else { return Ok(None) };
-        let mut path = vec![parent];
-        while let Some(above) = path.last().and_then(|it| self.plan.get(*it)?.parent) {
-            if path.contains(&above) {
-                break;
-            }
-            path.push(above);
-        }
         if let Some(of) = of
-            && let Some(end) = path.iter().position(|number| *number == of)
+            && let Some(broken) = parent_cycle(&self.plan, of, parent)
         {
-            path.truncate(end + 1);
-            path.insert(0, of);
-            let stop = Stop(self.plan.get(of).map(Tag::from), Broken::ParentCycle { path });
+            let stop = Stop(self.plan.get(of).map(Tag::from), broken);
             self.breach(Mark::BadLink, || stop)?;
             return Ok(None);
         }
@@ -84,28 +74,48 @@ impl Draft<'_> {
             }
         }
     }
+}
 
-    /// The chain of dependencies from one item to another, both ends included.
-    fn path(&self, from: Number, to: Number) -> Option<Vec<Number>> {
-        let mut came_from: BTreeMap<Number, Number> = BTreeMap::new();
-        let mut waiting = vec![from];
-        while let Some(number) = waiting.pop() {
-            if number == to {
-                let mut path = vec![number];
-                while let Some(before) = path.last().and_then(|it| came_from.get(it)) {
-                    path.push(*before);
-                }
-                path.reverse();
-                return Some(path);
+/// The circle that would close if `of` depended on `on`.
+pub(crate) fn cycle(plan: &Plan, of: Number, on: Number) -> Option<Broken> {
+    let path = std::iter::once(of).chain(chain(plan, on, of)?).collect();
+    Some(Broken::Cycle { path })
+}
+
+/// The circle that would close if `of` stood under `parent`.
+pub(crate) fn parent_cycle(plan: &Plan, of: Number, parent: Number) -> Option<Broken> {
+    let mut path = vec![of, parent];
+    while path.last() != Some(&of) {
+        let above = path.last().and_then(|it| plan.get(*it)?.parent)?;
+        // A circle further up, which only recorded mode could have made, is not this item's.
+        if above != of && path.contains(&above) {
+            return None;
+        }
+        path.push(above);
+    }
+    Some(Broken::ParentCycle { path })
+}
+
+/// The chain of dependencies from one item to another, both ends included.
+fn chain(plan: &Plan, from: Number, to: Number) -> Option<Vec<Number>> {
+    let mut came_from: BTreeMap<Number, Number> = BTreeMap::new();
+    let mut waiting = vec![from];
+    while let Some(number) = waiting.pop() {
+        if number == to {
+            let mut path = vec![number];
+            while let Some(before) = path.last().and_then(|it| came_from.get(it)) {
+                path.push(*before);
             }
-            let deps = self.plan.get(number).map(|item: &Item| &item.depends_on);
-            for dep in deps.into_iter().flatten() {
-                if *dep != from && !came_from.contains_key(dep) {
-                    came_from.insert(*dep, number);
-                    waiting.push(*dep);
-                }
+            path.reverse();
+            return Some(path);
+        }
+        let deps = plan.get(number).map(|item: &Item| &item.depends_on);
+        for dep in deps.into_iter().flatten() {
+            if *dep != from && !came_from.contains_key(dep) {
+                came_from.insert(*dep, number);
+                waiting.push(*dep);
             }
         }
-        None
     }
+    None
 }

@@ -34,7 +34,10 @@ impl Draft<'_> {
             merged.active_form = form;
         }
         if let (Some(yours), Some(shown)) = (&entry.waiting_on, &since.waiting_on) {
-            let mut on = Some(yours.clone()).filter(|text| !text.trim().is_empty());
+            // Whoever says no more than that it waits means what was shown, whatever that was.
+            let unsaid = yours == ListEntry::BLOCKED && shown.is_some();
+            let yours = if unsaid { shown } else { &Some(yours.clone()) };
+            let mut on = yours.clone().filter(|text| !text.trim().is_empty());
             merge.settle("wait", &mut on, Some(shown), &item.waiting_on);
             merged.waiting_on = Some(on.unwrap_or_default());
         }

@@ -8,7 +8,7 @@ mod add;
 mod claim;
 mod edit;
 mod history;
-mod links;
+pub(crate) mod links;
 mod matching;
 mod merge;
 mod place;
@@ -138,12 +138,19 @@ impl<'a> Draft<'a> {
             Op::Reopen { item, start } => {
                 self.on(item, |draft, number| draft.reopen(number, *start))
             }
-            Op::Wait { item, on } => self.on(item, |draft, number| draft.wait(number, on)),
+            Op::Wait { item, on } => self.on(item, |draft, number| {
+                draft.check_attempt(number)?;
+                draft.wait(number, on)
+            }),
             Op::Resume(item) => self.on(item, |draft, number| {
+                draft.check_attempt(number)?;
                 draft.change(number, What::Resumed, |item| item.waiting_on = None);
                 Ok(())
             }),
-            Op::Edit { item, patch } => self.on(item, |draft, number| draft.edit(number, patch)),
+            Op::Edit { item, patch } => self.on(item, |draft, number| {
+                draft.check_attempt(number)?;
+                draft.edit(number, patch)
+            }),
             Op::Move { item, to } => self.on(item, |draft, number| draft.move_to(number, to)),
             Op::Supersede(item) => self.on(item, |draft, number| {
                 draft.supersede(number);
@@ -151,6 +158,7 @@ impl<'a> Draft<'a> {
             }),
             Op::Replace(entries) => self.replace(entries),
             Op::Prove { item, evidence } => self.on(item, |draft, number| {
+                draft.check_attempt(number)?;
                 draft.change(number, What::Evidence, |item| {
                     item.evidence.push(evidence.as_ref().clone());
                 });

@@ -34,6 +34,7 @@ impl Draft<'_> {
             }
         }
         self.move_entries(&numbers);
+        self.set_waits(&numbers);
         for (place, (_, _, number)) in (1..).zip(&numbers) {
             self.reposition(*number, Position(place));
         }
@@ -222,14 +223,30 @@ impl Draft<'_> {
             active_form: entry.active_form.clone().map(Some),
             ..Patch::default()
         };
-        self.edit(number, &patch)?;
-        match &entry.waiting_on {
-            Some(on) if on.trim().is_empty() => {
-                self.change(number, What::Resumed, |item| item.waiting_on = None);
-                Ok(())
+        self.edit(number, &patch)
+    }
+
+    /// Says what items wait for, or that they do so no more. Once they stand where they should: only
+    /// what is open can wait, and what is begun waits no more.
+    fn set_waits(&mut self, numbers: &[(&ListEntry, usize, Number)]) {
+        let failed: BTreeSet<usize> = self.problems.iter().map(|problem| problem.entry).collect();
+        for (entry, n, number) in numbers.iter().filter(|(_, n, _)| !failed.contains(n)) {
+            self.entry = *n;
+            self.marks.clear();
+            let waits = self.plan.get(*number).is_some_and(|item| item.waiting_on.is_some());
+            let result = match entry.waiting_on.as_deref() {
+                None => Ok(()),
+                Some(ListEntry::BLOCKED) if waits => Ok(()),
+                Some(on) if on.trim().is_empty() => {
+                    self.change(*number, What::Resumed, |item| item.waiting_on = None);
+                    Ok(())
+                }
+                Some(on) => self.wait(*number, on),
+            };
+            if let Err(stop) = result {
+                let tag = self.plan.get(*number).map(Tag::from);
+                self.note(*n, Stop(stop.0.or(tag), stop.1));
             }
-            Some(on) => self.wait(number, on),
-            None => Ok(()),
         }
     }
 

@@ -38,6 +38,15 @@ impl Draft<'_> {
         text.map(|text| self.text(field, text)).transpose()
     }
 
+    /// What was said of a result; a blank text says nothing.
+    pub(super) fn said(
+        &mut self,
+        field: &'static str,
+        text: Option<&str>,
+    ) -> Result<Option<String>, Stop> {
+        self.optional_text(field, text.filter(|text| !text.trim().is_empty()))
+    }
+
     fn bounded(&mut self, field: &'static str, text: &str, most: u32) -> Result<String, Stop> {
         let most_chars = usize::try_from(most).unwrap_or(usize::MAX);
         // Bytes are never fewer than characters, so most texts are not counted.

@@ -84,9 +84,15 @@ impl Draft<'_> {
     }
 
     pub(super) fn complete(&mut self, number: Number, outcome: Option<&str>) -> Step {
+        self.check_attempt(number)?;
+        self.complete_any(number, outcome)
+    }
+
+    /// The same whatever the attempt: that is about the item that was named, not about its children.
+    fn complete_any(&mut self, number: Number, outcome: Option<&str>) -> Step {
         self.check_move(number, Act::Complete, Status::Completed)?;
-        self.check_holder(number)?;
-        let outcome = self.optional_text("outcome", outcome)?;
+        self.check_held(number)?;
+        let outcome = self.said("outcome", outcome)?;
         self.check_completable(number)?;
         self.warn_blocked(number);
         self.finish_item(number, What::Completed, Status::Completed, outcome);
@@ -108,7 +114,7 @@ impl Draft<'_> {
         }
         for child in all.into_iter().skip(1).rev() {
             if self.plan.get(child).is_some_and(Item::is_open) {
-                self.complete(child, None)?;
+                self.complete_any(child, None)?;
             }
         }
         Ok(())
@@ -117,7 +123,7 @@ impl Draft<'_> {
     pub(super) fn cancel(&mut self, number: Number, reason: Option<&str>) -> Step {
         self.check_move(number, Act::Cancel, Status::Cancelled)?;
         self.check_holder(number)?;
-        let reason = self.optional_text("reason", reason)?;
+        let reason = self.said("reason", reason)?;
         self.finish_item(number, What::Cancelled, Status::Cancelled, reason);
         self.warn_cancelled(number);
         Ok(())
@@ -146,6 +152,24 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Moves an item by whichever act leads to a status.
+    pub(super) fn set_status(&mut self, number: Number, to: Status) -> Step {
+        use Status::{Cancelled, Completed, InProgress, Pending};
+        self.expire();
+        let Some(from) = self.plan.get(number).map(|item| item.status) else { return Ok(()) };
+        match (from, to) {
+            (Pending, Pending) | (Completed, Completed) | (Cancelled, Cancelled) => Ok(()),
+            // Somebody else's work is not taken over by saying what it is already.
+            (InProgress, InProgress) => self.check_holder(number),
+            (Pending, InProgress) => self.start(number),
+            (InProgress, Pending) => self.release(number),
+            (Completed | Cancelled, Pending) => self.reopen(number, false),
+            (Completed | Cancelled, InProgress) => self.reopen(number, true),
+            (Pending | InProgress | Cancelled, Completed) => self.complete(number, None),
+            (Pending | InProgress | Completed, Cancelled) => self.cancel(number, None),
+        }
+    }
+
     pub(super) fn wait(&mut self, number: Number, on: &str) -> Step {
         if on.trim().is_empty() {
             let stop = |item: &Item| Stop::at(item, Broken::EmptyText { field: "reason to wait" });
@@ -171,7 +195,10 @@ impl Draft<'_> {
         if act.targets(item.status).contains(&to) {
             return Ok(());
         }
-        let stop = Stop::at(item, Broken::Illegal { to, legal: legal(item.status) });
+        // To somebody else it matters less that it is in progress than who has it.
+        let held = (item.status == to).then(|| self.held_by_other(item)).flatten();
+        let broken = held.unwrap_or_else(|| Broken::Illegal { to, legal: legal(item.status) });
+        let stop = Stop::at(item, broken);
         self.breach(Mark::IllegalTransition, || stop)
     }
 

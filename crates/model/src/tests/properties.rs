@@ -2,10 +2,12 @@
 
 use proptest::prelude::*;
 
-use super::world::{ctx, epoch};
+use super::world::{ctx, epoch, now};
 use crate::command::{Ctx, ItemRef, ListEntry, NewItem, Op, Patch, Place};
 use crate::needs::Needs;
-use crate::{Actor, Holder, IdSource, Mode, Number, Plan, PlanId, Position, Status, decide};
+use crate::store::memory::Memory;
+use crate::store::{Change, NewPlan, PlanStore};
+use crate::{Actor, Holder, IdSource, Mode, Number, Plan, PlanId, Position, Rules, Status, decide};
 
 fn number() -> impl Strategy<Value = ItemRef> {
     prop_oneof![
@@ -73,6 +75,11 @@ fn op() -> impl Strategy<Value = Op> {
                 item,
                 patch: Box::new(Patch { after, parent: parent.map(Some), ..Patch::default() }),
             }),
+        3 => (number(), prop::collection::vec(number(), 0..2), status())
+            .prop_map(|(item, after, status)| Op::Edit {
+                item,
+                patch: Box::new(Patch { after, status: Some(status), ..Patch::default() }),
+            }),
         1 => prop::collection::vec((1u32..9).prop_map(Number), 0..3).prop_map(Op::Park),
     ]
 }
@@ -124,6 +131,35 @@ proptest! {
             prop_assert_eq!((plan.placed, plan.open), (sliced.placed, sliced.open));
             prop_assert_eq!((plan.placed, plan.open), plan.recount());
             sound(&plan, any_recorded)?;
+        }
+    }
+
+    /// Taking back keeps a plan as sound as changing it does.
+    #[test]
+    fn undo_leaves_a_sound_plan(
+        steps in prop::collection::vec((change(), prop::bool::weighted(0.35)), 1..30),
+    ) {
+        let store = Memory::new();
+        let plan = PlanId(IdSource::fixed(epoch(), 0).nth(0));
+        now(store.create(NewPlan {
+            id: plan,
+            project: "/p".to_owned(),
+            name: None,
+            title: String::new(),
+            rules: Rules::default(),
+            at: epoch(),
+        })).unwrap();
+        for (step, ((ops, who, wait, _), undo)) in steps.into_iter().enumerate() {
+            let ctx = context(step, who, u64::from(wait / 4), false);
+            // Much of this is refused, which is as good: what happened is what counts.
+            if undo {
+                now(store.undo(plan, ctx, None)).ok();
+            } else {
+                now(store.change(plan, Change::new(ops, ctx))).ok();
+            }
+            let plan = now(store.read(plan, Needs::whole())).unwrap();
+            prop_assert_eq!((plan.placed, plan.open), plan.recount());
+            sound(&plan, false)?;
         }
     }
 
@@ -179,7 +215,8 @@ fn sound(plan: &Plan, any_recorded: bool) -> Result<(), TestCaseError> {
         prop_assert!(item.number < plan.next_number);
         prop_assert_eq!(item.position.is_none(), item.is_superseded());
         prop_assert!(item.claim.is_none() || item.status == Status::InProgress);
-        prop_assert!(!acyclic_break(plan, item.number), "cycle at {}", item.number);
+        prop_assert!(!reaches_itself(plan, item.number), "cycle at {}", item.number);
+        prop_assert!(!is_under_itself(plan, item.number), "{} is under itself", item.number);
         if !any_recorded && item.status == Status::Completed && !item.is_superseded() {
             prop_assert!(plan.children(item.number).iter().all(|it| !it.is_open()));
         }
@@ -197,8 +234,15 @@ fn sound(plan: &Plan, any_recorded: bool) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether an item can be reached from itself.
-fn acyclic_break(plan: &Plan, start: Number) -> bool {
+/// Whether an item stands among those above it.
+fn is_under_itself(plan: &Plan, start: Number) -> bool {
+    let above = |number: Number| plan.get(number)?.parent;
+    let chain = std::iter::successors(above(start), |number| above(*number));
+    chain.take(plan.items.len()).any(|number| number == start)
+}
+
+/// Whether an item depends on itself by any way.
+fn reaches_itself(plan: &Plan, start: Number) -> bool {
     let mut seen = std::collections::BTreeSet::new();
     let mut waiting: Vec<Number> = plan.get(start).unwrap().depends_on.iter().copied().collect();
     while let Some(at) = waiting.pop() {

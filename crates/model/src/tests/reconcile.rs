@@ -220,3 +220,56 @@ fn a_caller_that_was_never_shown_the_plan_drops_nothing() {
         ",
     );
 }
+
+#[test]
+fn a_whole_list_says_what_waits_and_what_waits_no_more() {
+    story(
+        "
+        $ add A ; add B ; add C
+        $ done 2 ; start 3
+        picked 3
+        $ replace [ ] A ~ blocked | [ ] B ~ the owner | [ ] C ~ rain
+        $ list
+        [ ] 1 A, waits for blocked
+        [ ] 2 B, waits for the owner
+        [ ] 3 C, waits for rain
+        $ replace [ ] A | [ ] B ~ | [>] C
+        $ list
+        [ ] 1 A, waits for blocked
+        [ ] 2 B
+        [>] 3 C, me attempt 2
+        $ replace [ ] A ~ | [x] B ~ nobody | [>] C ~ rain
+        refused: item 2 \"B\" is completed: only an open item can wait
+        $ replace [ ] A ~ | [x] B ~ | [>] C ~ rain
+        $ list
+        [ ] 1 A
+        [x] 2 B
+        [>] 3 C, me attempt 2, waits for rain
+        ",
+    );
+}
+
+#[test]
+fn a_list_that_does_not_say_for_what_leaves_a_better_word() {
+    story(
+        "
+        $ add A ; add B
+        $ wait 1 -- the owner
+        $ replace [ ] A ~ blocked | [ ] B ~ blocked
+        $ list
+        [ ] 1 A, waits for the owner
+        [ ] 2 B, waits for blocked
+        $ shown 3
+        $ as person
+        $ wait 1 -- the tide
+        $ resume 2
+        $ as me
+        $ replace [ ] A ~ blocked | [ ] B ~ blocked
+        warning: Changed since by person: #1 A (pending)
+        warning: Changed since by person: #2 B (pending)
+        $ list
+        [ ] 1 A, waits for the tide
+        [ ] 2 B
+        ",
+    );
+}

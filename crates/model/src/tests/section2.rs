@@ -197,8 +197,8 @@ fn items_move_from_pending_to_in_progress_to_completed_or_cancelled() {
         $ start 2
         picked 2
         $ skip 2 -- not needed
-        $ done 3
-        $ skip 4
+        $ done 3 --  
+        $ skip 4 --
         $ list
         [x] 1 a: it works
         [-] 2 b: not needed
@@ -221,7 +221,7 @@ fn in_progress_goes_back_to_pending_by_release() {
         $ list
         [ ] 1 a
         $ release 1
-        refused: item 1 \"a\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 1 \"a\" is pending already; legal now: in progress, completed, cancelled
         ",
     );
 }
@@ -233,9 +233,9 @@ fn completed_and_cancelled_open_again_only_by_an_explicit_reopen_or_a_whole_list
         $ add a ; add b ; add c
         $ done 1 -- fine ; skip 2 ; done 3
         $ start 1
-        refused: item 1 \"a\" is completed: it cannot become in progress; legal now: pending, in progress
+        refused: item 1 \"a\" is completed: it can be in progress only if it is reopened
         $ release 2
-        refused: item 2 \"b\" is cancelled: it cannot become pending; legal now: pending, in progress
+        refused: item 2 \"b\" is cancelled: it can be pending only if it is reopened
         $ reopen 1
         $ reopen 2 start
         picked 2
@@ -254,12 +254,12 @@ fn everything_else_is_refused_with_the_item_its_status_and_what_is_legal() {
         "
         $ add a
         $ reopen 1
-        refused: item 1 \"a\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 1 \"a\" is pending already; legal now: in progress, completed, cancelled
         $ done 1
         $ done 1
-        refused: item 1 \"a\" is completed: it cannot become completed; legal now: pending, in progress
+        refused: item 1 \"a\" is completed already; legal now: pending, in progress, if it is reopened
         $ skip 1
-        refused: item 1 \"a\" is completed: it cannot become cancelled; legal now: pending, in progress
+        refused: item 1 \"a\" is completed: it cannot become cancelled; legal now: pending, in progress, if it is reopened
         $ start 7
         refused: there is no item 7
         ",
@@ -314,6 +314,25 @@ fn recorded_never_refuses_limits_nuls_children_or_other_workers() {
 }
 
 #[test]
+fn recorded_keeps_and_marks_what_was_finished_without_its_verification() {
+    story(
+        "
+        $ add a ; add b
+        $ check 1 -- make test
+        $ recorded
+        $ done 1
+        $ replace [x] a | [x] b
+        $ list
+        [x] 1 a {Unverified}
+        [x] 2 b
+        $ show 1
+        [x] 1 a {Unverified}
+        position 1, verification required, claimed
+        ",
+    );
+}
+
+#[test]
 fn what_a_replacement_drops_is_superseded_and_keeps_its_number() {
     story(
         "
@@ -358,7 +377,7 @@ fn a_change_is_atomic_and_the_error_names_every_bad_entry() {
         $ add a ; add b
         $ done 1 ; done 9 ; reopen 2 ; title 2 --  
         refused: there is no item 9
-        refused: item 2 \"b\" is pending: it cannot become pending; legal now: in progress, completed, cancelled
+        refused: item 2 \"b\" is pending already; legal now: in progress, completed, cancelled
         refused: item 2 \"b\": the title is empty
         $ list
         [ ] 1 a
@@ -443,6 +462,7 @@ fn claims_attempts_and_evidence_are_never_undone() {
 fn undo_may_not_break_a_rule() {
     story(
         "
+        $ limit in-progress 1
         $ add a ; add b
         $ start 1
         picked 1
@@ -453,6 +473,88 @@ fn undo_may_not_break_a_rule() {
         $ as me
         $ undo
         refused: revision 3 cannot be taken back: item 1 \"a\" cannot be started: item 2 \"b\" is in progress (you)
+        ",
+    );
+}
+
+#[test]
+fn undo_minds_only_the_callers_own_items_in_progress() {
+    story(
+        "
+        $ add a ; add b
+        $ start 1
+        picked 1
+        $ done 1
+        $ as you
+        $ start 2
+        picked 2
+        $ as me
+        $ undo
+        $ list
+        [>] 1 a
+        [>] 2 b, you attempt 1
+        ",
+    );
+}
+
+#[test]
+fn undo_may_not_bring_back_a_link_that_closes_a_circle() {
+    story(
+        "
+        $ add a ; add b after entry1
+        $ not-after 2 1
+        $ as you
+        $ after 1 2
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: item 2 \"b\" would depend on itself: 2 → 1 → 2
+        $ list
+        [ ] 1 a, after 2
+        [ ] 2 b
+        ",
+    );
+    story(
+        "
+        $ add a ; add b under entry1
+        $ under 2
+        $ as you
+        $ under 1 2
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: item 2 \"b\" would be under itself: 2 → 1 → 2
+        $ list
+        [ ] 1 a, under 2
+        [ ] 2 b
+        ",
+    );
+}
+
+#[test]
+fn undo_may_not_open_a_child_of_a_completed_parent_nor_complete_the_parent_of_an_open_child() {
+    story(
+        "
+        $ add a ; add b under entry1
+        $ done 2
+        $ as you
+        $ done 1
+        $ as me
+        $ undo
+        refused: revision 2 cannot be taken back: item 2 \"b\" cannot be open under item 1 \"a\", which is completed
+        $ list
+        [x] 1 a
+        [x] 2 b, under 1
+        ",
+    );
+    story(
+        "
+        $ add a
+        $ done 1
+        $ reopen 1
+        $ as you
+        $ add b under 1
+        $ as me
+        $ undo
+        refused: revision 3 cannot be taken back: item 1 \"a\" cannot be completed: item 2 \"b\" under it is open
         ",
     );
 }
@@ -517,6 +619,44 @@ fn evidence_is_claimed_unless_the_engine_or_a_person_says_more() {
         $ show 3
         [x] 3 c
         position 3, verification none, approved
+        ",
+    );
+}
+
+#[test]
+fn verification_is_none_required_passed_failed_or_stale_from_check_and_evidence() {
+    story(
+        "
+        $ add a
+        $ show 1
+        [ ] 1 a
+        position 1, verification none, ready
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification none, ready
+        $ check 1 -- make test
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification required, ready
+        $ prove 1 failed
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification failed, ready
+        $ prove 1 passed
+        $ show 1
+        [ ] 1 a
+        position 1, verification passed, ready, checked
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification stale, ready, checked
+        $ prove 1 failed
+        $ show 1
+        [ ] 1 a
+        position 1, verification failed, ready, checked
+        $ prove 1 approved
+        $ show 1 stale
+        [ ] 1 a
+        position 1, verification passed, ready, approved
         ",
     );
 }
@@ -641,6 +781,73 @@ fn a_goal_stands_above_the_plan_and_shrinking_scope_is_visible_as_an_event() {
         $ list
         [ ] 1 a
         [ ] 2 b
+        ",
+    );
+}
+
+#[test]
+fn an_item_is_set_to_a_status_by_the_act_that_leads_there() {
+    story(
+        "
+        $ add A ; add B after 1 ; add C
+        $ set 1 in_progress
+        picked 1
+        $ set 1 in_progress
+        $ set 3 in_progress
+        refused: item 3 \"C\" cannot be started: item 1 \"A\" is in progress (me)
+        $ set 1 pending
+        $ set 2 completed
+        warning: #2 B is blocked by #1 A
+        $ set 2 in_progress
+        picked 2
+        $ set 2 cancelled
+        $ set 2 completed
+        refused: item 2 \"B\" is cancelled: it cannot become completed; legal now: pending, in progress
+        $ set 2 pending
+        $ set 2 pending
+        $ list
+        [ ] 1 A
+        [ ] 2 B, after 1
+        [ ] 3 C
+        $ plan
+        revision 7, next number 4, open
+        ",
+    );
+}
+
+#[test]
+fn what_another_holds_is_not_taken_over_by_saying_that_it_is_in_progress() {
+    story(
+        "
+        $ add A
+        $ start 1
+        picked 1
+        $ as you
+        $ set 1 in_progress
+        refused: item 1 \"A\" is held by me until 2026-01-01T00:15:00Z
+        $ clock 16m
+        $ set 1 in_progress
+        picked 1
+        $ list
+        [>] 1 A, you attempt 2
+        ",
+    );
+}
+
+#[test]
+fn keys_are_merged_into_metadata_and_null_takes_one_away() {
+    story(
+        "
+        $ add A
+        $ merge 1 -- {\"area\": \"db\", \"points\": 3}
+        $ merge 1 -- {\"points\": null, \"pr\": [17, null]}
+        $ show 1
+        [ ] 1 A
+        position 1, verification none, ready, metadata {\"area\":\"db\",\"pr\":[17,null]}
+        $ merge 1 -- {\"area\": null, \"pr\": null, \"gone\": null}
+        $ show 1
+        [ ] 1 A
+        position 1, verification none, ready
         ",
     );
 }

@@ -1,6 +1,10 @@
 //! §3, row by row. The governor's rows are beside it, in `guard`.
 
 use super::story;
+use super::world::{ctx, epoch, op};
+use crate::command::{Ctx, NewItem, Op, Patch};
+use crate::limits::Limits;
+use crate::{IdSource, Number, Plan, PlanId, decide};
 
 #[test]
 fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_it() {
@@ -15,7 +19,7 @@ fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_i
         $ start 2
         picked 2
         $ reopen 3 start
-        refused: item 3 \"c\" is pending: it cannot become in progress; legal now: in progress, completed, cancelled
+        refused: item 3 \"c\" is pending: only what is closed can be reopened; legal now: in progress, completed, cancelled
         $ list
         [>] 1 a, me attempt 1
         [>] 2 b, you attempt 1
@@ -92,7 +96,7 @@ fn a_claim_is_renewed_by_any_write_of_the_holder() {
         $ clock 10m
         $ as you
         $ start 1
-        refused: item 1 \"a\" is in progress: it cannot become in progress; legal now: pending, completed, cancelled
+        refused: item 1 \"a\" is held by me until 2026-01-01T00:25:00Z
         ",
     );
 }
@@ -130,10 +134,35 @@ fn a_late_write_under_an_old_attempt_is_refused() {
         $ attempt 1
         $ done 1
         refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
+        $ context 1 -- late
+        refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
+        $ wait 1 -- nothing any more
+        refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
+        $ prove 1 passed
+        refused: item 1 \"a\" has been claimed again: this is attempt 1, it is at attempt 2
         $ attempt 2
         $ done 1
         $ list
         [x] 1 a
+        ",
+    );
+}
+
+#[test]
+fn an_attempt_is_about_the_item_that_is_named_and_not_about_its_children() {
+    story(
+        "
+        $ add a ; add b under entry1
+        $ start 1
+        picked 1
+        $ attempt 2
+        $ done 1 with-children
+        refused: item 1 \"a\" has been claimed again: this is attempt 2, it is at attempt 1
+        $ attempt 1
+        $ done 1 with-children
+        $ list
+        [x] 1 a
+        [x] 2 b, under 1
         ",
     );
 }
@@ -229,6 +258,56 @@ fn longest_text_is_counted_in_characters() {
         refused: the outcome has 5 characters; at most 4 are allowed
         ",
     );
+}
+
+/// A plan of two items, and whether these steps may happen to it under the given limits.
+fn allowed(limits: Limits, ops: &[Op]) -> bool {
+    let mut plan = Plan::new(PlanId(IdSource::fixed(epoch(), 0).nth(0)), "/p", epoch());
+    for event in decide(&plan, &[op("add a"), op("add b")], &ctx()).unwrap().events {
+        plan.evolve(&event);
+    }
+    decide(&plan, ops, &Ctx { limits, ids: IdSource::fixed(epoch(), 2), ..ctx() }).is_ok()
+}
+
+#[test]
+fn most_open_items_are_100_unless_configured_otherwise() {
+    let add = |n| vec![op("add c"); n];
+    assert!(allowed(Limits::default(), &add(98)));
+    assert!(!allowed(Limits::default(), &add(99)));
+    let fewer = Limits { open_items: 3, ..Limits::default() };
+    assert!(allowed(fewer, &add(1)) && !allowed(fewer, &add(2)));
+}
+
+#[test]
+fn longest_text_is_500_characters_for_title_and_active_form_and_20000_for_the_others() {
+    type Write = fn(String) -> Op;
+    fn edit(patch: Patch) -> Op {
+        Op::Edit { item: Number(1).into(), patch: Box::new(patch) }
+    }
+    let fields: [(&str, usize, Write); 8] = [
+        ("title of a new item", 500, |it| Op::Add(Box::new(NewItem::titled(it)))),
+        ("title", 500, |it| edit(Patch { title: Some(it), ..Patch::default() })),
+        ("active form", 500, |it| edit(Patch { active_form: Some(Some(it)), ..Patch::default() })),
+        ("context", 20_000, |it| edit(Patch { context: Some(it), ..Patch::default() })),
+        ("criteria", 20_000, |it| {
+            edit(Patch { completion_criteria: Some(it), ..Patch::default() })
+        }),
+        ("outcome", 20_000, |it| Op::Complete {
+            item: Number(1).into(),
+            outcome: Some(it),
+            with_children: false,
+        }),
+        ("reason", 20_000, |it| Op::Cancel { item: Number(1).into(), reason: Some(it) }),
+        ("what it waits for", 20_000, |on| Op::Wait { item: Number(1).into(), on }),
+    ];
+    for (field, most, write) in fields {
+        let of = |length| [write("ä".repeat(length))];
+        assert!(allowed(Limits::default(), &of(most)), "{field}");
+        assert!(!allowed(Limits::default(), &of(most + 1)), "{field}");
+        let shorter = Limits { title: 5, text: 7, ..Limits::default() };
+        let most = if most == 500 { 5 } else { 7 };
+        assert!(allowed(shorter, &of(most)) && !allowed(shorter, &of(most + 1)), "{field}");
+    }
 }
 
 #[test]

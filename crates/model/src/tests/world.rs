@@ -87,7 +87,13 @@ impl World {
                 let it = self.plan().progress();
                 return format!("{}/{} ({}%)", it.completed, it.total, it.percent);
             }
-            "show" => return show(&self.plan(), rest.parse().unwrap()),
+            "show" => {
+                let (number, stale) = match rest.strip_suffix(" stale") {
+                    Some(number) => (number, true),
+                    None => (rest, false),
+                };
+                return show(&self.plan(), number.parse().unwrap(), stale);
+            }
             "as" => {
                 self.ctx.actor.name = rest.to_owned();
                 self.ctx.holder = Holder::named(rest);
@@ -253,6 +259,8 @@ fn patch(word: &str, words: &[&str], text: Option<String>) -> Patch {
         "context" => patch.context = text,
         "active" => patch.active_form = Some(text),
         "owner" => patch.owner = Some(text),
+        "set" => patch.status = Some(words[0].parse().unwrap()),
+        "merge" => patch.merge = serde_json::from_str(&text.unwrap()).unwrap(),
         "priority" => patch.priority = Some(words.first().map(|it| it.parse().unwrap())),
         "after" => patch.after = refs(),
         "not-after" => patch.not_after = refs(),
@@ -324,13 +332,17 @@ fn entry(text: &str) -> ListEntry {
         "[-]" => Status::Cancelled,
         other => panic!("no status {other}"),
     };
-    let text = text[3..].trim();
-    match text.strip_prefix('#').and_then(|text| text.split_once(' ')) {
+    let (text, waiting_on) = match text[3..].split_once(" ~") {
+        Some((text, on)) => (text.trim(), Some(on.trim().to_owned())),
+        None => (text[3..].trim(), None),
+    };
+    let entry = match text.strip_prefix('#').and_then(|text| text.split_once(' ')) {
         Some((number, title)) => {
             ListEntry { item: Some(refer(number)), ..ListEntry::titled(title, status) }
         }
         None => ListEntry::titled(text, status),
-    }
+    };
+    ListEntry { waiting_on, ..entry }
 }
 
 fn evidence(word: &str) -> Evidence {
@@ -387,11 +399,12 @@ fn line(item: &Item) -> String {
     out
 }
 
-fn show(plan: &Plan, number: Number) -> String {
+/// An item with what follows from it; `stale` says that the covered files have changed.
+fn show(plan: &Plan, number: Number, stale: bool) -> String {
     let item = plan.get(number).unwrap();
     let mut out = line(item);
     let place = item.position.map_or("superseded".to_owned(), |it| format!("position {it}"));
-    let verification = plan.verification(item, false).as_str();
+    let verification = plan.verification(item, stale).as_str();
     let _ = write!(out, "\n{place}, verification {verification}");
     for (is, word) in [(plan.is_ready(item), "ready"), (plan.is_blocked(item), "blocked")] {
         if is {
@@ -403,6 +416,9 @@ fn show(plan: &Plan, number: Number) -> String {
     }
     if let Some(claim) = &item.claim {
         let _ = write!(out, ", held until {}", claim.expires_at);
+    }
+    if let Some(metadata) = &item.metadata {
+        let _ = write!(out, ", metadata {}", serde_json::to_string(metadata).unwrap());
     }
     out
 }

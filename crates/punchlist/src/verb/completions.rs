@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap_complete::Shell;
+use punchlist_formats::text;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -81,7 +82,7 @@ fn pages(dir: &std::path::Path) -> Result<Reply, Fail> {
     let mut write = |name: &str, command: clap::Command| {
         let path = dir.join(format!("{name}.1"));
         fs::write(&path, page(command)?).map_err(failed)?;
-        out.push_str(&format!("{}\n", path.display()));
+        out.push_str(&format!("{}\n", text::one_line(&path.to_string_lossy())));
         Ok::<(), Fail>(())
     };
     write("punchlist", args::whole())?;

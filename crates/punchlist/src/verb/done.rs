@@ -6,7 +6,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::Typed;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Mark items as completed
@@ -47,7 +47,7 @@ Examples:
             outcome: self.outcome.clone(),
             with_children: self.with_children,
         };
-        let ops = self.items.into_iter().map(complete).collect();
+        let ops = items::each_once(self.items).map(complete).collect();
         Request { attempt: self.attempt, ..Request::new(ops, self.changing) }.answer(app)
     }
 }

@@ -81,7 +81,7 @@ Examples:
         };
         if view == View::Json {
             let key = attachment(&store, &plan)?;
-            return Ok(Reply::text(json::render(&self.json(&plan, key.as_ref())) + "\n"));
+            return Ok(Reply::json(&self.json(&plan, key.as_ref())));
         }
         store.let_go();
         let superseded = if self.all { superseded(&plan) } else { String::new() };

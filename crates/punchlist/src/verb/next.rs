@@ -59,7 +59,7 @@ Examples:
                 "plan": json::header(&plan, None),
                 "item": json::item(&plan, item, false),
             });
-            return Ok(Reply::text(json::render(&value) + "\n"));
+            return Ok(Reply::json(&value));
         }
         Ok(Reply::text(format!("{}  {}\n", item.number, text::one_line(&item.title))))
     }

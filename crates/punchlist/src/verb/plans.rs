@@ -36,7 +36,7 @@ Examples:
         if app.globals.json {
             let plans: Vec<_> = summaries.iter().map(json::summary).collect();
             let value = serde_json::json!({ "plans": plans });
-            return Ok(Reply::text(json::render(&value) + "\n"));
+            return Ok(Reply::json(&value));
         }
         if summaries.is_empty() {
             let place = if self.all { "anywhere" } else { "here" };

@@ -6,7 +6,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::Typed;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Put items in progress back to pending
@@ -32,7 +32,7 @@ Examples:
   punchlist release 3";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let ops = self.items.into_iter().map(|item| Op::Release(item.0)).collect();
+        let ops = items::each_once(self.items).map(|item| Op::Release(item.0)).collect();
         Request { attempt: self.attempt, ..Request::new(ops, self.changing) }.answer(app)
     }
 }

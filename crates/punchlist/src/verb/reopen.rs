@@ -6,7 +6,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::Typed;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Open completed or cancelled items again
@@ -34,7 +34,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let reopen = |item: Typed| Op::Reopen { item: item.0, start: self.start };
-        let ops = self.items.into_iter().map(reopen).collect();
+        let ops = items::each_once(self.items).map(reopen).collect();
         Request::new(ops, self.changing).answer(app)
     }
 }

@@ -44,7 +44,7 @@ Examples:
                 "plan": json::header(&plan, key.as_ref()),
                 "item": json::item(&plan, item, false),
             });
-            return Ok(Reply::text(json::render(&value) + "\n"));
+            return Ok(Reply::json(&value));
         }
         let journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
         let reader = who::actor(&who::name(app.globals.name.as_deref())?);
@@ -69,7 +69,7 @@ fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> 
             "plan": json::header(plan, key.as_ref()),
             "progress": json::progress(plan.progress()),
         });
-        return Ok(Reply::text(json::render(&value) + "\n"));
+        return Ok(Reply::json(&value));
     }
     let progress = plan.progress();
     let mut out = String::new();

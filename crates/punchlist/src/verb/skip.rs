@@ -6,7 +6,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::Typed;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Cancel items: they will not be done
@@ -38,7 +38,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let cancel = |item: Typed| Op::Cancel { item: item.0, reason: self.reason.clone() };
-        let ops = self.items.into_iter().map(cancel).collect();
+        let ops = items::each_once(self.items).map(cancel).collect();
         Request { attempt: self.attempt, ..Request::new(ops, self.changing) }.answer(app)
     }
 }

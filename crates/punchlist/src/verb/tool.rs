@@ -24,7 +24,7 @@ use crate::who;
 /// a result like any other: exit 0.
 #[derive(clap::Args)]
 pub(crate) struct Tool {
-    /// manager, turn or todowrite
+    /// manager, turn, todowrite, write_todos, update_plan or tasks
     #[arg(value_name = "DIALECT")]
     dialect: Dialect,
     /// The tool's name
@@ -49,9 +49,10 @@ impl Verb for Tool {
     const GROUP: Group = Group::Agent;
     const EXAMPLES: &'static str = "\
 Examples:
-  echo '{\"todos\": [{\"title\": \"Fix the tests\"}]}' | punchlist tool turn create_todo --conversation c1
+  echo '{\"items\": [{\"title\": \"Fix the tests\"}]}' | punchlist tool turn create_todo --conversation c1
   punchlist tool turn list_todo --conversation c1 < /dev/null
-  punchlist tool todowrite TodoWrite --agent claude < todos.json";
+  punchlist tool todowrite TodoWrite --agent claude < todos.json
+  punchlist tool tasks TaskList --agent claude < /dev/null";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let arguments = input::stdin_bytes()?;
@@ -119,7 +120,11 @@ impl Tool {
                 let plan = settle(app.store()?.read(id, Needs::whole()))?;
                 Ok(prompt::after_change(&view::xml::xml(&plan), &Tag::browser_state()) + "\n")
             }
-            Dialect::Turn | Dialect::TodoWrite => Ok(String::new()),
+            Dialect::Turn
+            | Dialect::TodoWrite
+            | Dialect::WriteTodos
+            | Dialect::UpdatePlan
+            | Dialect::Tasks => Ok(String::new()),
         }
     }
 }
@@ -133,12 +138,12 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
     let Some(store) = app.store_to_read()? else {
         return Ok((call.reply(Answer::Read(&empty())), None));
     };
-    let Some((id, shown)) = attached(app, &store, key, Attach::Never)? else {
+    let Some((id, shown)) = attached(app, &store, key)? else {
         return Ok((call.reply(Answer::Read(&empty())), None));
     };
     let plan = settle(store.read(id, call.needs()))?;
     let reply = call.reply(Answer::Read(&plan));
-    if reply.shows && shown < plan.revision {
+    if reply.shows && shown.is_some_and(|shown| shown < plan.revision) {
         drop(store);
         // Where nothing can be written, the list can still be read.
         if let Ok(store) = app.store() {
@@ -151,7 +156,7 @@ fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
 /// A call that changes the list; the first one makes it.
 fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Result<Told, Fail> {
     let store = app.store()?;
-    let (id, shown) = match attached(app, &store, key, Attach::Now)? {
+    let (id, shown) = match attached(app, &store, key)? {
         Some(attached) => attached,
         None => {
             let empty = Plan::new(first_id(key), key.project.clone(), app.now);
@@ -160,16 +165,21 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
                 let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
                 return Ok((call.reply(answer), None));
             }
-            (make(&store, key, app.now)?, Revision(0))
+            (make(&store, key, app.now)?, Some(Revision(0)))
         }
     };
-    change.ctx.base = Some(shown);
+    let base = shown.unwrap_or(Revision(0));
+    change.ctx.base = Some(base);
     change.ctx.gone = who::gone(&settle(store.read(id, Needs::header()))?);
     match settle(store.change(id, change)) {
         Ok(applied) => {
             let reply = call.reply(Answer::Changed(&applied));
+            // Only now: a call that is refused ties the conversation to nothing.
+            if shown.is_none() {
+                settle(store.attach(key.clone(), id, app.now))?;
+            }
             // Whoever has seen all up to its own change has seen all; else only the list tells.
-            if reply.shows || applied.revision().0 <= shown.0 + 1 {
+            if reply.shows || applied.revision().0 <= base.0 + 1 {
                 // The change has happened: that it could not be noted as shown (a disk that is full
                 // now) must not turn it into a failure, which would be tried again.
                 settle(store.shown(key.clone(), applied.revision())).ok();
@@ -179,7 +189,7 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
         Err(error @ Error::Refused(_)) => {
             let plan = settle(store.read(id, call.needs())).ok();
             let reply = call.reply(Answer::Failed(&error, plan.as_ref()));
-            if let Some(plan) = plan.filter(|_| reply.shows) {
+            if let Some(plan) = plan.filter(|_| reply.shows && shown.is_some()) {
                 settle(store.shown(key.clone(), plan.revision)).ok();
             }
             Ok((reply, None))
@@ -188,35 +198,20 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
     }
 }
 
-/// Whether `--plan` ties the conversation to that plan for good. Reading does not.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Attach {
-    Now,
-    Never,
-}
-
-/// The plan that the conversation is attached to, and what it was shown of it last; with `--plan`,
-/// that one.
+/// The plan that the conversation works on: with `--plan` that one, else the one that it is attached
+/// to. With it comes what the conversation was shown of it last; `None` if it is not attached to it.
 fn attached(
     app: &App,
     store: &Sqlite,
     key: &AttachmentKey,
-    attach: Attach,
-) -> Result<Option<(PlanId, Revision)>, Fail> {
+) -> Result<Option<(PlanId, Option<Revision>)>, Fail> {
     let attachment = settle(store.attachment(key.clone()))?;
     if app.globals.plan.is_none() {
-        return Ok(attachment.map(|it| (it.plan, it.shown)));
+        return Ok(attachment.map(|it| (it.plan, Some(it.shown))));
     }
     let header = |id| settle(store.read(id, Needs::header()));
-    let plan = which::with(app, store, Missing::Refuse, header)?;
-    if let Some(it) = attachment.filter(|it| it.plan == plan.id) {
-        return Ok(Some((it.plan, it.shown)));
-    }
-    if attach == Attach::Never {
-        return Ok(Some((plan.id, plan.revision)));
-    }
-    let moved = settle(store.attach(key.clone(), plan.id, app.now))?;
-    Ok(Some((moved.plan, moved.shown)))
+    let plan = which::with(app, store, Missing::Refuse, header)?.id;
+    Ok(Some((plan, attachment.filter(|it| it.plan == plan).map(|it| it.shown))))
 }
 
 fn make(store: &Sqlite, key: &AttachmentKey, at: Timestamp) -> Result<PlanId, Fail> {

@@ -10,7 +10,8 @@ use crate::print::Reply;
 /// Show the tools that a model is given
 ///
 /// A dialect is a set of tools with names, descriptions and schemas that some models know already:
-/// `manager`, `turn` or `todowrite`. `--json` gives them as an MCP server lists them.
+/// `manager`, `turn`, `todowrite`, `write_todos` (Gemini CLI's), `update_plan` (Codex's) or `tasks`
+/// (Claude Code's). `--json` gives them as an MCP server lists them.
 #[derive(clap::Args)]
 pub(crate) struct Tools {
     /// Which dialect

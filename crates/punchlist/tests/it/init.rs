@@ -29,6 +29,34 @@ fn init_makes_a_database_in_the_project_and_trusts_it() {
 }
 
 #[test]
+fn init_says_which_plans_stay_behind_and_how_to_bring_them_over() {
+    let world = World::new();
+    world.typed("add Old").works();
+    let said = world.typed("init").err;
+    let (_, line) = said.split_once("`punchlist ").expect("it names a command");
+    let (export, _) = line.split_once(" | punchlist import -`").expect("that ends in an import");
+    let exported = world.typed(export).ok();
+    assert_eq!(world.run_with(&["import", "-"], exported.as_bytes()).code, 0);
+    assert_eq!(world.typed("list").ok(), "[ ] 1 Old\n\n(0/1 completed)\n");
+    assert_eq!(world.typed("init").err, "", "said once");
+    world.repository("other/.git");
+    assert_eq!(world.typed_in("other", "init").err, "", "nothing of this one");
+}
+
+#[test]
+fn a_directorys_name_does_nothing_to_the_terminal() {
+    let world = World::new();
+    let name = "evil \u{1b}]0;title\u{7}\u{202e}";
+    world.repository(&format!("{name}/.git"));
+    for line in ["init", "init", "add A", "list", "plans --all"] {
+        let ran = world.typed_in(name, line);
+        assert_eq!(ran.code, 0, "{line}: {}", ran.err);
+        let said = ran.out + &ran.err;
+        assert!(!said.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{line}: {said:?}");
+    }
+}
+
+#[test]
 fn a_database_that_came_with_a_tree_is_ignored_in_one_line() {
     let world = World::new();
     world.typed("init").works();
@@ -60,6 +88,52 @@ fn a_link_to_elsewhere_is_not_trusted() {
     let ran = world.typed("list");
     assert!(ran.err.contains("symbolic link"), "{}", ran.err);
     assert_eq!(world.typed("init").code, 3);
+}
+
+#[test]
+fn a_file_of_another_user_is_not_trusted() {
+    let world = World::new();
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    world.typed("init").works();
+    assert_eq!(world.typed("add Long").code, 3);
+    for file in ["project/punchlist.toml", "project/.punchlist/punchlist.db"] {
+        if std::os::unix::fs::chown(world.path(file), Some(65_534), None).is_err() {
+            return; // Only root can give files away.
+        }
+    }
+    let ran = world.typed("add Long");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    for (line, file) in lines.into_iter().zip(["punchlist.db", "punchlist.toml"]) {
+        assert!(line.contains(file) && line.ends_with("it belongs to another user"), "{line}");
+    }
+    assert_eq!(world.typed("init").code, 3);
+}
+
+#[test]
+fn no_link_beside_the_database_leads_a_write_elsewhere() {
+    for name in ["punchlist.db-bell", "punchlist.db-wal", "punchlist.db-shm", ".gitignore"] {
+        let world = World::new();
+        world.write("precious", "keep me");
+        fs::create_dir_all(world.path("project/.punchlist")).unwrap();
+        let link = world.path("project/.punchlist").join(name);
+        let (precious, nowhere) = (world.path("precious"), world.path("nowhere"));
+        // One that came with the repository, before `init`.
+        symlink(&nowhere, &link).unwrap();
+        let refused = if name == ".gitignore" { 0 } else { 3 };
+        assert_eq!(world.typed("init").code, refused, "{name}");
+        assert!(!nowhere.exists(), "{name}");
+        // One that came later, by a pull.
+        fs::remove_file(&link).unwrap();
+        world.typed("init");
+        world.typed("add A").works();
+        fs::remove_file(&link).ok();
+        symlink(&precious, &link).unwrap();
+        let ran = world.typed("add B");
+        assert_eq!(ran.err.contains("a file beside it is a link"), refused == 3, "{}", ran.err);
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "keep me", "{name}");
+    }
 }
 
 #[test]

@@ -32,6 +32,76 @@ fn list_has_the_specified_shape() {
 }
 
 #[test]
+fn a_list_says_whose_it_is_and_a_plan_made_by_hand_is_nobodys() {
+    let world = World::new();
+    world.typed("add A").works();
+    let plan = |line: &str| world.typed(line).json()["plan"].clone();
+    let own = plan("list --json");
+    assert_eq!(own["project"], world.path("project").to_str().unwrap());
+    for key in ["conversation", "turn", "agent"] {
+        assert_eq!(own[key], Value::Null, "{key}");
+    }
+    let call = "{\"action\": \"add_multiple\", \"todos\": [\"B\"]}";
+    let context = "--conversation c1 --turn t1 --agent claude";
+    world.typed(&format!("tool manager todo_manager {context} < {call}")).works();
+    let plans = world.typed("plans --json").json();
+    let of_c1 = plans["plans"].as_array().unwrap().iter().find(|it| it["turn"] == "t1").unwrap();
+    let id = of_c1["id"].as_str().unwrap();
+    let shown = plan(&format!("list --json --plan {id}"));
+    let whose = ["conversation", "turn", "agent"].map(|key| shown[key].as_str().unwrap());
+    assert_eq!(whose, ["c1", "t1", "claude"]);
+}
+
+/// Every text in a value whose key says that it is a time.
+fn times(key: &str, value: &Value, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| times(key, value, found)),
+        Value::Array(values) => values.iter().for_each(|value| times(key, value, found)),
+        Value::String(text) if key == "at" || key.ends_with("_at") => {
+            found.push((key.to_owned(), text.clone()));
+        }
+        // What was and what is of a field that is a time.
+        Value::String(text) if matches!(key, "before" | "after") && text.starts_with("2026-") => {
+            found.push((key.to_owned(), text.clone()));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn times_are_rfc_3339_in_utc_with_milliseconds() {
+    let world = World::new();
+    let mut found = Vec::new();
+    for line in [
+        "add A B --json",
+        "start 1 --json",
+        "done 1 --json",
+        "next --claim --json",
+        "replace --json < - [x] A\n",
+        "undo --json",
+        "list --json --all",
+        "show 1 --json",
+        "show --json",
+        "plans --json",
+        "log --json",
+    ] {
+        for line in world.typed(line).ok_with_warnings().lines() {
+            times("", &serde_json::from_str(line).unwrap(), &mut found);
+        }
+    }
+    for (key, text) in &found {
+        let shape: String =
+            text.chars().map(|ch| if ch.is_ascii_digit() { '0' } else { ch }).collect();
+        assert_eq!(shape, "0000-00-00T00:00:00.000Z", "{key}");
+    }
+    for key in "at created_at started_at completed_at superseded_at updated_at expires_at after"
+        .split_whitespace()
+    {
+        assert!(found.iter().any(|it| it.0 == key), "{key}");
+    }
+}
+
+#[test]
 fn every_change_answers_with_revision_items_and_warnings() {
     let world = World::new();
     for (n, line) in (1_u64..).zip([
@@ -134,7 +204,7 @@ fn titles_reach_no_terminal_raw() {
     world.run(&["add", title]).works();
     world.run(&["edit", "1", "--context", title, "--owner", title]).works();
     world.run(&["start", "1", "--as", title]).works();
-    let own: [&[&str]; 14] = [
+    let own: [&[&str]; 19] = [
         &["list"],
         &["list", "--view", "list"],
         &["list", "--view", "box"],
@@ -148,7 +218,12 @@ fn titles_reach_no_terminal_raw() {
         &["log"],
         &["log", "--json"],
         &["plans"],
+        &["start", "1", "--as", "ann"],
+        &["start", "1", "--as", "ann", "--json"],
+        &["frobnicate\u{202e}\u{9b}", "--json"],
+        &["done", "9", "--plan", "\u{202e}\u{feff}", "--json"],
         &["done", "1"],
+        &["done", "1", "--json"],
     ];
     for arguments in own {
         let ran = world.run(arguments);

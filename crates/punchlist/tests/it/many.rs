@@ -67,6 +67,26 @@ fn a_lease_runs_out_and_a_late_write_is_refused() {
     told!(story);
 }
 
+#[test]
+fn the_holder_is_the_name_after_as_else_the_session_else_user_at_host() {
+    let world = World::new();
+    world.typed("add A B").works();
+    let holder = |answer: &serde_json::Value| answer["claim"]["holder"].clone();
+    let started = |line: &str| holder(&world.typed(line).json()["changed"][0]);
+    // A verb's own process is never the holder: it ends at once.
+    let named = |name: &str| serde_json::json!({"name": name, "process": null});
+    assert_eq!(started("start 1 --json"), named("me@host"));
+    assert_eq!(started("start 2 --as ann --json"), named("ann"));
+    let call = "todowrite TodoWrite --conversation c1 --agent claude < \
+                {\"todos\": [{\"content\": \"C\", \"status\": \"in_progress\", \"activeForm\": \"C\"}]}";
+    world.typed(&format!("tool {call}")).works();
+    let plans = world.typed("plans --json").json();
+    let of_c1 = plans["plans"].as_array().unwrap().iter().find(|it| it["conversation"] == "c1");
+    let id = of_c1.unwrap()["id"].as_str().unwrap().to_owned();
+    let list = world.run(&["list", "--json", "--plan", &id]).json();
+    assert_eq!(holder(&list["items"][0]), named("claude/c1"));
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_claim_ends_with_its_process() {

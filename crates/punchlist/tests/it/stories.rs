@@ -290,6 +290,29 @@ fn plans_have_names_and_ids() {
 }
 
 #[test]
+fn an_item_that_is_named_twice_is_moved_once() {
+    let world = World::new();
+    world.typed("add A B").works();
+    assert_eq!(world.typed("done 1 2 1 #2").ok(), "completed 1  A\ncompleted 2  B\n");
+    assert_eq!(world.typed("reopen 1 1").ok(), "reopened 1  A\n");
+}
+
+#[test]
+fn a_short_plan_name_is_a_name_and_not_the_end_of_some_id() {
+    let world = World::new();
+    world.typed("add A --plan release").works();
+    let plans = world.typed("plans --json").json();
+    let id = plans["plans"][0]["id"].as_str().unwrap();
+    for digits in 1..4 {
+        let ran = world.run(&["list", "--plan", &id[id.len() - digits..]]);
+        assert_eq!((ran.code, ran.out.as_str()), (4, ""), "{digits}: {}", ran.err);
+    }
+    world.run(&["list", "--plan", &id[id.len() - 4..]]).works();
+    world.run(&["add", "B", "--plan", &id[id.len() - 1..]]).works();
+    assert_eq!(world.typed("list --plan release").ok(), "[ ] 1 A\n\n(0/1 completed)\n");
+}
+
+#[test]
 fn list_has_many_faces() {
     told!(tell(
         r#"

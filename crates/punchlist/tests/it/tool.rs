@@ -21,6 +21,77 @@ fn a_conversation_has_a_list_of_its_own() {
 }
 
 #[test]
+fn other_agents_tools_work_on_the_same_list() {
+    let world = World::new();
+    told!(world.story(
+        r#"
+        add Build --plan release
+        tool tasks TaskCreate --plan release < {"subject": "Publish", "description": "Upload it"}
+        tool tasks TaskUpdate --plan release < {"taskId": "2", "addBlockedBy": ["1"]}
+        tool tasks TaskUpdate --plan release < {"taskId": "2", "status": "in_progress"}
+        tool tasks TaskList --plan release < {}
+        tool tasks TaskGet --plan release < {"taskId": "2"}
+        tool write_todos write_todos --agent gemini --plan release < {"todos": [{"description": "Build", "status": "blocked"}, {"description": "Publish", "status": "in_progress"}]}
+        tool update_plan update_plan --agent codex --plan release < {"explanation": "Mine", "plan": [{"step": "Build", "status": "completed"}]}
+        tool update_plan update_plan --agent codex --plan release < {"plan": [{"step": "Build", "status": "completed"}, {"step": "Publish", "status": "in_progress"}, {"step": "Tell", "status": "pending"}]}
+        tool write_todos write_todos --agent gemini --plan release < {"todos": [{"description": "Build", "status": "pending"}, {"description": "Publish", "status": "in_progress"}]}
+        list --plan release
+        "#
+    ));
+}
+
+#[test]
+fn a_tool_sees_only_the_plan_of_its_context_and_a_foreign_id_is_not_found() {
+    let world = World::new();
+    let create = "tool turn create_todo --conversation c1 --turn t1 --agent a \
+                  < {\"items\": [{\"title\": \"Mine\"}]}";
+    let created: serde_json::Value = serde_json::from_str(&world.typed(create).ok()).unwrap();
+    let id = created["created"][0]["id"].as_str().unwrap().to_owned();
+    let mine = "--conversation c1 --turn t1 --agent a";
+    for context in [
+        "--conversation c2 --turn t1 --agent a",
+        "--conversation c1 --turn t2 --agent a",
+        "--conversation c1 --turn t1 --agent b",
+        "--conversation c1",
+        "",
+    ] {
+        let list = world.typed(&format!("tool turn list_todo {context} < {{}}")).ok();
+        assert!(list.contains("\"total\":0"), "{context}: {list}");
+        for (tool, rest) in
+            [("complete_todo", "\"outcome\": \"x\""), ("update_todo", "\"title\": \"x\"")]
+        {
+            let arguments = format!("{{\"todoId\": \"{id}\", {rest}}}");
+            let ran = world.typed(&format!("tool turn {tool} {context} < {arguments}"));
+            assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{context}");
+            assert!(ran.out.contains(&format!("item {id} not found")), "{context}: {}", ran.out);
+        }
+    }
+    let arguments = format!("{{\"todoId\": \"{id}\", \"outcome\": \"x\"}}");
+    let done = world.typed(&format!("tool turn complete_todo {mine} < {arguments}")).ok();
+    assert!(done.contains("\"remaining\":0"), "{done}");
+}
+
+#[test]
+fn what_others_did_since_the_list_was_shown_is_not_overwritten() {
+    let world = World::new();
+    world.typed("add A B --plan shared").works();
+    told!(world.story(
+        r#"
+        # a whole-list write shows the list
+        tool todowrite TodoWrite --conversation c --plan shared < {"todos": [{"content": "A", "status": "pending", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
+        # meanwhile a person adds one and renames one
+        add C --plan shared
+        edit 2 --title "B, better" --plan shared
+        # the conversation is attached now: it needs no --plan
+        tool todowrite TodoWrite --conversation c < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
+        # what was named has been shown, so it can be dropped now
+        tool todowrite TodoWrite --conversation c < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}]}
+        log --plan shared
+        "#
+    ));
+}
+
+#[test]
 fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
     let world = World::new();
     let before = world.typed("plans --all --json").ok();
@@ -32,6 +103,10 @@ fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
         "tool manager todo_manager < {\"action\": \"start\", \"ids\": [7]}",
         "tool todowrite TodoWrite < {\"todos\": 3}",
         "tool todowrite TodoWrite < [[[[[[",
+        "tool write_todos write_todos < {\"todos\": [{\"description\": \"\"}]}",
+        "tool update_plan update_plan < {\"plan\": 3}",
+        "tool tasks TaskUpdate < {\"taskId\": \"1\", \"status\": \"completed\"}",
+        "tool tasks TaskCreate < {}",
     ] {
         let ran = world.typed(line);
         assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{line}");
@@ -92,7 +167,7 @@ fn a_reminder_follows_a_change_where_the_dialect_has_one() {
 #[test]
 fn tools_are_listed_as_text_and_as_mcp_lists_them() {
     let world = World::new();
-    for dialect in ["manager", "turn", "todowrite"] {
+    for dialect in ["manager", "turn", "todowrite", "write_todos", "update_plan", "tasks"] {
         let text = world.run(&["tools", dialect]).ok();
         let json = world.run(&["tools", dialect, "--json"]).json();
         for tool in json["tools"].as_array().unwrap() {
@@ -103,4 +178,14 @@ fn tools_are_listed_as_text_and_as_mcp_lists_them() {
         assert!(thin.len() < world.run(&["tools", dialect, "--json"]).ok().len());
         assert_eq!(world.run(&["tools", dialect, "--surface", "off"]).ok(), "no tools\n");
     }
+}
+
+#[test]
+fn the_example_in_its_help_works() {
+    let world = World::new();
+    let help = world.typed("help tool").ok();
+    let (_, example) = help.split_once("echo '").expect("there is an example");
+    let (arguments, _) = example.split_once("' |").expect("it goes into a pipe");
+    let ran = world.run_with(&["tool", "turn", "create_todo"], arguments.as_bytes());
+    assert!(ran.json()["created"][0]["title"] == "Fix the tests", "{}", ran.out);
 }

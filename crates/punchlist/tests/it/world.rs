@@ -43,6 +43,15 @@ impl Ran {
     }
 }
 
+impl Ran {
+    /// It worked, whatever else it had to say.
+    #[track_caller]
+    pub(crate) fn ok_with_warnings(self) -> String {
+        assert_eq!(self.code, 0, "{}", self.err);
+        self.out
+    }
+}
+
 impl World {
     /// A repository `project` in an otherwise empty place.
     pub(crate) fn new() -> Self {

@@ -29,7 +29,7 @@ pub(crate) fn a_second_worker_is_refused_while_the_lease_lasts(world: &World) {
         panic!()
     };
     assert_eq!((holder.as_str(), until), ("ann", at(2 + 15 * 60)));
-    assert!(matches!(refused(bob.change(vec![start(1)])), Broken::Illegal { .. }));
+    assert!(matches!(refused(bob.change(vec![start(1)])), Broken::HeldByOther { .. }));
 }
 
 pub(crate) fn a_lease_that_ran_out_is_taken_over_and_the_late_write_is_refused(world: &World) {
@@ -52,7 +52,7 @@ pub(crate) fn any_write_of_the_holder_renews_its_lease(world: &World) {
     ann.wait_seconds(10 * 60);
     ann.must(vec![add("c")]);
     bob.wait_seconds(16 * 60);
-    assert!(matches!(refused(bob.change(vec![start(1)])), Broken::Illegal { .. }));
+    assert!(matches!(refused(bob.change(vec![start(1)])), Broken::HeldByOther { .. }));
     let claim = bob.whole().get(Number(1)).unwrap().claim.clone().unwrap();
     assert_eq!(claim.expires_at, at(2 + 10 * 60 + 1 + 15 * 60));
 }

@@ -87,8 +87,9 @@ prop_compose! {
         not_after in prop::collection::vec(item(), 0..2),
         parent in prop::option::weighted(0.4, prop::option::of(item())),
         priority in prop::option::weighted(0.3, prop::option::of(0..3_u32)),
+        status in prop::option::weighted(0.3, status()),
     ) -> Patch {
-        Patch { title, after, not_after, parent, priority, ..Patch::default() }
+        Patch { title, after, not_after, parent, priority, status, ..Patch::default() }
     }
 }
 

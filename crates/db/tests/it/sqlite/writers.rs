@@ -53,6 +53,22 @@ fn processes_that_make_the_database_at_once_make_one() {
 }
 
 #[test]
+fn a_database_that_is_just_being_made_is_there_or_not_but_never_a_strangers() {
+    for _ in 0..40 {
+        let (_directory, options) = place();
+        let options = &options;
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| drop(Sqlite::open(options).unwrap()));
+            }
+            for _ in 0..2 {
+                scope.spawn(|| while Sqlite::open_to_read(options).unwrap().is_none() {});
+            }
+        });
+    }
+}
+
+#[test]
 fn a_full_sync_is_the_default_and_a_change_is_there_for_another_process() {
     let (_directory, options) = place();
     let options = Options { durability: Durability::default(), ..options };

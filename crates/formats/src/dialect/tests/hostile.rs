@@ -46,7 +46,8 @@ fn what_is_not_a_json_object_is_said_to_be_so() {
     ] {
         for (dialect, tool) in tools() {
             let text = check(dialect, tool, bytes);
-            if ["todo_manager", "list_todo", "TodoWrite"].contains(&tool) {
+            let one_each = ["todo_manager", "list_todo", "TodoWrite", "write_todos", "update_plan"];
+            if one_each.contains(&tool) || tool == "TaskCreate" {
                 table.push_str(&format!("{name}: {text}\n"));
             }
         }
@@ -66,6 +67,13 @@ fn an_unknown_tool_is_answered_with_those_that_there_are() {
             r#"{"error":"unknown tool \"no_such_tool\": use create_todo, list_todo, complete_todo, update_todo or next_todo"}"#,
         ),
         (Dialect::TodoWrite, "Unknown tool \"no_such_tool\": use TodoWrite."),
+        (Dialect::WriteTodos, "Tool \"no_such_tool\" not found. Did you mean \"write_todos\"?"),
+        (Dialect::UpdatePlan, "unsupported call: no_such_tool. Use update_plan."),
+        (
+            Dialect::Tasks,
+            "<tool_use_error>Error: No such tool available: no_such_tool. Use one of the available \
+             tools instead: TaskCreate, TaskGet, TaskUpdate or TaskList.</tool_use_error>",
+        ),
     ] {
         assert_eq!(check(dialect, "no_such_tool", b"{}"), error);
     }
@@ -96,10 +104,28 @@ fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
             "TodoWrite",
             json!({"todos": [{"content": "x", "status": "HUGE", "activeForm": "x"}]}),
         ),
+        (
+            Dialect::WriteTodos,
+            "write_todos",
+            json!({"todos": [{"description": "x", "status": "HUGE"}]}),
+        ),
+        (
+            Dialect::UpdatePlan,
+            "update_plan",
+            json!({"plan": [{"step": "HUGE", "status": "pending"}]}),
+        ),
+        (Dialect::UpdatePlan, "update_plan", json!({"plan": [{"step": "x", "status": "HUGE"}]})),
+        (Dialect::Tasks, "TaskCreate", json!({"subject": "x", "description": "HUGE"})),
+        (Dialect::Tasks, "TaskCreate", json!({"subject": "x", "metadata": {"k": "HUGE"}})),
+        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "HUGE"})),
+        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "status": "HUGE"})),
+        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "addBlocks": ["HUGE"]})),
     ] {
         check(dialect, tool, arguments.to_string().replace("HUGE", &huge).as_bytes());
     }
-    check(Dialect::Turn, &huge, b"{}");
+    for dialect in Dialect::ALL {
+        check(dialect, &huge, b"{}");
+    }
 }
 
 #[test]
@@ -115,6 +141,33 @@ fn very_many_entries_are_refused_in_one_line() {
             check(dialect, tool, arguments.to_string().replace("\"MANY\"", &many).as_bytes());
         assert!(text.contains("has 1000000 entries; at most"), "{text}");
     }
+    for (dialect, tool, before, after, error) in [
+        (
+            Dialect::WriteTodos,
+            "write_todos",
+            "{\"todos\": ",
+            "}",
+            "params/todos must NOT have more than 1000 items",
+        ),
+        (
+            Dialect::Tasks,
+            "TaskUpdate",
+            "{\"taskId\": \"1\", \"addBlocks\": ",
+            "}",
+            "<tool_use_error>InputValidationError: TaskUpdate failed due to the following \
+             issue:\nThe parameter `addBlocks` has 1000000 entries; at most 1000 are allowed in \
+             one call</tool_use_error>",
+        ),
+    ] {
+        assert_eq!(check(dialect, tool, format!("{before}{many}{after}").as_bytes()), error);
+    }
+    let step = r#"{"step": "A", "status": "pending"}"#;
+    let plan = format!("{{\"plan\": [{step}{}]}}", format!(",{step}").repeat(99_999));
+    assert_eq!(
+        check(Dialect::UpdatePlan, "update_plan", plan.as_bytes()),
+        "failed to parse function arguments: plan has 100000 entries; at most 1000 are allowed in \
+         one call"
+    );
 }
 
 #[test]
@@ -127,6 +180,20 @@ fn an_error_about_very_many_entries_is_cut() {
     desk.limits.open_items = 1000;
     let text = desk.err("create_todo", json!({"items": blank}));
     assert!(text.contains("entry 100: ") && text.contains("… and 100 more"), "{text}");
+    desk.dialect = Dialect::WriteTodos;
+    let text = desk.err("write_todos", json!({"todos": vec![0; 1000]}));
+    assert!(text.ends_with("params/todos/99 must be object, … and 900 more"), "{text}");
+    let running = vec![json!({"description": "A", "status": "in_progress"}); 1000];
+    let text = desk.err("write_todos", json!({"todos": running}));
+    assert!(text.contains("10 \"A\" and 990 more.") && text.len() < 400, "{text}");
+    desk.dialect = Dialect::UpdatePlan;
+    let text = desk.err("update_plan", json!({"plan": vec![json!({}); 1000]}));
+    assert!(text.ends_with("plan[99]: missing field `step`\n… and 900 more"), "{text}");
+    desk.dialect = Dialect::Tasks;
+    desk.ok("TaskCreate", json!({"subject": "A"}));
+    let ids = vec!["x"; 1000];
+    let text = desk.err("TaskUpdate", json!({"taskId": "1", "addBlockedBy": ids}));
+    assert!(text.starts_with("Task not found: \"x\", ") && text.len() < 200, "{text}");
 }
 
 /// Words and shapes that come near to what the tools want.
@@ -141,6 +208,8 @@ fn near() -> impl Strategy<Value = Value> {
         "in_progress",
         "completed",
         "cancelled",
+        "blocked",
+        "deleted",
         "all",
         "1",
         "#1",
@@ -180,6 +249,16 @@ fn near() -> impl Strategy<Value = Value> {
         "activeForm",
         "agentType",
         "completionCriteria",
+        "description",
+        "plan",
+        "step",
+        "explanation",
+        "taskId",
+        "subject",
+        "owner",
+        "metadata",
+        "addBlocks",
+        "addBlockedBy",
     ]);
     leaf.prop_recursive(4, 40, 5, move |inner| {
         prop_oneof![
@@ -234,7 +313,47 @@ fn allowed() -> impl Strategy<Value = (Dialect, &'static str, Value)> {
             };
             json!({"todos": all.into_iter().map(entry).collect::<Vec<_>>()})
         });
+    let words = ["pending", "in_progress", "completed", "cancelled", "blocked"];
+    let todos = prop::collection::vec((text(), prop::sample::select(words.to_vec())), 0..20)
+        .prop_map(|all| {
+            let mut running = false;
+            let entry = |(description, status): (String, &str)| {
+                let second = status == "in_progress" && std::mem::replace(&mut running, true);
+                let status = if second { "blocked" } else { status };
+                json!({"description": description, "status": status})
+            };
+            json!({"todos": all.into_iter().map(entry).collect::<Vec<_>>()})
+        });
+    let step = (text(), prop::sample::select(words[..3].to_vec()))
+        .prop_map(|(step, status)| json!({"step": step, "status": status}));
+    let plan = (prop::option::of(text()), prop::collection::vec(step, 0..20)).prop_map(
+        |(explanation, plan)| match explanation {
+            Some(explanation) => json!({"explanation": explanation, "plan": plan}),
+            None => json!({"plan": plan}),
+        },
+    );
+    let id = || (1u32..9).prop_map(|id| id.to_string());
+    let statuses_of_tasks =
+        prop::sample::select(vec!["pending", "in_progress", "completed", "deleted"]);
+    let update = (id(), statuses_of_tasks, prop::collection::vec(id(), 0..3), text()).prop_map(
+        |(id, status, ids, text)| {
+            json!({
+                "taskId": id, "status": status, "addBlockedBy": ids, "addBlocks": ids,
+                "owner": text, "metadata": {"gone": null, "k": text},
+            })
+        },
+    );
+    let new = text().prop_map(|it| json!({"subject": it, "description": it, "metadata": {}}));
+    let tasks = prop_oneof![
+        new.prop_map(|it| ("TaskCreate", it)),
+        update.prop_map(|it| ("TaskUpdate", it)),
+        id().prop_map(|it| ("TaskGet", json!({"taskId": it}))),
+        Just(("TaskList", json!({}))),
+    ];
     prop_oneof![
+        todos.prop_map(|it| (Dialect::WriteTodos, "write_todos", it)),
+        plan.prop_map(|it| (Dialect::UpdatePlan, "update_plan", it)),
+        tasks.prop_map(|(tool, it)| (Dialect::Tasks, tool, it)),
         manager.prop_map(|it| (Dialect::Manager, "todo_manager", it)),
         items.prop_map(|it| (Dialect::Turn, "create_todo", json!({"items": it}))),
         statuses.prop_map(|it| (Dialect::Turn, "list_todo", json!({"status": it}))),

@@ -21,6 +21,17 @@ fn all_dialects_work_on_the_same_plan() {
     let value = json(&desk.ok("list_todo", json!({"status": "all"})));
     assert_eq!(value["items"][0]["status"], "completed");
     assert_eq!(value["items"][1]["id"], json!(desk.id(2)));
+    desk.dialect = Dialect::Tasks;
+    desk.ok("TaskUpdate", json!({"taskId": "2", "status": "pending"}));
+    desk.dialect = Dialect::WriteTodos;
+    let entry = |title, status| json!({"description": title, "status": status});
+    desk.ok("write_todos", json!({"todos": [entry("A", "completed"), entry("B", "blocked")]}));
+    desk.dialect = Dialect::UpdatePlan;
+    let entry = |title, status| json!({"step": title, "status": status});
+    desk.ok("update_plan", json!({"plan": [entry("A", "completed"), entry("B", "pending")]}));
+    desk.dialect = Dialect::Tasks;
+    let text = desk.ok("TaskList", json!({}));
+    assert_eq!(text, "#1 [completed] A\n#2 [pending] B [waiting for blocked]");
 }
 
 #[test]
@@ -64,6 +75,22 @@ fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     texts.push(desk.ok("TodoWrite", json!({"todos": [entry]})));
     texts.push(desk.ok("TodoWrite", json!({"todos": []})));
     assert!(texts[9].contains("Dropped while open: #1 a"), "{}", texts[9]);
+    desk.dialect = Dialect::WriteTodos;
+    let entry = json!({"description": hostile, "status": "blocked"});
+    texts.push(desk.ok("write_todos", json!({"todos": [entry]})));
+    texts.push(desk.err("write_todos", json!({"todos": [{"status": hostile}]})));
+    desk.dialect = Dialect::UpdatePlan;
+    texts.push(desk.err("update_plan", json!({"plan": [{"step": "A", "status": hostile}]})));
+    texts.push(desk.ok("update_plan", json!({"plan": []})));
+    desk.dialect = Dialect::Tasks;
+    let all = json!({"subject": hostile, "description": format!("{hostile}\n{hostile}")});
+    texts.push(desk.ok("TaskCreate", all));
+    texts.push(desk.ok("TaskUpdate", json!({"taskId": "3", "owner": hostile})));
+    texts.push(desk.ok("TaskGet", json!({"taskId": "3"})));
+    texts.push(desk.ok("TaskList", json!({})));
+    texts.push(desk.err("TaskUpdate", json!({"taskId": "3", "status": hostile})));
+    texts.push(desk.err("TaskUpdate", json!({"taskId": "3", "addBlocks": [hostile, "3"]})));
+    texts.push(desk.err("TaskUpdate", json!({"taskId": "3", "addBlocks": ["3"]})));
     for text in texts {
         let raw = |char: char| {
             (char.is_control() && char != '\n') || matches!(char, '\u{202e}' | '\u{2066}')
@@ -86,6 +113,16 @@ fn samples() -> Vec<(Dialect, &'static str, serde_json::Value)> {
             "TodoWrite",
             json!({"todos": [{"content": "A", "status": "pending", "activeForm": "B"}]}),
         ),
+        (
+            Dialect::WriteTodos,
+            "write_todos",
+            json!({"todos": [{"description": "A", "status": "blocked"}]}),
+        ),
+        (Dialect::UpdatePlan, "update_plan", json!({"plan": [{"step": "A", "status": "pending"}]})),
+        (Dialect::Tasks, "TaskCreate", json!({"subject": "A", "description": "B"})),
+        (Dialect::Tasks, "TaskGet", json!({"taskId": "1"})),
+        (Dialect::Tasks, "TaskList", json!({})),
+        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "1", "status": "completed"})),
     ]
 }
 
@@ -187,7 +224,8 @@ fn a_store_that_fails_is_told_in_the_tools_style() {
         for error in &errors {
             let reply = call.reply(Answer::Failed(error, None));
             assert!(reply.is_error && !reply.changed);
-            if tool != "list_todo" && tool != "update_todo" && tool != "complete_todo" {
+            let alike = ["list_todo", "update_todo", "complete_todo", "TaskCreate", "TaskGet"];
+            if !alike.contains(&tool) {
                 table.push_str(&format!("{tool}: {}\n", reply.text));
             }
         }
@@ -205,6 +243,13 @@ fn the_wrong_kind_of_answer_is_an_error_and_no_panic() {
         assert_eq!(call.reply(Answer::Read(&plan)).is_error, call.ops().is_some(), "{tool}");
     }
     let applied = desk.beside(Vec::new());
-    let list = sample(Dialect::Turn, "list_todo", &json!({})).unwrap();
-    assert!(list.reply(Answer::Changed(&applied)).is_error);
+    for (dialect, tool, arguments) in [
+        (Dialect::Turn, "list_todo", json!({})),
+        (Dialect::Tasks, "TaskList", json!({})),
+        (Dialect::Tasks, "TaskGet", json!({"taskId": "1"})),
+        (Dialect::Tasks, "TaskCreate", json!({"subject": "A"})),
+    ] {
+        let call = sample(dialect, tool, &arguments).unwrap();
+        assert!(call.reply(Answer::Changed(&applied)).is_error, "{tool}");
+    }
 }

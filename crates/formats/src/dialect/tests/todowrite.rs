@@ -80,6 +80,23 @@ fn more_than_one_in_progress_is_an_error_that_names_the_entries() {
 }
 
 #[test]
+fn as_many_may_be_in_progress_as_max_in_progress_says() {
+    let mut desk = Desk::new(Dialect::TodoWrite);
+    desk.limits.max_in_progress = Some(2);
+    let two = [("A", "in_progress"), ("B", "in_progress"), ("C", "pending")];
+    assert_eq!(
+        desk.ok(TOOL, list(&two)),
+        "[>] A <- Doing A\n[>] B <- Doing B\n[ ] C\n\n(0/3 completed)"
+    );
+    let three = two.map(|(content, _)| (content, "in_progress"));
+    assert_eq!(
+        desk.err(TOOL, list(&three)),
+        "Only 2 tasks can be in_progress at a time: entries 1 \"A\", 2 \"B\", 3 \"C\" are. Send \
+         the list again with 2 of them in_progress."
+    );
+}
+
+#[test]
 fn at_most_20_entries_a_call() {
     let mut desk = Desk::new(Dialect::TodoWrite);
     let todos = |n: u32| -> Value {

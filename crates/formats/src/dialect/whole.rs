@@ -1,0 +1,101 @@
+//! What the tools that take the whole list each time have in common: what follows their result, and
+//! what to do when a list is refused. Which entries a list has is each tool's own business.
+
+use punchlist_model::store::{Applied, Error};
+use punchlist_model::{Broken, Item, Plan, Warning};
+
+use super::Reply;
+use super::refuse::{self, Names, Voice};
+use crate::text::one_line;
+
+/// The warnings of a change, one a line, with a blank line before them; nothing without cause.
+pub(super) fn warnings(applied: &Applied) -> String {
+    let lines: Vec<String> = applied
+        .warnings()
+        .iter()
+        .map(|warning: &Warning| one_line(&warning.to_string()).into_owned())
+        .collect();
+    if lines.is_empty() { String::new() } else { format!("\n\n{}", lines.join("\n")) }
+}
+
+/// Whether somebody else's doing is among what the writer of the list must be told.
+pub(super) fn met_others(applied: &Applied) -> bool {
+    applied.warnings().iter().any(|warning| match warning {
+        Warning::AddedSince { .. }
+        | Warning::ChangedSince { .. }
+        | Warning::RemovedSince { .. }
+        | Warning::Conflict { .. } => true,
+        Warning::DroppedOpen(_)
+        | Warning::Blocked { .. }
+        | Warning::OpenUnderCancelled { .. }
+        | Warning::DependsOnCancelled { .. }
+        | Warning::Ignored { .. } => false,
+    })
+}
+
+/// Why the list was not taken. A conflict shows the list too: there is no other tool to look at it
+/// with.
+pub(super) fn failed(
+    why: &Error,
+    plan: Option<&Plan>,
+    voice: &dyn Voice,
+    list: impl Fn(&Plan) -> String,
+) -> Reply {
+    let mut reply = Reply::error(refuse::failed(why, &Names::new(voice, plan)));
+    if let (Error::Refused(refusal), Some(plan)) = (why, plan)
+        && refusal.is_conflict()
+    {
+        reply.text.push_str("\n\n");
+        reply.text.push_str(&list(plan));
+        reply.shows = true;
+    }
+    reply
+}
+
+/// The list, an entry a line: `1. [pending] Title`. The tools of this kind that answer with a list
+/// or must show one write it alike.
+pub(super) fn lines(plan: &Plan, status: impl Fn(&Item) -> &'static str) -> String {
+    let line =
+        |(n, item): (usize, &Item)| format!("{n}. [{}] {}", status(item), one_line(&item.title));
+    (1..).zip(plan.listed()).map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// What to do about a broken rule: send the list again, and how. `ends` is how the tool ends an
+/// entry, as words.
+pub(super) fn hint(
+    tool: &str,
+    noun: &str,
+    ends: &str,
+    broken: &Broken,
+    names: &Names<'_>,
+) -> Option<String> {
+    let how = match broken {
+        Broken::AlreadyInProgress { holder, .. } => {
+            format!(" with {} completed or pending, or this one pending", names.typed(holder))
+        }
+        Broken::OpenChild { child } => format!(" with {} {ends}", names.typed(child)),
+        Broken::TooManyOpen { .. } => format!(" with fewer open {noun}s"),
+        Broken::Twice { .. } => " with one of them".to_owned(),
+        Broken::Conflict(_) => {
+            return Some(format!("Look at the list as it is now, and send {tool} again."));
+        }
+        Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
+            " with its status as it was".to_owned()
+        }
+        Broken::Unverified { .. } => " with it in_progress until it is verified".to_owned(),
+        Broken::TooLong { .. } => " with shorter texts".to_owned(),
+        Broken::NotFound { .. }
+        | Broken::Ambiguous { .. }
+        | Broken::Superseded
+        | Broken::EmptyTitle { .. }
+        | Broken::EmptyText { .. }
+        | Broken::Nul { .. }
+        | Broken::Illegal { .. }
+        | Broken::NotOpen
+        | Broken::Cycle { .. }
+        | Broken::ParentCycle { .. }
+        | Broken::ParentCompleted { .. } => return Some(format!("Mend it and send {tool} again.")),
+        Broken::NameTaken { .. } => return None,
+    };
+    Some(format!("Send {tool} again{how}."))
+}
