@@ -802,7 +802,7 @@ fn an_item_is_set_to_a_status_by_the_act_that_leads_there() {
         picked 2
         $ set 2 cancelled
         $ set 2 completed
-        refused: item 2 \"B\" is cancelled: it cannot become completed; legal now: pending, in progress
+        refused: item 2 \"B\" is cancelled: it cannot become completed; legal now: pending, in progress, if it is reopened
         $ set 2 pending
         $ set 2 pending
         $ list

@@ -174,14 +174,14 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
     match settle(store.change(id, change)) {
         Ok(applied) => {
             let reply = call.reply(Answer::Changed(&applied));
-            // Only now: a call that is refused ties the conversation to nothing.
+            // From here on the change has happened: that something could not be noted (a disk that
+            // is full now) must not turn it into a failure, which would be tried again. The
+            // conversation is attached only now, because a refused call ties it to nothing.
             if shown.is_none() {
-                settle(store.attach(key.clone(), id, app.now))?;
+                settle(store.attach(key.clone(), id, app.now)).ok();
             }
             // Whoever has seen all up to its own change has seen all; else only the list tells.
             if reply.shows || applied.revision().0 <= base.0 + 1 {
-                // The change has happened: that it could not be noted as shown (a disk that is full
-                // now) must not turn it into a failure, which would be tried again.
                 settle(store.shown(key.clone(), applied.revision())).ok();
             }
             Ok((reply, Some(id)))
