@@ -180,7 +180,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     say(&table(&chosen, &text, asked.seconds.is_none()));
     let typed = arguments.iter().fold("cargo xtask torture".to_owned(), |it, word| it + " " + word);
     say(
-        "\nWhat was not acknowledged was refused by a rule, found no room on the disk, or was killed first.",
+        "\nWhat was not acknowledged was refused by a rule, could not be written, or was killed first.",
     );
     say(&format!("\nMade by `{typed}` in {} s.", began.elapsed().as_secs()));
     if status.success() { Ok(()) } else { Err(Failure::Said) }
