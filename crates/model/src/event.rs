@@ -289,6 +289,10 @@ impl Plan {
     }
 
     fn shift(&mut self, from: Position, to: u32, by: i32) {
+        // What goes to the end moves nobody; long lists are made by that alone.
+        if from.0 > self.placed {
+            return;
+        }
         for item in self.items.values_mut() {
             if let Some(position) = &mut item.position
                 && *position >= from

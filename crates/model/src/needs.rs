@@ -95,7 +95,7 @@ impl Needs {
             Op::Start(item) => self.reach(item, &[Dependencies]),
             Op::Next => self.next = true,
             Op::Complete { item, with_children: false, .. } => {
-                self.reach(item, &[Dependencies, Children]);
+                self.reach(item, &[Dependencies, Children, Ancestors]);
             }
             // Everything under it, and what that depends on.
             Op::Complete { with_children: true, .. } | Op::Replace(_) => self.whole = true,

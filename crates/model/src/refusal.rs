@@ -121,10 +121,17 @@ struct Brief<'a>(&'a str);
 impl fmt::Debug for Brief<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MOST: usize = 80;
-        match self.0.char_indices().nth(MOST) {
-            Some((end, _)) => write!(f, "{:?}", format!("{}…", &self.0[..end])),
-            None => write!(f, "{:?}", self.0),
+        f.write_str("\"")?;
+        let mut letters = self.0.chars();
+        for letter in letters.by_ref().take(MOST) {
+            // Joined emoji and the like stay as they are; what could act is written out.
+            if letter.is_control() || matches!(letter, '"' | '\\') {
+                write!(f, "{}", letter.escape_default())?;
+            } else {
+                write!(f, "{letter}")?;
+            }
         }
+        f.write_str(if letters.next().is_some() { "…\"" } else { "\"" })
     }
 }
 

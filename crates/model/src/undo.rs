@@ -242,6 +242,8 @@ fn touched(event: &Event) -> Vec<(Option<Number>, &'static str)> {
         Event::Changed { number, deltas, .. } => deltas
             .iter()
             .filter(|delta| !is_kept(delta.field()))
+            // They go with the status, which is named.
+            .filter(|delta| !matches!(delta.field(), Field::StartedAt | Field::CompletedAt))
             .map(|delta| (Some(*number), delta.field().as_str()))
             .collect(),
         Event::Moved { number, .. } => vec![(Some(*number), ORDER)],

@@ -160,9 +160,9 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
             "changed": changed,
             "warnings": warnings,
         });
-        return Ok(Reply::json(&value));
+        return Ok(Reply { changed: true, ..Reply::json(&value) });
     }
-    Ok(Reply { out: lines(&applied), notes: warnings })
+    Ok(Reply { out: lines(&applied), notes: warnings, changed: true })
 }
 
 /// The items that changed or were picked, by number. That a claim was renewed is no change to speak

@@ -18,7 +18,7 @@ pub(crate) enum Code {
     Usage,
     /// A rule says no.
     Refused,
-    /// There is no such plan, item or tool.
+    /// There is no such plan or item.
     NotFound,
     /// The plan has changed meanwhile.
     Conflict,
@@ -34,7 +34,7 @@ impl Code {
         (Self::Failure, "something of ours, or of the system's, broke"),
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (Self::Refused, "a rule of the plan says no; nothing was changed"),
-        (Self::NotFound, "there is no such plan, item or tool"),
+        (Self::NotFound, "there is no such plan or item"),
         (
             Self::Conflict,
             "the plan is at another revision than `--expect` said, or the same fields were changed since",

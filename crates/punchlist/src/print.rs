@@ -19,11 +19,13 @@ pub(crate) struct Reply {
     pub(crate) out: String,
     /// What the caller should know besides.
     pub(crate) notes: Vec<String>,
+    /// Whether something was changed on the way.
+    pub(crate) changed: bool,
 }
 
 impl Reply {
     pub(crate) fn text(out: impl Into<String>) -> Self {
-        Self { out: out.into(), notes: Vec::new() }
+        Self { out: out.into(), ..Self::default() }
     }
 
     /// A JSON value on a line of its own.
@@ -92,6 +94,10 @@ pub(crate) fn reply(reply: &Reply) -> u8 {
     notes(&reply.notes, "warning");
     match out(reply.out.as_bytes()) {
         Ok(()) => 0,
+        Err(why) if reply.changed => fail(
+            &Fail::ours(format!("the change was made, but its result cannot be written: {why}")),
+            false,
+        ),
         Err(why) => fail(&Fail::ours(format!("cannot write the result: {why}")), false),
     }
 }

@@ -17,6 +17,7 @@ mod similar;
 mod text;
 pub mod transition;
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::command::{Ctx, ItemRef, Mode, Op};
@@ -57,7 +58,8 @@ pub fn decide_since(
     since: &[Entry],
 ) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(plan, ctx, since);
-    for (entry, op) in ops.iter().enumerate() {
+    for entry in draft.order(ops) {
+        let op = &ops[entry];
         draft.entry = entry;
         if let Err(stop) = draft.op(op) {
             draft.problems.push(Problem { entry: draft.entry, item: stop.0, broken: stop.1 });
@@ -117,6 +119,42 @@ impl<'a> Draft<'a> {
             marks: BTreeSet::new(),
             parked: false,
         }
+    }
+
+    /// In which order the steps are taken: as they stand, unless an item is to be completed before
+    /// one under it; then all are completed children first, however they were named.
+    fn order(&self, ops: &[Op]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..ops.len()).collect();
+        let completed = |op: &Op| {
+            let Op::Complete { item, .. } = op else { return None };
+            Some(self.resolve(item).ok())
+        };
+        let Some(numbers) = ops.iter().map(completed).collect::<Option<Vec<_>>>() else {
+            return order;
+        };
+        let mut named = BTreeSet::new();
+        let parent_first = numbers.iter().flatten().any(|number| {
+            named.insert(*number);
+            self.above(*number).iter().any(|it| it != number && named.contains(it))
+        });
+        if parent_first {
+            let depth = |entry: &usize| numbers[*entry].map_or(0, |it| self.above(it).len());
+            order.sort_by_key(|entry| Reverse(depth(entry)));
+        }
+        order
+    }
+
+    /// An item and those that it stands under.
+    fn above(&self, number: Number) -> BTreeSet<Number> {
+        let mut above = BTreeSet::from([number]);
+        let mut at = number;
+        while let Some(parent) = self.plan.get(at).and_then(|item| item.parent) {
+            if !above.insert(parent) {
+                break;
+            }
+            at = parent;
+        }
+        above
     }
 
     fn op(&mut self, op: &Op) -> Step {
@@ -253,6 +291,7 @@ impl<'a> Draft<'a> {
 
     fn finish(mut self) -> Result<Decision, Refusal> {
         if !self.problems.is_empty() {
+            self.problems.sort_by_key(|problem| problem.entry);
             return Err(Refusal { problems: self.problems });
         }
         let end = if self.parked && self.plan.open > 0 {

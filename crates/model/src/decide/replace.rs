@@ -122,7 +122,7 @@ impl Draft<'_> {
         let mut steps: Vec<(i64, usize, Number, Status)> = numbers
             .iter()
             .map(|(entry, n, number)| {
-                let depth = i64::from(self.depth(*number));
+                let depth = i64::try_from(self.above(*number).len()).unwrap_or(i64::MAX / 4);
                 let rank = match entry.status {
                     Status::Completed | Status::Cancelled => -1 - depth,
                     Status::Pending => depth,
@@ -139,19 +139,6 @@ impl Draft<'_> {
                 self.note(n, stop);
             }
         }
-    }
-
-    /// How many items stand above one.
-    fn depth(&self, number: Number) -> u32 {
-        let mut seen = BTreeSet::from([number]);
-        let mut at = number;
-        while let Some(parent) = self.plan.get(at).and_then(|item| item.parent) {
-            if !seen.insert(parent) {
-                break;
-            }
-            at = parent;
-        }
-        u32::try_from(seen.len()).unwrap_or(u32::MAX)
     }
 
     fn drop_missing(&mut self, matches: &Matches, history: &History) {

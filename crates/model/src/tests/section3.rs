@@ -495,3 +495,32 @@ fn a_lease_that_ran_out_is_not_the_takers_to_take_back() {
         ",
     );
 }
+
+#[test]
+fn a_parent_and_its_children_may_be_completed_together_in_any_order() {
+    story(
+        "
+        $ add a ; add b under entry1 ; add c under entry2
+        $ done 1 ; done 3 ; done 2
+        $ list
+        [x] 1 a
+        [x] 2 b, under 1
+        [x] 3 c, under 2
+        $ done 1 ; done 9 ; done 3
+        refused: item 1 \"a\" is completed already; legal now: pending, in progress, if it is reopened
+        refused: there is no item 9
+        refused: item 3 \"c\" is completed already; legal now: pending, in progress, if it is reopened
+        ",
+    );
+}
+
+#[test]
+fn a_refusal_names_titles_as_people_wrote_them() {
+    story(
+        "
+        $ add 👨\u{200d}👩\u{200d}👧 نمی\u{200c}خواهم
+        $ release 1
+        refused: item 1 \"👨\u{200d}👩\u{200d}👧 نمی\u{200c}خواهم\" is pending already; legal now: in progress, completed, cancelled
+        ",
+    );
+}

@@ -175,8 +175,13 @@ fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
         return Ok(Reply::json(&value));
     }
     let project = &app.project()?.name;
-    Ok(Reply::text(format!(
-        "No plan here yet ({}). Start one: punchlist add \"…\"\n",
-        text::one_line(project)
-    )))
+    let mut out =
+        format!("No plan here yet ({}). Start one: punchlist add \"…\"\n", text::one_line(project));
+    let filter = Filter { project: Some(project.clone()), ..Filter::default() };
+    if let Some(store) = app.store_to_read()?
+        && !settle(store.plans(filter))?.is_empty()
+    {
+        out.push_str("Others have plans here: punchlist plans\n");
+    }
+    Ok(Reply::text(out))
 }

@@ -299,3 +299,18 @@ fn a_refused_first_change_leaves_no_plan_behind() {
     assert!(world.typed("list").ok().starts_with("No plan here yet"));
     world.typed("add x --expect 0").works();
 }
+
+#[test]
+fn a_result_that_cannot_be_written_is_told_apart_from_a_change_that_was_not_made() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let world = World::new();
+    let mut command = world.command("project");
+    let ran = command.args(["add", "x"]).stdout(full).output().unwrap();
+    let err = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(1));
+    assert!(
+        err.starts_with("error: the change was made, but its result cannot be written"),
+        "{err}"
+    );
+    assert!(world.typed("list").ok().contains("1 x"));
+}
