@@ -90,9 +90,6 @@ pub(crate) fn fill(
         loader.everything()?;
     } else {
         loader.in_progress()?;
-        if needs.next {
-            loader.items(NEXT_READY)?;
-        }
         for reach in &needs.items {
             for number in loader.meant(&reach.item)? {
                 loader.item(number)?;
@@ -106,6 +103,7 @@ pub(crate) fn fill(
             for number in loaded {
                 loader.around(number, Around::Dependencies)?;
             }
+            loader.items(NEXT_READY)?;
         }
     }
     Ok(Loaded { key, plan: loader.plan, whole: needs.whole })

@@ -15,7 +15,7 @@ use crate::plan::Plan;
 pub struct Needs {
     /// Everything; the rest is then of no interest.
     pub whole: bool,
-    /// The next ready item, and what each loaded item directly depends on.
+    /// The next ready item, and what each of the others directly depends on.
     pub next: bool,
     /// These items, with what is around them.
     pub items: Vec<Reach>,
@@ -175,9 +175,6 @@ impl Plan {
             return self.clone();
         }
         let mut keep: BTreeSet<Number> = self.in_progress().map(|item| item.number).collect();
-        if needs.next {
-            keep.extend(self.next_ready().map(|item| item.number));
-        }
         for reach in &needs.items {
             for number in self.meant(&reach.item) {
                 keep.insert(number);
@@ -190,6 +187,8 @@ impl Plan {
             for number in keep.clone() {
                 self.around(number, Around::Dependencies, &mut keep);
             }
+            // Nothing that it depends on is in its way, so what that is need not be known.
+            keep.extend(self.next_ready().map(|item| item.number));
         }
         let items = self.items.iter().filter(|(number, _)| keep.contains(number));
         Self { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }

@@ -100,3 +100,22 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
     let read = wait(desk.store.journal(desk.plan, punchlist_model::Revision(0), 9));
     assert!(read.unwrap_err().to_string().contains("plans.db"));
 }
+
+#[test]
+fn a_log_that_is_emptied_while_a_follower_waits_loses_it_nothing() {
+    let (_directory, options) = place();
+    let store = Arc::new(Sqlite::open(&options).unwrap());
+    let desk = Desk::new(Arc::clone(&store) as Arc<dyn PlanStore>, "ann");
+    let mut stream = follow(&*store, Cursor::Now, Scope::All);
+    let other = outside(&options);
+    for revision in 1..=20 {
+        desk.must(vec![add("a")]);
+        // The follower holds no transaction while it waits, so nothing is in the way.
+        let busy: i64 =
+            other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
+        assert_eq!(next(&mut stream).1.revision.0, revision, "the log was busy: {busy}");
+    }
+    let log = options.path.with_file_name("plans.db-wal");
+    other.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    assert_eq!(std::fs::metadata(log).unwrap().len(), 0, "somebody holds the log");
+}
