@@ -49,10 +49,10 @@ pub(crate) fn main() -> ExitCode {
     let json = args::wants_json(&arguments);
     let code = match args::called(arguments) {
         Called::Verb(row, rest) => verb(row, rest, json),
-        Called::Overview => print::reply(&Reply::text(args::overview())),
-        Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row)))),
+        Called::Overview => print::reply(&Reply::text(args::overview()), json),
+        Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row))), json),
         Called::Version => {
-            print::reply(&Reply::text(concat!("punchlist ", env!("CARGO_PKG_VERSION"), "\n")))
+            print::reply(&Reply::text(concat!("punchlist ", env!("CARGO_PKG_VERSION"), "\n")), json)
         }
         Called::Unknown(word) => print::fail(&unknown(&word), json),
         Called::Bad(error) => bad_arguments(&error, json),
@@ -82,10 +82,10 @@ fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
     match (row.run)(&app, &mut matches) {
         Ok(mut reply) => {
             reply.notes.splice(0..0, app.notes());
-            print::reply(&reply)
+            print::reply(&reply, json)
         }
         Err(fail) => {
-            print::notes(&app.notes(), "warning");
+            print::notes(&app.notes(), json);
             print::fail(&fail, json)
         }
     }
@@ -95,7 +95,7 @@ fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
 fn bad_arguments(error: &clap::Error, json: bool) -> u8 {
     let rendered = error.render().to_string();
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return print::reply(&Reply::text(rendered));
+        return print::reply(&Reply::text(rendered), json);
     }
     // An argument may be long, and the message repeats it.
     let text: String = rendered.chars().take(2000).collect();

@@ -90,15 +90,15 @@ fn width(is_terminal: bool) -> u16 {
 }
 
 /// Writes what a verb answered. Gives the exit code.
-pub(crate) fn reply(reply: &Reply) -> u8 {
-    notes(&reply.notes, "warning");
+pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
+    notes(&reply.notes, json);
     match out(reply.out.as_bytes()) {
         Ok(()) => 0,
         Err(why) if reply.changed => fail(
             &Fail::ours(format!("the change was made, but its result cannot be written: {why}")),
             false,
         ),
-        Err(why) => fail(&Fail::ours(format!("cannot write the result: {why}")), false),
+        Err(why) => fail(&Fail::ours(format!("cannot write the result: {why}")), json),
     }
 }
 
@@ -112,11 +112,16 @@ pub(crate) fn live(part: &str) -> Result<bool, Fail> {
     }
 }
 
-/// Lines beside the result.
-pub(crate) fn notes(lines: &[String], word: &str) {
+/// Warnings beside the result; for programs each is a JSON object on a line of its own, as errors are.
+pub(crate) fn notes(lines: &[String], json: bool) {
     let mut all = String::new();
     for line in lines {
-        all.push_str(&format!("{word}: {}\n", text::one_line(line)));
+        if json {
+            let value = serde_json::json!({"warning": line});
+            all.push_str(&format!("{}\n", punchlist_formats::view::json::render(&value)));
+        } else {
+            all.push_str(&format!("warning: {}\n", text::one_line(line)));
+        }
     }
     err(&all);
 }

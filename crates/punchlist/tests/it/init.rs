@@ -243,3 +243,16 @@ fn a_read_only_database_is_read_and_not_written() {
     assert_eq!(refused.code, 8, "{}", refused.err);
     assert!(refused.err.contains("MCP"), "{}", refused.err);
 }
+
+#[test]
+fn for_programs_every_line_on_stderr_is_json() {
+    let world = World::new();
+    world.write("project/.punchlist/punchlist.db", "not ours");
+    let ran = world.typed("done 9 --json");
+    assert_eq!(ran.code, 4, "{}", ran.err);
+    let lines: Vec<serde_json::Value> =
+        ran.err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2, "{}", ran.err);
+    assert!(lines[0]["warning"].as_str().unwrap().contains("punchlist.db"), "{}", ran.err);
+    assert_eq!(lines[1]["error"]["code"], "not_found");
+}
