@@ -81,6 +81,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => create(&options.path)?,
         Err(error) => return Err(cannot_open(&options.path, error)),
     };
+    check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (mut conn, facts) = match open(&path, flags, options.durability) {
         Ok(opened) => opened,
@@ -104,6 +105,18 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     Ok(Database { conn, access: Access::Write { bell, tidy: true }, path, calls: 0 })
 }
 
+/// A directory gives a riddle of an error, and a pipe would be waited for until somebody writes.
+fn check_file(path: &Path) -> Result<(), Error> {
+    match fs::metadata(path) {
+        Ok(it) if !it.is_file() => {
+            let what = format!("{} is not a file", path.display());
+            Err(Error::Unusable { what, source: None })
+        }
+        // What is not there yet is made, and what cannot be looked at is told when it is opened.
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Opens to read. `None` if there is no database, or nothing in it.
 pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     let path = match fs::canonicalize(&options.path) {
@@ -111,6 +124,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(cannot_open(&options.path, error)),
     };
+    check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (conn, facts) = match open(&path, flags, options.durability) {
         Ok(opened) => opened,

@@ -236,10 +236,19 @@ impl App {
     pub(crate) fn view(&self, screen: Screen) -> view::Options {
         view::Options {
             width: screen.width,
-            glyphs: Glyphs::Unicode,
+            glyphs: glyphs(),
             colour: screen.colour,
             ..view::Options::plain(self.now)
         }
+    }
+}
+
+/// Signs that the terminal can show: where the locale says outright that it knows ASCII alone, that.
+fn glyphs() -> Glyphs {
+    let set = ["LC_ALL", "LC_CTYPE", "LANG"].map(env::var_os).into_iter().flatten();
+    match set.into_iter().find(|value| !value.is_empty()) {
+        Some(locale) if locale == "C" || locale == "POSIX" => Glyphs::Ascii,
+        Some(_) | None => Glyphs::Unicode,
     }
 }
 

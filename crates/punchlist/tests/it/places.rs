@@ -61,3 +61,32 @@ fn without_a_home_a_named_database_still_works() {
     command.args(["add", "A", "--db", "x.db"]).env_remove("HOME");
     assert_eq!(finish(command, b"").code, 0);
 }
+
+#[test]
+fn what_is_no_file_is_told_and_not_waited_for() {
+    let world = World::new();
+    let pipe = world.path("pipe");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::from_raw_mode(0o600)).unwrap();
+    for (place, arguments) in [(&pipe, "list"), (&pipe, "add x"), (&world.path("project"), "add x")]
+    {
+        let ran = world.typed(&format!("{arguments} --db {}", place.display()));
+        assert_eq!(ran.code, 8, "{}", ran.err);
+        assert!(ran.err.contains("is not a file"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn a_locale_that_knows_ascii_alone_gets_nothing_else() {
+    let world = World::new();
+    world.typed("add a b").works();
+    world.typed("done 1").works();
+    let draw = |name: &str, value: &str| {
+        let mut command = world.command("project");
+        command.args(["list", "--view", "list", "--width", "40"]).env(name, value);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    assert!(draw("LANG", "C").is_ascii());
+    assert!(draw("LC_ALL", "POSIX").is_ascii());
+    assert!(draw("LANG", "C.UTF-8").contains('✓'));
+    assert!(draw("LANG", "").contains('✓'));
+}
