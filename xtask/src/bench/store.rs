@@ -338,7 +338,7 @@ fn ready(small: &Figures, large: &Figures) -> String {
     }
     format!(
         "The next ready item among {} and {} items with {} and {} dependencies, medians of {} calls, in\n\
-         turn. Shown: the plan's header, the item and what it depends on, beside the query on the\n\
+         turn. Shown: the plan's header and the item, beside the query on the\n\
          maintained counter alone. Taken: the journaled change, NORMAL, beside the bare transaction.\n{}",
         middle(of(small, "items")),
         middle(of(large, "items")),
