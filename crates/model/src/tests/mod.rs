@@ -10,6 +10,7 @@ mod reconcile;
 mod section2;
 mod section3;
 mod transitions;
+mod undo;
 mod world;
 
 use world::World;

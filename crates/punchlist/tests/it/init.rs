@@ -1,9 +1,12 @@
 //! Databases and configurations in a tree: used only if this user's `init` recorded them.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::process::Command;
 
-use crate::world::World;
+use crate::world::{Ran, World, finish};
 
 #[test]
 fn the_data_directory_is_this_users_alone() {
@@ -222,26 +225,36 @@ fn a_read_only_database_is_read_and_not_written() {
     let world = World::new();
     world.typed("add A --db ro/my.db").works();
     let dir = world.path("project/ro");
-    let mode = |mode| {
-        for entry in fs::read_dir(&dir).unwrap() {
-            let path = entry.unwrap().path();
-            fs::set_permissions(path, fs::Permissions::from_mode(mode & 0o666)).unwrap();
-        }
-        fs::set_permissions(&dir, fs::Permissions::from_mode(mode)).unwrap();
-    };
-    mode(0o555);
-    if fs::write(dir.join("probe"), "").is_ok() {
-        // Whoever may write everywhere cannot be shown a read-only place.
-        fs::remove_file(dir.join("probe")).unwrap();
-        mode(0o755);
-        return;
-    }
-    let listed = world.typed("list --db ro/my.db");
-    let refused = world.typed("add B --db ro/my.db");
-    mode(0o755);
-    assert!(listed.ok().contains("1 A"));
+    let Some(run) = read_only(&world, &dir) else { return };
+    assert!(run(&["list", "--db", "ro/my.db"]).ok().contains("1 A"));
+    let refused = run(&["add", "B", "--db", "ro/my.db"]);
     assert_eq!(refused.code, 8, "{}", refused.err);
     assert!(refused.err.contains("MCP"), "{}", refused.err);
+    assert!(!world.typed("list --db ro/my.db").ok().contains('B'));
+}
+
+/// Calls to the program for which a directory is read-only. Permissions do not bind everybody, so it
+/// is a mount that these calls alone see; nothing, where that is not allowed.
+fn read_only<'w>(world: &'w World, dir: &'w Path) -> Option<impl Fn(&[&str]) -> Ran + 'w> {
+    const MOUNTED: &str =
+        "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && exec \"$@\"";
+    let mounted = move |program: &OsStr, arguments: &[&str]| {
+        let inner = world.command("project");
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--", "/bin/sh", "-c", MOUNTED, "sh"]).arg(dir).arg(program);
+        command
+            .args(arguments)
+            .env_clear()
+            .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").current_dir(world.path("project"));
+        finish(command, b"")
+    };
+    let probe = Command::new("unshare").args(["--mount", "--", "true"]).output();
+    if !probe.is_ok_and(|it| it.status.success()) || mounted(OsStr::new("true"), &[]).code != 0 {
+        return None;
+    }
+    let program = world.command("project").get_program().to_owned();
+    Some(move |arguments: &[&str]| mounted(&program, arguments))
 }
 
 #[test]
