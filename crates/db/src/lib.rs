@@ -21,6 +21,7 @@ mod rows;
 mod save;
 mod scrub;
 mod session;
+mod sessions;
 mod sqlite;
 #[cfg(test)]
 mod tests;

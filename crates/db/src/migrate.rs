@@ -10,10 +10,13 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{explain, unusable};
 
 /// The steps in order; the n-th leads to version n.
-pub(crate) const STEPS: [&str; 1] = [include_str!("../migrations/sqlite/0001_plans.sql")];
+pub(crate) const STEPS: [&str; 2] = [
+    include_str!("../migrations/sqlite/0001_plans.sql"),
+    include_str!("../migrations/sqlite/0002_sessions.sql"),
+];
 
 /// The version that this program writes.
-pub(crate) const LATEST: u32 = 1;
+pub(crate) const LATEST: u32 = 2;
 
 /// Marks the file as ours: "Pnch".
 pub(crate) const APPLICATION: i32 = 0x506e_6368;
@@ -137,6 +140,25 @@ mod tests {
     }
 
     #[test]
+    fn a_database_of_any_earlier_version_is_brought_up_to_date() {
+        for version in 1..LATEST {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("plans.db");
+            let conn = Connection::open(&path).unwrap();
+            conn.pragma_update(None, "journal_mode", "WAL").unwrap();
+            for step in STEPS.iter().take(usize::try_from(version).unwrap()) {
+                conn.execute_batch(step).unwrap();
+            }
+            conn.pragma_update(None, "application_id", APPLICATION).unwrap();
+            conn.pragma_update(None, "user_version", version).unwrap();
+            assert_eq!(look(&conn, &path).unwrap(), State::Old(version));
+            let options = Options { path: path.clone(), durability: Durability::Normal };
+            drop(Sqlite::open(&options).unwrap());
+            assert_eq!(look(&conn, &path).unwrap(), State::Current);
+        }
+    }
+
+    #[test]
     fn the_version_is_the_number_of_steps() {
         assert_eq!(usize::try_from(LATEST).unwrap(), STEPS.len());
     }
@@ -152,6 +174,6 @@ mod tests {
     fn a_migration_never_changes() {
         // A new step gets a new line; a line that is there stays as it is.
         let digests: Vec<String> = STEPS.iter().map(|it| format!("{:016x}", digest(it))).collect();
-        assert_eq!(digests, ["bd5690ad38491a90"]);
+        assert_eq!(digests, ["bd5690ad38491a90", "2f8027437500b86f"]);
     }
 }

@@ -212,7 +212,7 @@ pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> 
     Timestamp::from_millisecond(millis).map_err(|error| strange(column, error))
 }
 
-fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
     let millis: Option<i64> = row.get(column)?;
     let time = millis.map(Timestamp::from_millisecond).transpose();
     time.map_err(|error| strange(column, error))

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
+use punchlist_model::session::{Kept, Session as Agent, SessionFilter, SessionKey, SessionStore};
 use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
@@ -21,7 +22,7 @@ use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::{attachments, changes, journal, plans, scrub};
+use crate::{attachments, changes, journal, plans, scrub, sessions};
 
 /// Plans in a SQLite database.
 pub struct Sqlite {
@@ -226,5 +227,19 @@ impl PlanStore for Sqlite {
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move { self.write(|conn| changes::import(conn, &plan, &journal)) })
+    }
+}
+
+impl SessionStore for Sqlite {
+    fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Agent>, Error>> {
+        Box::pin(async move { self.read(|conn| sessions::get(conn, &key)) })
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Agent>, Error>> {
+        Box::pin(async move { self.read(|conn| sessions::list(conn, &filter)) })
+    }
+
+    fn keep(&self, session: Agent) -> BoxFuture<'_, Result<Kept, Error>> {
+        Box::pin(async move { self.write(|conn| sessions::keep(conn, session)) })
     }
 }

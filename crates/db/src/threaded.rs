@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
+use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
 use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
@@ -227,5 +228,19 @@ impl PlanStore for Threaded {
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
         self.ask(move |store| store.import(plan, journal))
+    }
+}
+
+impl SessionStore for Threaded {
+    fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>> {
+        self.ask(move |store| store.session(key))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
+        self.ask(move |store| store.sessions(filter))
+    }
+
+    fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
+        self.ask(move |store| store.keep(session))
     }
 }

@@ -20,6 +20,7 @@ pub mod needs;
 pub mod plan;
 pub mod refusal;
 pub mod remind;
+pub mod session;
 pub mod store;
 pub mod undo;
 
@@ -32,6 +33,7 @@ pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, V
 pub use limits::Limits;
 pub use plan::{Budget, End, Goal, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
+pub use session::{Session, SessionKey};
 
 /// The clock's type, so that other crates need not name the library behind it.
 pub use jiff::Timestamp;

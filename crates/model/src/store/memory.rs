@@ -22,6 +22,7 @@ use crate::event::Event;
 use crate::id::{PlanId, Revision};
 use crate::needs::Needs;
 use crate::plan::Plan;
+use crate::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
 use crate::{forget, undo};
 
 /// Plans in memory.
@@ -36,6 +37,7 @@ struct State {
     /// Of all plans, in the order of their commits. A cursor is an index into it.
     journal: Vec<Entry>,
     attachments: BTreeMap<AttachmentKey, Attachment>,
+    sessions: BTreeMap<SessionKey, Session>,
     followers: Vec<Waker>,
 }
 
@@ -141,6 +143,44 @@ impl PlanStore for Memory {
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
         ready(self.state().import(plan, journal))
+    }
+}
+
+impl SessionStore for Memory {
+    fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>> {
+        ready(Ok(self.state().sessions.get(&key).cloned()))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
+        let state = self.state();
+        let fitting = state.sessions.values().filter(|session| filter.fits(session));
+        let mut sessions: Vec<Session> = fitting.cloned().collect();
+        sessions.sort_by(|a, b| (b.seen_at, &b.key).cmp(&(a.seen_at, &a.key)));
+        if let Some(most) = filter.most {
+            sessions.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        }
+        ready(Ok(sessions))
+    }
+
+    fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
+        let mut state = self.state();
+        let there = state.sessions.get(&session.key);
+        if there.map_or(0, |it| it.version) != session.version {
+            return ready(Ok(Kept::Stale(there.cloned().map(Box::new))));
+        }
+        let session = session.kept();
+        let version = session.version;
+        state.sessions.insert(session.key.clone(), session);
+        ready(Ok(Kept::Stored(version)))
+    }
+}
+
+impl SessionFilter {
+    fn fits(&self, session: &Session) -> bool {
+        self.project.as_ref().is_none_or(|project| *project == session.project)
+            && self.processes.as_ref().is_none_or(|processes| {
+                session.process.as_ref().is_some_and(|process| processes.contains(process))
+            })
     }
 }
 

@@ -20,7 +20,9 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
     ("db", &["model"]),
-    ("punchlist", &["model", "formats", "db"]),
+    ("bridge", &["model", "formats"]),
+    ("serve", &["model", "formats"]),
+    ("punchlist", &["model", "formats", "db", "bridge", "serve"]),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -39,8 +41,11 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("toml", &["punchlist"]),
     ("notify", &["db"]),
     ("rusqlite", &["db"]),
-    ("rustix", &["db", "punchlist"]),
-    ("tokio", &["db", "punchlist"]),
+    ("axum", &["testkit"]),
+    ("jsonc-parser", &["bridge"]),
+    ("rmcp", &["serve"]),
+    ("rustix", &["bridge", "db", "punchlist"]),
+    ("tokio", &["db", "punchlist", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
     ("schemars", &["formats"]),
@@ -81,8 +86,8 @@ const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 const DOORS: &[(&str, &[&str])] = &[
     // `db` asks for the directory of temporary files, when read-only media make it copy.
     ("std::env", &["db", "punchlist", "xtask"]),
-    ("process::Command", &["xtask"]),
-    ("TcpListener", &[]),
+    ("process::Command", &["bridge", "testkit", "xtask"]),
+    ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),
 ];
 
@@ -93,7 +98,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 220;
+const MOST_PACKAGES: usize = 320;
 
 /// Documents under `docs/reference` that the program writes about itself.
 const DOCUMENTS: &[&str] = &["verbs", "tools", "exit-codes"];

@@ -11,31 +11,32 @@ mod forget;
 mod import;
 mod journal;
 mod plans;
+mod sessions;
 mod turns;
 mod undo;
 
 use std::sync::Arc;
 
 use punchlist_db::{Durability, Options, Sqlite, Threaded};
-use punchlist_model::store::PlanStore;
+use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
 use tempfile::TempDir;
 
 /// A store that several handles may be opened on.
 pub(crate) struct World {
-    open: Box<dyn Fn() -> Arc<dyn PlanStore> + Send + Sync>,
+    open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
     _directory: Option<TempDir>,
 }
 
 impl World {
     /// Another handle on the same store.
-    pub(crate) fn handle(&self) -> Arc<dyn PlanStore> {
+    pub(crate) fn handle(&self) -> Arc<dyn Store> {
         (self.open)()
     }
 
     fn memory() -> Self {
         let store = Arc::new(Memory::new());
-        Self { open: Box::new(move || Arc::clone(&store) as Arc<dyn PlanStore>), _directory: None }
+        Self { open: Box::new(move || Arc::clone(&store) as Arc<dyn Store>), _directory: None }
     }
 
     fn sqlite() -> Self {
@@ -46,7 +47,7 @@ impl World {
         Self::in_a_file(|options| Arc::new(Threaded::open(options).unwrap()))
     }
 
-    fn in_a_file(open: fn(&Options) -> Arc<dyn PlanStore>) -> Self {
+    fn in_a_file(open: fn(&Options) -> Arc<dyn Store>) -> Self {
         let directory = TempDir::new().unwrap();
         let path = directory.path().join("store").join("plans.db");
         let options = Options { path, durability: Durability::Normal };
@@ -100,6 +101,12 @@ worlds! {
             what_was_shown_never_goes_back
             showing_to_nobody_is_nothing
             attaching_to_an_unknown_plan_is_refused;
+        sessions:
+            a_session_is_found_again_from_another_handle
+            every_field_of_a_session_is_kept
+            who_comes_too_late_is_told_what_is_there
+            the_one_that_was_seen_last_comes_first
+            sessions_are_found_by_their_process;
         plans:
             the_most_recently_changed_comes_first
             filters_by_project_name_and_either_end_of_the_id

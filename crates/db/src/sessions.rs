@@ -1,0 +1,110 @@
+//! Sessions of agents, one row each.
+
+use punchlist_model::Process;
+use punchlist_model::session::{Kept, Memory, Session as Agent, SessionFilter, SessionKey};
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::load::Failure;
+use crate::rows;
+use crate::session::Session;
+
+/// The columns of a session, in the order in which [`session`] reads them.
+macro_rules! select_session {
+    ($rest:literal) => {
+        concat!(
+            "SELECT agent, id, project, directory, process, interactive, begun_at, seen_at, \
+             ended_at, memory, version FROM session ",
+            $rest
+        )
+    };
+}
+
+/// One session.
+pub(crate) fn get(conn: &Session<'_>, key: &SessionKey) -> Result<Option<Agent>, Failure> {
+    let mut select = conn.statement(select_session!("WHERE agent = ?1 AND id = ?2"))?;
+    Ok(select.query_row([&key.agent, &key.id], session).optional()?)
+}
+
+/// The sessions that fit, the one that was seen last first.
+pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Agent>, Failure> {
+    let most = filter.most.map_or(-1, i64::from);
+    let mut sessions = match &filter.processes {
+        None => {
+            let mut select = conn.statement(select_session!(
+                "WHERE ?1 IS NULL OR project = ?1 ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?2"
+            ))?;
+            let rows = select.query_map(params![filter.project, most], session)?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()?
+        }
+        Some(processes) => {
+            let mut found = Vec::new();
+            for process in processes {
+                let mut select = conn.statement(select_session!(
+                    "WHERE process = ?1 AND (?2 IS NULL OR project = ?2) \
+                     ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?3"
+                ))?;
+                let rows =
+                    select.query_map(params![name(process), filter.project, most], session)?;
+                found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
+            }
+            found.sort_by(|a, b| (b.seen_at, &b.key).cmp(&(a.seen_at, &a.key)));
+            found.dedup_by(|a, b| a.key == b.key);
+            found
+        }
+    };
+    if let Some(most) = filter.most {
+        sessions.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+    }
+    Ok(sessions)
+}
+
+/// Writes a session unless somebody has since it was read.
+pub(crate) fn keep(conn: &Session<'_>, session: Agent) -> Result<Kept, Failure> {
+    let there = get(conn, &session.key)?;
+    if there.as_ref().map_or(0, |it| it.version) != session.version {
+        return Ok(Kept::Stale(there.map(Box::new)));
+    }
+    let session = session.kept();
+    let mut upsert = conn.statement(
+        "INSERT INTO session(agent, id, project, directory, process, interactive, begun_at, \
+         seen_at, ended_at, memory, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
+         ON CONFLICT DO UPDATE SET project = excluded.project, directory = excluded.directory, \
+         process = excluded.process, interactive = excluded.interactive, \
+         begun_at = excluded.begun_at, seen_at = excluded.seen_at, ended_at = excluded.ended_at, \
+         memory = excluded.memory, version = excluded.version",
+    )?;
+    upsert.execute(params![
+        session.key.agent,
+        session.key.id,
+        session.project,
+        session.directory,
+        session.process.as_ref().map(name),
+        session.interactive,
+        rows::millis(session.begun_at),
+        rows::millis(session.seen_at),
+        session.ended_at.map(rows::millis),
+        rows::json(&session.memory),
+        i64::try_from(session.version).unwrap_or(i64::MAX),
+    ])?;
+    Ok(Kept::Stored(session.version))
+}
+
+fn session(row: &Row<'_>) -> rusqlite::Result<Agent> {
+    Ok(Agent {
+        key: SessionKey { agent: row.get(0)?, id: row.get(1)? },
+        project: row.get(2)?,
+        directory: row.get(3)?,
+        process: rows::from_json::<Process>(row, 4)?,
+        interactive: row.get(5)?,
+        begun_at: rows::time(row, 6)?,
+        seen_at: rows::time(row, 7)?,
+        ended_at: rows::optional_time(row, 8)?,
+        memory: rows::from_json::<Memory>(row, 9)?.unwrap_or_default(),
+        version: row.get::<_, i64>(10)?.try_into().unwrap_or(0),
+    })
+}
+
+/// A process as the column has it. Its fields come in one order, so equal processes are spelt alike.
+fn name(process: &Process) -> String {
+    rows::json(process)
+}

@@ -1,0 +1,100 @@
+//! Sessions of agents, and who writes them first.
+
+use punchlist_model::guard::{Gate, Turn};
+use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SubAgent};
+use punchlist_model::{Number, Process};
+
+use super::World;
+use crate::support::{at, wait};
+
+fn key(id: &str) -> SessionKey {
+    SessionKey { agent: "claude".to_owned(), id: id.to_owned() }
+}
+
+fn process(pid: u32) -> Process {
+    let (host, boot_id) = ("here".to_owned(), "b".to_owned());
+    Process { host, boot_id, pid_namespace: 1, pid, start_time: 7 }
+}
+
+fn seen(id: &str, pid: u32, second: i64) -> Session {
+    let mut session = Session::new(key(id), "/p", at(second));
+    session.process = Some(process(pid));
+    session
+}
+
+fn ids(sessions: &[Session]) -> Vec<&str> {
+    sessions.iter().map(|session| session.key.id.as_str()).collect()
+}
+
+pub(crate) fn a_session_is_found_again_from_another_handle(world: &World) {
+    let store = world.handle();
+    assert_eq!(wait(store.session(key("a"))).unwrap(), None);
+    assert_eq!(wait(store.keep(seen("a", 1, 5))).unwrap(), Kept::Stored(1));
+    let there = wait(world.handle().session(key("a"))).unwrap();
+    assert_eq!(there, Some(Session { version: 1, ..seen("a", 1, 5) }));
+}
+
+pub(crate) fn every_field_of_a_session_is_kept(world: &World) {
+    let store = world.handle();
+    let mut session = seen("a", 1, 5);
+    session.directory = "/p/src".to_owned();
+    session.interactive = Some(true);
+    (session.seen_at, session.ended_at) = (at(6), Some(at(7)));
+    session.memory.turn = Turn::Stopped;
+    session.memory.gate = Some(Gate::Off);
+    session.memory.mirrored.insert("4".to_owned(), Number(3));
+    session.memory.unconfirmed.insert("5".to_owned());
+    session.memory.written_with = Some("tasks".to_owned());
+    let own = [Number(2)].into();
+    session.memory.sub_agents.insert("x".to_owned(), SubAgent { turn: Turn::Fresh, own });
+    wait(store.keep(session.clone())).unwrap();
+    let there = wait(store.session(key("a"))).unwrap();
+    assert_eq!(there, Some(Session { version: 1, ..session }));
+}
+
+pub(crate) fn who_comes_too_late_is_told_what_is_there(world: &World) {
+    let (one, other) = (world.handle(), world.handle());
+    wait(one.keep(seen("a", 1, 5))).unwrap();
+    let there = Session { version: 1, ..seen("a", 1, 5) };
+    let late = wait(other.keep(seen("a", 2, 6))).unwrap();
+    assert_eq!(late, Kept::Stale(Some(Box::new(there.clone()))), "made twice");
+    let next = Session { seen_at: at(9), ..there };
+    assert_eq!(wait(one.keep(next.clone())).unwrap(), Kept::Stored(2));
+    let late = wait(other.keep(next.clone())).unwrap();
+    assert_eq!(late, Kept::Stale(Some(Box::new(Session { version: 2, ..next }))), "written since");
+    let ghost = Session { version: 4, ..seen("b", 1, 5) };
+    assert_eq!(wait(one.keep(ghost)).unwrap(), Kept::Stale(None), "not there");
+}
+
+pub(crate) fn the_one_that_was_seen_last_comes_first(world: &World) {
+    let store = world.handle();
+    for (id, second) in [("a", 5), ("b", 9), ("c", 7)] {
+        wait(store.keep(seen(id, 1, second))).unwrap();
+    }
+    wait(store.keep(Session { project: "/q".to_owned(), ..seen("d", 1, 8) })).unwrap();
+    let all = wait(store.sessions(SessionFilter::default())).unwrap();
+    assert_eq!(ids(&all), ["b", "d", "c", "a"]);
+    let project = Some("/p".to_owned());
+    let here = SessionFilter { project, most: Some(2), ..SessionFilter::default() };
+    assert_eq!(ids(&wait(store.sessions(here)).unwrap()), ["b", "c"]);
+}
+
+pub(crate) fn sessions_are_found_by_their_process(world: &World) {
+    let store = world.handle();
+    for (id, pid, second) in [("a", 1, 5), ("b", 2, 6), ("c", 1, 7), ("d", 3, 8)] {
+        wait(store.keep(seen(id, pid, second))).unwrap();
+    }
+    let of = |pids: &[u32], most| {
+        let processes = Some(pids.iter().map(|pid| process(*pid)).collect());
+        let filter = SessionFilter { processes, most, ..SessionFilter::default() };
+        let sessions = wait(store.sessions(filter)).unwrap();
+        ids(&sessions).join(" ")
+    };
+    assert_eq!(of(&[1], None), "c a");
+    assert_eq!(of(&[2, 1, 1], None), "c b a");
+    assert_eq!(of(&[1, 2], Some(1)), "c");
+    assert_eq!(of(&[], None), "");
+    let later = Process { start_time: 8, ..process(1) };
+    let filter = SessionFilter { processes: Some(vec![later]), ..SessionFilter::default() };
+    assert_eq!(wait(store.sessions(filter)).unwrap(), [], "the pid was used again");
+}

@@ -1,0 +1,4 @@
+//! Faces for programs: the MCP server.
+//!
+//! A face turns what it was asked into steps of the model and writes the answer in its protocol's
+//! words. It contains no rule, and keeps nothing that the store does not keep.
