@@ -262,9 +262,9 @@ fn wakes(task: &Map<String, Value>) -> bool {
 /// such answer.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let value = match (answer, to) {
-        (Answer::Context(text), What::Begins(_)) => context("SessionStart", text),
-        (Answer::Context(text), What::Prompt) => context("UserPromptSubmit", text),
-        (Answer::Context(text), What::Turn(_)) => context("PostToolBatch", text),
+        (Answer::Context(text), What::Begins(_) | What::Prompt | What::Turn(_)) => {
+            context(name(to), text)
+        }
         (Answer::Refuse(reason), What::Stop(_) | What::SubStop(_) | What::Completing(_)) => {
             json!({"decision": "block", "reason": reason})
         }
@@ -286,6 +286,24 @@ pub fn write(answer: &Answer, to: &What) -> Option<String> {
         ) => return None,
     };
     Some(value.to_string())
+}
+
+/// What Claude Code calls an event.
+pub fn name(what: &What) -> &'static str {
+    match what {
+        What::Begins(_) => "SessionStart",
+        What::Ends => "SessionEnd",
+        What::Prompt => "UserPromptSubmit",
+        What::Wrote(_) => "PostToolUse",
+        What::NotCreated(_) => "PostToolUseFailure",
+        What::Creating(_) => "TaskCreated",
+        What::Completing(_) => "TaskCompleted",
+        What::Turn(_) => "PostToolBatch",
+        What::Stop(_) => "Stop",
+        What::SubBegins => "SubagentStart",
+        What::SubStop(_) => "SubagentStop",
+        What::Doctor => "PunchlistDoctor",
+    }
 }
 
 fn context(event: &str, text: &str) -> Value {

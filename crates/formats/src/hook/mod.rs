@@ -7,8 +7,6 @@
 mod asks;
 pub mod claude;
 
-use std::collections::BTreeMap;
-
 use punchlist_model::{ListEntry, Status};
 use serde_json::{Map, Value};
 
@@ -135,6 +133,3 @@ pub enum Answer {
     /// Something for the user to read.
     Message(String),
 }
-
-/// What the agent calls items, by our number.
-pub type TaskNames = BTreeMap<punchlist_model::Number, String>;
