@@ -48,6 +48,26 @@ pub fn has_ended(host: &str, process: &Process) -> bool {
     process.host == host && system::has_ended(process)
 }
 
+/// What can be said of a process from here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It runs.
+    Runs,
+    /// It has ended.
+    Ended,
+    /// It is not for us to see.
+    Unknown,
+}
+
+/// What has become of a process, by all that speaks for it. Other than [`has_ended`] this also takes
+/// a host's name for the host: what ran there before it was started anew has ended.
+pub fn fate(host: &str, process: &Process) -> Fate {
+    if process.host != host {
+        return Fate::Unknown;
+    }
+    system::fate(process)
+}
+
 /// The processes above one, nearest first. It ends early where the next one cannot be seen.
 pub fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
     system::ancestors(host, pid)

@@ -15,7 +15,7 @@ use punchlist_model::session::{
 use punchlist_model::store::Error;
 use punchlist_model::{Process, Timestamp};
 
-use crate::process;
+use crate::process::{self, Fate};
 
 pub use agent::{AGENTS, agent_process, known_agent, reach};
 pub use left::{Left, left_open};
@@ -26,6 +26,9 @@ const TRIES: u32 = 20;
 
 /// For how long it need not be written down that a session was seen again.
 const FRESH_MS: i64 = 60_000;
+
+/// For how long a session of which nothing else is known is taken for live.
+const A_DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// What a hook was told, or found out, of its session.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -101,7 +104,8 @@ impl Seen {
         }
         // A process that cannot be seen from here may still be the one that was written down, as
         // long as nothing speaks against it.
-        if self.process.is_some() || next.process.as_ref().is_some_and(is_over) {
+        let ended = |it: &Process| process::has_ended(&it.host, it);
+        if self.process.is_some() || next.process.as_ref().is_some_and(ended) {
             next.process.clone_from(&self.process);
         }
         next.interactive = self.interactive.or(next.interactive);
@@ -121,16 +125,10 @@ impl Seen {
     }
 }
 
-/// The boot is told apart by more than a host's name, so that need not be compared.
-fn is_over(process: &Process) -> bool {
-    process::has_ended(&process.host, process)
-}
-
 fn is_news(there: &Session, next: &Session) -> bool {
-    let since = next.seen_at.as_millisecond().saturating_sub(there.seen_at.as_millisecond());
     let (mut then, mut now) = (there.clone(), next.clone());
     (then.seen_at, now.seen_at) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
-    then != now || since >= FRESH_MS
+    then != now || millis_between(there.seen_at, next.seen_at) >= FRESH_MS
 }
 
 /// The session that a process below it is in.
@@ -161,6 +159,7 @@ pub async fn live_sessions(
     store: &dyn SessionStore,
     project: &str,
     host: &str,
+    now: Timestamp,
 ) -> Result<Vec<Session>, Error> {
     let filter = SessionFilter {
         project: Some(project.to_owned()),
@@ -168,17 +167,30 @@ pub async fn live_sessions(
         ..SessionFilter::default()
     };
     let sessions = store.sessions(filter).await?;
-    let live = live(&sessions, |it| process::has_ended(host, it));
+    let live = live(&sessions, |it| is_over(it, host, now));
     Ok(live.into_iter().cloned().collect())
 }
 
 /// Whether a session is live: it has not said that it ended, and its process is not known to have.
+/// One whose process cannot be seen from here is live for a day after it was last seen.
 ///
 /// That its process has gone over to another session is not seen here; see
 /// [`punchlist_model::session::live`].
-pub fn is_live(session: &Session, host: &str) -> bool {
-    let ended = |it: &Process| process::has_ended(host, it);
-    session.ended_at.is_none() && !session.process.as_ref().is_some_and(ended)
+pub fn is_live(session: &Session, host: &str, now: Timestamp) -> bool {
+    session.ended_at.is_none() && !is_over(session, host, now)
+}
+
+fn is_over(session: &Session, host: &str, now: Timestamp) -> bool {
+    let fate = session.process.as_ref().map_or(Fate::Unknown, |it| process::fate(host, it));
+    match fate {
+        Fate::Runs => false,
+        Fate::Ended => true,
+        Fate::Unknown => millis_between(session.seen_at, now) >= A_DAY_MS,
+    }
+}
+
+fn millis_between(then: Timestamp, now: Timestamp) -> i64 {
+    now.as_millisecond().saturating_sub(then.as_millisecond())
 }
 
 /// Changes what is remembered of a session and gives what `step` gave; `None` if there is no such

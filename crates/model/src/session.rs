@@ -186,18 +186,18 @@ pub fn current<'a>(sessions: &'a [Session], processes: &[Process]) -> Option<&'a
     })
 }
 
-/// Those of these sessions that are live, in the same order. `has_ended` knows which processes are
-/// certainly gone.
+/// Those of these sessions that are live, in the same order: they have not said that they ended, and
+/// `is_over`, which has looked at their processes, does not know better.
 ///
 /// A session whose process went on to another one is over, whether it said so or not.
-pub fn live<'a>(sessions: &'a [Session], has_ended: impl Fn(&Process) -> bool) -> Vec<&'a Session> {
-    let is_live = |it: &&Session| {
-        it.ended_at.is_none()
-            && it.process.as_ref().is_none_or(|process| {
-                let one = std::slice::from_ref(process);
-                current(sessions, one).is_some_and(|now| now.key == it.key) && !has_ended(process)
-            })
+pub fn live(sessions: &[Session], is_over: impl Fn(&Session) -> bool) -> Vec<&Session> {
+    let is_current = |it: &Session| {
+        it.process.as_ref().is_none_or(|process| {
+            let now = current(sessions, std::slice::from_ref(process));
+            now.is_some_and(|now| now.key == it.key)
+        })
     };
+    let is_live = |it: &&Session| it.ended_at.is_none() && is_current(it) && !is_over(it);
     sessions.iter().filter(is_live).collect()
 }
 
@@ -287,7 +287,7 @@ mod tests {
             ("has no process", 0, 5, false),
         ]
         .map(session);
-        let live = live(&sessions, |process| process.pid == 30);
+        let live = live(&sessions, |it| it.process == Some(process(30)));
         let ids: Vec<&str> = live.into_iter().map(|it| it.key.id.as_str()).collect();
         assert_eq!(ids, ["runs", "has no process"]);
     }

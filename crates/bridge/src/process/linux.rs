@@ -8,7 +8,7 @@ use punchlist_model::Process;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::{Ancestor, BYTES, DEPTH, arguments};
+use super::{Ancestor, BYTES, DEPTH, Fate, arguments};
 
 pub(super) fn process(host: &str, pid: u32) -> Option<Process> {
     let here = Here::look(host)?;
@@ -17,13 +17,23 @@ pub(super) fn process(host: &str, pid: u32) -> Option<Process> {
 }
 
 pub(super) fn has_ended(process: &Process) -> bool {
-    boot_id().as_ref() == Some(&process.boot_id)
-        && namespace() == Some(process.pid_namespace)
-        && match Stat::read(process.pid) {
-            Some(stat) => stat.is_over || stat.start_time != process.start_time,
-            // Others' processes may be hidden, but whether one is there is told all the same.
-            None => !is_there(process.pid),
-        }
+    boot_id().as_ref() == Some(&process.boot_id) && fate(process) == Fate::Ended
+}
+
+pub(super) fn fate(process: &Process) -> Fate {
+    let (Some(boot_id), Some(namespace)) = (boot_id(), namespace()) else { return Fate::Unknown };
+    if boot_id != process.boot_id {
+        return Fate::Ended;
+    }
+    if namespace != process.pid_namespace {
+        return Fate::Unknown;
+    }
+    let runs = match Stat::read(process.pid) {
+        Some(stat) => !stat.is_over && stat.start_time == process.start_time,
+        // Others' processes may be hidden, but whether one is there is told all the same.
+        None => is_there(process.pid),
+    };
+    if runs { Fate::Runs } else { Fate::Ended }
 }
 
 pub(super) fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
@@ -138,6 +148,11 @@ mod tests {
         assert!(has_ended(&Process { start_time: me.start_time - 1, ..me.clone() }));
         assert!(!has_ended(&Process { boot_id: "another boot".to_owned(), ..me.clone() }));
         assert!(!has_ended(&Process { pid_namespace: 1, start_time: 0, ..me.clone() }));
+        assert_eq!(fate(&me), Fate::Runs);
+        assert_eq!(fate(&Process { start_time: 1, ..me.clone() }), Fate::Ended);
+        assert_eq!(fate(&Process { boot_id: "another".to_owned(), ..me.clone() }), Fate::Ended);
+        assert_eq!(fate(&Process { pid_namespace: 1, ..me.clone() }), Fate::Unknown);
+        assert_eq!(super::super::fate("elsewhere", &me), Fate::Unknown);
         assert!(super::super::has_ended("here", &Process { start_time: 1, ..me.clone() }));
         assert!(!super::super::has_ended("elsewhere", &Process { start_time: 1, ..me }));
     }

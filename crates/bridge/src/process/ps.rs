@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use punchlist_model::Process;
 
-use super::{ARGUMENTS, Ancestor, BYTES, DEPTH};
+use super::{ARGUMENTS, Ancestor, BYTES, DEPTH, Fate};
 
 #[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
 pub(super) fn process(host: &str, pid: u32) -> Option<Process> {
@@ -17,8 +17,21 @@ pub(super) fn process(host: &str, pid: u32) -> Option<Process> {
 
 #[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
 pub(super) fn has_ended(process: &Process) -> bool {
+    look(process).is_some_and(|table| table.boot_id == process.boot_id && table.lacks(process))
+}
+
+#[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
+pub(super) fn fate(process: &Process) -> Fate {
+    match look(process) {
+        None => Fate::Unknown,
+        Some(table) if table.lacks(process) => Fate::Ended,
+        Some(_) => Fate::Runs,
+    }
+}
+
+fn look(process: &Process) -> Option<Table> {
     // `ps` fails if none of the processes is there, but the first one always is.
-    Table::of(&["-p", &format!("1,{}", process.pid)]).is_some_and(|table| table.lacks(process))
+    Table::of(&["-p", &format!("1,{}", process.pid)])
 }
 
 #[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
@@ -77,11 +90,10 @@ impl Table {
         })
     }
 
-    /// Whether a process of this boot is gone.
+    /// Whether a process of this host is gone, or of an earlier boot.
     fn lacks(&self, process: &Process) -> bool {
-        self.boot_id == process.boot_id
-            && process.pid_namespace == 0
-            && self.running(process.pid).is_none_or(|row| row.start_time != process.start_time)
+        self.boot_id != process.boot_id
+            || self.running(process.pid).is_none_or(|row| row.start_time != process.start_time)
     }
 
     fn ancestors(&self, host: &str, pid: u32) -> Vec<Ancestor> {
@@ -127,7 +139,7 @@ fn seconds(year: &str, month: &str, day: &str, time: &str) -> Option<u64> {
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let month = MONTHS.iter().position(|it| *it == month)? + 1;
     let (hour, rest) = time.split_once(':')?;
-    let text = format!("{:0>4}-{month:02}-{:0>2}T{:0>2}:{rest}Z", year, day, hour);
+    let text = format!("{year:0>4}-{month:02}-{day:0>2}T{hour:0>2}:{rest}Z");
     let at: punchlist_model::Timestamp = text.parse().ok()?;
     u64::try_from(at.as_second()).ok()
 }
@@ -174,7 +186,7 @@ garbage
         assert!(!table().lacks(&agent));
         assert!(table().lacks(&Process { start_time: 1, ..agent.clone() }));
         assert!(table().lacks(&Process { pid: 4711, ..agent.clone() }));
-        assert!(!table().lacks(&Process { boot_id: "began 1".to_owned(), pid: 4711, ..agent }));
+        assert!(table().lacks(&Process { boot_id: "began 1".to_owned(), ..agent }));
         assert_eq!(table().process("mac", 504), None, "only its entry is left");
     }
 

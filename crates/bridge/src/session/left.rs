@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use punchlist_model::PlanId;
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{Error, Filter, Summary};
+use punchlist_model::{PlanId, Timestamp};
 
 use super::live_sessions;
 
@@ -20,14 +20,19 @@ pub struct Left {
 /// The plans of a project that have open items and were worked on by sessions that have all ended,
 /// the one that changed last first. Plans that no session was attached to belong to people and are
 /// not among them, nor are lists of sub-agents.
-pub async fn left_open(store: &dyn Store, project: &str, host: &str) -> Result<Vec<Left>, Error> {
+pub async fn left_open(
+    store: &dyn Store,
+    project: &str,
+    host: &str,
+    now: Timestamp,
+) -> Result<Vec<Left>, Error> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     let mut plans = store.plans(filter).await?;
     plans.retain(|plan| plan.open > 0);
     if plans.is_empty() {
         return Ok(Vec::new());
     }
-    let live = live_sessions(store, project, host).await?;
+    let live = live_sessions(store, project, host, now).await?;
     let mut busy: BTreeSet<PlanId> = BTreeSet::new();
     for session in &live {
         busy.extend(store.attachment(session.attachment()).await?.map(|it| it.plan));

@@ -29,9 +29,9 @@ fn key(id: &str) -> SessionKey {
     SessionKey { agent: "claude".to_owned(), id: id.to_owned() }
 }
 
-/// A process of another boot: nobody can say that it has ended.
+/// A process of another host: nobody can say here that it has ended.
 fn process(pid: u32) -> Process {
-    let (host, boot_id) = ("here".to_owned(), "another".to_owned());
+    let (host, boot_id) = ("elsewhere".to_owned(), "boot".to_owned());
     Process { host, boot_id, pid_namespace: 1, pid, start_time: 1 }
 }
 
@@ -89,23 +89,38 @@ fn a_session_ends_and_comes_back() {
     wait(record(&store, seen("a", 10, 0))).unwrap();
     let there = wait(record(&store, Seen { ended: true, ..seen("a", 10, 5) })).unwrap();
     assert_eq!(there.ended_at, Some(at(5)));
-    assert!(!is_live(&there, "here"));
+    assert!(!is_live(&there, "here", at(10)));
     let there = wait(record(&store, Seen { ended: true, ..seen("a", 10, 6) })).unwrap();
     assert_eq!((there.ended_at, there.version), (Some(at(5)), 2), "it ended once");
     let there = wait(record(&store, seen("a", 12, 9))).unwrap();
     assert_eq!((there.ended_at, &there.process), (None, &Some(process(12))));
-    assert!(is_live(&there, "here"));
+    assert!(is_live(&there, "here", at(10)));
 }
 
 #[test]
 fn a_process_that_ended_is_not_believed_any_longer() {
     let store = InMemory::new();
     let there = wait(record(&store, Seen { process: Some(ended()), ..seen("a", 0, 0) })).unwrap();
-    assert!(!is_live(&there, "here"));
-    assert!(is_live(&there, "elsewhere"), "another host cannot know");
+    assert!(!is_live(&there, "here", at(10)));
+    assert!(is_live(&there, "elsewhere", at(10)), "another host cannot know");
     let there = wait(record(&store, seen("a", 0, 1))).unwrap();
     assert_eq!(there.process, None, "the session was seen, so it runs elsewhere");
-    assert!(is_live(&there, "here"));
+    assert!(is_live(&there, "here", at(10)));
+}
+
+#[test]
+fn a_session_of_which_nothing_is_known_any_more_is_live_for_a_day() {
+    let store = InMemory::new();
+    let day = 24 * 60 * 60;
+    for pid in [0, 10] {
+        let there = wait(record(&store, seen(&pid.to_string(), pid, 0))).unwrap();
+        assert!(is_live(&there, "here", at(day - 1)));
+        assert!(!is_live(&there, "here", at(day)));
+    }
+    // What ran before the machine was started anew has ended, however lately it was seen.
+    let before = Process { boot_id: "before".to_owned(), ..ended() };
+    let there = wait(record(&store, Seen { process: Some(before), ..seen("b", 0, 0) })).unwrap();
+    assert!(!is_live(&there, "here", at(1)));
 }
 
 #[test]
@@ -124,7 +139,7 @@ fn after_clear_or_resume_inside_the_program_the_process_has_another_session() {
     // And once more, with a clock that was set back.
     wait(record(&store, seen("b", 10, 2))).unwrap();
     assert_eq!(current_id(&store, &[99, 10], None).as_deref(), Some("b"));
-    let live = wait(live_sessions(&store, "/p", "here")).unwrap();
+    let live = wait(live_sessions(&store, "/p", "here", at(20))).unwrap();
     assert_eq!(live.iter().map(|it| it.key.id.as_str()).collect::<Vec<_>>(), ["b"]);
 }
 
@@ -170,7 +185,7 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
         // Between our reading and our writing, somebody else writes.
         if !disturbed.swap(true, std::sync::atomic::Ordering::Relaxed) {
             wait(update(&store, &key("a"), |memory| {
-                memory.written_with = Some("other".to_owned())
+                memory.written_with = Some("other".to_owned());
             }))
             .unwrap();
         }
@@ -254,7 +269,7 @@ fn what_sessions_that_ended_left_open_is_found_and_nothing_else() {
     plan(&store, &elsewhere, "", 1);
 
     let found = || {
-        let left = wait(left_open(&store, "/p", "here")).unwrap();
+        let left = wait(left_open(&store, "/p", "here", at(20))).unwrap();
         left.into_iter().map(|it| (it.session.key.id, it.plan.id, it.plan.open)).collect::<Vec<_>>()
     };
     let expected = [
