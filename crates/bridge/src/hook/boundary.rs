@@ -28,7 +28,8 @@ impl Call<'_> {
     /// What sessions that ended left open here.
     async fn others(&self) -> Result<Others, Error> {
         let own = self.attached("").await?.map(|it| it.plan);
-        let left = left_open(self.store, &self.session.project, self.given.host).await?;
+        let left =
+            left_open(self.store, &self.session.project, self.given.host, self.given.now).await?;
         let left: Vec<_> = left.iter().filter(|it| Some(it.plan.id) != own).collect();
         Ok(Others {
             items: left.iter().fold(0, |sum, it| sum.saturating_add(it.plan.open)),
