@@ -19,7 +19,7 @@ fn check(break_it: impl FnOnce(&Place)) {
     fs::create_dir_all(copy.parent().unwrap()).unwrap();
     fs::copy(&place.punchlist, &copy).unwrap();
     place.punchlist = copy;
-    place.punchlist(&["install", "claude", "--yes"]);
+    place.install();
     break_it(&place);
     let script = Script::new()
         .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of TOML"}))

@@ -1,5 +1,6 @@
 //! Runs the real program without a screen, and tells what came of it.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
@@ -43,10 +44,10 @@ impl Place {
     pub(crate) fn claude(&self, model: &Server, prompt: &str) -> Run {
         let mut command = self.agent(model);
         command.args(["-p", prompt, "--output-format", "stream-json", "--verbose"]);
-        Run { command, input: None }
+        Run { command, prompts: None }
     }
 
-    /// Several prompts to one process, one after the other.
+    /// Several prompts to one process, each after the answer to the one before.
     pub(crate) fn claude_told(&self, model: &Server, prompts: &[&str]) -> Run {
         let mut command = self.agent(model);
         command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json"]);
@@ -57,14 +58,14 @@ impl Place {
                 "parent_tool_use_id": null, "session_id": ""});
             format!("{line}\n")
         };
-        Run { command, input: Some(prompts.iter().map(line).collect()) }
+        Run { command, prompts: Some(prompts.iter().map(line).collect()) }
     }
 }
 
 /// A run that has not begun.
 pub(crate) struct Run {
     command: Command,
-    input: Option<String>,
+    prompts: Option<VecDeque<String>>,
 }
 
 impl Run {
@@ -94,18 +95,31 @@ impl Run {
     }
 
     pub(crate) fn begin(self) -> Running {
-        let Self { mut command, input } = self;
-        let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
+        let Self { mut command, prompts } = self;
+        let stdin = if prompts.is_some() { Stdio::piped() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that its end is the end of what it started.
         let mut child = command.process_group(0).spawn().unwrap();
-        if let Some(input) = input {
-            child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        }
+        let mut prompts = prompts.unwrap_or_default();
+        let mut stdin = child.stdin.take();
+        let mut ask = move || match (prompts.pop_front(), &mut stdin) {
+            (Some(prompt), Some(pipe)) => drop(pipe.write_all(prompt.as_bytes())),
+            // The end of its input tells it that nothing more will come.
+            (Some(_) | None, _) => drop(stdin.take()),
+        };
+        ask();
         let group = Pid::from_child(&child);
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut stderr = child.stderr.take().unwrap();
-        let lines = thread::spawn(move || stdout.lines().map_while(Result::ok).collect());
+        let lines = thread::spawn(move || {
+            let lines = stdout.lines().map_while(Result::ok);
+            let answered = |line: &String| {
+                if line.contains("\"type\":\"result\"") {
+                    ask();
+                }
+            };
+            lines.inspect(answered).collect()
+        });
         let errors = thread::spawn(move || {
             let mut text = String::new();
             drop(stderr.read_to_string(&mut text));
@@ -115,7 +129,7 @@ impl Run {
         let watch = thread::spawn(move || {
             let in_time = is_done.recv_timeout(LIMIT) != Err(mpsc::RecvTimeoutError::Timeout);
             if !in_time {
-                drop(kill_process_group(group, Signal::KILL));
+                kill_process_group(group, Signal::KILL).ok();
             }
             in_time
         });

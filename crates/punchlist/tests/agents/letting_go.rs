@@ -2,7 +2,7 @@
 //! how it ended.
 
 use punchlist_testkit::anthropic::{Message, Model, Request, Script};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::claude::{assert_says, refusals};
 use crate::place::Place;
@@ -56,18 +56,46 @@ fn one_that_adds_and_completes_trivia_for_ever() {
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
-fn one_that_cancels_its_way_out() {
+fn one_that_deletes_its_way_out() {
     let script = after_two_tasks(|request| {
-        let told = request.news();
-        if !told.contains("Stop hook feedback") {
+        if !request.news().contains("Stop hook feedback") {
             return Message::new().says("Done.");
         }
         ["1", "2"].iter().fold(Message::new(), |message, task| {
             message.calls("TaskUpdate", json!({"taskId": task, "status": "deleted"}))
         })
     });
-    let (refused, end, list) = outcome(script);
+    let (refused, _, list) = outcome(script);
     assert_eq!(refused.len(), 1, "{refused:#?}");
-    assert_eq!(end, "drained");
-    assert_eq!(list, "1 cancelled: Write the parser\n2 cancelled: Test the parser\n");
+    // They left the list, and the plan still says that they were there and what became of them.
+    assert_eq!(list, "1 superseded: Write the parser\n2 superseded: Test the parser\n");
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_cancels_its_way_out() {
+    let place = Place::installed();
+    let items = json!({"items": [{"title": "Write the parser"}, {"title": "Test the parser"}]});
+    let script = Script::new().calls("mcp__punchlist__create_todo", items).always(|request| {
+        let list = request.results().into_iter().find(|it| it.tool.ends_with("list_todo"));
+        if let Some(list) = list {
+            let list: Value = serde_json::from_str(&list.text).unwrap_or_default();
+            let ids = list["items"].as_array().into_iter().flatten().map(|it| it["id"].clone());
+            return ids.fold(Message::new(), |message, id| {
+                let input = json!({"todoId": id, "status": "cancelled", "outcome": "no time"});
+                message.calls("mcp__punchlist__complete_todo", input)
+            });
+        }
+        if request.news().contains("Stop hook feedback") {
+            return Message::new().calls("mcp__punchlist__list_todo", json!({}));
+        }
+        Message::new().says("Done.")
+    });
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").ends().well();
+    assert_eq!(refusals(&model.requests()).len(), 1);
+    let plan = place.plan_of(&ended.session());
+    let list = "1 cancelled: Write the parser\n2 cancelled: Test the parser\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
+    assert!(plan.items.iter().all(|it| it["outcome"] == "no time"), "{:#?}", plan.items);
 }

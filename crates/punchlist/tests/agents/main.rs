@@ -13,4 +13,6 @@ mod place;
 mod questions;
 mod screen;
 mod stops;
+mod sub_agents;
 mod together;
+mod weather;

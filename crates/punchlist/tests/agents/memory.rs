@@ -46,7 +46,7 @@ fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
     let ended = place.claude(&model, "Go on").with_tasks().resume(&session).ends().well();
     assert_eq!(ended.session(), session);
     let told = model.requests()[0].news();
-    assert_says(&told, &["Go on", "Write the parser", "Test the parser", "in progress"], &[]);
+    assert_says(&told, &["Go on", "[>] 1. Write the parser", "[ ] 2. Test the parser"], &[]);
     let list = "1 in_progress: Write the parser\n2 pending: Test the parser\n";
     assert_eq!(place.plan_of(&session).list(), list);
 }

@@ -32,8 +32,13 @@ impl Place {
     /// With Punchlist installed into Claude Code, and nothing else done.
     pub(crate) fn installed() -> Self {
         let place = Self::new();
-        place.punchlist(&["install", "claude", "--yes"]);
+        place.install();
         place
+    }
+
+    /// Installs Punchlist into Claude Code.
+    pub(crate) fn install(&self) {
+        self.punchlist(&["install", "claude", "--yes"]);
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
@@ -119,10 +124,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The items as lines: number, status, title.
+    /// The items as lines: number, status, title. What left the list is `superseded`.
     pub(crate) fn list(&self) -> String {
         self.items.iter().fold(String::new(), |mut lines, it| {
-            let (number, status) = (&it["number"], it["status"].as_str().unwrap());
+            let left = !it["superseded_at"].is_null();
+            let status = if left { "superseded" } else { it["status"].as_str().unwrap() };
+            let number = &it["number"];
             writeln!(lines, "{number} {status}: {}", it["title"].as_str().unwrap()).unwrap();
             lines
         })

@@ -33,7 +33,7 @@ impl Screen {
             "customApiKeyResponses": {"approved": ["mmy-key-for-loopback"], "rejected": []},
             "projects": {project: {"hasTrustDialogAccepted": true}}});
         std::fs::write(place.path("home/.claude.json"), settled.to_string()).unwrap();
-        place.punchlist(&["install", "claude", "--yes"]);
+        place.install();
         let agent = place.agent(model);
         let mut command = Command::new("script");
         command.args([
@@ -107,7 +107,7 @@ impl Drop for Screen {
     fn drop(&mut self) {
         // Only if the test failed before it left: then nobody else ends it.
         if self.child.try_wait().is_ok_and(|it| it.is_none()) {
-            drop(kill_process_group(Pid::from_child(&self.child), Signal::KILL));
+            kill_process_group(Pid::from_child(&self.child), Signal::KILL).ok();
             drop(self.child.wait());
         }
     }

@@ -34,7 +34,7 @@ fn with_its_own_tasks() {
     // Refused once, with both open items named as the agent calls them, and its own tool.
     let refused = refusals(&model.requests());
     assert_eq!(refused.len(), 1, "{refused:#?}");
-    let both = ["task 2. Test the parser", "task 3. Print it", "TaskUpdate"];
+    let both = ["2. Test the parser", "3. Print it", "TaskUpdate"];
     assert_says(&refused[0], &both, &["Write the parser", "mcp__punchlist"]);
 
     // The store holds the whole story.
@@ -42,7 +42,7 @@ fn with_its_own_tasks() {
     let plan = place.plan_of(&session);
     assert_eq!(plan.end, "drained");
     let list =
-        "1 completed: Write the parser\n2 completed: Test the parser\n3 cancelled: Print it\n";
+        "1 completed: Write the parser\n2 completed: Test the parser\n3 superseded: Print it\n";
     assert_eq!(plan.list(), list);
     assert_eq!(plan.happened("added"), 3);
     assert_eq!(plan.actors(), [format!("claude:{}", &session[..8])]);

@@ -249,7 +249,11 @@ fn streaming(message: &Message, events: Vec<Event>) -> Response {
                 Some((Ok(Bytes::from(text)), left))
             }
             (None, Ending::Whole) => None,
-            (None, Ending::Cut) => Some((Err(io::Error::other("cut by the script")), left)),
+            (None, Ending::Cut) => {
+                // What was sent before goes out only if the stream pauses for a moment.
+                tokio::task::yield_now().await;
+                Some((Err(io::Error::other("cut by the script")), left))
+            }
             (None, Ending::Hang) => std::future::pending().await,
         }
     });
