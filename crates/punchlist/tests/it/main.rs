@@ -17,6 +17,7 @@ mod archive;
 mod bad_input;
 mod follow;
 mod help;
+mod hook;
 mod init;
 mod machine;
 mod many;
