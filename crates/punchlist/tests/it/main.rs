@@ -23,6 +23,7 @@ mod machine;
 mod many;
 mod picture;
 mod places;
+mod sessions;
 mod stories;
 mod tidy;
 mod tool;
