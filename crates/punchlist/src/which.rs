@@ -9,7 +9,7 @@ use std::hash::{Hasher, SipHasher};
 use punchlist_db::Sqlite;
 use punchlist_formats::view::log;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{self, Filter, NewPlan, PlanStore, Summary};
+use punchlist_model::store::{self, AttachmentKey, Filter, NewPlan, PlanStore, Summary};
 use punchlist_model::{Plan, PlanId, Rules};
 use uuid::Builder;
 
@@ -210,6 +210,13 @@ pub(crate) fn own(project: &str) -> PlanId {
         half.copy_from_slice(&hasher.finish().to_be_bytes());
     }
     PlanId(Builder::from_custom_bytes(bytes).into_uuid())
+}
+
+/// The id of the plan that a conversation begins with.
+pub(crate) fn first(key: &AttachmentKey) -> PlanId {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    // No part contains a NUL, so no two conversations are spelt alike.
+    own(&[project, agent, conversation, sub_agent, turn].map(String::as_str).join("\0"))
 }
 
 #[cfg(test)]

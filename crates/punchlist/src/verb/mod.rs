@@ -12,6 +12,7 @@ mod import;
 mod init;
 mod list;
 mod log;
+mod mcp;
 mod r#move;
 mod next;
 mod plans;
@@ -129,6 +130,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<import::Import>(),
         row::<forget::Forget>(),
         row::<init::Init>(),
+        row::<mcp::Mcp>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<completions::Completions>(),
