@@ -18,8 +18,6 @@ use punchlist_model::{
 pub struct Caller {
     /// Which conversation.
     pub key: AttachmentKey,
-    /// The id of the plan that it begins with, where it is attached to none.
-    pub first: PlanId,
     /// Which plan.
     pub wanted: Wanted,
 }
@@ -212,7 +210,7 @@ fn empty(caller: &Caller, now: Timestamp) -> Plan {
 
 fn beginning(caller: &Caller) -> (PlanId, Option<String>) {
     match &caller.wanted {
-        Wanted::Attached => (caller.first, None),
+        Wanted::Attached => (PlanId::first_of(&caller.key), None),
         Wanted::Plan(id) => (*id, None),
         Wanted::Named { name, id } => (*id, Some(name.clone())),
     }

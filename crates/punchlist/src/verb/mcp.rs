@@ -4,6 +4,7 @@ use std::env;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use punchlist_bridge::session;
 use punchlist_db::Sqlite;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::{SessionKey, Store};
@@ -76,8 +77,10 @@ struct Around {
     project: String,
     /// `--plan`, or `PUNCHLIST_PLAN`.
     plan: Option<String>,
+    /// The processes above this one in which its session may run, nearest first.
+    above: Vec<Process>,
     /// The session that the environment names.
-    session: Option<SessionKey>,
+    told: Option<SessionKey>,
     /// What the connection is called where nothing names a session.
     connection: String,
     /// This process, where the system can tell it apart.
@@ -102,7 +105,8 @@ impl Around {
             database: app.database_options()?,
             project: app.project()?.name.clone(),
             plan,
-            session: named_session(),
+            above: session::reach(&who::ancestors()),
+            told: told(),
             connection: format!("mcp-{pid}-{start}"),
             process,
             store: Mutex::default(),
@@ -126,8 +130,9 @@ impl Around {
     }
 }
 
-/// The session that the agent's own environment names.
-fn named_session() -> Option<SessionKey> {
+/// The session that the agent's own environment names. From before the agent began a new one, it
+/// may be.
+fn told() -> Option<SessionKey> {
     let id = env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty())?;
     (id.len() <= 500).then(|| SessionKey { agent: "claude".to_owned(), id })
 }
@@ -154,25 +159,14 @@ impl Surroundings for Around {
         _meta: &'a serde_json::Map<String, serde_json::Value>,
     ) -> punchlist_serve::BoxFuture<'a, Result<Who, store::Error>> {
         Box::pin(async move {
-            let session = match (store, &self.session) {
-                (Some(store), Some(key)) => store.session(key.clone()).await?,
-                (None, _) | (_, None) => None,
+            let session = match store {
+                Some(store) => session::current(store, &self.above, self.told.as_ref()).await?,
+                None => None,
             };
-            let (key, name) = match &self.session {
-                Some(session) => {
-                    let id: String = session.id.chars().take(8).collect();
-                    (session.attachment(&self.project, ""), format!("{}:{id}", session.agent))
-                }
-                None => {
-                    let key = AttachmentKey {
-                        project: self.project.clone(),
-                        agent: "mcp".to_owned(),
-                        conversation: self.connection.clone(),
-                        sub_agent: String::new(),
-                        turn: String::new(),
-                    };
-                    (key, self.connection.clone())
-                }
+            let (key, name) = match (&session, &self.told) {
+                (Some(session), _) => (session.attachment(), session.actor_name("")),
+                (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
+                (None, None) => (self.connection(), self.connection.clone()),
             };
             let wanted = match &self.plan {
                 None => Wanted::Attached,
@@ -181,7 +175,7 @@ impl Surroundings for Around {
             let known = session.as_ref().and_then(|session| session.process.clone());
             let process = known.or_else(|| self.process.clone());
             Ok(Who {
-                caller: Caller { first: which::first(&key), key, wanted },
+                caller: Caller { key, wanted },
                 actor: Actor::agent(name.clone()),
                 holder: Holder { name, process },
                 session,
@@ -209,6 +203,17 @@ impl Surroundings for Around {
 }
 
 impl Around {
+    /// The conversation of a connection of which no session is known.
+    fn connection(&self) -> AttachmentKey {
+        AttachmentKey {
+            project: self.project.clone(),
+            agent: "mcp".to_owned(),
+            conversation: self.connection.clone(),
+            sub_agent: String::new(),
+            turn: String::new(),
+        }
+    }
+
     fn plan_id(&self) -> Result<punchlist_model::PlanId, store::Error> {
         clock::plan_id(clock::now()).map_err(no_random)
     }

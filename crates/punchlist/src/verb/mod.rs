@@ -8,6 +8,7 @@ mod done;
 mod edit;
 mod export;
 mod forget;
+mod hook;
 mod import;
 mod init;
 mod list;
@@ -133,6 +134,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<mcp::Mcp>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
+        row::<hook::Hook>(),
         row::<completions::Completions>(),
         row::<reference::Reference>(),
     ];

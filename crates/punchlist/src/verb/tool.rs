@@ -106,7 +106,7 @@ impl Tool {
         let store = app.store_to_read()?;
         let caller = match &store {
             Some(store) => caller(app, store, key)?,
-            None => Caller { first: which::first(&key), key, wanted: Wanted::Attached },
+            None => Caller { key, wanted: Wanted::Attached },
         };
         let told = {
             let store = store.as_ref().map(|store| store as &dyn PlanStore);
@@ -146,5 +146,5 @@ fn caller(app: &App, store: &dyn PlanStore, key: AttachmentKey) -> Result<Caller
             Wanted::Plan(which::with(app, store, Missing::Refuse, header)?.id)
         }
     };
-    Ok(Caller { first: which::first(&key), key, wanted })
+    Ok(Caller { key, wanted })
 }
