@@ -20,6 +20,7 @@ mod help;
 mod init;
 mod machine;
 mod many;
+mod mcp;
 mod picture;
 mod places;
 mod stories;
