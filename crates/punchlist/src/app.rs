@@ -207,15 +207,16 @@ impl App {
 
     /// The store, made if it is not there.
     pub(crate) fn store(&self) -> Result<Sqlite, Fail> {
-        Ok(Sqlite::open(&self.options()?)?)
+        Ok(Sqlite::open(&self.database_options()?)?)
     }
 
     /// The store for reading: nothing is made, nothing is written.
     pub(crate) fn store_to_read(&self) -> Result<Option<Sqlite>, Fail> {
-        Ok(Sqlite::open_to_read(&self.options()?)?)
+        Ok(Sqlite::open_to_read(&self.database_options()?)?)
     }
 
-    fn options(&self) -> Result<Options, Fail> {
+    /// Where the store is, and how it is kept.
+    pub(crate) fn database_options(&self) -> Result<Options, Fail> {
         Ok(Options { path: self.database()?.clone(), durability: self.settings()?.durability })
     }
 

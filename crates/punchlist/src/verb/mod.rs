@@ -15,6 +15,7 @@ mod import;
 mod init;
 mod list;
 mod log;
+mod mcp;
 mod r#move;
 mod next;
 mod plans;
@@ -136,6 +137,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<adopt::Adopt>(),
         row::<gate::Gate>(),
         row::<reminders::Reminders>(),
+        row::<mcp::Mcp>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<hook::Hook>(),

@@ -21,6 +21,7 @@ mod hook;
 mod init;
 mod machine;
 mod many;
+mod mcp;
 mod picture;
 mod places;
 mod sessions;
