@@ -11,6 +11,7 @@ mod checklist;
 mod clock;
 mod config;
 mod error;
+mod here;
 mod hint;
 mod input;
 mod items;

@@ -3,21 +3,25 @@
 //! A verb reads its arguments, asks for one thing and prints one thing. Its doc comment is its help.
 
 mod add;
+mod adopt;
 mod completions;
 mod done;
 mod edit;
 mod export;
 mod forget;
 mod hook;
+mod gate;
 mod import;
 mod init;
 mod list;
 mod log;
+mod mcp;
 mod r#move;
 mod next;
 mod plans;
 mod reference;
 mod release;
+mod reminders;
 mod reopen;
 mod replace;
 mod show;
@@ -130,6 +134,10 @@ pub(crate) fn all() -> &'static [Row] {
         row::<import::Import>(),
         row::<forget::Forget>(),
         row::<init::Init>(),
+        row::<adopt::Adopt>(),
+        row::<gate::Gate>(),
+        row::<reminders::Reminders>(),
+        row::<mcp::Mcp>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<hook::Hook>(),
