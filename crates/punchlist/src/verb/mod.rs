@@ -4,12 +4,14 @@
 
 mod add;
 mod completions;
+mod doctor;
 mod done;
 mod edit;
 mod export;
 mod forget;
 mod import;
 mod init;
+mod install;
 mod list;
 mod log;
 mod r#move;
@@ -25,6 +27,7 @@ mod start;
 mod tool;
 mod tools;
 mod undo;
+mod uninstall;
 mod wait;
 
 use clap::{ArgMatches, Args, Command};
@@ -129,6 +132,9 @@ pub(crate) fn all() -> &'static [Row] {
         row::<import::Import>(),
         row::<forget::Forget>(),
         row::<init::Init>(),
+        row::<install::Install>(),
+        row::<uninstall::Uninstall>(),
+        row::<doctor::Doctor>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<completions::Completions>(),
