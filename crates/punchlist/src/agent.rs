@@ -79,8 +79,9 @@ pub(crate) fn named(name: &str) -> Result<Agent, Fail> {
     let lower = name.to_ascii_lowercase();
     match KNOWN.iter().find(|(known, _)| *known == lower) {
         Some((_, true)) => Ok(Agent::Claude),
-        Some((known, false)) => Err(Fail::usage(format!("{known} cannot be set up yet"))
-            .hint("this version knows `claude`; any agent that speaks MCP can run `punchlist mcp`.")),
+        Some((known, false)) => Err(Fail::usage(format!("{known} cannot be set up yet")).hint(
+            "this version knows `claude`; any agent that speaks MCP can run `punchlist mcp`.",
+        )),
         None => Err(Fail::usage(format!("there is no agent {name:?}")).hint("try `claude`.")),
     }
 }
@@ -95,7 +96,8 @@ pub(crate) fn on_this_machine() -> Vec<OnMachine> {
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let home = home().unwrap_or_default();
-    let usual = [home.join(".local/bin"), home.join(".claude/local"), PathBuf::from("/usr/local/bin")];
+    let usual =
+        [home.join(".local/bin"), home.join(".claude/local"), PathBuf::from("/usr/local/bin")];
     let found = env::split_paths(&path).filter(|it| it.is_absolute()).chain(usual);
     found.map(|it| it.join(name)).find(|it| is_program(it))
 }
@@ -115,9 +117,9 @@ fn set(name: &str) -> Option<OsString> {
 
 /// What installing depends on.
 pub(crate) fn options(app: &App, goal: Goal) -> Result<Options, Fail> {
-    let home = home().filter(|it| it.is_absolute()).ok_or_else(|| {
-        Fail::new(Code::Unusable, "there is no home directory").hint("set HOME.")
-    })?;
+    let home = home()
+        .filter(|it| it.is_absolute())
+        .ok_or_else(|| Fail::new(Code::Unusable, "there is no home directory").hint("set HOME."))?;
     let config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from).map(absolute).transpose()?;
     let scope = match goal {
         Goal::User => Scope::User,

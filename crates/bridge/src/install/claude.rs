@@ -15,6 +15,8 @@ use Step::{Index, Key};
 
 /// The name of our server, and so the beginning of its tools' names.
 pub const SERVER: &str = "punchlist";
+/// The way to its entry.
+pub(crate) const SERVER_WAY: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER)];
 /// The permission that lets every tool of that server run without asking.
 pub const PERMISSION: &str = "mcp__punchlist";
 /// After so many seconds Claude Code goes on without our hook. The hook itself gives up earlier.
@@ -118,7 +120,7 @@ pub fn guard(command: &str) -> String {
 }
 
 /// A word for a shell.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
@@ -180,7 +182,7 @@ pub(crate) fn unfit(way: &[Step<'_>], unfit: Unfit) -> String {
 
 /// Puts our server into the file of servers. Says why not, where that cannot be.
 pub(crate) fn put_server(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
-    let way = [Key("mcpServers"), Key(SERVER)];
+    let way = SERVER_WAY;
     match doc.get(&way) {
         Some(entry) if entry == wanted.server => return Ok(()),
         Some(entry) if !is_our_server(&entry) => {
@@ -193,7 +195,7 @@ pub(crate) fn put_server(doc: &mut Document, wanted: &Wanted) -> Result<(), Stri
 
 /// Takes our server out, and puts back what was there before.
 pub(crate) fn take_server(doc: &mut Document, before: Option<&Value>, made: Made<'_>) {
-    let way = [Key("mcpServers"), Key(SERVER)];
+    let way = SERVER_WAY;
     if !doc.get(&way).is_some_and(|it| is_our_server(&it)) {
         return;
     }
@@ -268,12 +270,7 @@ fn put_hook(
 
 /// Takes our hooks of an event out, except the one at `but`; or, where `but` is beyond all, except
 /// the last, which was just put there.
-fn take_hooks(
-    doc: &mut Document,
-    event: &str,
-    but: Option<(usize, usize)>,
-    made: Made<'_>,
-) {
+fn take_hooks(doc: &mut Document, event: &str, but: Option<(usize, usize)>, made: Made<'_>) {
     let array = [Key("hooks"), Key(event)];
     let groups = doc.get(&array).unwrap_or_default();
     let mut ours = our_hooks(&groups);
@@ -307,7 +304,7 @@ pub(crate) fn take_settings(doc: &mut Document, made: Made<'_>) {
     let array = [Key("permissions"), Key("allow")];
     let allowed = doc.get(&array).unwrap_or_default();
     let at = allowed.as_array().and_then(|it| it.iter().rposition(|it| it == PERMISSION));
-    let at = at.filter(|_| made.has(MADE_PERMISSION, true));
+    let at = at.filter(|_| made.has(MADE_PERMISSION, !events.is_empty()));
     if let Some(at) = at {
         doc.remove(&[array[0], array[1], Index(at)]);
     }
@@ -330,13 +327,7 @@ impl Made<'_> {
     }
 }
 
-fn drop_if_empty(
-    doc: &mut Document,
-    way: &[Step<'_>],
-    name: &str,
-    made: Made<'_>,
-    had_ours: bool,
-) {
+fn drop_if_empty(doc: &mut Document, way: &[Step<'_>], name: &str, made: Made<'_>, had_ours: bool) {
     let is_empty = |it: &Value| match it {
         Value::Array(it) => it.is_empty(),
         Value::Object(it) => it.is_empty(),

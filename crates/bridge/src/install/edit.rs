@@ -394,7 +394,11 @@ impl Shape {
         if !gap.contains('\n') {
             let separator = if comma.is_some() { "" } else { "," };
             let space = if self.spaced { " " } else { "" };
-            return Some((from, from, format!("{separator}{space}{}{trailing}", member("", false))));
+            return Some((
+                from,
+                from,
+                format!("{separator}{space}{}{trailing}", member("", false)),
+            ));
         }
         let indent = indent_at(text, last.0);
         let to = rest_of_line(text, from, end);

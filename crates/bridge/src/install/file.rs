@@ -102,7 +102,8 @@ impl Seen {
             };
         };
         let failed = |why| unwritable(&self.path, why);
-        let draft = Draft::beside(&self.real, self.owner.map(|it| it.2), new_for).map_err(failed)?;
+        let draft =
+            Draft::beside(&self.real, self.owner.map(|it| it.2), new_for).map_err(failed)?;
         draft.fill(new, self.owner).map_err(failed)?;
         if !is_same(&look(&self.path)?) {
             return Ok(false);

@@ -301,6 +301,11 @@ fn parse(seen: &Seen) -> Result<Document, Error> {
     })
 }
 
+/// A file of an agent's as it is, for those who only look.
+pub(crate) fn document(path: &Path) -> Result<Document, Error> {
+    parse(&file::look(path)?)
+}
+
 /// Works out what installing makes of both files.
 fn installing(
     options: &Options,
@@ -314,7 +319,7 @@ fn installing(
     for (seen, which) in [(servers, Which::Servers), (settings, Which::Settings)] {
         let mut doc = parse(&seen)?;
         let missing = claude::missing(&doc);
-        let server_before = doc.get(&[edit::Step::Key("mcpServers"), edit::Step::Key(claude::SERVER)]);
+        let server_before = doc.get(&claude::SERVER_WAY);
         let done = match which {
             Which::Servers => claude::put_server(&mut doc, &wanted),
             Which::Settings => claude::put_settings(&mut doc, &wanted),
@@ -342,9 +347,13 @@ fn installing(
         };
         let edited = match record.and_then(|it| it.of(&seen.path)) {
             // Hooks of ours that nobody remembers: what was before them is not known.
-            None if had_hooks => {
-                Edited { existed: true, layers: Vec::new(), made: None, server_before: None, ..fresh }
-            }
+            None if had_hooks => Edited {
+                existed: true,
+                layers: Vec::new(),
+                made: None,
+                server_before: None,
+                ..fresh
+            },
             None => fresh,
             Some(known) => match known.applied(&layer.before) {
                 Some(count) => {

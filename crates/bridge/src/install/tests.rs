@@ -54,8 +54,7 @@ impl Place {
             for entry in fs::read_dir(dir).unwrap() {
                 let path = entry.unwrap().path();
                 let meta = fs::symlink_metadata(&path).unwrap();
-                let bytes =
-                    if meta.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
+                let bytes = if meta.is_file() { fs::read(&path).unwrap() } else { Vec::new() };
                 tree.insert(path.clone(), (meta.mode(), bytes));
                 if meta.is_dir() {
                     walk(&path, tree);
@@ -101,7 +100,10 @@ fn odd_files_are_edited_and_given_back() {
         ("one line", r#"{"a":1,"permissions":{"allow":["Read"]}}"#),
         ("comments", "// mine\n{\n  /* a */ \"a\": 1, // b\n  // end\n}\n// after"),
         ("trailing commas", "{\n  \"a\": [1,],\n}"),
-        ("CRLF", "{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\"\r\n\t\t]\r\n\t}\r\n}\r\n"),
+        (
+            "CRLF",
+            "{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\"\r\n\t\t]\r\n\t}\r\n}\r\n",
+        ),
         ("a mark", "\u{feff}{\n  \"a\": 1\n}"),
         ("doubled keys", "{\"hooks\": {\"Stop\": 3}, \"hooks\": {}, \"permissions\": {}}"),
         ("hooks of others", others),
@@ -167,7 +169,8 @@ fn a_read_only_file_is_left_alone() {
 fn a_link_stays_a_link_and_what_it_leads_to_is_edited() {
     let place = Place::new();
     place.write("dotfiles/claude.json", "{}\n");
-    fs::set_permissions(place.path("dotfiles/claude.json"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(place.path("dotfiles/claude.json"), fs::Permissions::from_mode(0o640))
+        .unwrap();
     fs::create_dir(place.path("home/.claude")).unwrap();
     symlink("../../dotfiles/claude.json", place.path(SETTINGS)).unwrap();
     let before = place.tree();

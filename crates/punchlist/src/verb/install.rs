@@ -101,7 +101,10 @@ fn ask(agent: Agent, goal: Goal, options: &mut Options, would: &[Change]) -> Res
     words.push(format!("  server      {binary} mcp --db {database}"));
     words.push("              the plan tools; started with each session".to_owned());
     words.push(format!("  hooks       {binary} hook claude"));
-    words.push("              commands run at these events, and may hold a turn that would end with".to_owned());
+    words.push(
+        "              commands run at these events, and may hold a turn that would end with"
+            .to_owned(),
+    );
     words.push("              items open:".to_owned());
     for line in events.chunks(4) {
         words.push(format!("              {}", line.join(", ")));

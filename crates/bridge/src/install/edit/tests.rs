@@ -44,7 +44,12 @@ fn a_new_member_comes_last_and_looks_like_the_others() {
          \"y\": [\n                true\n            ]\n        }\n    }\n}\n",
     );
     put("{\n\t\"a\": {}\n}", &way, &json!(1), "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}");
-    put("{\r\n  \"a\": {}\r\n}\r\n", &way, &json!(1), "{\r\n  \"a\": {\r\n    \"b\": 1\r\n  }\r\n}\r\n");
+    put(
+        "{\r\n  \"a\": {}\r\n}\r\n",
+        &way,
+        &json!(1),
+        "{\r\n  \"a\": {\r\n    \"b\": 1\r\n  }\r\n}\r\n",
+    );
     put("{\n  \"a\": {\"z\": 0}\n}", &way, &json!([1]), "{\n  \"a\": {\"z\": 0, \"b\": [1]}\n}");
     put("\u{feff}{}", &[Key("a")], &json!(1), "\u{feff}{\n  \"a\": 1\n}");
 }
@@ -53,8 +58,18 @@ fn a_new_member_comes_last_and_looks_like_the_others() {
 fn elements_are_added_to_arrays_in_their_own_style() {
     put("{\"a\": [1, 2]}", &[Key("a"), Index(2)], &json!(3), "{\"a\": [1, 2, 3]}");
     put("{\"a\":[1]}", &[Key("a"), Index(1)], &json!("x"), "{\"a\":[1,\"x\"]}");
-    put("{\n  \"a\": [\n    1\n  ]\n}", &[Key("a"), Index(1)], &json!(2), "{\n  \"a\": [\n    1,\n    2\n  ]\n}");
-    put("{\n  \"a\": [\n    1,\n  ]\n}", &[Key("a"), Index(1)], &json!(2), "{\n  \"a\": [\n    1,\n    2,\n  ]\n}");
+    put(
+        "{\n  \"a\": [\n    1\n  ]\n}",
+        &[Key("a"), Index(1)],
+        &json!(2),
+        "{\n  \"a\": [\n    1,\n    2\n  ]\n}",
+    );
+    put(
+        "{\n  \"a\": [\n    1,\n  ]\n}",
+        &[Key("a"), Index(1)],
+        &json!(2),
+        "{\n  \"a\": [\n    1,\n    2,\n  ]\n}",
+    );
     put("{\n  \"a\": []\n}", &[Key("a"), Index(0)], &json!(1), "{\n  \"a\": [\n    1\n  ]\n}");
     put("{}", &[Key("a"), Index(0)], &json!(1), "{\n  \"a\": [\n    1\n  ]\n}");
 }
@@ -68,9 +83,18 @@ fn comments_stay_with_what_they_are_about() {
         "{\n  // about a\n  \"a\": 1, // more\n  \"b\": 2\n  // last\n}",
     );
     put("{ /* none */ }", &[Key("b")], &json!(2), "{ /* none */\n  \"b\": 2\n}");
-    put("{\n  // none, {\"b\": 1}\n}", &[Key("b")], &json!(2), "{\n  // none, {\"b\": 1}\n  \"b\": 2\n}");
+    put(
+        "{\n  // none, {\"b\": 1}\n}",
+        &[Key("b")],
+        &json!(2),
+        "{\n  // none, {\"b\": 1}\n  \"b\": 2\n}",
+    );
     put("// nothing", &[Key("b")], &json!(2), "// nothing\n{\n  \"b\": 2\n}\n");
-    remove("{\n  \"a\": 1, // one\n  \"b\": 2 // two\n}", &[Key("b")], "{\n  \"a\": 1 // one\n // two\n}");
+    remove(
+        "{\n  \"a\": 1, // one\n  \"b\": 2 // two\n}",
+        &[Key("b")],
+        "{\n  \"a\": 1 // one\n // two\n}",
+    );
     remove("{\"a\": 1, // one\n \"b\": 2}", &[Key("b")], "{\"a\": 1 // one\n}");
     remove("{\n  // why\n  \"a\": 1\n}", &[Key("a")], "{\n  // why\n}");
     remove("{\n  \"a\": 1, // mine\n  \"b\": 2\n}", &[Key("a")], "{\n  // mine\n  \"b\": 2\n}");
@@ -83,7 +107,11 @@ fn what_is_removed_takes_its_comma_and_its_line_along() {
     remove("{\n  \"a\": 1,\n}\n", &[Key("a")], "{}\n");
     remove("{\"a\": 1, \"b\": 2}", &[Key("a")], "{\"b\": 2}");
     remove("{\"a\": 1, \"b\": 2}", &[Key("b")], "{\"a\": 1}");
-    remove("{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}", &[Key("b")], "{\n  \"a\": 1,\n  \"c\": 3\n}");
+    remove(
+        "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}",
+        &[Key("b")],
+        "{\n  \"a\": 1,\n  \"c\": 3\n}",
+    );
     remove("{\n  \"a\": 1,\n  \"b\": 2\n}", &[Key("b")], "{\n  \"a\": 1\n}");
     remove("{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}", &[Key("a")], "{\r\n  \"b\": 2\r\n}");
     remove("{\n  \"a\": 1,\n  \"b\": 2,\n}", &[Key("b")], "{\n  \"a\": 1,\n}");
@@ -96,7 +124,12 @@ fn what_is_removed_takes_its_comma_and_its_line_along() {
 fn a_value_is_replaced_where_it_stands() {
     put("{\"a\": 1, \"b\": 2}", &[Key("a")], &json!("x"), "{\"a\": \"x\", \"b\": 2}");
     put("{\n  \"a\": {\"b\": 1}\n}", &[Key("a")], &json!({"c": 2}), "{\n  \"a\": {\"c\": 2}\n}");
-    put("{\n  \"a\": {\n    \"b\": 1\n  }\n}", &[Key("a")], &json!({"c": 2}), "{\n  \"a\": {\n    \"c\": 2\n  }\n}");
+    put(
+        "{\n  \"a\": {\n    \"b\": 1\n  }\n}",
+        &[Key("a")],
+        &json!({"c": 2}),
+        "{\n  \"a\": {\n    \"c\": 2\n  }\n}",
+    );
 }
 
 #[test]
