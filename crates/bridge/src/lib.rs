@@ -4,4 +4,7 @@
 //! crate looks at no configuration and no environment of its own accord, it is given them.
 
 pub mod doctor;
+pub mod hook;
 pub mod install;
+pub mod process;
+pub mod session;

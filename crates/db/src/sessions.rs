@@ -31,9 +31,10 @@ pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Age
     let mut sessions = match &filter.processes {
         None => {
             let mut select = conn.statement(select_session!(
-                "WHERE ?1 IS NULL OR project = ?1 ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?2"
+                "WHERE (?1 IS NULL OR project = ?1) AND (NOT ?2 OR ended_at IS NULL) \
+                 ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?3"
             ))?;
-            let rows = select.query_map(params![filter.project, most], session)?;
+            let rows = select.query_map(params![filter.project, filter.running, most], session)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()?
         }
         Some(processes) => {
@@ -41,10 +42,11 @@ pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Age
             for process in processes {
                 let mut select = conn.statement(select_session!(
                     "WHERE process = ?1 AND (?2 IS NULL OR project = ?2) \
-                     ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?3"
+                     AND (NOT ?3 OR ended_at IS NULL) \
+                     ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?4"
                 ))?;
-                let rows =
-                    select.query_map(params![name(process), filter.project, most], session)?;
+                let params = params![name(process), filter.project, filter.running, most];
+                let rows = select.query_map(params, session)?;
                 found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
             }
             found.sort_by(|a, b| (b.seen_at, &b.key).cmp(&(a.seen_at, &a.key)));

@@ -4,11 +4,15 @@
 //! wrong order. Nothing here draws random numbers or looks at a clock: [`IdSource`] carries both.
 
 use std::fmt;
+#[expect(deprecated, reason = "see `PlanId::of_text`")]
+use std::hash::{Hasher, SipHasher};
 use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+
+use crate::store::AttachmentKey;
 
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -45,6 +49,38 @@ uuid_id! {
     /// A plan.
     PlanId
 }
+
+impl PlanId {
+    /// The id of a project's own plan. It follows from the project, so two first `add`s at once
+    /// make one plan and not two.
+    pub fn of_project(project: &str) -> Self {
+        Self::of_text(project)
+    }
+
+    /// The id of the plan that a conversation begins with, which follows from the conversation.
+    pub fn first_of(key: &AttachmentKey) -> Self {
+        let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+        // No part contains a NUL, so no two conversations are spelt alike.
+        Self::of_text(
+            &[project, agent, conversation, sub_agent, turn].map(String::as_str).join("\0"),
+        )
+    }
+
+    /// Two 64-bit hashes of a text, as a UUID of the free form.
+    ///
+    /// SipHash, so that nobody can choose a directory's name to meet another project's plan.
+    #[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
+    fn of_text(text: &str) -> Self {
+        let mut bytes = [0; 16];
+        for (half, key) in bytes.chunks_exact_mut(8).zip([0x7075_6e63_6800, 0x6c69_7374_00ff]) {
+            let mut hasher = SipHasher::new_with_keys(key, key);
+            hasher.write(text.as_bytes());
+            half.copy_from_slice(&hasher.finish().to_be_bytes());
+        }
+        Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
+    }
+}
+
 uuid_id! {
     /// An item, for ever and across plans.
     ItemId
@@ -133,6 +169,31 @@ mod tests {
         let ids: Vec<Uuid> = (0..1000).map(|n| source.nth(n)).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(ids.iter().all(|id| id.get_version_num() == 7));
+    }
+
+    #[test]
+    fn a_projects_own_plan_always_has_the_same_id() {
+        // Stored: a change of this value would lose every project's plan.
+        let own = PlanId::of_project("/home/me/web-shop");
+        assert_eq!(own.to_string(), "eae61624-60b3-8350-8788-25e253aa4fb0");
+        assert_ne!(PlanId::of_project("/a"), PlanId::of_project("/b"));
+    }
+
+    #[test]
+    fn a_conversations_first_plan_always_has_the_same_id() {
+        let key = |conversation: &str, sub_agent: &str| AttachmentKey {
+            project: "/home/me/web-shop".to_owned(),
+            agent: "claude".to_owned(),
+            conversation: conversation.to_owned(),
+            sub_agent: sub_agent.to_owned(),
+            turn: String::new(),
+        };
+        // Stored as well.
+        let first = PlanId::first_of(&key("c1", ""));
+        assert_eq!(first.to_string(), "3260a24f-ecdb-82f5-9d53-77c83d90344a");
+        assert_ne!(first, PlanId::first_of(&key("c2", "")));
+        assert_ne!(first, PlanId::first_of(&key("c1", "s")));
+        assert_ne!(PlanId::first_of(&key("c1s", "")), PlanId::first_of(&key("c1", "s")));
     }
 
     #[test]

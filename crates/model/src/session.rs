@@ -11,7 +11,7 @@ use futures_core::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::actor::Process;
+use crate::actor::{Actor, Holder, Process};
 use crate::guard::{Gate, Turn};
 use crate::id::Number;
 use crate::remind::Watch;
@@ -37,6 +37,21 @@ impl SessionKey {
             turn: String::new(),
         }
     }
+
+    /// The name that the session, or one of its sub-agents, acts under. Short, since screens show
+    /// it: the agent, and the beginning of the id that it gave its session.
+    pub fn actor_name(&self, sub_agent: &str) -> String {
+        let name = format!("{}:{}", brief(&self.agent), brief(&self.id));
+        match sub_agent {
+            "" => name,
+            _ => format!("{name}/{}", brief(sub_agent)),
+        }
+    }
+}
+
+/// The beginning of an id, without what a name must not contain. Ids come from agents.
+fn brief(id: &str) -> String {
+    id.chars().filter(|it| !it.is_control()).take(8).collect()
 }
 
 /// A session, as the store keeps it.
@@ -85,6 +100,21 @@ impl Session {
     /// What its attachment is called.
     pub fn attachment(&self) -> AttachmentKey {
         self.key.attachment(&self.project, "")
+    }
+
+    /// The name that it, or one of its sub-agents, acts under; `""` is no sub-agent.
+    pub fn actor_name(&self, sub_agent: &str) -> String {
+        self.key.actor_name(sub_agent)
+    }
+
+    /// The author of what it does.
+    pub fn actor(&self, sub_agent: &str) -> Actor {
+        Actor::agent(self.actor_name(sub_agent))
+    }
+
+    /// The holder of what it starts: its name, and the agent's process where that is known.
+    pub fn holder(&self, sub_agent: &str) -> Holder {
+        Holder { name: self.actor_name(sub_agent), process: self.process.clone() }
     }
 
     /// As a store keeps it when it writes it: the next version, times to the millisecond.
@@ -137,8 +167,38 @@ pub struct SessionFilter {
     pub project: Option<String>,
     /// Of one of these processes only.
     pub processes: Option<Vec<Process>>,
+    /// Those only that have not said that they ended.
+    pub running: bool,
     /// At most so many; `None` means all.
     pub most: Option<u32>,
+}
+
+/// The session that runs in the nearest of these processes, which stand nearest first.
+///
+/// A process has one session at a time: the one that was seen last, or, if that has said that it
+/// ended, the last that has not.
+pub fn current<'a>(sessions: &'a [Session], processes: &[Process]) -> Option<&'a Session> {
+    processes.iter().find_map(|process| {
+        sessions
+            .iter()
+            .filter(|it| it.process.as_ref() == Some(process))
+            .max_by_key(|it| (it.ended_at.is_none(), it.seen_at, &it.key))
+    })
+}
+
+/// Those of these sessions that are live, in the same order: they have not said that they ended, and
+/// `is_over`, which has looked at their processes, does not know better.
+///
+/// A session whose process went on to another one is over, whether it said so or not.
+pub fn live(sessions: &[Session], is_over: impl Fn(&Session) -> bool) -> Vec<&Session> {
+    let is_current = |it: &Session| {
+        it.process.as_ref().is_none_or(|process| {
+            let now = current(sessions, std::slice::from_ref(process));
+            now.is_some_and(|now| now.key == it.key)
+        })
+    };
+    let is_live = |it: &&Session| it.ended_at.is_none() && is_current(it) && !is_over(it);
+    sessions.iter().filter(is_live).collect()
 }
 
 /// What came of writing a session.
@@ -169,3 +229,83 @@ pub trait SessionStore: Send + Sync {
 pub trait Store: PlanStore + SessionStore {}
 
 impl<T: PlanStore + SessionStore> Store for T {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32) -> Process {
+        let (host, boot_id) = ("here".to_owned(), "boot".to_owned());
+        Process { host, boot_id, pid_namespace: 1, pid, start_time: 1 }
+    }
+
+    /// A session by its id, process (0 for none), when it was seen, and whether it ended.
+    fn session((id, pid, seen, ended): (&str, u32, i64, bool)) -> Session {
+        let at = Timestamp::from_second(seen).unwrap();
+        let key = SessionKey { agent: "claude".to_owned(), id: id.to_owned() };
+        Session {
+            process: (pid > 0).then(|| process(pid)),
+            ended_at: ended.then_some(at),
+            ..Session::new(key, "/p", at)
+        }
+    }
+
+    #[track_caller]
+    fn check_current(sessions: &[(&str, u32, i64, bool)], pids: &[u32], expected: Option<&str>) {
+        let sessions: Vec<Session> = sessions.iter().copied().map(session).collect();
+        let processes: Vec<Process> = pids.iter().copied().map(process).collect();
+        assert_eq!(current(&sessions, &processes).map(|it| it.key.id.as_str()), expected);
+    }
+
+    #[test]
+    fn the_nearest_process_that_has_a_session_decides() {
+        let sessions = [("outer", 10, 9, false), ("inner", 20, 5, false), ("other", 30, 8, false)];
+        check_current(&sessions, &[99, 20, 10, 1], Some("inner"));
+        check_current(&sessions, &[99, 10, 1], Some("outer"));
+        check_current(&sessions, &[99, 1], None);
+        check_current(&sessions, &[], None);
+    }
+
+    #[test]
+    fn a_process_has_the_session_that_was_seen_last() {
+        check_current(&[("a", 10, 1, false), ("b", 10, 2, false)], &[10], Some("b"));
+        // It was cleared: the first is over.
+        check_current(&[("a", 10, 1, true), ("b", 10, 2, false)], &[10], Some("b"));
+        // The end of the first was told after the second had begun.
+        check_current(&[("a", 10, 3, true), ("b", 10, 2, false)], &[10], Some("b"));
+        // Whoever asks still runs below that process.
+        check_current(&[("a", 10, 1, true), ("b", 10, 2, true)], &[10], Some("b"));
+    }
+
+    #[test]
+    fn a_session_is_live_until_it_or_its_process_ends_or_another_takes_its_place() {
+        let sessions = [
+            ("runs", 10, 9, false),
+            ("was cleared", 10, 8, false),
+            ("said so", 20, 7, true),
+            ("was killed", 30, 6, false),
+            ("has no process", 0, 5, false),
+        ]
+        .map(session);
+        let live = live(&sessions, |it| it.process == Some(process(30)));
+        let ids: Vec<&str> = live.into_iter().map(|it| it.key.id.as_str()).collect();
+        assert_eq!(ids, ["runs", "has no process"]);
+    }
+
+    #[test]
+    fn sessions_and_their_sub_agents_have_short_names() {
+        for (id, sub_agent, expected) in [
+            ("12345678-aaaa-bbbb", "", "claude:12345678"),
+            ("12345678-aaaa-bbbb", "a685f00d99", "claude:12345678/a685f00d"),
+            ("short", "x", "claude:short/x"),
+            ("äöü\u{1b}[31mäöüäöü", "", "claude:äöü[31mä"),
+            ("", "", "claude:"),
+        ] {
+            let session = session((id, 10, 1, false));
+            assert_eq!(session.actor_name(sub_agent), expected);
+            assert_eq!(session.actor(sub_agent), Actor::agent(expected));
+            let holder = session.holder(sub_agent);
+            assert_eq!((holder.name.as_str(), holder.process), (expected, Some(process(10))));
+        }
+    }
+}

@@ -96,8 +96,7 @@ pub(crate) fn on_this_machine() -> Vec<OnMachine> {
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let home = home().unwrap_or_default();
-    let usual =
-        [home.join(".local/bin"), home.join(".claude/local"), PathBuf::from("/usr/local/bin")];
+    let usual = [home.join(".local/bin"), home.join(".claude/local")];
     let found = env::split_paths(&path).filter(|it| it.is_absolute()).chain(usual);
     found.map(|it| it.join(name)).find(|it| is_program(it))
 }

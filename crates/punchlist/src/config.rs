@@ -8,6 +8,8 @@ use std::path::Path;
 
 use punchlist_db::Durability;
 use punchlist_model::Limits;
+use punchlist_model::guard::Gate;
+use punchlist_model::remind::{Kind, Policy};
 
 use crate::error::Fail;
 use crate::project::Project;
@@ -23,21 +25,33 @@ pub(crate) struct Settings {
     pub(crate) open_items_chosen: bool,
     /// What an acknowledged change survives.
     pub(crate) durability: Durability,
+    /// How often a stop may be refused, where the user said so.
+    pub(crate) gate: Option<Gate>,
+    /// When agents are reminded of their lists.
+    pub(crate) reminders: Policy,
     /// What was ignored, and why.
     pub(crate) notes: Vec<String>,
 }
 
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 14] = [
     "limits.open_items",
     "limits.title",
     "limits.text",
     "plan.max_in_progress",
     "claim.lease",
     "store.durability",
+    "gate",
+    "reminders.initial",
+    "reminders.nag",
+    "reminders.boundary",
+    "reminders.offer",
+    "reminders.per_hour",
+    "reminders.nag_after",
+    "reminders.whole_list",
 ];
 
 /// First words of keys that other parts read.
-const OTHERS: [&str; 5] = ["gate", "reminders", "policy", "workers", "team"];
+const OTHERS: [&str; 3] = ["policy", "workers", "team"];
 
 /// The largest configuration file that is read.
 const MOST: u64 = 1024 * 1024;
@@ -116,6 +130,14 @@ impl Settings {
             "plan.max_in_progress" => limits.max_in_progress = Some(count(key, value)?),
             "claim.lease" => limits.lease_seconds = seconds(key, value)?,
             "store.durability" => self.durability = durability(key, value)?,
+            "gate" => self.gate = Some(gate(key, value)?),
+            "reminders.initial" => self.remind(Kind::Initial, switch(key, value)?),
+            "reminders.nag" => self.remind(Kind::Nag, switch(key, value)?),
+            "reminders.boundary" => self.remind(Kind::Boundary, switch(key, value)?),
+            "reminders.offer" => self.remind(Kind::Offer, switch(key, value)?),
+            "reminders.per_hour" => self.reminders.per_hour = count(key, value)?,
+            "reminders.nag_after" => self.reminders.nag_after = count(key, value)?,
+            "reminders.whole_list" => self.reminders.whole_list = switch(key, value)?,
             _ if is_for_others(key) => {}
             _ => {
                 return Err(Fail::usage(format!("unknown key {key:?}"))
@@ -123,6 +145,16 @@ impl Settings {
             }
         }
         Ok(())
+    }
+}
+
+impl Settings {
+    fn remind(&mut self, kind: Kind, on: bool) {
+        if on {
+            self.reminders.off.remove(&kind);
+        } else {
+            self.reminders.off.insert(kind);
+        }
     }
 }
 
@@ -162,6 +194,18 @@ fn durability(key: &str, value: &str) -> Result<Durability, Fail> {
     }
 }
 
+fn gate(key: &str, value: &str) -> Result<Gate, Fail> {
+    value.parse().map_err(|_| bad(key, value, "off, once or full"))
+}
+
+fn switch(key: &str, value: &str) -> Result<bool, Fail> {
+    match value {
+        "true" | "on" => Ok(true),
+        "false" | "off" => Ok(false),
+        _ => Err(bad(key, value, "true or false")),
+    }
+}
+
 impl Fail {
     /// Says in which file, or by which option, it came in.
     fn in_place(mut self, place: &str) -> Self {
@@ -191,6 +235,16 @@ mod tests {
             ("plan.max_in_progress", "2"),
             ("claim.lease", "2h"),
             ("store.durability", "normal"),
+            ("gate", "off"),
+            ("reminders.initial", "false"),
+            ("reminders.nag", "off"),
+            ("reminders.boundary", "false"),
+            ("reminders.offer", "false"),
+            ("reminders.nag", "on"),
+            ("reminders.offer", "true"),
+            ("reminders.per_hour", "2"),
+            ("reminders.nag_after", "25"),
+            ("reminders.whole_list", "true"),
         ])
         .unwrap();
         let limits = Limits {
@@ -201,7 +255,10 @@ mod tests {
             lease_seconds: 7200,
         };
         assert_eq!((settings.limits, settings.open_items_chosen), (limits, true));
-        assert_eq!(settings.durability, Durability::Normal);
+        assert_eq!((settings.durability, settings.gate), (Durability::Normal, Some(Gate::Off)));
+        let off = [Kind::Initial, Kind::Boundary].into();
+        let reminders = Policy { off, per_hour: 2, nag_after: 25, whole_list: true };
+        assert_eq!(settings.reminders, reminders);
         for key in KEYS {
             assert!(set(&[(key, "nonsense")]).is_err(), "{key}");
         }
@@ -219,6 +276,10 @@ mod tests {
             ("claim.lease", "99999999d"),
             ("claim.lease", "5é"),
             ("store.durability", "off"),
+            ("gate", "on"),
+            ("gate", "default"),
+            ("reminders.nag", "sometimes"),
+            ("reminders.nag_after", "0"),
         ] {
             let message = set(&[(key, value)]).unwrap_err();
             assert!(message.contains(key) && message.contains("is not"), "{message}");
@@ -236,5 +297,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.table("", &table).unwrap();
         assert_eq!(settings.limits.title, 9);
+        assert_eq!(settings.gate, Some(Gate::Once));
+        assert_eq!(settings.reminders.off, [Kind::Nag].into());
     }
 }

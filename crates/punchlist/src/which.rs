@@ -3,15 +3,11 @@
 //! `--plan` names one; otherwise it is the project's own. A project's own plan has an id that
 //! follows from the project, so two first `add`s at once make one plan and not two.
 
-#[expect(deprecated, reason = "see `own`")]
-use std::hash::{Hasher, SipHasher};
-
 use punchlist_db::Sqlite;
 use punchlist_formats::view::log;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, Filter, NewPlan, PlanStore, Summary};
 use punchlist_model::{Plan, PlanId, Rules};
-use uuid::Builder;
 
 use crate::app::{App, no_plan};
 use crate::clock;
@@ -49,7 +45,7 @@ pub(crate) fn with<T>(
         };
         return act(id).map_err(|error| explain(app, store, error));
     }
-    match act(own(project)) {
+    match act(PlanId::of_project(project)) {
         Err(store::Error::NoPlan(_)) => {}
         other => return other.map_err(|error| explain(app, store, error)),
     }
@@ -158,7 +154,7 @@ fn make(app: &App, store: &dyn PlanStore, name: Option<&str>) -> Result<PlanId, 
                 .hint("it looks like an id, so no plan of that name was made; choose another."));
         }
         Some(_) => clock::plan_id(app.now)?,
-        None => own(project),
+        None => PlanId::of_project(project),
     };
     let new = NewPlan {
         id,
@@ -196,30 +192,4 @@ fn ambiguous(message: &str, plans: &[Summary]) -> Fail {
     Fail::new(Code::Usage, message)
         .details(plans.iter().map(line).collect())
         .hint("choose one with `--plan` and its name or id.")
-}
-
-/// The id of a project's own plan: two 64-bit hashes of its name, as a UUID of the free form.
-///
-/// SipHash, so that nobody can choose a directory's name to meet another project's plan.
-#[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
-pub(crate) fn own(project: &str) -> PlanId {
-    let mut bytes = [0; 16];
-    for (half, key) in bytes.chunks_exact_mut(8).zip([0x7075_6e63_6800, 0x6c69_7374_00ff]) {
-        let mut hasher = SipHasher::new_with_keys(key, key);
-        hasher.write(project.as_bytes());
-        half.copy_from_slice(&hasher.finish().to_be_bytes());
-    }
-    PlanId(Builder::from_custom_bytes(bytes).into_uuid())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_projects_own_plan_always_has_the_same_id() {
-        // Stored: a change of this value would lose every project's plan.
-        assert_eq!(own("/home/me/web-shop").to_string(), "eae61624-60b3-8350-8788-25e253aa4fb0");
-        assert_ne!(own("/a"), own("/b"));
-    }
 }

@@ -188,10 +188,14 @@ impl Wiring {
         })
     }
 
-    fn argument(&self, name: &str) -> Option<&str> {
-        let arguments = self.server.as_ref()?["args"].as_array()?;
+    /// An argument of the server's, or, where that is lost, of the hook's.
+    fn argument(&self, name: &str) -> Option<String> {
+        let Some(server) = &self.server else {
+            return claude::argument(&self.command()?, name);
+        };
+        let arguments = server["args"].as_array()?;
         let at = arguments.iter().position(|it| it == name)?;
-        arguments.get(at + 1)?.as_str()
+        Some(arguments.get(at + 1)?.as_str()?.to_owned())
     }
 
     fn database(&self) -> Option<PathBuf> {
@@ -203,7 +207,7 @@ impl Wiring {
         install::Options {
             scope: self.scope.clone(),
             database: self.database().unwrap_or_else(|| options.install.database.clone()),
-            plan: self.argument("--plan").map(str::to_owned),
+            plan: self.argument("--plan"),
             permission: claude::permits(&self.settings),
             ..options.install.clone()
         }

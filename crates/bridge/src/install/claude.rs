@@ -124,6 +124,21 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// An argument of the command inside a guard.
+pub(crate) fn argument(guard: &str, name: &str) -> Option<String> {
+    let (_, rest) = guard.split_once(&format!(" {name} '"))?;
+    let mut word = String::new();
+    for (at, part) in rest.split('\'').enumerate() {
+        match (at % 2, part) {
+            (0, part) => word.push_str(part),
+            // A quote inside a word, as `quoted` writes it.
+            (_, "\\") => word.push('\''),
+            (_, _) => return Some(word),
+        }
+    }
+    None
+}
+
 /// Whether a server's entry is one of ours, of any version.
 pub(crate) fn is_our_server(entry: &Value) -> bool {
     let name = |command: &str| {
@@ -349,4 +364,41 @@ pub(crate) fn missing(doc: &Document) -> Vec<String> {
         names.push(MADE_PERMISSION.to_owned());
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_that_is_asked_for_is_understood() {
+        for (event, tools) in EVENTS {
+            for tool in tools.unwrap_or("").split('|') {
+                let told = json!({
+                    "hook_event_name": event, "session_id": "s", "cwd": "/", "tool_name": tool,
+                    "task_id": "1", "task_subject": "A", "tool_input": {"todos": [], "taskId": "1"},
+                    "tool_response": {
+                        "newTodos": [], "task": {"id": "1", "subject": "A"}, "tasks": [],
+                        "success": true, "taskId": "1", "updatedFields": ["subject"],
+                    },
+                });
+                let read = punchlist_formats::hook::claude::read(told.to_string().as_bytes(), None);
+                assert!(read.is_some(), "{event} {tool}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_quoted_for_a_shell_is_read_back() {
+        for word in ["/a/b.db", "it's", "'", "''", "a b", "$(x) `y` \"z\"", "\\", ""] {
+            let guard = guard(&format!("{} hook claude --db {}", quoted("/bin/p"), quoted(word)));
+            assert_eq!(argument(&guard, "--db").as_deref(), Some(word));
+            assert_eq!(argument(&guard, "--plan"), None);
+            let said = std::process::Command::new("/bin/sh")
+                .args(["-c", &format!("printf %s {}", quoted(word))])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8_lossy(&said.stdout), word);
+        }
+    }
 }

@@ -13,8 +13,8 @@ mod tests;
 mod tools;
 mod wrap;
 
-pub use boundary::boundary;
+pub use boundary::{boundary, boundary_named};
 pub use remind::{after_change, initial, nag, offer};
-pub use stop::stop_refusal;
-pub use tools::{Label, Tools, Words, prompt_section};
+pub use stop::{stop_refusal, stop_refusal_named};
+pub use tools::{Label, Names, Tools, Words, prompt_section};
 pub use wrap::Tag;

@@ -241,6 +241,12 @@ impl Watch {
         said
     }
 
+    /// The list is to be put back with the next prompt: it became this session's while nobody
+    /// could tell the model.
+    pub fn owe(&mut self) {
+        self.owed = true;
+    }
+
     /// Records that a reminder was really given, with what it said.
     pub fn gave(&mut self, kind: Kind, text: &str, now: Timestamp) {
         self.ledger.gave(kind, tokens(text), now, kind.is_under_policy());

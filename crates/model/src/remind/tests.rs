@@ -256,3 +256,12 @@ fn the_ledger_does_not_grow_with_time() {
     let late = serde_json::to_string(&story.watch).unwrap().len();
     assert!(late < early + 100, "{early} bytes became {late}");
 }
+
+#[test]
+fn a_list_that_was_taken_over_meanwhile_is_put_back_with_the_next_prompt_once() {
+    let mut story = Story::new();
+    story.start(Boundary::Start, 0, 0);
+    story.watch.owe();
+    assert_eq!(kinds(&story.step(Input::Prompt { open: 2 })), [Kind::Boundary]);
+    assert_eq!(kinds(&story.step(Input::Prompt { open: 2 })), []);
+}

@@ -178,6 +178,7 @@ impl SessionStore for Memory {
 impl SessionFilter {
     fn fits(&self, session: &Session) -> bool {
         self.project.as_ref().is_none_or(|project| *project == session.project)
+            && !(self.running && session.ended_at.is_some())
             && self.processes.as_ref().is_none_or(|processes| {
                 session.process.as_ref().is_some_and(|process| processes.contains(process))
             })

@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use punchlist_bridge::doctor::{self, Finding, State, is_same_file};
+use punchlist_bridge::hook::failures;
 use punchlist_db::{Options, Sqlite};
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
 use punchlist_formats::view::duration::ago;
 use punchlist_model::End;
+use punchlist_model::guard::Gate;
 use punchlist_model::session::{SessionFilter, SessionStore};
 use punchlist_model::store::{Filter, PlanStore, Summary};
 
@@ -51,6 +53,8 @@ Examples:
             patience: PATIENCE,
         });
         let mut parts = vec![("claude", report.findings)];
+        parts[0].1.push(gate(app)?);
+        parts[0].1.extend(failures(app));
         let used = report.database.unwrap_or_else(|| app.database().cloned().unwrap_or_default());
         parts.push(("store", store(app, &used)?));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
@@ -113,20 +117,15 @@ fn store(app: &App, used: &Path) -> Result<Vec<Finding>, Fail> {
             "punchlist install claude --project, or set PUNCHLIST_DB",
         ));
     }
-    findings.extend(failures(app));
     if !used.exists() {
         let said = format!("no plans yet; {} is made by the first", used.display());
         findings.insert(0, Finding::good("database", said));
         return Ok(findings);
     }
-    match looked_through(app, used.to_owned()) {
-        Ok(found) => findings.splice(0..0, found),
-        Err(fail) => {
-            let fix = fail.hint.unwrap_or_default();
-            findings.splice(0..0, [Finding::bad("database", fail.message, fix)])
-        }
-    };
-    Ok(findings)
+    let found = looked_through(app, used.to_owned()).unwrap_or_else(|fail| {
+        vec![Finding::bad("database", fail.message, fail.hint.unwrap_or_default())]
+    });
+    Ok([found, findings].concat())
 }
 
 fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
@@ -193,23 +192,40 @@ fn alone(app: &App, plans: &[Summary]) -> Option<Finding> {
         alone.len(),
         ago(first.updated_at, app.now)
     );
-    Some(Finding::note("sessions", said, "see that the hooks above answer, then start the agent anew"))
+    Some(Finding::note(
+        "sessions",
+        said,
+        "see that the hooks above answer, then start the agent anew",
+    ))
+}
+
+/// How stops are held, and where that was said.
+fn gate(app: &App) -> Result<Finding, Fail> {
+    Ok(match app.settings()?.gate {
+        None => Finding::good("gate", "once where somebody sits before the agent, else full"),
+        Some(Gate::Off) => {
+            let said = "off: no stop is held, whatever is open";
+            Finding::note("gate", said, "take `gate` out of the configuration")
+        }
+        Some(gate @ (Gate::Once | Gate::Full)) => {
+            Finding::good("gate", format!("{}, by configuration", gate.as_str()))
+        }
+    })
 }
 
 /// What went wrong in hooks, which say nothing themselves.
-fn failures(_app: &App) -> Option<Finding> {
-    let file = places::data().ok()?.join("hook-failures.jsonl");
-    let text = std::fs::read_to_string(&file).ok()?;
-    let lines: Vec<serde_json::Value> =
-        text.lines().filter_map(|it| serde_json::from_str(it).ok()).collect();
-    let last = lines.last()?;
-    let s = if lines.len() == 1 { "" } else { "s" };
+fn failures(app: &App) -> Option<Finding> {
+    let directory = places::data().ok()?;
+    let failed = failures::read(&directory);
+    let last = failed.last()?;
+    let s = if failed.len() == 1 { "" } else { "s" };
     let said = format!(
-        "{} call{s} failed, the last one at {}: {}: {}",
-        lines.len(),
-        last["at"].as_str().unwrap_or("an unknown time"),
-        last["event"].as_str().unwrap_or("an event"),
-        last["what"].as_str().unwrap_or("no reason given"),
+        "{} call{s} of hooks failed, the last one {} at {}: {}",
+        failed.len(),
+        ago(last.at, app.now),
+        last.event.as_deref().unwrap_or("an unknown event"),
+        last.what,
     );
-    Some(Finding::note("failures", said, format!("when it is mended: rm {}", file.display())))
+    let file = directory.join(failures::FILE);
+    Some(Finding::note("failures", said, format!("once that is mended: rm {}", file.display())))
 }

@@ -75,7 +75,7 @@ impl Install {
             return agent::done(app, agent, goal, &[], "nothing to do: it is set up already");
         }
         if !self.yes {
-            ask(agent, goal, &mut options, &would)?;
+            ask(app, agent, goal, &mut options, &would)?;
         }
         let changes = install::install(&options).map_err(agent::fail)?;
         let last = format!(
@@ -88,7 +88,13 @@ impl Install {
 }
 
 /// Says what will be done, each consent by its name, and asks.
-fn ask(agent: Agent, goal: Goal, options: &mut Options, would: &[Change]) -> Result<(), Fail> {
+fn ask(
+    app: &App,
+    agent: Agent,
+    goal: Goal,
+    options: &mut Options,
+    would: &[Change],
+) -> Result<(), Fail> {
     let (binary, database) = (options.binary.display(), options.database.display());
     let adds_permission = options.permission && adds_permission(would);
     let events: Vec<&str> = claude::EVENTS.iter().map(|(event, _)| *event).collect();
@@ -114,7 +120,9 @@ fn ask(agent: Agent, goal: Goal, options: &mut Options, would: &[Change]) -> Res
         words.push("              its tools run without asking; asked for on its own".to_owned());
     }
     words.push(String::new());
-    print::say(&words);
+    if !app.globals.json {
+        print::say(&words);
+    }
     settled(print::confirm("Write these entries?"))?;
     if adds_permission {
         let question = format!("Let the plan tools run without asking ({})?", claude::PERMISSION);

@@ -9,6 +9,7 @@ mod done;
 mod edit;
 mod export;
 mod forget;
+mod hook;
 mod import;
 mod init;
 mod install;
@@ -137,6 +138,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<doctor::Doctor>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
+        row::<hook::Hook>(),
         row::<completions::Completions>(),
         row::<reference::Reference>(),
     ];

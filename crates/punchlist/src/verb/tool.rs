@@ -134,7 +134,7 @@ type Told = (punchlist_formats::dialect::Reply, Option<PlanId>);
 
 /// A call that only reads. A conversation that has no list yet sees an empty one.
 fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
-    let empty = || Plan::new(first_id(key), key.project.clone(), app.now);
+    let empty = || Plan::new(PlanId::first_of(key), key.project.clone(), app.now);
     let Some(store) = app.store_to_read()? else {
         return Ok((call.reply(Answer::Read(&empty())), None));
     };
@@ -159,7 +159,7 @@ fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Re
     let (id, shown) = match attached(app, &store, key)? {
         Some(attached) => attached,
         None => {
-            let empty = Plan::new(first_id(key), key.project.clone(), app.now);
+            let empty = Plan::new(PlanId::first_of(key), key.project.clone(), app.now);
             // Looked at first, so that a call that is refused leaves no empty plan behind.
             if let Err(refusal) = decide(&empty, &change.ops, &change.ctx) {
                 let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
@@ -216,7 +216,7 @@ fn attached(
 
 fn make(store: &Sqlite, key: &AttachmentKey, at: Timestamp) -> Result<PlanId, Fail> {
     let new = NewPlan {
-        id: first_id(key),
+        id: PlanId::first_of(key),
         project: key.project.clone(),
         name: None,
         title: String::new(),
@@ -228,12 +228,5 @@ fn make(store: &Sqlite, key: &AttachmentKey, at: Timestamp) -> Result<PlanId, Fa
         Ok(_) | Err(Error::Exists(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(settle(store.attach(key.clone(), first_id(key), at))?.plan)
-}
-
-/// The id of the plan that a conversation begins with.
-fn first_id(key: &AttachmentKey) -> PlanId {
-    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
-    // No part contains a NUL, so no two conversations are spelt alike.
-    which::own(&[project, agent, conversation, sub_agent, turn].map(String::as_str).join("\0"))
+    Ok(settle(store.attach(key.clone(), PlanId::first_of(key), at))?.plan)
 }

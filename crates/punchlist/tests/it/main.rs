@@ -15,9 +15,11 @@ macro_rules! told {
 
 mod archive;
 mod bad_input;
+mod doctor;
 mod follow;
 mod help;
 mod init;
+mod install;
 mod machine;
 mod many;
 mod picture;

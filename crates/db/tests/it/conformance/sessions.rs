@@ -77,6 +77,12 @@ pub(crate) fn the_one_that_was_seen_last_comes_first(world: &World) {
     let project = Some("/p".to_owned());
     let here = SessionFilter { project, most: Some(2), ..SessionFilter::default() };
     assert_eq!(ids(&wait(store.sessions(here)).unwrap()), ["b", "c"]);
+    let ended = Session { ended_at: Some(at(10)), version: 1, ..seen("b", 1, 9) };
+    assert_eq!(wait(store.keep(ended)).unwrap(), Kept::Stored(2));
+    let running = SessionFilter { running: true, ..SessionFilter::default() };
+    assert_eq!(ids(&wait(store.sessions(running.clone())).unwrap()), ["d", "c", "a"]);
+    let of_one = SessionFilter { processes: Some(vec![process(1)]), ..running };
+    assert_eq!(ids(&wait(store.sessions(of_one)).unwrap()), ["d", "c", "a"]);
 }
 
 pub(crate) fn sessions_are_found_by_their_process(world: &World) {

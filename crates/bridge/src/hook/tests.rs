@@ -1,0 +1,1 @@
+//! The engine over the store in memory, event by event.

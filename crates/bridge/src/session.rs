@@ -1,0 +1,223 @@
+//! Sessions of other agents: which one is meant, and keeping what is known of it.
+//!
+//! Hooks, tool server and verbs of one session are processes of their own that share the agent
+//! above them. A hook is told the session's id and writes the agent's process down; the others look
+//! for that process among their ancestors. What a session does to its plan is not decided here.
+
+mod agent;
+mod left;
+#[cfg(test)]
+mod tests;
+
+use punchlist_model::session::{
+    Kept, Memory, Session, SessionFilter, SessionKey, SessionStore, current as newest, live,
+};
+use punchlist_model::store::Error;
+use punchlist_model::{Process, Timestamp};
+
+use crate::process::{self, Fate};
+
+pub use agent::{AGENTS, agent_process, known_agent, reach};
+pub use left::{Left, left_open};
+
+/// How often a session is written before it is given up: so many hooks of one session do not run
+/// side by side.
+const TRIES: u32 = 20;
+
+/// For how long it need not be written down that a session was seen again.
+const FRESH_MS: i64 = 60_000;
+
+/// For how long a session of which nothing else is known is taken for live.
+const A_DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// What a hook was told, or found out, of its session.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Which session.
+    pub key: SessionKey,
+    /// The project of the directory that it works in. Counts when the session is seen for the first
+    /// time: an agent that goes elsewhere in mid-session keeps its plan.
+    pub project: String,
+    /// The directory that it works in.
+    pub directory: String,
+    /// The agent's process, where it was found.
+    pub process: Option<Process>,
+    /// Whether somebody sits before it, where that is known.
+    pub interactive: Option<bool>,
+    /// When.
+    pub now: Timestamp,
+    /// It said that it ends.
+    pub ended: bool,
+}
+
+/// Writes down that a session was seen, if that is news, and gives the session as it is now.
+///
+/// It is news if anything about it changed, if another session of the same process was seen since,
+/// or if the last time was some time ago: hooks are many, and writing takes turns.
+pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Error> {
+    let mut there = store.session(seen.key.clone()).await?;
+    for _ in 0..TRIES {
+        let rival = match &seen.process {
+            Some(process) if !seen.ended => rival(store, &seen.key, process).await?,
+            Some(_) | None => None,
+        };
+        let next = seen.onto(there.as_ref(), rival);
+        let overtaken = |it: &Session| rival.is_some_and(|rival| rival >= it.seen_at);
+        if let Some(there) = there.take_if(|it| !overtaken(it) && !is_news(it, &next)) {
+            return Ok(there);
+        }
+        match store.keep(next.clone()).await? {
+            Kept::Stored(_) => return Ok(next.kept()),
+            Kept::Stale(now) => there = now.map(|it| *it),
+        }
+    }
+    Err(crowded(&seen.key))
+}
+
+/// When another session of the same process was last seen.
+async fn rival(
+    store: &dyn SessionStore,
+    key: &SessionKey,
+    process: &Process,
+) -> Result<Option<Timestamp>, Error> {
+    let filter = SessionFilter {
+        processes: Some(vec![process.clone()]),
+        most: Some(2),
+        ..SessionFilter::default()
+    };
+    let sessions = store.sessions(filter).await?;
+    Ok(sessions.iter().find(|it| it.key != *key).map(|it| it.seen_at))
+}
+
+impl Seen {
+    /// The session with this known of it.
+    fn onto(&self, there: Option<&Session>, rival: Option<Timestamp>) -> Session {
+        let mut next = match there {
+            Some(session) => session.clone(),
+            None => Session::new(self.key.clone(), self.project.clone(), self.now),
+        };
+        if next.project.is_empty() {
+            next.project.clone_from(&self.project);
+        }
+        if !self.directory.is_empty() {
+            next.directory.clone_from(&self.directory);
+        }
+        // A process that cannot be seen from here may still be the one that was written down, as
+        // long as nothing speaks against it.
+        let ended = |it: &Process| process::has_ended(&it.host, it);
+        if self.process.is_some() || next.process.as_ref().is_some_and(ended) {
+            next.process.clone_from(&self.process);
+        }
+        next.interactive = self.interactive.or(next.interactive);
+        next.seen_at = next.seen_at.max(self.now);
+        if self.ended {
+            next.ended_at = next.ended_at.or(Some(self.now));
+            return next;
+        }
+        next.ended_at = None;
+        // The process has gone over to this session: it must come before the other, also where both
+        // were seen in the same moment or the clock was set back.
+        if let Some(rival) = rival.filter(|it| *it >= next.seen_at) {
+            let later = rival.as_millisecond().saturating_add(1);
+            next.seen_at = Timestamp::from_millisecond(later).unwrap_or(rival);
+        }
+        next
+    }
+}
+
+fn is_news(there: &Session, next: &Session) -> bool {
+    let (mut then, mut now) = (there.clone(), next.clone());
+    (then.seen_at, now.seen_at) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
+    then != now || millis_between(there.seen_at, next.seen_at) >= FRESH_MS
+}
+
+/// The session that a process below it is in.
+///
+/// `processes` are those above it as [`reach`] gives them; `told` is what the environment says,
+/// which counts only where no process does: it may be from before the agent began a new session.
+pub async fn current(
+    store: &dyn SessionStore,
+    processes: &[Process],
+    told: Option<&SessionKey>,
+) -> Result<Option<Session>, Error> {
+    if !processes.is_empty() {
+        let filter =
+            SessionFilter { processes: Some(processes.to_vec()), ..SessionFilter::default() };
+        let sessions = store.sessions(filter).await?;
+        if let Some(session) = newest(&sessions, processes) {
+            return Ok(Some(session.clone()));
+        }
+    }
+    match told {
+        Some(key) => store.session(key.clone()).await,
+        None => Ok(None),
+    }
+}
+
+/// The live sessions of a project, the one that was seen last first.
+pub async fn live_sessions(
+    store: &dyn SessionStore,
+    project: &str,
+    host: &str,
+    now: Timestamp,
+) -> Result<Vec<Session>, Error> {
+    let filter = SessionFilter {
+        project: Some(project.to_owned()),
+        running: true,
+        ..SessionFilter::default()
+    };
+    let sessions = store.sessions(filter).await?;
+    let live = live(&sessions, |it| is_over(it, host, now));
+    Ok(live.into_iter().cloned().collect())
+}
+
+/// Whether a session is live: it has not said that it ended, and its process is not known to have.
+/// One whose process cannot be seen from here is live for a day after it was last seen.
+///
+/// That its process has gone over to another session is not seen here; see
+/// [`punchlist_model::session::live`].
+pub fn is_live(session: &Session, host: &str, now: Timestamp) -> bool {
+    session.ended_at.is_none() && !is_over(session, host, now)
+}
+
+fn is_over(session: &Session, host: &str, now: Timestamp) -> bool {
+    let fate = session.process.as_ref().map_or(Fate::Unknown, |it| process::fate(host, it));
+    match fate {
+        Fate::Runs => false,
+        Fate::Ended => true,
+        Fate::Unknown => millis_between(session.seen_at, now) >= A_DAY_MS,
+    }
+}
+
+fn millis_between(then: Timestamp, now: Timestamp) -> i64 {
+    now.as_millisecond().saturating_sub(then.as_millisecond())
+}
+
+/// Changes what is remembered of a session and gives what `step` gave; `None` if there is no such
+/// session. `step` may be called several times, each time on what is there now, and only its last
+/// call counts. Nothing is written if it changed nothing.
+pub async fn update<T>(
+    store: &dyn SessionStore,
+    key: &SessionKey,
+    step: impl Fn(&mut Memory) -> T + Send,
+) -> Result<Option<(Session, T)>, Error> {
+    let mut there = store.session(key.clone()).await?;
+    for _ in 0..TRIES {
+        let Some(session) = there else { return Ok(None) };
+        let mut next = session.clone();
+        let came = step(&mut next.memory);
+        if next == session {
+            return Ok(Some((session, came)));
+        }
+        match store.keep(next.clone()).await? {
+            Kept::Stored(_) => return Ok(Some((next.kept(), came))),
+            Kept::Stale(now) => there = now.map(|it| *it),
+        }
+    }
+    Err(crowded(key))
+}
+
+fn crowded(key: &SessionKey) -> Error {
+    let what = format!("session {} is written by too many at once", key.actor_name(""));
+    Error::Unusable { what, source: None }
+}

@@ -1,0 +1,251 @@
+//! Which of the processes above us is the agent. Names only; nothing is looked up.
+
+use punchlist_model::Process;
+
+use crate::process::Ancestor;
+
+/// The agents that we know by name.
+pub const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
+
+/// Programs that only run other programs, and ourselves: never the agent.
+const BETWEEN: [&str; 34] = [
+    "punchlist",
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "fish",
+    "ksh",
+    "mksh",
+    "ash",
+    "busybox",
+    "timeout",
+    "env",
+    "nice",
+    "ionice",
+    "nohup",
+    "setsid",
+    "stdbuf",
+    "sudo",
+    "doas",
+    "su",
+    "login",
+    "xargs",
+    "time",
+    "strace",
+    "script",
+    "unshare",
+    "bwrap",
+    "flatpak",
+    "catatonit",
+    "tini",
+    "dumb-init",
+    "init",
+    "systemd",
+    "launchd",
+];
+
+/// Programs whose first argument is the program that really runs.
+const INTERPRETERS: [&str; 14] = [
+    "node", "bun", "deno", "python", "python3", "ruby", "sh", "bash", "dash", "zsh", "ksh", "mksh",
+    "ash", "busybox",
+];
+
+/// The nearest process above us that is the agent.
+///
+/// One that is called like it comes first, then one that lies in a folder called like it (an
+/// installation in versions), else the first that does more than run other programs.
+pub fn agent_process<'a>(agent: &str, ancestors: &'a [Ancestor]) -> Option<&'a Ancestor> {
+    let called = || ancestors.iter().find(|it| is_called(agent, it));
+    let lies_in = || ancestors.iter().find(|it| !is_between(it) && lies_in(agent, it));
+    called().or_else(lies_in).or_else(|| ancestors.iter().find(|it| !is_between(it)))
+}
+
+/// The nearest process above us that is called like an agent that we know, and which.
+pub fn known_agent(ancestors: &[Ancestor]) -> Option<(&'static str, &Ancestor)> {
+    ancestors.iter().find_map(|it| {
+        let agent = AGENTS.into_iter().find(|agent| is_called(agent, it))?;
+        Some((agent, it))
+    })
+}
+
+/// The processes above us in which our session may run, nearest first: up to the first that is an
+/// agent that we know. What is above that one is another agent, which started ours.
+pub fn reach(ancestors: &[Ancestor]) -> Vec<Process> {
+    let agent = known_agent(ancestors).map(|(_, it)| &it.process);
+    let end = ancestors.iter().position(|it| Some(&it.process) == agent);
+    let reached = &ancestors[..end.map_or(ancestors.len(), |end| end + 1)];
+    reached.iter().map(|it| it.process.clone()).collect()
+}
+
+/// Whether a process is called like the agent: by its own name, by the program that was started, or
+/// by the script that an interpreter runs.
+fn is_called(agent: &str, it: &Ancestor) -> bool {
+    let program = it.argv.first().map_or("", |word| word.as_str());
+    if is(agent, &it.name) || is(agent, file(program)) {
+        return true;
+    }
+    let script = it.argv.get(1).filter(|word| !word.starts_with('-'));
+    let interprets = INTERPRETERS.contains(&plain(file(program)));
+    interprets && script.is_some_and(|path| is(agent, file(path)) || is_package(agent, path))
+}
+
+/// `claude`, or with something behind it: `claude-code`, `codex-x86_64`, `gemini.js`.
+fn is(agent: &str, name: &str) -> bool {
+    let rest = plain(name).strip_prefix(agent);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', ' ']))
+}
+
+/// A script of the agent's package, whatever the file is called:
+/// `…/node_modules/@anthropic-ai/claude-code/cli.js`.
+fn is_package(agent: &str, path: &str) -> bool {
+    let mut folders = path.split('/').skip_while(|it| *it != "node_modules");
+    folders.any(|folder| is(agent, folder))
+}
+
+fn lies_in(agent: &str, it: &Ancestor) -> bool {
+    let program = it.argv.first().map_or("", |word| word.as_str());
+    program.split('/').any(|folder| is(agent, folder))
+}
+
+fn is_between(it: &Ancestor) -> bool {
+    let program = it.argv.first().map_or("", |word| word.as_str());
+    BETWEEN.contains(&plain(&it.name)) || BETWEEN.contains(&plain(file(program)))
+}
+
+fn file(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Without the dash that a login shell has in front.
+fn plain(name: &str) -> &str {
+    name.strip_prefix('-').unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Processes above us, nearest first: `name: arguments`.
+    fn chain(lines: &[&str]) -> Vec<Ancestor> {
+        let one = |(at, line): (usize, &&str)| {
+            let (name, argv) = line.split_once(": ").unwrap();
+            let process = Process {
+                host: "here".to_owned(),
+                boot_id: "boot".to_owned(),
+                pid_namespace: 1,
+                pid: 100 - u32::try_from(at).unwrap(),
+                start_time: 1,
+            };
+            let argv = argv.split(' ').map(|word| word.replace('_', " ")).collect();
+            Ancestor { process, name: name.to_owned(), argv }
+        };
+        lines.iter().enumerate().map(one).collect()
+    }
+
+    #[track_caller]
+    fn check(agent: &str, lines: &[&str], expected: Option<usize>) {
+        let chain = chain(lines);
+        let found = agent_process(agent, &chain);
+        assert_eq!(found.map(|it| 100 - it.process.pid as usize), expected, "{lines:?}");
+    }
+
+    const HOOK: &str = "sh: /bin/sh -c o=$('/opt/punchlist'_hook_claude)";
+
+    #[test]
+    fn a_hook_finds_the_agent_above_its_shell() {
+        let terminal = "gnome-terminal-: /usr/libexec/gnome-terminal-server";
+        let systemd = "systemd: /sbin/init";
+        for (agent, lines, expected) in [
+            ("claude", &[HOOK, "claude: claude", "bash: -bash", terminal, systemd][..], Some(1)),
+            ("claude", &[HOOK, "claude: /home/me/.local/bin/claude -p x", "zsh: zsh"], Some(1)),
+            // The installed version, started by its full path.
+            (
+                "claude",
+                &[HOOK, "2.1.197: /home/me/.local/share/claude/versions/2.1.197", "zsh: -zsh"],
+                Some(1),
+            ),
+            ("claude", &[HOOK, "node: node /usr/local/bin/claude --resume", "bash: bash"], Some(1)),
+            ("claude", &[HOOK, "MainThread: node /usr/bin/claude", "bash: bash"], Some(1)),
+            (
+                "claude",
+                &[HOOK, "node: node /usr/lib/node_modules/@anthropic-ai/claude-code/cli.js"],
+                Some(1),
+            ),
+            // Through npx, which is called like it as well but stands further off.
+            (
+                "claude",
+                &[
+                    HOOK,
+                    "claude: claude",
+                    "sh: sh -c claude",
+                    "npm exec @anthr: npm_exec_@anthropic-ai/claude-code",
+                    "bash: bash",
+                ],
+                Some(1),
+            ),
+            ("claude", &[HOOK, "claude: claude -p x", "timeout: timeout 60 claude -p x"], Some(1)),
+            (
+                "claude",
+                &[HOOK, "claude: claude", "tmux: server: tmux new claude", systemd],
+                Some(1),
+            ),
+            // A script around it.
+            ("claude", &[HOOK, "claude: claude", "claude: /bin/sh /home/me/bin/claude"], Some(1)),
+            ("claude", &[HOOK, "claude: /bin/sh /tmp/x/claude -p", "bash: bash"], Some(1)),
+            // Nobody is called so: the first that does more than run others.
+            ("claude", &[HOOK, "node: node cli.js", "bash: bash", terminal], Some(1)),
+            ("claude", &[HOOK, "timeout: timeout 3 sh", "agent: ./agent", "bash: bash"], Some(2)),
+            ("claude", &[HOOK, "punchlist: punchlist run", "python3: python3 sdk.py"], Some(2)),
+            ("claude", &[HOOK, "bash: bash", systemd], None),
+            ("claude", &[], None),
+            // A user who is called like it.
+            ("claude", &[HOOK, "node: node cli.js", "x: /home/claude/bin/x"], Some(2)),
+            // The shell's own text names the agent, which makes it no agent.
+            ("claude", &[HOOK, "agent: ./agent"], Some(1)),
+            (
+                "codex",
+                &[
+                    "bash: bash -lc punchlist_hook_codex",
+                    "codex: /usr/lib/node_modules/@openai/codex/vendor/codex-x86_64 exec",
+                    "node: node /usr/bin/codex exec",
+                ],
+                Some(1),
+            ),
+            (
+                "gemini",
+                &[
+                    "bash: bash -c punchlist_hook_gemini",
+                    "node: /usr/bin/node /usr/bin/gemini",
+                    "node: node /usr/bin/gemini",
+                ],
+                Some(1),
+            ),
+        ] {
+            check(agent, lines, expected);
+        }
+    }
+
+    #[test]
+    fn a_program_that_only_begins_like_the_agent_is_another() {
+        for name in ["claudette", "claudes", "preclaude", "codexes", "geminid"] {
+            let chain = chain(&[&format!("{name}: /usr/bin/{name}")]);
+            assert_eq!(known_agent(&chain), None, "{name}");
+        }
+        for name in ["claude", "claude-code", "codex", "gemini"] {
+            let chain = chain(&["make: make", &format!("{name}: {name}")]);
+            let (agent, at) = known_agent(&chain).unwrap();
+            assert!(name.starts_with(agent) && *at == chain[1], "{name}");
+        }
+    }
+
+    #[test]
+    fn a_session_is_looked_for_up_to_the_nearest_agent_and_not_in_the_one_that_started_it() {
+        let chain = chain(&["bash: bash", "claude: claude -p", "bash: bash", "codex: codex"]);
+        let pids = |ancestors| reach(ancestors).iter().map(|it| it.pid).collect::<Vec<_>>();
+        assert_eq!(pids(&chain), [100, 99]);
+        assert_eq!(pids(&chain[2..]), [98, 97]);
+        assert_eq!(pids(&chain[..1]), [100], "an agent of another name may be recorded");
+        assert_eq!(pids(&[]), [0; 0]);
+    }
+}
