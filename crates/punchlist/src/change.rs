@@ -163,7 +163,7 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
         });
         return Ok(Reply { changed: true, ..Reply::json(&value) });
     }
-    Ok(Reply { out: lines(&applied), notes: warnings, changed: true })
+    Ok(Reply { out: lines(&applied), notes: warnings, changed: true, ..Reply::default() })
 }
 
 /// The items that changed or were picked, by number. That a claim was renewed is no change to speak

@@ -5,14 +5,16 @@
 mod add;
 mod adopt;
 mod completions;
+mod doctor;
 mod done;
 mod edit;
 mod export;
 mod forget;
-mod hook;
 mod gate;
+mod hook;
 mod import;
 mod init;
+mod install;
 mod list;
 mod log;
 mod mcp;
@@ -30,6 +32,7 @@ mod start;
 mod tool;
 mod tools;
 mod undo;
+mod uninstall;
 mod wait;
 
 use clap::{ArgMatches, Args, Command};
@@ -134,13 +137,16 @@ pub(crate) fn all() -> &'static [Row] {
         row::<import::Import>(),
         row::<forget::Forget>(),
         row::<init::Init>(),
-        row::<adopt::Adopt>(),
+        row::<install::Install>(),
+        row::<uninstall::Uninstall>(),
+        row::<doctor::Doctor>(),
         row::<gate::Gate>(),
         row::<reminders::Reminders>(),
+        row::<adopt::Adopt>(),
         row::<mcp::Mcp>(),
+        row::<hook::Hook>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
-        row::<hook::Hook>(),
         row::<completions::Completions>(),
         row::<reference::Reference>(),
     ];

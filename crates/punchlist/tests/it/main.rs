@@ -15,10 +15,12 @@ macro_rules! told {
 
 mod archive;
 mod bad_input;
+mod doctor;
 mod follow;
 mod help;
 mod hook;
 mod init;
+mod install;
 mod machine;
 mod many;
 mod mcp;
