@@ -141,6 +141,17 @@ impl Plan {
         events.filter(|it| it["event"] == event).count()
     }
 
+    /// Who did this to an item, each time that it was done.
+    pub(crate) fn who(&self, what: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        for entry in &self.journal {
+            let events = entry["events"].as_array().unwrap().iter();
+            let name = entry["actor"]["name"].as_str().unwrap();
+            names.extend(events.filter(|it| it["what"] == what).map(|_| name.to_owned()));
+        }
+        names
+    }
+
     /// Who wrote it.
     pub(crate) fn actors(&self) -> Vec<String> {
         let names = self.journal.iter().map(|it| it["actor"]["name"].as_str().unwrap().to_owned());
