@@ -80,3 +80,14 @@ fn after_a_run_only_our_entries_are_gone() {
     place.claude(&model, "Hello again").ends().well();
     assert!(!model.requests()[0].tools().iter().any(|it| it.starts_with("mcp__punchlist__")));
 }
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn doctor_finds_nothing_wrong_after_a_run() {
+    let place = Place::installed();
+    let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
+    let ended = place.claude(&model, "Hello").ends().well();
+    let said = place.punchlist(&["doctor"]);
+    let found: Vec<&str> = said.lines().filter(|it| !it.contains(" ✓ ")).collect();
+    assert_eq!(found, [] as [&str; 0], "{said}\n{}", ended.errors);
+}
