@@ -12,6 +12,7 @@ mod bell;
 mod changes;
 mod error;
 mod follow;
+mod health;
 mod journal;
 mod load;
 mod migrate;
@@ -29,6 +30,7 @@ mod threaded;
 mod transaction;
 pub mod turns;
 
+pub use health::Health;
 pub use open::{Durability, Options};
 pub use sqlite::Sqlite;
 pub use threaded::Threaded;

@@ -56,7 +56,10 @@ impl Sqlite {
         self.database().read(work)
     }
 
-    fn write<T>(&self, work: impl FnOnce(&Session<'_>) -> Result<T, Failure>) -> Result<T, Error> {
+    pub(crate) fn write<T>(
+        &self,
+        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
         self.database().write(work, |_, _| Ok(()))
     }
 

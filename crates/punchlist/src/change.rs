@@ -89,10 +89,11 @@ impl Request {
         if self.pid.is_some() {
             ctx.holder = who::holder(&ctx.holder.name, self.pid)?;
         }
+        let store = app.store()?;
+        let ctx = app.in_session(ctx, &store)?;
         let expect = self.changing.revision();
         let begins = self.ops.iter().any(begins);
         let change = Change { expect, ..Change::new(self.ops, ctx) };
-        let store = app.store()?;
         let act = |id| {
             let gone = || settle(store.read(id, Needs::header())).map(|plan| who::gone(&plan));
             let mut change = change.clone();
@@ -162,7 +163,7 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
         });
         return Ok(Reply { changed: true, ..Reply::json(&value) });
     }
-    Ok(Reply { out: lines(&applied), notes: warnings, changed: true })
+    Ok(Reply { out: lines(&applied), notes: warnings, changed: true, ..Reply::default() })
 }
 
 /// The items that changed or were picked, by number. That a claim was renewed is no change to speak

@@ -3,6 +3,7 @@
 //! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
 //! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
 
+mod agent;
 mod app;
 mod archive;
 mod args;
@@ -11,6 +12,7 @@ mod checklist;
 mod clock;
 mod config;
 mod error;
+mod here;
 mod hint;
 mod input;
 mod items;

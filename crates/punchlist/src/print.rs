@@ -21,6 +21,8 @@ pub(crate) struct Reply {
     pub(crate) notes: Vec<String>,
     /// Whether something was changed on the way.
     pub(crate) changed: bool,
+    /// The exit code, for a verb that has something to say and still does not end well.
+    pub(crate) exit: u8,
 }
 
 impl Reply {
@@ -93,7 +95,7 @@ fn width(is_terminal: bool) -> u16 {
 pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
     notes(&reply.notes, json);
     match out(reply.out.as_bytes()) {
-        Ok(()) => 0,
+        Ok(()) => reply.exit,
         Err(why) if reply.changed => fail(
             &Fail::ours(format!("the change was made, but its result cannot be written: {why}")),
             false,
@@ -155,6 +157,12 @@ pub(crate) enum Said {
     No,
     /// There is nobody to ask.
     Nothing,
+}
+
+/// Says what a question is about, before it is asked: lines that are no result.
+pub(crate) fn say(lines: &[String]) {
+    let text: String = lines.iter().map(|it| text::many_lines(it).into_owned() + "\n").collect();
+    err(&text);
 }
 
 /// Asks for a yes at the terminal.

@@ -15,14 +15,18 @@ macro_rules! told {
 
 mod archive;
 mod bad_input;
+mod doctor;
 mod follow;
 mod help;
 mod hook;
 mod init;
+mod install;
 mod machine;
 mod many;
+mod mcp;
 mod picture;
 mod places;
+mod sessions;
 mod stories;
 mod tidy;
 mod tool;

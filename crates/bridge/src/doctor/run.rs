@@ -1,0 +1,82 @@
+//! Runs a program to its end, but not for ever and not with more output than can be of use.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Most output that is kept.
+const MOST: u64 = 1024 * 1024;
+
+/// What became of a program.
+pub(super) struct Ran {
+    /// Its exit code; `None` if it had to be ended or was.
+    pub(super) code: Option<i32>,
+    pub(super) out: Vec<u8>,
+    pub(super) took: Duration,
+}
+
+impl Ran {
+    /// How it ended, in words.
+    pub(super) fn end(&self) -> String {
+        match self.code {
+            Some(0) => "says something else".to_owned(),
+            Some(code) => format!("ends with {code}"),
+            None => format!("does not end within {} ms", self.took.as_millis()),
+        }
+    }
+}
+
+/// A program whose whole group ends when this is dropped.
+pub(super) struct Group(pub(super) Child);
+
+impl Group {
+    /// Starts a program in a group of its own, so that what it starts can be ended with it.
+    pub(super) fn start(mut command: Command) -> io::Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.process_group(0).spawn().map(Self)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let pid = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // It may be gone already, which is as well.
+            kill_process_group(pid, Signal::KILL).ok();
+        }
+        self.0.wait().ok();
+    }
+}
+
+/// Runs a program with that input.
+pub(super) fn run(command: Command, input: &[u8], patience: Duration) -> io::Result<Ran> {
+    let begun = Instant::now();
+    let mut group = Group::start(command)?;
+    let (stdin, stdout) = (group.0.stdin.take(), group.0.stdout.take());
+    let input = input.to_owned();
+    // Threads of their own: a program may answer before it has read, or do neither.
+    thread::spawn(move || stdin.map(|mut it| it.write_all(&input).ok()));
+    let (send, receive) = mpsc::channel();
+    thread::spawn(move || {
+        let mut out = Vec::new();
+        let read = stdout.map(|it| it.take(MOST).read_to_end(&mut out));
+        // Nobody waits any more if it took too long.
+        send.send((out, read)).ok();
+    });
+    let out = receive.recv_timeout(patience).map(|it| it.0);
+    let mut code = None;
+    while out.is_ok() && begun.elapsed() < patience {
+        if let Some(status) = group.0.try_wait()? {
+            code = status.code();
+            break;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    let took = begun.elapsed();
+    Ok(Ran { code, out: out.unwrap_or_default(), took })
+}

@@ -1,0 +1,184 @@
+//! The doctor among programs of every kind: small scripts that stand for us.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::*;
+
+/// Answers as we do.
+const WELL: &str = r#"#!/bin/sh
+case $1 in
+--version) echo "punchlist 1.2.3";;
+hook) cat >/dev/null; echo '{"systemMessage":"punchlist 1.2.3"}';;
+mcp) read -r line
+     echo '{"jsonrpc":"2.0","method":"notifications/message"}'
+     echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}'
+     read -r line; read -r line
+     echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"a"},{"name":"b"}]}}';;
+esac
+"#;
+
+struct Place {
+    dir: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(script: &str) -> Self {
+        let place = Self { dir: tempfile::tempdir().unwrap() };
+        fs::create_dir_all(place.path("project")).unwrap();
+        place.program("punchlist", script);
+        place.program("claude", "#!/bin/sh\necho '9.8.7 (Claude Code)'\n");
+        place
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.dir.path().join(path)
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        // Renamed into place: a file that is still open to write cannot be run.
+        fs::write(self.path("new"), script).unwrap();
+        fs::set_permissions(self.path("new"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(self.path("new"), self.path(name)).unwrap();
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            install: install::Options {
+                home: self.path("home"),
+                config_dir: None,
+                scope: Scope::User,
+                data: self.path("data"),
+                binary: self.path("punchlist"),
+                database: self.path("p.db"),
+                plan: None,
+                permission: true,
+            },
+            program: Some(self.path("claude")),
+            version: "1.2.3".to_owned(),
+            directory: self.path("project"),
+            patience: Duration::from_secs(20),
+        }
+    }
+
+    /// The findings, a line each, without what differs from run to run.
+    fn told(&self, options: &Options) -> String {
+        let report = claude(options);
+        let mut out = String::new();
+        for it in &report.findings {
+            out.push_str(&format!("{} {}: {}\n", it.state.name(), it.about, it.said));
+            if let Some(fix) = &it.fix {
+                out.push_str(&format!("  {fix}\n"));
+            }
+        }
+        let mut words = Vec::new();
+        for line in out.replace(&format!("{}/", self.dir.path().display()), "/w/").lines() {
+            let mut line = line.to_owned();
+            if let Some((before, _)) = line.rsplit_once(" ms") {
+                let cut = before.trim_end_matches(|it: char| it.is_ascii_digit()).len();
+                line.replace_range(cut..before.len(), "N");
+            }
+            words.push(line);
+        }
+        words.join("\n") + "\n"
+    }
+}
+
+macro_rules! told {
+    ($name:expr, $text:expr) => {
+        insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!($name, $text) })
+    };
+}
+
+#[test]
+fn what_works_is_said_in_a_line_each() {
+    let place = Place::new(WELL);
+    let options = place.options();
+    told!("not_set_up", place.told(&options));
+    install::install(&options.install).unwrap();
+    told!("works", place.told(&options));
+    assert!(is_well(&claude(&options).findings));
+    assert_eq!(claude(&options).database, Some(place.path("p.db")));
+}
+
+#[test]
+fn what_does_not_work_is_said_with_what_mends_it() {
+    for (name, script) in [
+        ("silent", "#!/bin/sh\nexit 0\n"),
+        ("crashing", "#!/bin/sh\nexit 3\n"),
+        ("babbling", "#!/bin/sh\necho '{\"decision\":\"approve\"}'\n"),
+        (
+            "refusing",
+            "#!/bin/sh\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"message\":\"no\"}}'\ncat\n",
+        ),
+        ("another_version", &WELL.replace("1.2.3", "1.0.0")),
+    ] {
+        let place = Place::new(script);
+        let options = place.options();
+        install::install(&options.install).unwrap();
+        told!(name, place.told(&options));
+        assert_eq!(is_well(&claude(&options).findings), name == "another_version");
+    }
+}
+
+#[test]
+fn a_program_that_hangs_is_ended_with_all_it_started() {
+    let place = Place::new("#!/bin/sh\nsleep 1000 & echo $! >> \"$0.pids\"; wait\n");
+    let patience = Duration::from_millis(1500);
+    let options = Options { patience, program: None, ..place.options() };
+    install::install(&options.install).unwrap();
+    told!("hanging", place.told(&options));
+    for pid in fs::read_to_string(place.path("punchlist.pids")).unwrap().lines() {
+        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    }
+}
+
+#[test]
+fn entries_that_were_changed_or_lost_are_named() {
+    let place = Place::new(WELL);
+    let options = place.options();
+    let with_plan = install::Options {
+        plan: Some("release".to_owned()),
+        database: place.path("other.db"),
+        ..options.install.clone()
+    };
+    install::install(&with_plan).unwrap();
+    assert!(is_well(&claude(&options).findings), "{}", place.told(&options));
+    let path = place.path("home/.claude/settings.json");
+    let mut settings: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    settings["hooks"]["Stop"] = json!([]);
+    settings["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"] = json!(60);
+    settings["hooks"]["Old"] = settings["hooks"]["SessionStart"].clone();
+    settings["permissions"] = json!({"allow": [], "deny": ["mcp__punchlist"]});
+    settings["disableAllHooks"] = json!(true);
+    fs::write(&path, settings.to_string()).unwrap();
+    fs::write(place.path("home/.claude.json"), "{}").unwrap();
+    told!("changed", place.told(&options));
+    fs::write(&path, "{\n  oops").unwrap();
+    told!("malformed", place.told(&options));
+}
+
+#[test]
+fn two_installations_that_differ_are_told() {
+    let place = Place::new(WELL);
+    let mut options = place.options();
+    install::install(&options.install).unwrap();
+    let own = install::Options {
+        scope: Scope::Project(place.path("project")),
+        database: place.path("own.db"),
+        ..options.install.clone()
+    };
+    install::install(&own).unwrap();
+    options.program = None;
+    told!("twice", place.told(&options));
+}
+
+#[test]
+fn numbers_are_easy_to_read() {
+    for (number, text) in [(0, "0"), (999, "999"), (1240, "1,240"), (1_234_567, "1,234,567")] {
+        assert_eq!(thousands(number), text);
+    }
+}

@@ -1,0 +1,253 @@
+//! Agents as verbs know them: their names, where they are, and what installing them depends on.
+//!
+//! Looks at the environment for the rooms that must not; does nothing by itself.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punchlist_bridge::install::{self, Change, Options, Scope};
+use punchlist_formats::text;
+
+use crate::app::App;
+use crate::error::{Code, Fail};
+use crate::places;
+use crate::print::Reply;
+
+/// An agent that can be set up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Agent {
+    /// Claude Code.
+    Claude,
+}
+
+impl Agent {
+    /// What is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+        }
+    }
+
+    /// What it calls itself.
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+        }
+    }
+}
+
+/// The agents that we know of, and whether they can be set up.
+const KNOWN: [(&str, bool); 3] = [("claude", true), ("codex", false), ("gemini", false)];
+
+/// For whom something is installed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Goal {
+    /// The user.
+    User,
+    /// The project.
+    Project,
+}
+
+impl Goal {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Self::User => "for you in every project",
+            Self::Project => "for everybody in this project",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// An agent on this machine.
+pub(crate) struct OnMachine {
+    pub(crate) name: &'static str,
+    pub(crate) supported: bool,
+    /// Where its program is.
+    pub(crate) program: Option<PathBuf>,
+}
+
+/// The agent with that name.
+pub(crate) fn named(name: &str) -> Result<Agent, Fail> {
+    let lower = name.to_ascii_lowercase();
+    match KNOWN.iter().find(|(known, _)| *known == lower) {
+        Some((_, true)) => Ok(Agent::Claude),
+        Some((known, false)) => Err(Fail::usage(format!("{known} cannot be set up yet")).hint(
+            "this version knows `claude`; any agent that speaks MCP can run `punchlist mcp`.",
+        )),
+        None => Err(Fail::usage(format!("there is no agent {name:?}")).hint("try `claude`.")),
+    }
+}
+
+/// Every agent that we know of, and where it is.
+pub(crate) fn on_this_machine() -> Vec<OnMachine> {
+    let on = |(name, supported)| OnMachine { name, supported, program: program(name) };
+    KNOWN.map(on).into()
+}
+
+/// Where a program is: on the path, else where its own installer puts it.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let home = home().unwrap_or_default();
+    let usual = [home.join(".local/bin"), home.join(".claude/local")];
+    let found = env::split_paths(&path).filter(|it| it.is_absolute()).chain(usual);
+    found.map(|it| it.join(name)).find(|it| is_program(it))
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+}
+
+fn home() -> Option<PathBuf> {
+    set("HOME").map(PathBuf::from)
+}
+
+fn set(name: &str) -> Option<OsString> {
+    env::var_os(name).filter(|it| !it.is_empty())
+}
+
+/// What installing depends on.
+pub(crate) fn options(app: &App, goal: Goal) -> Result<Options, Fail> {
+    let home = home()
+        .filter(|it| it.is_absolute())
+        .ok_or_else(|| Fail::new(Code::Unusable, "there is no home directory").hint("set HOME."))?;
+    let config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from).map(absolute).transpose()?;
+    let scope = match goal {
+        Goal::User => Scope::User,
+        Goal::Project => Scope::Project(app.project()?.root.clone()),
+    };
+    Ok(Options {
+        home,
+        config_dir,
+        scope,
+        data: absolute(places::data()?)?,
+        binary: binary()?,
+        database: database(app, goal)?,
+        plan: app.globals.plan.clone().filter(|it| !it.is_empty()),
+        permission: true,
+    })
+}
+
+/// This very binary, by its real path.
+fn binary() -> Result<PathBuf, Fail> {
+    let gone = |why: String| {
+        Fail::ours(format!("the running program's file cannot be found: {why}"))
+            .hint("it was moved or replaced; call `punchlist` anew.")
+    };
+    let path = env::current_exe().map_err(|why| gone(why.to_string()))?;
+    fs::canonicalize(&path).map_err(|why| gone(format!("{}: {why}", path.display())))
+}
+
+/// The database that entries name. It need not exist, and is not made.
+fn database(app: &App, goal: Goal) -> Result<PathBuf, Fail> {
+    let is_named = app.globals.db.is_some() || set("PUNCHLIST_DB").is_some();
+    let path = match goal {
+        // Entries for every project must not lead to the database of one.
+        Goal::User if !is_named => places::data()?.join("punchlist.db"),
+        Goal::User | Goal::Project => app.database()?.clone(),
+    };
+    let path = absolute(path)?;
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    let beside = || Some(real(path.parent()?)?.join(path.file_name()?));
+    Ok(real(&path).or_else(beside).unwrap_or(path))
+}
+
+fn absolute(path: PathBuf) -> Result<PathBuf, Fail> {
+    std::path::absolute(&path)
+        .map_err(|why| Fail::usage(format!("{} is no path: {why}", path.display())))
+}
+
+/// Why nothing was installed.
+pub(crate) fn fail(error: install::Error) -> Fail {
+    use install::Error;
+    let code = match &error {
+        Error::Malformed { .. } | Error::Odd { .. } | Error::ReadOnly { .. } => Code::Refused,
+        Error::Unreadable { .. } | Error::Unwritable { .. } | Error::Busy { .. } => Code::Failure,
+        Error::NoText => Code::Usage,
+    };
+    Fail::new(code, error.to_string()).hint(error.hint())
+}
+
+/// A command as it would be typed for the same goal.
+pub(crate) fn command(verb: &str, agent: Agent, goal: Goal) -> String {
+    let project = match goal {
+        Goal::User => "",
+        Goal::Project => " --project",
+    };
+    format!("punchlist {verb} {}{project}", agent.name())
+}
+
+/// `1 file`, `2 files`.
+pub(crate) fn files(count: usize) -> String {
+    format!("{count} file{}", if count == 1 { "" } else { "s" })
+}
+
+/// Lines as one text, made harmless.
+pub(crate) fn text(lines: &[String]) -> String {
+    lines.iter().map(|it| text::many_lines(it).into_owned() + "\n").collect()
+}
+
+fn kind(change: &Change) -> &'static str {
+    match (&change.before, &change.after) {
+        (None, _) => "made",
+        (Some(_), None) => "removed",
+        (Some(_), Some(_)) => "changed",
+    }
+}
+
+fn json(agent: Agent, goal: Goal, changes: &[Change], diffs: bool) -> serde_json::Value {
+    let files: Vec<_> = changes
+        .iter()
+        .map(|it| {
+            let path = it.path.to_string_lossy();
+            let mut file = serde_json::json!({"path": path, "change": kind(it)});
+            if diffs {
+                file["diff"] = install::diff(it, false).into();
+            }
+            file
+        })
+        .collect();
+    serde_json::json!({"agent": agent.name(), "scope": goal.name(), "files": files})
+}
+
+/// What would happen, as diffs.
+pub(crate) fn dry_run(
+    app: &App,
+    agent: Agent,
+    goal: Goal,
+    would: &[Change],
+    last: &str,
+) -> Result<Reply, Fail> {
+    if app.globals.json {
+        return Ok(Reply::json(&json(agent, goal, would, true)));
+    }
+    let colour = app.screen().colour;
+    let diffs: String = would.iter().map(|it| install::diff(it, colour) + "\n").collect();
+    Ok(Reply::text(diffs + last))
+}
+
+/// What happened, a file a line.
+pub(crate) fn done(
+    app: &App,
+    agent: Agent,
+    goal: Goal,
+    changes: &[Change],
+    last: &str,
+) -> Result<Reply, Fail> {
+    let changed = !changes.is_empty();
+    if app.globals.json {
+        return Ok(Reply { changed, ..Reply::json(&json(agent, goal, changes, false)) });
+    }
+    let mut lines: Vec<String> =
+        changes.iter().map(|it| format!("{} {}", kind(it), it.path.display())).collect();
+    lines.push(last.to_owned());
+    Ok(Reply { changed, ..Reply::text(text(&lines)) })
+}

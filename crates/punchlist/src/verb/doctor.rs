@@ -1,0 +1,231 @@
+//! `punchlist doctor`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use punchlist_bridge::doctor::{self, Finding, State, is_same_file};
+use punchlist_bridge::hook::failures;
+use punchlist_db::{Options, Sqlite};
+use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
+use punchlist_formats::view::duration::ago;
+use punchlist_model::End;
+use punchlist_model::guard::Gate;
+use punchlist_model::session::{SessionFilter, SessionStore};
+use punchlist_model::store::{Filter, PlanStore, Summary};
+
+use super::{Group, Verb};
+use crate::agent::{self, Goal};
+use crate::app::App;
+use crate::error::Fail;
+use crate::places;
+use crate::print::Reply;
+use crate::settle::settle;
+
+/// How long a program of the agent's, our hook or our server may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Say what is wired up and whether it works
+///
+/// Calls the installed hook and starts the installed server as the agent would, looks the database
+/// through, and says of each whether it works, and if not, what mends it. Changes nothing. The exit
+/// code is 1 if something is broken.
+#[derive(clap::Args)]
+pub(crate) struct Doctor {}
+
+impl Verb for Doctor {
+    const NAME: &'static str = "doctor";
+    const GROUP: Group = Group::Agent;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist doctor
+  punchlist doctor --json | jq '.findings[] | select(.state == \"broken\")'";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let mut install = agent::options(app, Goal::User)?;
+        // Another's plan says nothing about what is installed.
+        install.plan = None;
+        let directory = app.project()?.root.clone();
+        let report = doctor::claude(&doctor::Options {
+            install,
+            program: agent::program("claude"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            directory,
+            patience: PATIENCE,
+        });
+        let mut parts = vec![("claude", report.findings)];
+        parts[0].1.push(gate(app)?);
+        parts[0].1.extend(failures(app));
+        let used = report.database.unwrap_or_else(|| app.database().cloned().unwrap_or_default());
+        parts.push(("store", store(app, &used)?));
+        let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
+        let exit = u8::from(!doctor::is_well(&all));
+        if app.globals.json {
+            return Ok(Reply { exit, ..Reply::json(&json(&parts, exit == 0)) });
+        }
+        Ok(Reply { exit, ..Reply::text(text(app, &parts)) })
+    }
+}
+
+fn json(parts: &[(&str, Vec<Finding>)], well: bool) -> serde_json::Value {
+    let one = |of: &str, it: &Finding| {
+        serde_json::json!({
+            "of": of, "about": it.about, "state": it.state.name(), "said": it.said, "fix": it.fix,
+        })
+    };
+    let findings: Vec<_> =
+        parts.iter().flat_map(|(of, list)| list.iter().map(|it| one(of, it))).collect();
+    serde_json::json!({"well": well, "findings": findings})
+}
+
+fn text(app: &App, parts: &[(&str, Vec<Finding>)]) -> String {
+    let screen = app.screen();
+    let glyphs = app.view(screen).glyphs;
+    let mut out = String::new();
+    for (name, findings) in parts {
+        for (at, it) in findings.iter().enumerate() {
+            let name = if at == 0 { name } else { "" };
+            let (sign, style) = sign(it.state, glyphs);
+            let sign = style.paint(sign, screen.colour);
+            let said = one_line(&it.said);
+            out.push_str(&format!("{name:<8} {sign} {:<11} {said}\n", it.about));
+            if let Some(fix) = &it.fix {
+                out.push_str(&format!("{:>22} fix: {}\n", "", one_line(fix)));
+            }
+        }
+    }
+    out
+}
+
+fn sign(state: State, glyphs: Glyphs) -> (&'static str, Style) {
+    match (state, glyphs) {
+        (State::Good, Glyphs::Ascii) => ("+", Style::In(Colour::Green)),
+        (State::Good, Glyphs::Unicode | Glyphs::Emoji) => ("✓", Style::In(Colour::Green)),
+        (State::Note, _) => ("!", Style::In(Colour::Yellow)),
+        (State::Bad, Glyphs::Ascii) => ("x", Style::In(Colour::Red)),
+        (State::Bad, Glyphs::Unicode | Glyphs::Emoji) => ("✗", Style::In(Colour::Red)),
+    }
+}
+
+/// The database that hooks and server use, and what they left in it.
+fn store(app: &App, used: &Path) -> Result<Vec<Finding>, Fail> {
+    let mut findings = Vec::new();
+    let here = app.database()?;
+    if !is_same_file(here, used) && here.as_path() != used {
+        findings.push(Finding::note(
+            "database",
+            format!("verbs here use {}, the agent uses {}", here.display(), used.display()),
+            "punchlist install claude --project, or set PUNCHLIST_DB",
+        ));
+    }
+    if !used.exists() {
+        let said = format!("no plans yet; {} is made by the first", used.display());
+        findings.insert(0, Finding::good("database", said));
+        return Ok(findings);
+    }
+    let found = looked_through(app, used.to_owned()).unwrap_or_else(|fail| {
+        vec![Finding::bad("database", fail.message, fail.hint.unwrap_or_default())]
+    });
+    Ok([found, findings].concat())
+}
+
+fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
+    let shown = path.display().to_string();
+    let durability = app.settings()?.durability;
+    let store = Sqlite::open(&Options { path, durability })?;
+    let health = store.health()?;
+    let mut findings = Vec::new();
+    if health.damage.is_empty() {
+        let size = match health.bytes {
+            bytes @ 0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+            bytes => format!("{} MB", bytes.div_ceil(1_000_000)),
+        };
+        let plans = health.plans;
+        let s = if plans == 1 { "" } else { "s" };
+        let schema = health.schema;
+        let said = format!("{plans} plan{s}, {size}, schema {schema}, integrity ok  {shown}");
+        findings.push(Finding::good("database", said));
+    } else {
+        let said = format!("{shown} is damaged: {}", health.damage.join("; "));
+        let fix = "save what can be read with `punchlist export`, then move the file away";
+        findings.push(Finding::bad("database", said, fix));
+    }
+    if let Err(error) = store.is_writable() {
+        let fail = Fail::from(error);
+        findings.push(Finding::bad("database", fail.message, fail.hint.unwrap_or_default()));
+    }
+    let plans = settle(store.plans(Filter::default()))?;
+    findings.extend(stopped(&plans));
+    let sessions = settle(store.sessions(SessionFilter { most: Some(100), ..Default::default() }))?;
+    if let Some(last) = sessions.first() {
+        let running = sessions.iter().filter(|it| it.ended_at.is_none()).count();
+        let said = format!(
+            "{} seen, {running} not ended, the last one {}",
+            sessions.len(),
+            ago(last.seen_at, app.now)
+        );
+        findings.push(Finding::good("sessions", said));
+    }
+    findings.extend(alone(app, &plans));
+    store.let_go();
+    Ok(findings)
+}
+
+fn stopped(plans: &[Summary]) -> Option<Finding> {
+    let stopped: Vec<&Summary> = plans.iter().filter(|it| it.end == End::Stopped).collect();
+    let first = stopped.first()?;
+    let s = if stopped.len() == 1 { "" } else { "s" };
+    let said = format!("{} plan{s} stopped with open items", stopped.len());
+    Some(Finding::note("plans", said, format!("punchlist show --plan {}", first.id.short())))
+}
+
+/// Connections of the server that found no session to belong to, and so got plans of their own.
+fn alone(app: &App, plans: &[Summary]) -> Option<Finding> {
+    let is_alone = |it: &&Summary| {
+        it.attachment.as_ref().is_some_and(|it| it.conversation.starts_with("mcp-"))
+    };
+    let alone: Vec<&Summary> = plans.iter().filter(is_alone).collect();
+    let first = alone.first()?;
+    let s = if alone.len() == 1 { "" } else { "s" };
+    let said = format!(
+        "{} connection{s} to the MCP server met no session, the last one {}: the list is kept, but no \
+         hook watches it",
+        alone.len(),
+        ago(first.updated_at, app.now)
+    );
+    Some(Finding::note(
+        "sessions",
+        said,
+        "see that the hooks above answer, then start the agent anew",
+    ))
+}
+
+/// How stops are held, and where that was said.
+fn gate(app: &App) -> Result<Finding, Fail> {
+    Ok(match app.settings()?.gate {
+        None => Finding::good("gate", "once where somebody sits before the agent, else full"),
+        Some(Gate::Off) => {
+            let said = "off: no stop is held, whatever is open";
+            Finding::note("gate", said, "take `gate` out of the configuration")
+        }
+        Some(gate @ (Gate::Once | Gate::Full)) => {
+            Finding::good("gate", format!("{}, by configuration", gate.as_str()))
+        }
+    })
+}
+
+/// What went wrong in hooks, which say nothing themselves.
+fn failures(app: &App) -> Option<Finding> {
+    let directory = places::data().ok()?;
+    let failed = failures::read(&directory);
+    let last = failed.last()?;
+    let s = if failed.len() == 1 { "" } else { "s" };
+    let said = format!(
+        "{} call{s} of hooks failed, the last one {} at {}: {}",
+        failed.len(),
+        ago(last.at, app.now),
+        last.event.as_deref().unwrap_or("an unknown event"),
+        last.what,
+    );
+    let file = directory.join(failures::FILE);
+    Some(Finding::note("failures", said, format!("once that is mended: rm {}", file.display())))
+}

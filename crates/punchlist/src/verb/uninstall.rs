@@ -1,0 +1,60 @@
+//! `punchlist uninstall`.
+
+use punchlist_bridge::install;
+
+use super::{Group, Verb};
+use crate::agent::{self, Goal};
+use crate::app::App;
+use crate::error::Fail;
+use crate::print::Reply;
+
+/// Take Punchlist out of an agent's settings
+///
+/// Gives back the files as they were, to the byte, if nobody has written them since; else only our
+/// own entries go. Plans stay in the database.
+#[derive(clap::Args)]
+pub(crate) struct Uninstall {
+    /// Which agent: claude
+    #[arg(value_name = "AGENT")]
+    agent: String,
+    /// From your own settings (the default)
+    #[arg(long, conflicts_with = "project")]
+    user: bool,
+    /// From the files at this project's root
+    #[arg(long)]
+    project: bool,
+    /// Show what would change, as a diff, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Verb for Uninstall {
+    const NAME: &'static str = "uninstall";
+    const GROUP: Group = Group::Agent;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist uninstall claude
+  punchlist uninstall claude --project --dry-run";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let agent = agent::named(&self.agent)?;
+        let goal = if self.project { Goal::Project } else { Goal::User };
+        let options = agent::options(app, goal)?;
+        if self.dry_run {
+            let would = install::would_uninstall(&options).map_err(agent::fail)?;
+            let removed = would.iter().filter(|it| it.after.is_none()).count();
+            let last = match would.len() {
+                0 => "nothing would change: there is nothing of Punchlist's\n".to_owned(),
+                n => format!("{} would change, {removed} removed\n", agent::files(n - removed)),
+            };
+            return agent::dry_run(app, agent, goal, &would, &last);
+        }
+        let changes = install::uninstall(&options).map_err(agent::fail)?;
+        let last = if changes.is_empty() {
+            "nothing to do: there is nothing of Punchlist's"
+        } else {
+            "Plans stay where they are; sessions that run keep their hooks until they end."
+        };
+        agent::done(app, agent, goal, &changes, last)
+    }
+}

@@ -1,0 +1,96 @@
+//! What the doctor says, with the real hook behind it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use crate::world::{Ran, World, finish};
+
+/// The doctor, with an agent on the path that says its version and nothing else.
+fn doctor(world: &World, arguments: &[&str]) -> Ran {
+    let bin = world.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    if !bin.join("claude").exists() {
+        fs::write(bin.join("new"), "#!/bin/sh\necho '9.8.7 (Claude Code)'\n").unwrap();
+        fs::set_permissions(bin.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(bin.join("new"), bin.join("claude")).unwrap();
+    }
+    let mut command = world.command("project");
+    command.arg("doctor").args(arguments).env("PATH", bin);
+    finish(command, b"")
+}
+
+/// How each thing stands: `hooks` → `ok`.
+#[track_caller]
+fn state(world: &World, about: &str) -> String {
+    let ran = doctor(world, &["--json"]);
+    let report: Value =
+        serde_json::from_str(&ran.out).unwrap_or_else(|why| panic!("{why}: {}", ran.err));
+    let findings = report["findings"].as_array().unwrap();
+    let is_broken = findings.iter().any(|it| it["state"] == "broken");
+    assert_eq!((ran.code, report["well"] == false), (i32::from(is_broken), is_broken));
+    let found = findings.iter().find(|it| it["about"] == about);
+    found.map_or_else(|| "absent".to_owned(), |it| it["state"].as_str().unwrap().to_owned())
+}
+
+#[test]
+fn before_anything_is_set_up_the_doctor_says_what_to_do_and_makes_nothing() {
+    let world = World::new();
+    let ran = doctor(&world, &[]);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    told!(ran.out.replace(&world.path("").display().to_string(), "/w/"));
+    assert!(!world.path("home/.local").exists() && !world.path("home/.claude").exists());
+}
+
+#[test]
+fn the_real_hook_is_called() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    for about in ["program", "entries", "binary", "permission", "hooks", "gate", "database"] {
+        assert_eq!(state(&world, about), "ok", "{about}");
+    }
+    assert_eq!(state(&world, "failures"), "absent");
+}
+
+#[test]
+fn what_is_amiss_is_found() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    world.typed("add A").works();
+    let settings = world.path("home/.claude/settings.json");
+    let good = fs::read_to_string(&settings).unwrap();
+    fs::write(&settings, good.replace("\"timeout\": 3", "\"timeout\": 4")).unwrap();
+    assert_eq!(state(&world, "entries"), "broken");
+    fs::write(
+        &settings,
+        good.replace("bin/punchlist", "bin/nothing").replace("debug/punchlist", "debug/nothing"),
+    )
+    .unwrap();
+    assert_eq!(state(&world, "hooks"), "broken");
+    fs::write(&settings, &good).unwrap();
+    let data = world.path("home/.local/share/punchlist");
+    let line =
+        r#"{"at":"2026-01-02T03:00:00Z","agent":"claude","event":"Stop","what":"no answer"}"#;
+    fs::write(data.join("hook-failures.jsonl"), format!("{line}\nnonsense\n")).unwrap();
+    assert_eq!(state(&world, "failures"), "note");
+    world.write("home/.config/punchlist/config.toml", "gate = 'off'\n");
+    assert_eq!(state(&world, "gate"), "note");
+    let text = doctor(&world, &[]).out;
+    assert!(text.contains("! failures    1 call of hooks failed"), "{text}");
+    for log in ["punchlist.db-wal", "punchlist.db-shm"] {
+        fs::remove_file(data.join(log)).ok();
+    }
+    fs::write(data.join("punchlist.db"), "this is no database, and long enough to be looked at")
+        .unwrap();
+    assert_eq!(state(&world, "database"), "broken");
+}
+
+#[test]
+fn a_project_with_another_database_is_told_that_the_agent_uses_another() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    world.typed("init").works();
+    let text = doctor(&world, &[]).out;
+    assert!(text.contains("verbs here use"), "{text}");
+}

@@ -1,0 +1,234 @@
+//! Setting Claude Code up, and taking it back, as a person does it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::world::{Ran, World, finish};
+
+const SERVERS: &str = "home/.claude.json";
+const SETTINGS: &str = "home/.claude/settings.json";
+
+/// Every file and directory of the home, with what is in it.
+fn home(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+    fn walk(dir: &Path, tree: &mut BTreeMap<PathBuf, Vec<u8>>) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                walk(&path, tree);
+                tree.insert(path, Vec::new());
+            } else {
+                tree.insert(path.clone(), fs::read(path).unwrap());
+            }
+        }
+    }
+    let mut tree = BTreeMap::new();
+    walk(&world.path("home"), &mut tree);
+    tree
+}
+
+/// A text without this build's own path.
+fn plain(world: &World, text: &str) -> String {
+    let binary = fs::canonicalize(env!("CARGO_BIN_EXE_punchlist")).unwrap();
+    text.replace(&binary.display().to_string(), "/bin/punchlist")
+        .replace(&world.path("").display().to_string(), "/w/")
+}
+
+fn story(world: &World, lines: &[&str]) -> String {
+    let mut story = String::new();
+    for line in lines {
+        let Ran { code, out, err } = world.typed(line);
+        story.push_str(&format!("$ punchlist {line}\n{out}"));
+        story.extend(err.lines().map(|it| format!("! {it}\n")));
+        if code != 0 {
+            story.push_str(&format!("[exit {code}]\n"));
+        }
+        story.push('\n');
+    }
+    plain(world, &story)
+}
+
+#[test]
+fn install_and_uninstall_read_well() {
+    let world = World::new();
+    world.write(SETTINGS, "{\n  \"model\": \"opus\" // mine\n}\n");
+    let before = home(&world);
+    let told = story(
+        &world,
+        &[
+            "install claude",
+            "install claude --yes",
+            "install claude --yes",
+            "install claude --dry-run",
+            "uninstall claude --dry-run",
+            "uninstall claude",
+            "uninstall claude",
+            "uninstall claude --dry-run",
+        ],
+    );
+    told!(told);
+    assert_eq!(home(&world), before, "no database was made either");
+}
+
+#[test]
+fn a_dry_run_shows_a_diff_and_writes_nothing() {
+    let world = World::new();
+    world.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
+    let before = home(&world);
+    told!(story(&world, &["install claude --dry-run --plan release --db ../p.db"]));
+    let ran = world.typed("install claude --dry-run --json").json();
+    assert_eq!(ran["files"][0]["change"], "made");
+    assert!(ran["files"][1]["diff"].as_str().unwrap().contains("+  \"permissions\": {"));
+    assert_eq!(home(&world), before);
+}
+
+#[test]
+fn programs_get_json() {
+    let world = World::new();
+    let made = world.typed("install claude --yes --json").json();
+    assert_eq!(made["agent"], "claude");
+    assert_eq!(made["scope"], "user");
+    assert_eq!(made["files"].as_array().unwrap().len(), 2);
+    let again = world.typed("install claude --yes --json").json();
+    assert_eq!(again["files"], serde_json::json!([]));
+    let gone = world.typed("uninstall claude --json").json();
+    assert_eq!(gone["files"][1]["change"], "removed");
+    let listed = world.typed("install --json").json();
+    assert_eq!(listed["agents"][0]["agent"], "claude");
+}
+
+#[test]
+fn wrong_calls_say_what_is_right() {
+    let world = World::new();
+    world.write("project/.claude/settings.json", "{\n  \"a\": 1,,\n}");
+    told!(story(
+        &world,
+        &[
+            "install codex",
+            "install vim",
+            "install",
+            "install claude --user --project",
+            "uninstall",
+            "install claude --project --yes",
+            "uninstall claude --project",
+        ],
+    ));
+}
+
+#[test]
+fn a_project_gets_files_of_its_own_with_its_own_database() {
+    let world = World::new();
+    world.typed("init").works();
+    world.typed("install claude --project --yes").works();
+    let read = |path: &str| -> Value {
+        serde_json::from_slice(&fs::read(world.path(path)).unwrap()).unwrap()
+    };
+    let server = &read("project/.mcp.json")["mcpServers"]["punchlist"];
+    let database = world.path("project/.punchlist/punchlist.db");
+    assert_eq!(server["args"][2], database.to_str().unwrap());
+    assert!(read("project/.claude/settings.json")["hooks"]["Stop"].is_array());
+    // For every project it is the user's own, even when called here.
+    world.typed("install claude --yes").works();
+    let server = &read(SERVERS)["mcpServers"]["punchlist"];
+    let users = world.path("home/.local/share/punchlist/punchlist.db");
+    assert_eq!(server["args"][2], users.to_str().unwrap());
+    world.typed("uninstall claude --project").works();
+    assert!(!world.path("project/.mcp.json").exists() && !world.path("project/.claude").exists());
+    assert!(world.path(SETTINGS).exists());
+}
+
+#[test]
+fn the_agents_own_directory_is_found_where_the_environment_says() {
+    let world = World::new();
+    let mut command = world.command("project");
+    command.args(["install", "claude", "--yes"]).env("CLAUDE_CONFIG_DIR", world.path("cfg"));
+    assert_eq!(finish(command, b"").code, 0);
+    assert!(world.path("cfg/.claude.json").exists() && world.path("cfg/settings.json").exists());
+    assert!(!world.path(SERVERS).exists());
+}
+
+#[test]
+fn the_installed_hook_is_ours_and_lets_the_agent_go_on_without_us() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    let settings: Value = serde_json::from_slice(&fs::read(world.path(SETTINGS)).unwrap()).unwrap();
+    let hook = settings["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
+    let call = |hook: &str, stdin: &str| {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.args(["-c", hook]).env_clear().env("HOME", world.path("home"));
+        command.current_dir(world.path("project"));
+        finish(command, stdin.as_bytes())
+    };
+    let ran = call(hook, r#"{"hook_event_name":"PunchlistDoctor","session_id":"d","cwd":"/"}"#);
+    let said: Value = serde_json::from_str(&ran.ok()).unwrap();
+    assert_eq!(said["systemMessage"], concat!("punchlist ", env!("CARGO_PKG_VERSION")));
+    let binary = fs::canonicalize(env!("CARGO_BIN_EXE_punchlist")).unwrap();
+    for other in ["/nowhere/punchlist", "/bin/false", "/bin/echo"] {
+        let hook = hook.replace(binary.to_str().unwrap(), other);
+        assert_eq!(call(&hook, "{}").ok(), "", "{other}");
+    }
+}
+
+#[test]
+fn an_install_that_is_killed_leaves_the_old_files_or_the_new_ones() {
+    let world = World::new();
+    world.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
+    world.write(SERVERS, "{\"numStartups\":3}");
+    let before = home(&world);
+    world.typed("install claude --yes").works();
+    let after = home(&world);
+    world.typed("uninstall claude").works();
+    let mut cut_short = 0;
+    for step in 0..40 {
+        let mut command = world.command("project");
+        command.args(["install", "claude", "--yes"]);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let until = Instant::now() + Duration::from_micros(step * 250);
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        child.kill().ok();
+        cut_short += u32::from(!child.wait().unwrap().success());
+        for path in [SERVERS, SETTINGS] {
+            let path = world.path(path);
+            let now = fs::read(&path).unwrap();
+            assert!(now == before[&path] || now == after[&path], "{}", path.display());
+        }
+        if step % 2 == 0 {
+            world.typed("install claude --yes").works();
+        }
+        world.typed("uninstall claude").ok();
+        // A draft may be left over where the kill came in between; the files themselves are whole.
+        let drafts = |path: &&PathBuf| path.to_string_lossy().contains(".punchlist-");
+        let left: Vec<PathBuf> = home(&world).keys().filter(drafts).cloned().collect();
+        left.into_iter().for_each(|it| fs::remove_file(it).unwrap());
+        for path in [SERVERS, SETTINGS] {
+            assert_eq!(fs::read(world.path(path)).unwrap(), before[&world.path(path)]);
+        }
+    }
+    assert!(cut_short > 0, "at least the first was killed");
+}
+
+#[test]
+fn two_at_once_come_to_what_one_comes_to() {
+    let world = World::new();
+    world.write(SETTINGS, "{}");
+    let before = home(&world);
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = world.command("project");
+            command.args(["install", "claude", "--yes"]).stdout(Stdio::null());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(world.typed("install claude --yes").ok(), "nothing to do: it is set up already\n");
+    world.typed("uninstall claude").works();
+    assert_eq!(home(&world), before);
+}
