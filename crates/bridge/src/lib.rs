@@ -3,5 +3,6 @@
 //! The pure half of each part comes first. Plans are reached only through the model's store; this
 //! crate looks at no configuration and no environment of its own accord, it is given them.
 
+pub mod hook;
 pub mod process;
 pub mod session;

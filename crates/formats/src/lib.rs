@@ -4,6 +4,7 @@
 //! commands; no rule about plans lives here.
 
 pub mod dialect;
+pub mod hook;
 pub mod prompt;
 pub mod text;
 pub mod view;

@@ -6,12 +6,29 @@ use punchlist_model::remind::tokens;
 use punchlist_model::{Item, Number, Plan, Status};
 
 use super::quote::whole;
-use super::tools::Tools;
+use super::tools::{Calls, Names, Tools};
 use super::wrap::Tag;
 
 /// The open list, fenced as quoted data, in at most `budget` tokens all told; what did not fit is
 /// counted. `None` if nothing is open, or the budget is too small to say anything.
 pub fn boundary(plan: &Plan, tools: &Tools, tag: &Tag, budget: u64) -> Option<String> {
+    list(plan, Calls::plain(tools), tag, budget)
+}
+
+/// The same for an agent that has names of its own for its items. What it has none for is called
+/// `todo` and by its number, since its own tools cannot reach it.
+pub fn boundary_named(
+    plan: &Plan,
+    tools: &Tools,
+    names: &Names,
+    tag: &Tag,
+    budget: u64,
+) -> Option<String> {
+    list(plan, Calls { tools, names: Some(names) }, tag, budget)
+}
+
+fn list(plan: &Plan, calls: Calls<'_>, tag: &Tag, budget: u64) -> Option<String> {
+    let tools = calls.tools;
     let open: Vec<&Item> = plan.listed().into_iter().filter(|item| item.is_open()).collect();
     if open.is_empty() {
         return None;
@@ -24,7 +41,7 @@ pub fn boundary(plan: &Plan, tools: &Tools, tag: &Tag, budget: u64) -> Option<St
     let mut kept: BTreeSet<Number> = BTreeSet::new();
     for item in by_weight {
         // The fence grows at most by as much as the title has backticks.
-        let cost = cost(item, tools, room);
+        let cost = cost(item, calls, room);
         let Some(rest) = room.checked_sub(cost) else { break };
         room = rest;
         kept.insert(item.number);
@@ -32,7 +49,7 @@ pub fn boundary(plan: &Plan, tools: &Tools, tag: &Tag, budget: u64) -> Option<St
     let shown: Vec<String> = open
         .iter()
         .filter(|item| kept.contains(&item.number))
-        .map(|item| line(item, tools))
+        .map(|item| line(item, calls))
         .collect();
     let text = if shown.is_empty() {
         let (count, update) = (open.len(), tools.update);
@@ -49,18 +66,18 @@ fn bytes(text: &str) -> u64 {
 
 /// The most bytes that showing an item can add. A text that is longer than the room by itself need
 /// not be looked at.
-fn cost(item: &Item, tools: &Tools, room: u64) -> u64 {
+fn cost(item: &Item, calls: Calls<'_>, room: u64) -> u64 {
     let raw = bytes(&item.title).max(item.waiting_on.as_deref().map_or(0, bytes));
     if raw > room.saturating_mul(4).saturating_add(4096) {
         return u64::MAX;
     }
-    let line = line(item, tools);
+    let line = line(item, calls);
     let ticks = line.matches('`').count();
     // Two fences, and the line's own break.
     bytes(&line).saturating_add(1).saturating_add(2 * u64::try_from(ticks).unwrap_or(u64::MAX / 2))
 }
 
-fn line(item: &Item, tools: &Tools) -> String {
+fn line(item: &Item, calls: Calls<'_>) -> String {
     let sign = match item.status {
         Status::InProgress => "[>]",
         Status::Pending => "[ ]",
@@ -68,7 +85,7 @@ fn line(item: &Item, tools: &Tools) -> String {
         Status::Cancelled => "[-]",
     };
     let title = whole(&item.title);
-    let mut line = format!("{sign} {}. {title}", tools.label.of(item));
+    let mut line = format!("{sign} {}. {title}", calls.of(item));
     if let Some(on) = &item.waiting_on {
         line.push_str(&format!(" (waiting for: {})", whole(on)));
     }

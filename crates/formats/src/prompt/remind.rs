@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use punchlist_model::remind::Others;
 use punchlist_model::{Number, Plan};
 
-use super::tools::Tools;
+use super::tools::{Calls, Tools};
 use super::wrap::Tag;
 
 /// One line at the start of a conversation.
@@ -26,7 +26,7 @@ pub fn nag(
 ) -> String {
     let mut text =
         format!("{turns}+ turns without todo update. Please update todos with {}.", tools.update);
-    let changed = tools.label.list(plan, changed);
+    let changed = Calls::plain(tools).list(plan, changed);
     if !changed.is_empty() {
         text.push_str(&format!(" Changed by others since: {changed}."));
     }

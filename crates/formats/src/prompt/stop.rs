@@ -8,7 +8,7 @@ use punchlist_model::guard::owes_evidence;
 use punchlist_model::{Item, Number, Plan, Status, Verification};
 
 use super::quote::brief;
-use super::tools::Tools;
+use super::tools::{Calls, Names, Tools};
 use super::wrap::fill;
 
 /// Most items that a refusal names.
@@ -21,6 +21,23 @@ const MOST_TITLE: usize = 100;
 /// `held` are the numbers of [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are passed
 /// over.
 pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
+    refusal(plan, held, Calls::plain(tools), tools)
+}
+
+/// The same for an agent that has names of its own for its items. What it has none for is called
+/// `todo` and by its number, and is settled with `others`.
+pub fn stop_refusal_named(
+    plan: &Plan,
+    held: &[Number],
+    tools: &Tools,
+    names: &Names,
+    others: &Tools,
+) -> String {
+    refusal(plan, held, Calls { tools, names: Some(names) }, others)
+}
+
+fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> String {
+    let tools = calls.tools;
     let mut items: Vec<&Item> = held.iter().filter_map(|number| plan.get(*number)).collect();
     items.sort_by_key(|item| (item.position, item.number));
     let open = items.iter().filter(|item| item.is_open()).count();
@@ -31,17 +48,24 @@ pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
     text.push_str(&counts(plan, open, unproven.len()));
     for item in items.iter().take(MOST_ITEMS) {
         let title = brief(&item.title, MOST_TITLE);
-        let state = state(plan, item, tools);
-        let _ = write!(text, "\n  {}. {title} ({state})", tools.label.of(item));
+        let state = state(plan, item, calls);
+        let _ = write!(text, "\n  {}. {title} ({state})", calls.of(item));
     }
     let more = items.len().saturating_sub(MOST_ITEMS);
     if more > 0 {
         let _ = write!(text, "\n  and {more} more");
     }
     let mut advice = String::new();
+    let foreign = items.iter().filter(|item| item.is_open() && calls.is_foreign(item)).count();
+    let own = open - foreign;
     if open > 0 {
         let them = if open == 1 { "it" } else { "them" };
+        let tools = if own > 0 { tools } else { others };
         let _ = write!(advice, "Finish {them}, or {}. ", one_or_each(tools.settle, open));
+    }
+    if own > 0 && foreign > 0 {
+        let settle = one_or_each(others.settle, foreign);
+        let _ = write!(advice, "For what is called todo, {settle}. ");
     }
     if !unproven.is_empty() {
         let numbers: Vec<String> =
@@ -91,7 +115,8 @@ fn counts(plan: &Plan, open: usize, unproven: usize) -> String {
     text
 }
 
-fn state(plan: &Plan, item: &Item, tools: &Tools) -> String {
+fn state(plan: &Plan, item: &Item, calls: Calls<'_>) -> String {
+    let tools = calls.tools;
     let status = tools.status.of(item.status);
     if !item.is_open() {
         let why = if plan.verification(item, false) == Verification::Failed {
@@ -106,7 +131,7 @@ fn state(plan: &Plan, item: &Item, tools: &Tools) -> String {
         blockers.into_iter().partition(|it| it.status == Status::Cancelled);
     let names = |items: &[&Item]| {
         let numbers: Vec<Number> = items.iter().map(|item| item.number).collect();
-        tools.label.list(plan, &numbers)
+        calls.list(plan, &numbers)
     };
     if !cancelled.is_empty() {
         let gone = tools.status.of(Status::Cancelled);

@@ -2,8 +2,11 @@
 //!
 //! Not tied to our dialects: an agent whose own tools are mirrored has words of its own.
 
+use std::collections::BTreeMap;
+
 use punchlist_model::{Item, Number, Plan, Status};
 
+use super::quote::brief;
 use crate::dialect::{Dialect, Surface};
 
 /// The words of one set of tools.
@@ -60,31 +63,61 @@ pub enum Label {
     Position,
 }
 
-impl Label {
-    /// What an item is called.
-    pub(super) fn of(self, item: &Item) -> u32 {
-        match self {
-            Self::Number => item.number.0,
-            Self::Position => item.position.map_or(item.number.0, |position| position.0),
+/// What the agent itself calls items, by our numbers: the ids of its own tasks.
+pub type Names = BTreeMap<Number, String>;
+
+/// How items are called in a text: by a set of tools, or by names of the agent's own.
+#[derive(Clone, Copy)]
+pub(super) struct Calls<'a> {
+    pub(super) tools: &'a Tools,
+    /// `None` where the agent has no names of its own.
+    pub(super) names: Option<&'a Names>,
+}
+
+impl<'a> Calls<'a> {
+    pub(super) fn plain(tools: &'a Tools) -> Self {
+        Self { tools, names: None }
+    }
+
+    /// Whether the agent's own tools cannot reach an item, since they have no name for it.
+    pub(super) fn is_foreign(self, item: &Item) -> bool {
+        self.names.is_some_and(|names| !names.contains_key(&item.number))
+    }
+
+    /// What an item is called. Names come from the agent, so they are cleaned like any text.
+    pub(super) fn of(self, item: &Item) -> String {
+        match self.names.map(|names| names.get(&item.number)) {
+            None => self.tools.label.of(item).to_string(),
+            Some(Some(name)) => brief(name, 20),
+            Some(None) => format!("todo {}", item.number),
         }
     }
 
     /// What several are called, in list order: `1, 3`.
-    pub(super) fn list<'a>(
+    pub(super) fn list<'b>(
         self,
         plan: &Plan,
-        numbers: impl IntoIterator<Item = &'a Number>,
+        numbers: impl IntoIterator<Item = &'b Number>,
     ) -> String {
         const MOST: usize = 10;
         let mut found: Vec<&Item> = numbers.into_iter().filter_map(|it| plan.get(*it)).collect();
         found.sort_by_key(|item| (item.position.is_none(), item.position, item.number));
         let more = found.len().saturating_sub(MOST);
-        let mut names: Vec<String> =
-            found.iter().take(MOST).map(|item| self.of(item).to_string()).collect();
+        let mut names: Vec<String> = found.iter().take(MOST).map(|item| self.of(item)).collect();
         if more > 0 {
             names.push(format!("{more} more"));
         }
         names.join(", ")
+    }
+}
+
+impl Label {
+    /// What an item is called.
+    fn of(self, item: &Item) -> u32 {
+        match self {
+            Self::Number => item.number.0,
+            Self::Position => item.position.map_or(item.number.0, |position| position.0),
+        }
     }
 }
 
@@ -109,6 +142,16 @@ impl Tools {
                  status \"cancelled\" and the reason, or update_todo with waitingOn",
         label: Label::Number,
         status: Words { in_progress: "in progress", ..Words::PLAIN },
+    };
+
+    /// The same tools as a client of our MCP server calls them where it puts the server's name first.
+    pub const MCP_TURN: Self = Self {
+        plan: "mcp__punchlist__create_todo",
+        update: "mcp__punchlist__complete_todo and mcp__punchlist__update_todo",
+        settle: "say what became of each: mcp__punchlist__complete_todo with an outcome, the same \
+                 with status \"cancelled\" and the reason, or mcp__punchlist__update_todo with \
+                 waitingOn",
+        ..Self::TURN
     };
 
     /// `todo_manager`.

@@ -4,16 +4,19 @@
 //! nothing looks at a terminal or the environment: width, glyphs and colour come in as data.
 //!
 //! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
-//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves.
+//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves. [`secret`] takes out what
+//! should not be kept at all.
 
 pub mod clean;
 pub mod escape;
 pub mod glyph;
+pub mod secret;
 pub mod style;
 pub mod width;
 
 pub use clean::{isolated, many_lines, one_line};
 pub use glyph::Glyphs;
+pub use secret::mask;
 pub use style::{Colour, Line, Style};
 pub use width::{pad, truncate, width};
 

@@ -32,7 +32,7 @@ pub(super) struct Since {
 
 impl History {
     /// Reads journal entries, oldest first.
-    pub(super) fn of(entries: &[Entry]) -> Self {
+    pub(super) fn of<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Self {
         let mut history = Self::default();
         for entry in entries {
             for event in &entry.events {

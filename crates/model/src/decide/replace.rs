@@ -11,16 +11,20 @@ use super::matching::{Match, Matches};
 use super::merge::Clash;
 use super::transition::Act;
 use super::{Draft, Step, Stop};
-use crate::command::{ListEntry, NewItem, Patch};
+use crate::command::{ListEntry, Mode, NewItem, Patch};
 use crate::event::What;
 use crate::id::{Number, Position};
 use crate::item::{Item, Mark, Status};
 use crate::refusal::{Broken, Problem, Tag, Warning};
+use crate::store::Entry;
 
 impl Draft<'_> {
     pub(super) fn replace(&mut self, entries: &[ListEntry]) -> Step {
         self.expire();
-        let history = History::of(self.since);
+        // A mirror is never shown the plan: its base stays behind once somebody else has written, and
+        // what it wrote itself since is nobody else's change.
+        let own = |entry: &&Entry| self.ctx.mode == Mode::Recorded && entry.actor == self.ctx.actor;
+        let history = History::of(self.since.iter().filter(|entry| !own(entry)));
         let matches = self.match_entries(entries, &history)?;
         let entries = self.merge_entries(entries, &matches, &history);
         self.drop_missing(&matches, &history);

@@ -131,6 +131,8 @@ pub enum Pass {
     PlanMode,
     /// Its answer ends by asking the user.
     AsksUser,
+    /// Work goes on in the background, and its end will wake the agent.
+    Background,
 }
 
 /// What the governor knows of one user prompt. A store keeps it between two stops.

@@ -165,8 +165,14 @@ impl Asking<'_> {
         }
     }
 
+    /// Whether a name is the worker's own or that of a sub-agent of its: those are called `name/sub`,
+    /// and whoever they work for answers for what they leave behind.
+    fn is_own(&self, name: &str) -> bool {
+        name.strip_prefix(self.worker).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+
     fn is_held_by_other(&self, claim: &Claim) -> bool {
-        claim.holder.name != self.worker
+        !self.is_own(&claim.holder.name)
             && claim.expires_at > self.now
             && claim.holder.process.as_ref().is_none_or(|process| !self.gone.contains(process))
     }

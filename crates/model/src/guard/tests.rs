@@ -125,6 +125,18 @@ fn items_held_by_another_worker_are_excused_while_the_claim_lives() {
 }
 
 #[test]
+fn what_a_sub_agent_holds_is_held_against_the_agent_that_it_works_for() {
+    for (holder, excused) in [("me/sub", false), ("me", false), ("mesub", true), ("you/me", true)] {
+        let edit = |plan: &mut Plan| {
+            item(plan, 1).status = Status::InProgress;
+            item(plan, 1).claim = Some(claim(holder, 60, None));
+        };
+        let excuses = [(1, Excuse::HeldByOther)];
+        check(1, edit, if excused { &[] } else { &[1] }, if excused { &excuses } else { &[] });
+    }
+}
+
+#[test]
 fn items_blocked_by_a_chain_that_ends_in_an_excused_one_are_excused() {
     check(
         4,
@@ -350,6 +362,7 @@ fn inputs() -> Vec<(&'static str, Input)> {
         ("stop, gate off", wish("1 2", Gate::Off, None)),
         ("stop, plan mode", wish("1 2", Gate::Full, Some(Pass::PlanMode))),
         ("stop, asks user", wish("1 2", Gate::Full, Some(Pass::AsksUser))),
+        ("stop, background work", wish("1 2", Gate::Full, Some(Pass::Background))),
     ]
 }
 

@@ -9,11 +9,13 @@ mod done;
 mod edit;
 mod export;
 mod forget;
+mod hook;
 mod gate;
 mod import;
 mod init;
 mod list;
 mod log;
+mod mcp;
 mod r#move;
 mod next;
 mod plans;
@@ -135,8 +137,10 @@ pub(crate) fn all() -> &'static [Row] {
         row::<adopt::Adopt>(),
         row::<gate::Gate>(),
         row::<reminders::Reminders>(),
+        row::<mcp::Mcp>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
+        row::<hook::Hook>(),
         row::<completions::Completions>(),
         row::<reference::Reference>(),
     ];

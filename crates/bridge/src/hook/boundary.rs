@@ -1,0 +1,53 @@
+//! Where a session's context begins: its own open list is put back, and what ended sessions left is
+//! offered as a count.
+
+use punchlist_formats::hook::{Answer, Source};
+use punchlist_model::guard::{Input as Guard, Turn};
+use punchlist_model::remind::{Boundary, Input, Others};
+use punchlist_model::store::Error;
+
+use super::Call;
+use crate::session::left_open;
+
+impl Call<'_> {
+    pub(super) async fn begins(&self, source: Source) -> Result<Answer, Error> {
+        let plan = self.whole("").await?;
+        let at = match source {
+            Source::Startup | Source::Clear => Boundary::Start,
+            Source::Resume => Boundary::Resume,
+            Source::Compact => Boundary::Compaction,
+        };
+        let others = match at {
+            Boundary::Compaction => Others::default(),
+            Boundary::Start | Boundary::Resume => self.others().await?,
+        };
+        let open = plan.as_ref().map_or(0, |plan| plan.open);
+        self.remind(plan.as_ref(), &Input::Boundary { at, open, others }).await
+    }
+
+    /// What sessions that ended left open here.
+    async fn others(&self) -> Result<Others, Error> {
+        let own = self.attached("").await?.map(|it| it.plan);
+        let left =
+            left_open(self.store, &self.session.project, self.given.host, self.given.now).await?;
+        let left: Vec<_> = left.iter().filter(|it| Some(it.plan.id) != own).collect();
+        Ok(Others {
+            items: left.iter().fold(0, |sum, it| sum.saturating_add(it.plan.open)),
+            sessions: u32::try_from(left.len()).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// The user said something: the governor counts afresh, and what is owed is said.
+    pub(super) async fn prompt(&self) -> Result<Answer, Error> {
+        if self.session.memory.turn != Turn::Fresh {
+            self.remember(|memory| {
+                let (next, _) = std::mem::take(&mut memory.turn).step(Guard::Prompt);
+                memory.turn = next;
+            })
+            .await?;
+        }
+        let plan = self.whole("").await?;
+        let open = plan.as_ref().map_or(0, |plan| plan.open);
+        self.remind(plan.as_ref(), &Input::Prompt { open }).await
+    }
+}

@@ -1,0 +1,131 @@
+//! What went wrong in hooks, for `doctor`: a hook itself stays silent and lets the agent go on.
+//!
+//! One line of JSON each, in a file of bounded size that belongs to the user alone. Neither prompts
+//! nor titles are written there.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::text::one_line;
+use punchlist_model::Timestamp;
+use punchlist_model::store::Error;
+use serde::{Deserialize, Serialize};
+
+/// The file's name, in the user's data directory.
+pub const FILE: &str = "hook-failures.jsonl";
+
+/// A file that is longer begins anew with its second half.
+const MOST_BYTES: u64 = 64 * 1024;
+/// Longest description, in characters.
+const MOST_TEXT: usize = 300;
+
+/// A hook that failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Failure {
+    /// When.
+    pub at: Timestamp,
+    /// Which agent's hook: `claude`.
+    pub agent: String,
+    /// Which event, where that was known.
+    pub event: Option<String>,
+    /// What happened.
+    pub what: String,
+}
+
+/// What a store's error is called here: a refusal may name titles, so it is not repeated.
+pub fn describe(error: &Error) -> String {
+    match error {
+        Error::Refused(_) | Error::Undo(_) => "a change was refused".to_owned(),
+        Error::Revision { .. } => "the plan was written by too many at once".to_owned(),
+        Error::NameTaken(_) => "the plan's name is taken".to_owned(),
+        Error::NoPlan(_)
+        | Error::Exists(_)
+        | Error::NewerSchema { .. }
+        | Error::ReadOnly(_)
+        | Error::Unusable { .. } => error.to_string(),
+    }
+}
+
+/// Writes a failure down. Whether that works is nobody's concern: there is nobody left to tell.
+pub fn note(directory: &Path, failure: &Failure) -> io::Result<()> {
+    let what: String = one_line(&failure.what).chars().take(MOST_TEXT).collect();
+    let failure = Failure { what, ..failure.clone() };
+    let mut line = serde_json::to_string(&failure)?;
+    line.push('\n');
+    fs::create_dir_all(directory)?;
+    let path = directory.join(FILE);
+    shorten(&path)?;
+    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+    // In one piece, so that lines of several hooks do not mix.
+    file.write_all(line.as_bytes())
+}
+
+/// The failures, oldest first; lines that are none are passed over.
+pub fn read(directory: &Path) -> Vec<Failure> {
+    let Some(text) = contents(&directory.join(FILE)) else { return Vec::new() };
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn contents(path: &PathBuf) -> Option<String> {
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(MOST_BYTES * 4).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Two hooks that shorten at once lose a few lines between them at worst.
+fn shorten(path: &PathBuf) -> io::Result<()> {
+    let long = fs::metadata(path).is_ok_and(|meta| meta.len() > MOST_BYTES);
+    let Some(text) = long.then(|| contents(path)).flatten() else { return Ok(()) };
+    let lines: Vec<&str> = text.lines().collect();
+    let kept = lines[lines.len() / 2..].join("\n") + "\n";
+    let new = path.with_extension(format!("{}.new", std::process::id()));
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    file.write_all(kept.as_bytes())?;
+    fs::rename(&new, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(what: &str) -> Failure {
+        let (agent, event) = ("claude".to_owned(), Some("Stop".to_owned()));
+        Failure { at: Timestamp::UNIX_EPOCH, agent, event, what: what.to_owned() }
+    }
+
+    #[test]
+    fn failures_are_kept_in_order_and_harmless() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().join("made on the way");
+        assert_eq!(read(&dir), []);
+        note(&dir, &failure("first")).unwrap();
+        note(&dir, &failure(&format!("second \u{1b}[31m\nline {}", "x".repeat(9000)))).unwrap();
+        let found = read(&dir);
+        assert_eq!((found.len(), found[0].clone()), (2, failure("first")));
+        assert!(!found[1].what.contains(char::is_control) && found[1].what.len() < 400);
+    }
+
+    #[test]
+    fn the_file_does_not_grow_for_ever_and_keeps_the_newest() {
+        let dir = tempfile::tempdir().unwrap();
+        for n in 0..2000 {
+            note(dir.path(), &failure(&format!("failure {n}"))).unwrap();
+        }
+        let size = fs::metadata(dir.path().join(FILE)).unwrap().len();
+        assert!(size <= MOST_BYTES + 1000, "{size}");
+        let found = read(dir.path());
+        assert!(found.len() > 100);
+        assert_eq!(found.last().unwrap().what, "failure 1999");
+    }
+
+    #[test]
+    fn lines_that_are_no_failures_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join(FILE), b"nonsense\n{}\n\xff\n").unwrap();
+        note(dir.path(), &failure("real")).unwrap();
+        assert_eq!(read(dir.path()), [failure("real")]);
+    }
+}

@@ -1,0 +1,154 @@
+//! May this turn end? The governor is asked, and what it says is done.
+//!
+//! Its state is kept with the session before anything follows from it, so that hooks which are
+//! killed in between refuse no more often than they may.
+
+use punchlist_formats::hook::{Answer, Stop, Task};
+use punchlist_model::guard::{Asking, Input, Pass, Scope, Turn, Verdict, Wish, outlook};
+use punchlist_model::session::{Memory, SubAgent};
+use punchlist_model::store::{Change, Error};
+use punchlist_model::{Level, Plan, Verification};
+
+use super::Call;
+use super::mirror::item_id;
+use super::words::Words;
+
+/// Most sub-agents that are remembered. A session has a handful at a time.
+const MOST_SUB_AGENTS: usize = 256;
+
+/// Why this stop is none that the gate looks at.
+fn pass(stop: &Stop, plan_mode: bool) -> Option<Pass> {
+    if plan_mode {
+        Some(Pass::PlanMode)
+    } else if stop.asks {
+        Some(Pass::AsksUser)
+    } else if stop.background {
+        Some(Pass::Background)
+    } else {
+        None
+    }
+}
+
+impl Call<'_> {
+    pub(super) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
+        let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
+        let verdict = self.judge(&plan, &Scope::All, pass(stop, plan_mode), turn_of_agent).await?;
+        self.act(&plan, &verdict).await
+    }
+
+    /// A sub-agent answers for its own list, else for what it made or claimed on the session's.
+    pub(super) async fn sub_stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
+        if self.sub_agent.is_empty() {
+            return Ok(Answer::Nothing);
+        }
+        let (plan, scope) = match self.whole(self.sub_agent).await? {
+            Some(plan) => (Some(plan), Scope::All),
+            None => {
+                let sub = self.session.memory.sub_agents.get(self.sub_agent);
+                let own = sub.map(|it| it.own.clone()).unwrap_or_default();
+                (self.whole("").await?, Scope::Own(own))
+            }
+        };
+        let Some(plan) = plan else { return Ok(Answer::Nothing) };
+        let name = self.sub_agent.to_owned();
+        let turn = |memory: &mut Memory, step: &dyn Fn(Turn) -> (Turn, Verdict)| {
+            let mut sub = memory.sub_agents.remove(&name).unwrap_or_default();
+            let (next, verdict) = step(sub.turn);
+            sub.turn = next;
+            // One that ended and has nothing of its own on the session's list is done with.
+            if !(verdict.ends() && sub.own.is_empty()) {
+                memory.sub_agents.insert(name.clone(), sub);
+            }
+            verdict
+        };
+        let verdict = self.judge(&plan, &scope, pass(stop, plan_mode), turn).await?;
+        self.act(&plan, &verdict).await
+    }
+
+    pub(super) async fn sub_begins(&self) -> Result<Answer, Error> {
+        if self.sub_agent.is_empty() {
+            return Ok(Answer::Nothing);
+        }
+        self.remember(|memory| {
+            if let Some(sub) = memory.sub_agents.get_mut(self.sub_agent) {
+                sub.turn = Turn::Fresh;
+            }
+        })
+        .await?;
+        Ok(Answer::Nothing)
+    }
+
+    /// Steps the governor that `turn` finds, and keeps it.
+    async fn judge(
+        &self,
+        plan: &Plan,
+        scope: &Scope,
+        pass: Option<Pass>,
+        turn: impl Fn(&mut Memory, &dyn Fn(Turn) -> (Turn, Verdict)) -> Verdict + Send + Sync,
+    ) -> Result<Verdict, Error> {
+        let gone = self.gone(plan);
+        let worker = self.session.actor_name(self.sub_agent);
+        let asking = Asking { worker: &worker, now: self.given.now, gone: &gone, scope };
+        let items = outlook(plan, &asking);
+        let verdict = self
+            .remember(|memory| {
+                let wish = Wish { items: items.clone(), bounds: self.bounds(memory), pass };
+                let step = |turn: Turn| turn.step(Input::Stop(wish.clone()));
+                Some(turn(memory, &step))
+            })
+            .await?;
+        Ok(verdict.unwrap_or(Verdict::Noted))
+    }
+
+    async fn act(&self, plan: &Plan, verdict: &Verdict) -> Result<Answer, Error> {
+        if let Some(op) = verdict.op() {
+            self.store.change(plan.id, Change::new(vec![op], self.ctx())).await?;
+        }
+        Ok(match verdict {
+            Verdict::Refuse { open, .. } => {
+                Answer::Refuse(Words::of(&self.session, plan).refusal(plan, open))
+            }
+            Verdict::Noted | Verdict::End(_) | Verdict::LetGo { .. } => Answer::Nothing,
+        })
+    }
+
+    /// A task is about to be completed. Where its plan demands a check that it lacks, it is not yet:
+    /// the agent's own list would say otherwise than ours. An approval is a person's to give, and
+    /// the item waits for it.
+    pub(super) async fn completing(&self, task: &Task) -> Result<Answer, Error> {
+        if self.bounds(&self.session.memory).is_none() {
+            return Ok(Answer::Nothing);
+        }
+        let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
+        let id = item_id(&self.session, plan.id, &task.id);
+        let Some(item) = plan.items.values().find(|item| item.id == id && item.is_open()) else {
+            return Ok(Answer::Nothing);
+        };
+        let lacks = match plan.verification(item, false) {
+            Verification::Required | Verification::Failed => true,
+            Verification::None | Verification::Passed | Verification::Stale => false,
+        };
+        if lacks && plan.demanded(item) == Some(Level::Checked) {
+            let number = item.number;
+            return Ok(Answer::Refuse(format!(
+                "Not yet: this task counts as completed once it was checked. Run `punchlist verify \
+                 {number}`, then complete it."
+            )));
+        }
+        Ok(Answer::Nothing)
+    }
+}
+
+fn turn_of_agent(memory: &mut Memory, step: &dyn Fn(Turn) -> (Turn, Verdict)) -> Verdict {
+    let (next, verdict) = step(std::mem::take(&mut memory.turn));
+    memory.turn = next;
+    verdict
+}
+
+/// What is remembered of a sub-agent, made if it is new; never more than a bounded number.
+pub(super) fn sub_agent<'m>(memory: &'m mut Memory, name: &str) -> &'m mut SubAgent {
+    if !memory.sub_agents.contains_key(name) && memory.sub_agents.len() >= MOST_SUB_AGENTS {
+        memory.sub_agents.pop_first();
+    }
+    memory.sub_agents.entry(name.to_owned()).or_default()
+}

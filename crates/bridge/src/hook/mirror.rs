@@ -1,0 +1,349 @@
+//! The agent's own list, kept as a plan of ours: what happened is recorded, nothing is refused.
+//!
+//! Tool calls of one message run side by side and so do their hooks, as processes of their own. So
+//! which item a task is must not depend on anything that two of them could write at once: a task's
+//! item has an id that follows from session, plan and task, and it is added only to the revision
+//! that was seen without it. What is remembered with the session (our number for a task) may come
+//! later or be lost with a process that was killed; the next hook finds the item again.
+
+#[expect(deprecated, reason = "see `item_id`")]
+use std::hash::{Hasher, SipHasher};
+
+use punchlist_formats::hook::{Answer, Task, Write};
+use punchlist_model::needs::{Needs, Reach};
+use punchlist_model::remind::Input;
+use punchlist_model::session::{Memory, Session};
+use punchlist_model::store::{Attachment, Change, Error};
+use punchlist_model::{
+    IdSource, Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status,
+};
+
+use super::gate::sub_agent;
+use super::{Call, TASKS, TODOWRITE};
+
+/// How often an item is tried to be added while others write the plan: more hooks of one session
+/// than this do not run side by side.
+const TRIES: u32 = 100;
+
+/// What decides the id of a task's item.
+///
+/// The same for every hook of the session; another for another plan, because a session may be
+/// attached to a second one.
+#[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
+fn ids(session: &Session, plan: PlanId, task: &str) -> IdSource {
+    let text = format!("{plan}\0{}\0{}\0{task}", session.key.agent, session.key.id);
+    let mut random = [0; 10];
+    for (part, key) in random.chunks_mut(8).zip([0x7461_736b_0001, 0x7461_736b_0002]) {
+        let mut hasher = SipHasher::new_with_keys(key, key);
+        hasher.write(text.as_bytes());
+        let hash = hasher.finish().to_be_bytes();
+        part.copy_from_slice(&hash[..part.len()]);
+    }
+    IdSource { at: session.begun_at, random }
+}
+
+/// The id of a task's item.
+pub(super) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
+    ItemId(ids(session, plan, task).nth(0))
+}
+
+/// A task's item.
+#[derive(Clone, Copy)]
+struct Found {
+    id: ItemId,
+    number: Number,
+    /// It was not there before.
+    made: bool,
+}
+
+impl Call<'_> {
+    pub(super) async fn mirror(&self, write: &Write) -> Result<Answer, Error> {
+        match write {
+            Write::List(entries) => self.list(entries).await?,
+            Write::Created(task) => self.created(task).await?,
+            Write::Updated(task) => self.updated(task).await?,
+            Write::Deleted(task) => self.deleted(task).await?,
+            Write::Seen(tasks) => self.seen(tasks).await?,
+        }
+        Ok(Answer::Nothing)
+    }
+
+    /// The whole list of the agent, or of a sub-agent, each of which has its own.
+    async fn list(&self, entries: &[ListEntry]) -> Result<(), Error> {
+        let attachment = match self.attached(self.sub_agent).await? {
+            Some(attachment) => attachment,
+            // An empty list is none.
+            None if entries.is_empty() => return Ok(()),
+            None => self.attached_or_made(self.sub_agent).await?,
+        };
+        let header = self.store.read(attachment.plan, Needs::header()).await?;
+        let mut ctx = self.ctx();
+        ctx.base = Some(attachment.shown);
+        ctx.gone = self.gone(&header);
+        let change = Change::new(vec![Op::Replace(entries.to_vec())], ctx);
+        let applied = self.store.change(attachment.plan, change).await?;
+        self.note_shown(&attachment, applied.revision()).await?;
+        self.remember(|memory| self.wrote(memory, TODOWRITE)).await
+    }
+
+    /// A task is being created. Its tool has not answered, and may yet be refused.
+    pub(super) async fn creating(&self, task: &Task) -> Result<Answer, Error> {
+        let attachment = self.attached_or_made("").await?;
+        let found = self.take_up(&attachment, task).await?;
+        self.remember(|memory| {
+            memory.mirrored.insert(task.id.clone(), found.number);
+            if found.made {
+                memory.unconfirmed.insert(task.id.clone());
+            }
+            self.wrote(memory, TASKS);
+        })
+        .await?;
+        Ok(Answer::Nothing)
+    }
+
+    async fn created(&self, task: &Task) -> Result<(), Error> {
+        let attachment = self.attached_or_made("").await?;
+        let found = self.take_up(&attachment, task).await?;
+        if !found.made {
+            // It was announced before, with less.
+            self.edit(&attachment, found.id, patch(task, Vec::new()), Vec::new()).await?;
+        }
+        self.remember(|memory| {
+            memory.mirrored.insert(task.id.clone(), found.number);
+            memory.unconfirmed.remove(&task.id);
+            self.own(memory, found.number);
+            self.wrote(memory, TASKS);
+        })
+        .await
+    }
+
+    /// A task was refused after it had been announced: what was mirrored of it goes.
+    pub(super) async fn not_created(&self, task: &Task) -> Result<Answer, Error> {
+        let unconfirmed = &self.session.memory.unconfirmed;
+        if unconfirmed.is_empty() {
+            return Ok(Answer::Nothing);
+        }
+        let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
+        // The refusal names no id, so that the texts must tell.
+        let said = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
+        let (subject, description) = (said(&task.subject), said(&task.description));
+        let is_it = |item: &&Item| {
+            item.is_open() && item.title.trim() == subject && item.context.trim() == description
+        };
+        let found = unconfirmed.iter().find_map(|id| {
+            let item = find(&plan, item_id(&self.session, plan.id, id)).filter(is_it)?;
+            Some((id, item.id))
+        });
+        let Some((id, item)) = found else { return Ok(Answer::Nothing) };
+        let change = Change::new(vec![Op::Supersede(ItemRef::Id(item))], self.ctx());
+        self.store.change(plan.id, change).await?;
+        self.remember(|memory| {
+            memory.unconfirmed.remove(id);
+            memory.mirrored.remove(id);
+        })
+        .await?;
+        Ok(Answer::Nothing)
+    }
+
+    async fn updated(&self, task: &Task) -> Result<(), Error> {
+        let attachment = self.attached_or_made("").await?;
+        let found = match self.find(&attachment, &task.id).await? {
+            Some(found) => found,
+            None => self.take_up(&attachment, &self.from_file(&task.id)).await?,
+        };
+        let mut after = Vec::new();
+        for id in &task.blocked_by {
+            after.extend(self.known(&attachment, id).await?);
+        }
+        let mut blocked = Vec::new();
+        for id in &task.blocks {
+            blocked.extend(self.known(&attachment, id).await?);
+        }
+        self.edit(&attachment, found.id, patch(task, after), blocked).await?;
+        self.remember(|memory| {
+            memory.mirrored.insert(task.id.clone(), found.number);
+            memory.unconfirmed.remove(&task.id);
+            if task.status == Some(Status::InProgress) {
+                self.own(memory, found.number);
+            }
+            self.wrote(memory, TASKS);
+        })
+        .await
+    }
+
+    async fn deleted(&self, task: &str) -> Result<(), Error> {
+        let Some(attachment) = self.attached("").await? else { return Ok(()) };
+        if let Some(found) = self.find(&attachment, task).await? {
+            self.apply(&attachment, vec![Op::Supersede(ItemRef::Id(found.id))]).await?;
+        }
+        self.remember(|memory| self.wrote(memory, TASKS)).await
+    }
+
+    /// What is unknown is taken up as it was shown; of what is known, a list that ran beside another
+    /// call may tell something older.
+    async fn seen(&self, tasks: &[Task]) -> Result<(), Error> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let attachment = self.attached_or_made("").await?;
+        let mut numbers = Vec::new();
+        let mut taken = Vec::new();
+        for task in tasks {
+            let found = self.take_up(&attachment, task).await?;
+            numbers.push((task.id.clone(), found.number));
+            taken.extend(found.made.then_some((task, found.id)));
+        }
+        // Edges once all are there.
+        for (task, id) in &taken {
+            let mut after = Vec::new();
+            for blocker in &task.blocked_by {
+                after.extend(self.known(&attachment, blocker).await?);
+            }
+            if !after.is_empty() {
+                let patch = Patch { after, ..Patch::default() };
+                self.edit(&attachment, *id, patch, Vec::new()).await?;
+            }
+        }
+        let news = !taken.is_empty();
+        self.remember(|memory| {
+            memory.mirrored.extend(numbers.iter().cloned());
+            if news {
+                self.wrote(memory, TASKS);
+            }
+        })
+        .await
+    }
+
+    /// Notes that the agent wrote its list, and with which tools.
+    fn wrote(&self, memory: &mut Memory, with: &str) {
+        memory.written_with = Some(with.to_owned());
+        let (policy, now) = (self.given.policy, self.given.now);
+        memory.watch.step(policy, self.profile(), Input::Changed, now);
+    }
+
+    /// Notes that an item is the sub-agent's to answer for.
+    fn own(&self, memory: &mut Memory, number: Number) {
+        if !self.sub_agent.is_empty() {
+            sub_agent(memory, self.sub_agent).own.insert(number);
+        }
+    }
+
+    async fn find(&self, attachment: &Attachment, task: &str) -> Result<Option<Found>, Error> {
+        let id = item_id(&self.session, attachment.plan, task);
+        let plan = self.store.read(attachment.plan, only(id)).await?;
+        Ok(find(&plan, id).map(|item| Found { id, number: item.number, made: false }))
+    }
+
+    /// The task's item, made if it is not there.
+    async fn take_up(&self, attachment: &Attachment, task: &Task) -> Result<Found, Error> {
+        let plan = attachment.plan;
+        let id = item_id(&self.session, plan, &task.id);
+        let mut last = None;
+        for _ in 0..TRIES {
+            let slice = self.store.read(plan, only(id)).await?;
+            if let Some(item) = find(&slice, id) {
+                return Ok(Found { id, number: item.number, made: false });
+            }
+            let mut ctx = self.ctx();
+            ctx.ids = ids(&self.session, plan, &task.id);
+            let change =
+                Change { expect: Some(slice.revision), ..Change::new(adding(task, id), ctx) };
+            match self.store.change(plan, change).await {
+                Ok(applied) => {
+                    self.note_shown(attachment, applied.revision()).await?;
+                    let number = applied.decision.added.first().copied().unwrap_or_default();
+                    return Ok(Found { id, number, made: true });
+                }
+                Err(error @ Error::Revision { .. }) => last = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(last.unwrap_or(Error::NoPlan(plan)))
+    }
+
+    /// The item that the other end of an edge means. One that neither we nor the agent's files know
+    /// is dropped, as the agent drops it.
+    async fn known(&self, attachment: &Attachment, task: &str) -> Result<Option<ItemRef>, Error> {
+        if let Some(found) = self.find(attachment, task).await? {
+            return Ok(Some(ItemRef::Id(found.id)));
+        }
+        let Some(task) = self.file(task) else { return Ok(None) };
+        let found = self.take_up(attachment, &task).await?;
+        Ok(Some(ItemRef::Id(found.id)))
+    }
+
+    fn file(&self, task: &str) -> Option<Task> {
+        let list = self.given.task_list.unwrap_or(&self.session.key.id);
+        (self.given.task)(list, task).filter(|it| it.id == task)
+    }
+
+    /// A task that nobody told us of, as far as it can be known.
+    fn from_file(&self, task: &str) -> Task {
+        self.file(task).unwrap_or_else(|| Task {
+            id: task.to_owned(),
+            subject: Some(format!("Task {task}")),
+            ..Task::default()
+        })
+    }
+
+    /// Edits a task's item; what it blocks gets an edge to it.
+    async fn edit(
+        &self,
+        attachment: &Attachment,
+        id: ItemId,
+        patch: Patch,
+        blocked: Vec<ItemRef>,
+    ) -> Result<(), Error> {
+        let first = Op::Edit { item: ItemRef::Id(id), patch: Box::new(patch) };
+        let edges = blocked.into_iter().map(|item| {
+            let patch = Patch { after: vec![ItemRef::Id(id)], ..Patch::default() };
+            Op::Edit { item, patch: Box::new(patch) }
+        });
+        self.apply(attachment, std::iter::once(first).chain(edges).collect()).await
+    }
+
+    async fn apply(&self, attachment: &Attachment, ops: Vec<Op>) -> Result<(), Error> {
+        let applied = self.store.change(attachment.plan, Change::new(ops, self.ctx())).await?;
+        self.note_shown(attachment, applied.revision()).await
+    }
+}
+
+fn only(id: ItemId) -> Needs {
+    let reach = Reach { item: ItemRef::Id(id), around: Vec::new() };
+    Needs { items: vec![reach], ..Needs::header() }
+}
+
+fn find(plan: &Plan, id: ItemId) -> Option<&Item> {
+    plan.items.values().find(|item| item.id == id)
+}
+
+/// The steps that make a task's item.
+fn adding(task: &Task, id: ItemId) -> Vec<Op> {
+    let new = NewItem {
+        active_form: task.active_form.clone(),
+        context: task.description.clone().unwrap_or_default(),
+        owner: task.owner.clone().filter(|owner| !owner.trim().is_empty()),
+        metadata: Some(task.metadata.clone()).filter(|it| !it.is_empty()),
+        ..NewItem::titled(task.subject.clone().unwrap_or_default())
+    };
+    let moved = task.status.filter(|status| *status != Status::Pending).map(|status| {
+        let patch = Patch { status: Some(status), ..Patch::default() };
+        Op::Edit { item: ItemRef::Id(id), patch: Box::new(patch) }
+    });
+    std::iter::once(Op::Add(Box::new(new))).chain(moved).collect()
+}
+
+/// What a task's own fields say; edges are given apart.
+fn patch(task: &Task, after: Vec<ItemRef>) -> Patch {
+    let owner = task.owner.clone().map(|owner| Some(owner).filter(|it| !it.trim().is_empty()));
+    Patch {
+        title: task.subject.clone(),
+        context: task.description.clone(),
+        active_form: task.active_form.clone().map(Some),
+        owner,
+        merge: task.metadata.clone(),
+        status: task.status,
+        after,
+        ..Patch::default()
+    }
+}

@@ -1,0 +1,93 @@
+//! The plan that a session, or a sub-agent with a list of its own, works on.
+
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Attachment, AttachmentKey, Error, Filter, NewPlan};
+use punchlist_model::{Plan, PlanId, Process, Revision, Rules};
+
+use super::Call;
+
+impl Call<'_> {
+    /// What the session's attachment is called, or that of a sub-agent's own list.
+    pub(super) fn key(&self, sub_agent: &str) -> AttachmentKey {
+        self.session.key.attachment(&self.session.project, sub_agent)
+    }
+
+    /// Where the session, or the sub-agent, is attached. A session that shall work on a plan with a
+    /// name is attached to that, if it is there. Makes nothing.
+    pub(super) async fn attached(&self, sub_agent: &str) -> Result<Option<Attachment>, Error> {
+        let key = self.key(sub_agent);
+        let there = self.store.attachment(key.clone()).await?;
+        let Some(name) = self.given.plan.filter(|_| sub_agent.is_empty()) else {
+            return Ok(there);
+        };
+        let Some(plan) = self.named(name).await? else { return Ok(None) };
+        match there {
+            Some(there) if there.plan == plan => Ok(Some(there)),
+            Some(_) | None => Ok(Some(self.store.attach(key, plan, self.given.now).await?)),
+        }
+    }
+
+    /// The same, made at the first write.
+    pub(super) async fn attached_or_made(&self, sub_agent: &str) -> Result<Attachment, Error> {
+        if let Some(there) = self.attached(sub_agent).await? {
+            return Ok(there);
+        }
+        let key = self.key(sub_agent);
+        let name = self.given.plan.filter(|_| sub_agent.is_empty());
+        let new = NewPlan {
+            id: name.map_or_else(|| PlanId::first_of(&key), |_| self.given.plan_id),
+            project: self.session.project.clone(),
+            name: name.map(str::to_owned),
+            title: String::new(),
+            rules: Rules::default(),
+            at: self.given.now,
+        };
+        let id = new.id;
+        let id = match (self.store.create(new).await, name) {
+            // Two first writes at once make one plan.
+            (Ok(_) | Err(Error::Exists(_)), _) => id,
+            (Err(Error::NameTaken(taken)), Some(name)) => {
+                self.named(name).await?.ok_or(Error::NameTaken(taken))?
+            }
+            (Err(error), _) => return Err(error),
+        };
+        self.store.attach(key, id, self.given.now).await
+    }
+
+    async fn named(&self, name: &str) -> Result<Option<PlanId>, Error> {
+        let filter = Filter {
+            project: Some(self.session.project.clone()),
+            name: Some(name.to_owned()),
+            ..Filter::default()
+        };
+        Ok(self.store.plans(filter).await?.first().map(|plan| plan.id))
+    }
+
+    /// The whole plan; `None` if there is none yet.
+    pub(super) async fn whole(&self, sub_agent: &str) -> Result<Option<Plan>, Error> {
+        match self.attached(sub_agent).await? {
+            None => Ok(None),
+            Some(attachment) => self.store.read(attachment.plan, Needs::whole()).await.map(Some),
+        }
+    }
+
+    /// The processes behind claims of this plan that are known to have ended.
+    pub(super) fn gone(&self, plan: &Plan) -> Vec<Process> {
+        let claims = plan.in_progress().filter_map(|item| item.claim.as_ref());
+        let processes = claims.filter_map(|claim| claim.holder.process.as_ref());
+        processes.filter(|it| self.has_ended(it)).cloned().collect()
+    }
+
+    /// Notes that the session has seen its plan up to its own change. Where somebody else wrote in
+    /// between it has not, and the next whole list is still held against what it knew.
+    pub(super) async fn note_shown(
+        &self,
+        attachment: &Attachment,
+        now: Revision,
+    ) -> Result<(), Error> {
+        if now.0 <= attachment.shown.0.saturating_add(1) {
+            self.store.shown(attachment.key.clone(), now).await?;
+        }
+        Ok(())
+    }
+}

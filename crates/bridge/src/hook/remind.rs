@@ -1,0 +1,73 @@
+//! Reminders: the policy says which, the words are made, and the ledger is told what they cost.
+
+use punchlist_formats::hook::{Answer, claude};
+use punchlist_formats::prompt::{self, Tag};
+use punchlist_formats::view::plain;
+use punchlist_model::Plan;
+use punchlist_model::guard::{Asking, Scope, holding};
+use punchlist_model::remind::{Input, Reminder};
+use punchlist_model::store::Error;
+
+use super::words::Words;
+use super::{Call, TURN};
+
+/// Tools of ours that only read.
+const READS: [&str; 1] = ["list_todo"];
+
+impl Call<'_> {
+    /// A model turn is over. The agent reminds itself of its own tools, so this counts only where the
+    /// list is written with ours.
+    pub(super) async fn turn(&self, tools: &[String]) -> Result<Answer, Error> {
+        let is_ours = self.session.memory.written_with.as_deref() == Some(TURN);
+        if !is_ours || !self.sub_agent.is_empty() {
+            return Ok(Answer::Nothing);
+        }
+        let ours = |tool: &str| tool.strip_prefix(claude::MCP_PREFIX).map(str::to_owned);
+        let wrote = tools.iter().filter_map(|tool| ours(tool)).any(|it| !READS.contains(&&it[..]));
+        if wrote {
+            return self.remind(None, &Input::Changed).await;
+        }
+        let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
+        let gone = self.gone(&plan);
+        let worker = self.session.actor_name("");
+        let asking =
+            Asking { worker: &worker, now: self.given.now, gone: &gone, scope: &Scope::All };
+        let open = u32::try_from(holding(&plan, &asking).len()).unwrap_or(u32::MAX);
+        let worked = tools.iter().any(|tool| ours(tool).is_none());
+        self.remind(Some(&plan), &Input::Turn { worked, open }).await
+    }
+
+    /// Tells the policy what happened, and says what it wants said.
+    pub(super) async fn remind(&self, plan: Option<&Plan>, input: &Input) -> Result<Answer, Error> {
+        let (policy, now) = (self.given.policy, self.given.now);
+        let said = self
+            .remember(|memory| {
+                let due = memory.watch.step(policy, self.profile(), input.clone(), now);
+                let mut said = Vec::new();
+                for reminder in due {
+                    if let Some(text) = self.say(plan, &reminder) {
+                        memory.watch.gave(reminder.kind(), &text, now);
+                        said.push(text);
+                    }
+                }
+                said.join("\n")
+            })
+            .await?;
+        Ok(if said.is_empty() { Answer::Nothing } else { Answer::Context(said) })
+    }
+
+    fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
+        let tag = Tag::reminder();
+        match (reminder, plan) {
+            (Reminder::Initial, _) => Some(prompt::initial(&prompt::Tools::MCP_TURN, &tag)),
+            (Reminder::Offer(others), _) => Some(prompt::offer(*others, &tag)),
+            (Reminder::Boundary, Some(plan)) => Words::of(&self.session, plan).boundary(plan),
+            (Reminder::Nag { turns, changed, whole_list }, Some(plan)) => {
+                let list = whole_list.then(|| plain::text(plan));
+                let tools = Words::of(&self.session, plan).tools();
+                Some(prompt::nag(*turns, changed, plan, list.as_deref(), tools, &tag))
+            }
+            (Reminder::AfterChange, _) | (Reminder::Boundary | Reminder::Nag { .. }, None) => None,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What agents tell their hooks, and what a hook may answer, as data of ours.
+//!
+//! One file per agent turns its JSON into an [`Event`] and an [`Answer`] into its JSON. Nothing here
+//! is ever an error that could hold an agent up: what is not understood is no event, and an answer
+//! that an event does not take is not written.
+
+mod asks;
+pub mod claude;
+
+use punchlist_model::{ListEntry, Status};
+use serde_json::{Map, Value};
+
+pub use asks::asks_user;
+
+/// Something that happened in an agent's session.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// The id that the agent gave its session; empty only for [`What::Doctor`].
+    pub session: String,
+    /// The directory that the session works in.
+    pub directory: String,
+    /// The sub-agent that it happened in.
+    pub sub_agent: Option<String>,
+    /// The agent may only plan.
+    pub plan_mode: bool,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened. Texts are as they will be stored: known shapes of secrets are masked.
+#[derive(Clone, PartialEq, Debug)]
+pub enum What {
+    /// The session begins, or its context begins anew.
+    Begins(Source),
+    /// The session ends.
+    Ends,
+    /// The user said something.
+    Prompt,
+    /// A tool of the agent's own list has answered.
+    Wrote(Write),
+    /// A task was refused after it had been announced.
+    NotCreated(Task),
+    /// A task is being created; the tool has not answered yet.
+    Creating(Task),
+    /// A task is about to be completed.
+    Completing(Task),
+    /// A model turn is over, with these tools called.
+    Turn(Vec<String>),
+    /// The agent wants to end its turn.
+    Stop(Stop),
+    /// A sub-agent begins.
+    SubBegins,
+    /// A sub-agent wants to end.
+    SubStop(Stop),
+    /// Whoever installed us asks whether we are there.
+    Doctor,
+}
+
+/// Why a session's context begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Source {
+    /// A new session.
+    Startup,
+    /// An old one is taken up again.
+    Resume,
+    /// The user cleared the conversation.
+    Clear,
+    /// The conversation was compacted.
+    Compact,
+}
+
+/// What a tool of the agent's own list came to, taken from its result.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Write {
+    /// The whole list.
+    List(Vec<ListEntry>),
+    /// A new task.
+    Created(Task),
+    /// These fields of a task, and edges from and to it.
+    Updated(Task),
+    /// The task is gone.
+    Deleted(String),
+    /// Tasks that were shown. Others may have changed them at the same moment, so this tells that
+    /// they are there and not how they stand.
+    Seen(Vec<Task>),
+}
+
+/// A task of the agent's own list, as far as it was told.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Task {
+    /// What the agent calls it; empty where it was refused before it had an id.
+    pub id: String,
+    /// What to do.
+    pub subject: Option<String>,
+    /// More about it.
+    pub description: Option<String>,
+    /// The same in the present continuous.
+    pub active_form: Option<String>,
+    /// Who does it; an empty one takes the owner away.
+    pub owner: Option<String>,
+    /// Where it stands.
+    pub status: Option<Status>,
+    /// Tasks that wait for it.
+    pub blocks: Vec<String>,
+    /// Tasks that it waits for.
+    pub blocked_by: Vec<String>,
+    /// Keys that change; null takes one away.
+    pub metadata: Map<String, Value>,
+}
+
+/// An agent's wish to stop.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Stop {
+    /// Its answer ends by asking the user.
+    pub asks: bool,
+    /// Work goes on in the background, and its end wakes the agent.
+    pub background: bool,
+    /// A hook has refused a stop of this prompt before. Told, not believed: the governor counts
+    /// by itself, since the refusal may have been another hook's.
+    pub again: bool,
+}
+
+/// What a hook answers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Answer {
+    /// Nothing to say: the agent goes on as if there were no hook.
+    #[default]
+    Nothing,
+    /// Something for the model to read.
+    Context(String),
+    /// Not yet, and why.
+    Refuse(String),
+    /// Something for the user to read.
+    Message(String),
+}
