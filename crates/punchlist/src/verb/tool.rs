@@ -2,6 +2,7 @@
 
 use punchlist_formats::dialect::{Call, Dialect};
 use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, PlanStore};
 use punchlist_model::{Actor, Ctx, Holder};
 use punchlist_serve::desk::{self, Caller, Wanted};
@@ -138,7 +139,7 @@ impl Tool {
 }
 
 /// The conversation that calls, with the plan that `--plan` names.
-fn caller(app: &App, store: &dyn PlanStore, key: AttachmentKey) -> Result<Caller, Fail> {
+fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fail> {
     let wanted = match app.globals.plan {
         None => Wanted::Attached,
         Some(_) => {
