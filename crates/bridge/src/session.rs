@@ -69,11 +69,36 @@ pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Err
             return Ok(there);
         }
         match store.keep(next.clone()).await? {
+            Kept::Stored(1) => {
+                sweep(store, &next, seen.now).await?;
+                return Ok(next.kept());
+            }
             Kept::Stored(_) => return Ok(next.kept()),
             Kept::Stale(now) => there = now.map(|it| *it),
         }
     }
     Err(crowded(&seen.key))
+}
+
+/// Writes down of the other sessions of a project which of them are over without a word, so that
+/// they need not be looked at for ever. Once a session is enough.
+async fn sweep(store: &dyn SessionStore, new: &Session, now: Timestamp) -> Result<(), Error> {
+    // Only who sees its own process run can say that others do not.
+    let own = new.process.as_ref().filter(|it| process::fate(&it.host, it) == Fate::Runs);
+    let Some(host) = own.map(|it| &it.host) else { return Ok(()) };
+    let filter = SessionFilter {
+        project: Some(new.project.clone()),
+        running: true,
+        ..SessionFilter::default()
+    };
+    for session in store.sessions(filter).await? {
+        if session.key != new.key && is_over(&session, host, now) {
+            let ended_at = Some(session.seen_at);
+            // Whoever wrote it meanwhile knows better.
+            store.keep(Session { ended_at, ..session }).await?;
+        }
+    }
+    Ok(())
 }
 
 /// When another session of the same process was last seen.

@@ -72,7 +72,8 @@ pub struct Session {
     pub begun_at: Timestamp,
     /// When it was last seen.
     pub seen_at: Timestamp,
-    /// When it said that it ended. One that was killed never says so.
+    /// When it said that it ended. One that was killed never says so; when somebody comes upon it,
+    /// this is when it was last seen.
     pub ended_at: Option<Timestamp>,
     /// How its gate, reminders and mirrored list stand.
     pub memory: Memory,

@@ -19,7 +19,7 @@ pub(crate) struct Globals {
     /// Answer in JSON
     #[arg(long, global = true, help_heading = "Options of every verb")]
     pub(crate) json: bool,
-    /// Act under this name instead of user@host
+    /// Act under this name instead of the agent's session or user@host
     #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Options of every verb")]
     pub(crate) name: Option<String>,
     /// The database file, instead of PUNCHLIST_DB or the one in the data directory

@@ -163,7 +163,7 @@ fn executable(messages: &str) -> Option<PathBuf> {
 }
 
 /// Our program, seeing nothing of the user's own files.
-fn our_command(binary: &Path, scratch: &Scratch, database: &Path) -> Command {
+pub(super) fn our_command(binary: &Path, scratch: &Scratch, database: &Path) -> Command {
     let mut command = Command::new(binary);
     let home = scratch.join("home");
     command
@@ -175,7 +175,7 @@ fn our_command(binary: &Path, scratch: &Scratch, database: &Path) -> Command {
     command
 }
 
-const DATABASE: &str = "plans.db";
+pub(super) const DATABASE: &str = "plans.db";
 
 /// Makes the database that both programs start from, and gives the plan's id.
 fn seed(scratch: &Scratch, ours: &Path, bare: &Path) -> Result<String, String> {
@@ -201,7 +201,7 @@ fn seed(scratch: &Scratch, ours: &Path, bare: &Path) -> Result<String, String> {
 }
 
 /// The plan's id in the answer of `list --json`.
-fn plan_id(listed: &str) -> Option<String> {
+pub(super) fn plan_id(listed: &str) -> Option<String> {
     let (_, plan) = listed.split_once("\"plan\"")?;
     let (_, id) = plan.split_once("\"id\"")?;
     id.split('"').nth(1).map(str::to_owned)

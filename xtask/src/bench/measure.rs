@@ -13,8 +13,20 @@ pub(super) fn can_count() -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
+/// What a call reads that is given nothing.
+const NOTHING: &str = "/dev/null";
+
+fn input(path: &Path) -> Result<Stdio, String> {
+    fs::File::open(path).map(Stdio::from).map_err(|error| format!("{}: {error}", path.display()))
+}
+
 /// How many instructions a call executes outside the kernel.
 pub(super) fn instructions(command: &Command) -> Result<u64, String> {
+    instructions_from(command, Path::new(NOTHING))
+}
+
+/// The same for a call that reads a file.
+pub(super) fn instructions_from(command: &Command, stdin: &Path) -> Result<u64, String> {
     let mut counted = Command::new("valgrind");
     counted.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
     counted.arg(command.get_program()).args(command.get_args());
@@ -27,7 +39,7 @@ pub(super) fn instructions(command: &Command) -> Result<u64, String> {
     if let Some(directory) = command.get_current_dir() {
         counted.current_dir(directory);
     }
-    counted.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    counted.stdin(input(stdin)?).stdout(Stdio::null()).stderr(Stdio::piped());
     let output = counted.output().map_err(|error| format!("valgrind did not start: {error}"))?;
     let report = String::from_utf8_lossy(&output.stderr);
     if !output.status.success() {
@@ -43,7 +55,12 @@ fn collected(report: &str) -> Option<u64> {
 
 /// How long a call takes from its start to its end.
 pub(super) fn time(command: &mut Command) -> Result<Duration, String> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    time_from(command, Path::new(NOTHING))
+}
+
+/// The same for a call that reads a file.
+pub(super) fn time_from(command: &mut Command, stdin: &Path) -> Result<Duration, String> {
+    command.stdin(input(stdin)?).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
     let took = began.elapsed();
@@ -52,8 +69,13 @@ pub(super) fn time(command: &mut Command) -> Result<Duration, String> {
 
 /// What a call prints; an error unless it succeeds.
 pub(super) fn output(command: &mut Command) -> Result<String, String> {
+    output_from(command, Path::new(NOTHING))
+}
+
+/// The same for a call that reads a file.
+pub(super) fn output_from(command: &mut Command, stdin: &Path) -> Result<String, String> {
     let output = command
-        .stdin(Stdio::null())
+        .stdin(input(stdin)?)
         .output()
         .map_err(|error| format!("{command:?} did not start: {error}"))?;
     if !output.status.success() {

@@ -149,7 +149,7 @@ impl Call<'_> {
         let attachment = self.attached_or_made("").await?;
         let found = match self.find(&attachment, &task.id).await? {
             Some(found) => found,
-            None => self.take_up(&attachment, &self.from_file(&task.id)).await?,
+            None => self.take_up(&attachment, &self.unheard_of(&task.id)).await?,
         };
         let mut after = Vec::new();
         for id in &task.blocked_by {
@@ -250,7 +250,6 @@ impl Call<'_> {
                 Change { expect: Some(slice.revision), ..Change::new(adding(task, id), ctx) };
             match self.store.change(plan, change).await {
                 Ok(applied) => {
-                    self.note_shown(attachment, applied.revision()).await?;
                     let number = applied.decision.added.first().copied().unwrap_or_default();
                     return Ok(Found { id, number, made: true });
                 }
@@ -278,7 +277,7 @@ impl Call<'_> {
     }
 
     /// A task that nobody told us of, as far as it can be known.
-    fn from_file(&self, task: &str) -> Task {
+    fn unheard_of(&self, task: &str) -> Task {
         self.file(task).unwrap_or_else(|| Task {
             id: task.to_owned(),
             subject: Some(format!("Task {task}")),
@@ -303,8 +302,10 @@ impl Call<'_> {
     }
 
     async fn apply(&self, attachment: &Attachment, ops: Vec<Op>) -> Result<(), Error> {
-        let applied = self.store.change(attachment.plan, Change::new(ops, self.ctx())).await?;
-        self.note_shown(attachment, applied.revision()).await
+        // What the session was shown is of interest to whole lists alone, so it is not noted here:
+        // that would be another write.
+        self.store.change(attachment.plan, Change::new(ops, self.ctx())).await?;
+        Ok(())
     }
 }
 

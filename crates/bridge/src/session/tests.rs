@@ -126,6 +126,30 @@ fn a_session_of_which_nothing_is_known_any_more_is_live_for_a_day() {
 }
 
 #[test]
+fn a_new_session_comes_upon_those_that_were_killed() {
+    let store = InMemory::new();
+    let me = process::process("here", std::process::id()).unwrap();
+    let with = |id: &str, process: &Process, second| {
+        let seen = Seen { process: Some(process.clone()), ..seen(id, 0, second) };
+        wait(record(&store, seen)).unwrap();
+    };
+    let ended_at = |id: &str| wait(store.session(key(id))).unwrap().unwrap().ended_at;
+    with("killed", &ended(), 1);
+    with("elsewhere", &process(7), 2);
+    assert_eq!(ended_at("killed"), None);
+    with("new", &me, 3);
+    assert_eq!(
+        (ended_at("killed"), ended_at("elsewhere"), ended_at("new")),
+        (Some(at(1)), None, None)
+    );
+    // Nobody has heard of it for a day.
+    with("later", &me, 2 + 24 * 60 * 60);
+    assert_eq!(ended_at("elsewhere"), Some(at(2)));
+    with("elsewhere", &process(7), 90_000);
+    assert_eq!(ended_at("elsewhere"), None, "it was only quiet");
+}
+
+#[test]
 fn after_clear_or_resume_inside_the_program_the_process_has_another_session() {
     let store = InMemory::new();
     wait(record(&store, seen("a", 10, 0))).unwrap();

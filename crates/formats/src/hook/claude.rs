@@ -215,7 +215,7 @@ pub fn task_file(bytes: &[u8]) -> Option<Task> {
 fn masked_value(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(mask(&text).into_owned()),
-        Value::Array(all) => all.into_iter().map(|it| masked_value(it)).collect(),
+        Value::Array(all) => all.into_iter().map(masked_value).collect(),
         Value::Object(all) => all.into_iter().map(|(key, it)| (key, masked_value(it))).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value,
     }

@@ -6,6 +6,8 @@
 
 mod asks;
 pub mod claude;
+#[cfg(test)]
+mod tests;
 
 use punchlist_model::{ListEntry, Status};
 use serde_json::{Map, Value};

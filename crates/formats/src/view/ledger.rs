@@ -10,6 +10,9 @@ use crate::text::{Line, Style, one_line, width};
 /// The columns with numbers, in their order.
 const HEADS: [&str; 4] = ["given", "tokens", "acted on", "ignored"];
 
+/// The narrowest that names get.
+const NAME: usize = 6;
+
 /// A row: its name, its numbers, and what is known besides.
 struct Row {
     name: String,
@@ -72,15 +75,17 @@ fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<String
         let numbers = rows.iter().map(|row| width(&row.numbers[at]));
         numbers.chain([width(HEADS[at])]).max().unwrap_or(0)
     });
-    // Where it gets narrow, names give way, then the note goes.
-    let numbers: usize = columns.iter().map(|it| it + 2).sum();
-    let room = usize::from(options.width).saturating_sub(numbers);
+    // Where it gets narrow the note goes, then names give way, then numbers go from the right.
+    let all = usize::from(options.width);
+    let wide = |count: usize| columns[..count].iter().map(|it| it + 2).sum::<usize>();
+    let count = (1..=HEADS.len()).rev().find(|count| wide(*count) + NAME <= all).unwrap_or(1);
+    let room = all.saturating_sub(wide(count));
     let with_note = notes > 0 && room >= names + notes + 2;
-    let names = names.min(room.max(4));
+    let names = names.min(room.max(NAME));
     let draw = |name: &str, numbers: [&str; 4], note: &str, style: Style| {
         let mut line = Line::new(options.colour);
         line.push_text(name, names, options.glyphs, style).fill(names);
-        for (number, columns) in numbers.into_iter().zip(columns) {
+        for (number, columns) in numbers.into_iter().zip(columns).take(count) {
             line.push("  ", Style::Plain).push(&pad_left(number, columns), style);
         }
         if with_note {

@@ -429,9 +429,9 @@ fn reminders_are_two_tables_by_kind_and_by_session() {
     ];
     let draw = |options: &Options| ledger::ledger(&sessions, options).join("\n");
     assert_snapshot!(at_widths(draw));
-    for columns in 40..250 {
+    for columns in 0..250 {
         for line in ledger::ledger(&sessions, &options(columns)) {
-            assert!(width(&line) <= usize::from(columns), "{columns}: {line}");
+            assert!(width(&line) <= usize::from(columns).max(16), "{columns}: {line}");
             assert!(!line.contains('\u{1b}'), "{line:?}");
         }
     }

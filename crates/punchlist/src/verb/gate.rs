@@ -15,13 +15,13 @@ use crate::settle::settle;
 /// Show or set how often an agent's stop may be refused
 ///
 /// While items are open, an agent that wants to stop is told what is open: with `once` one time for
-/// each prompt of yours, with `full` up to 8 times while it makes progress, with `off` never. Set for
-/// one session, it holds at once and until the session ends; for all sessions, the key `gate` in the
-/// configuration. Without either, interactive sessions have `once` and headless ones `full`.
+/// each prompt of yours, with `full` up to 8 times while it makes progress, with `off` never. What is
+/// set here holds at once and for one session; the key `gate` in the configuration holds for all.
+/// Without either, interactive sessions have `once` and headless ones `full`.
 #[derive(clap::Args)]
 pub(crate) struct Gate {
     /// off, once or full; default takes back what was set for the session
-    #[arg(value_name = "SETTING", value_enum)]
+    #[arg(value_name = "SETTING", value_enum, hide_possible_values = true)]
     setting: Option<Wanted>,
     /// The session: its id, or the beginning of it
     #[arg(long, value_name = "ID")]

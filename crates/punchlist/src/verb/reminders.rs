@@ -32,8 +32,7 @@ impl Verb for Reminders {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist reminders
-  punchlist reminders --all --json
-  punchlist list -c reminders.nag=false";
+  punchlist reminders --all --json";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let project = if self.all { None } else { Some(app.project()?.name.clone()) };

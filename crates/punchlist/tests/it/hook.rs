@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
+use crate::init::read_only;
 use crate::world::{Ran, World, finish};
 
 fn event(world: &World, name: &str, fields: Value) -> Vec<u8> {
@@ -241,6 +242,18 @@ fn a_database_that_is_no_file_lets_the_agent_go_on() {
         fs::create_dir(world.path("x.db")).unwrap();
     };
     check_broken("x.db", breaks, "x.db");
+}
+
+#[test]
+fn a_database_that_cannot_be_written_lets_the_agent_go_on() {
+    let world = World::new();
+    let create = event(&world, "PostToolUse", create(1));
+    silent(&world.run_with(&["hook", "claude", "--db", "ro/my.db"], &create));
+    let dir = world.path("project/ro");
+    let Some(run) = read_only(&world, &dir) else { return };
+    silent(&run(&["hook", "claude", "--db", "ro/my.db"], &event(&world, "Stop", json!({}))));
+    let told = failures(&world);
+    assert!(told.len() == 1 && told[0].contains("my.db"), "{told:?}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn the_users_own_configuration_lies_below_the_projects() {
         ("limits = 3", 2),
         ("[claim]\nlease = '5 weeks'", 2),
         ("\u{0}", 2),
-        ("gate = 'off'\n[reminders]\nx = 1\n[[policy]]\n[workers.a]\n[team]\n", 0),
+        ("gate = 'off'\n[reminders]\nnag = false\n[[policy]]\n[workers.a]\n[team]\n", 0),
     ] {
         world.write("home/.config/punchlist/config.toml", text);
         let ran = world.typed("list");
@@ -226,8 +226,8 @@ fn a_read_only_database_is_read_and_not_written() {
     world.typed("add A --db ro/my.db").works();
     let dir = world.path("project/ro");
     let Some(run) = read_only(&world, &dir) else { return };
-    assert!(run(&["list", "--db", "ro/my.db"]).ok().contains("1 A"));
-    let refused = run(&["add", "B", "--db", "ro/my.db"]);
+    assert!(run(&["list", "--db", "ro/my.db"], b"").ok().contains("1 A"));
+    let refused = run(&["add", "B", "--db", "ro/my.db"], b"");
     assert_eq!(refused.code, 8, "{}", refused.err);
     assert!(refused.err.contains("MCP"), "{}", refused.err);
     assert!(!world.typed("list --db ro/my.db").ok().contains('B'));
@@ -235,10 +235,13 @@ fn a_read_only_database_is_read_and_not_written() {
 
 /// Calls to the program for which a directory is read-only. Permissions do not bind everybody, so it
 /// is a mount that these calls alone see; nothing, where that is not allowed.
-fn read_only<'w>(world: &'w World, dir: &'w Path) -> Option<impl Fn(&[&str]) -> Ran + 'w> {
+pub(crate) fn read_only<'w>(
+    world: &'w World,
+    dir: &'w Path,
+) -> Option<impl Fn(&[&str], &[u8]) -> Ran + 'w> {
     const MOUNTED: &str =
         "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && exec \"$@\"";
-    let mounted = move |program: &OsStr, arguments: &[&str]| {
+    let mounted = move |program: &OsStr, arguments: &[&str], stdin: &[u8]| {
         let inner = world.command("project");
         let mut command = Command::new("unshare");
         command.args(["--mount", "--", "/bin/sh", "-c", MOUNTED, "sh"]).arg(dir).arg(program);
@@ -247,14 +250,15 @@ fn read_only<'w>(world: &'w World, dir: &'w Path) -> Option<impl Fn(&[&str]) -> 
             .env_clear()
             .envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command.env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin").current_dir(world.path("project"));
-        finish(command, b"")
+        finish(command, stdin)
     };
     let probe = Command::new("unshare").args(["--mount", "--", "true"]).output();
-    if !probe.is_ok_and(|it| it.status.success()) || mounted(OsStr::new("true"), &[]).code != 0 {
+    if !probe.is_ok_and(|it| it.status.success()) || mounted(OsStr::new("true"), &[], b"").code != 0
+    {
         return None;
     }
     let program = world.command("project").get_program().to_owned();
-    Some(move |arguments: &[&str]| mounted(&program, arguments))
+    Some(move |arguments: &[&str], stdin: &[u8]| mounted(&program, arguments, stdin))
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn a_sub_agent_answers_for_its_own_items_only() {
     for _ in 0..3 {
         assert!(desk.event("SubagentStop", sub.clone()).is_some());
     }
-    assert_eq!(desk.event("SubagentStop", sub.clone()), None, "let go");
+    assert_eq!(desk.event("SubagentStop", sub), None, "let go");
     assert!(desk.plan().get(Number(3)).unwrap().marks.contains(&Mark::Parked));
     // Its claim excuses nobody once it is gone: the agent answers for what it left behind.
     desk.update("3", json!({"description": "still to do"}));

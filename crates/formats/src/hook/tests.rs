@@ -1,0 +1,140 @@
+//! What is read of a hook's input, and what is written as its answer.
+
+use punchlist_model::Status;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn read(name: &str, fields: Value) -> Option<What> {
+    let mut event = json!({"session_id": "s", "cwd": "/p", "hook_event_name": name});
+    event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    claude::read(event.to_string().as_bytes(), None).map(|event| event.what)
+}
+
+fn used(tool: &str, call: Value, result: Value) -> Option<Write> {
+    let fields = json!({"tool_name": tool, "tool_input": call, "tool_response": result});
+    let what = read("PostToolUse", fields)?;
+    let What::Wrote(write) = what else { panic!("{what:?}") };
+    Some(write)
+}
+
+#[test]
+fn who_and_where_is_read_and_an_event_without_a_session_is_none() {
+    let bytes = json!({
+        "session_id": " abc ", "cwd": "/p", "hook_event_name": "Stop", "agent_id": "a1",
+        "permission_mode": "plan", "effort": {"level": "high"}, "unheard of": [1],
+    });
+    let event = claude::read(bytes.to_string().as_bytes(), None).unwrap();
+    assert_eq!((event.session.as_str(), event.directory.as_str()), ("abc", "/p"));
+    assert_eq!((event.sub_agent.as_deref(), event.plan_mode), (Some("a1"), true));
+    let odd: String = "x".repeat(201);
+    for id in [json!(null), json!(7), json!(""), json!("  "), json!("a\u{0}b"), json!(odd)] {
+        assert_eq!(read("Stop", json!({"session_id": id})), None, "{id}");
+    }
+    assert_eq!(read("PunchlistDoctor", json!({"session_id": null})), Some(What::Doctor));
+}
+
+#[test]
+fn events_are_known_in_any_case_and_the_caller_may_name_them() {
+    for (name, expected) in [
+        ("SessionEnd", Some(What::Ends)),
+        ("session_end", Some(What::Ends)),
+        ("SESSION-END", Some(What::Ends)),
+        ("userPromptSubmit", Some(What::Prompt)),
+        ("SubagentStart", Some(What::SubBegins)),
+        ("PreToolUse", None),
+        ("StopFailure", None),
+        ("", None),
+    ] {
+        assert_eq!(read(name, json!({})), expected, "{name}");
+        let named = claude::read(br#"{"session_id":"s"}"#, Some(name));
+        assert_eq!(named.map(|it| it.what), expected, "{name}");
+    }
+    for (source, expected) in [
+        ("startup", Source::Startup),
+        ("resume", Source::Resume),
+        ("clear", Source::Clear),
+        ("compact", Source::Compact),
+        ("something new", Source::Startup),
+    ] {
+        let read = read("SessionStart", json!({"source": source}));
+        assert_eq!(read, Some(What::Begins(expected)), "{source}");
+    }
+}
+
+#[test]
+fn results_are_believed_and_calls_are_not() {
+    let call = json!({"subject": "A", "description": "d", "activeForm": "Doing", "status": "odd"});
+    assert_eq!(used("TaskCreate", call.clone(), json!("refused")), None);
+    assert_eq!(used("TaskCreate", call.clone(), json!({"task": {"subject": "A"}})), None);
+    let Some(Write::Created(task)) =
+        used("TaskCreate", call, json!({"task": {"id": "3", "subject": "B"}}))
+    else {
+        panic!("a task was created");
+    };
+    assert_eq!((task.id.as_str(), task.subject.as_deref()), ("3", Some("B")));
+    assert_eq!((task.status, task.description.as_deref()), (None, Some("d")));
+    let done = json!({"taskId": "3", "status": "completed", "addBlocks": ["4", 5, ""]});
+    for result in [json!(null), json!("x"), json!({}), json!({"success": false, "taskId": "3"})] {
+        assert_eq!(used("TaskUpdate", done.clone(), result), None);
+    }
+    let result = json!({"success": true, "taskId": "3", "statusChange": {"to": "in_progress"}});
+    let Some(Write::Updated(task)) = used("TaskUpdate", done, result) else {
+        panic!("a task was updated");
+    };
+    assert_eq!((task.status, task.blocks), (Some(Status::InProgress), vec!["4".to_owned()]));
+    let gone =
+        used("TaskUpdate", json!({"taskId": "3", "status": "deleted"}), json!({"success": true}));
+    assert_eq!(gone, Some(Write::Deleted("3".to_owned())));
+    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({"task": null})), None);
+    assert_eq!(used("TodoWrite", json!({"todos": 7}), json!({})), None);
+    assert_eq!(used("Bash", json!({"command": "ls"}), json!({"stdout": "x"})), None);
+}
+
+#[test]
+fn an_answer_has_only_keys_that_the_event_knows() {
+    let stop = Stop::default();
+    let task = Task::default();
+    let all = [
+        What::Begins(Source::Startup),
+        What::Ends,
+        What::Prompt,
+        What::Wrote(Write::Seen(Vec::new())),
+        What::NotCreated(task.clone()),
+        What::Creating(task.clone()),
+        What::Completing(task),
+        What::Turn(Vec::new()),
+        What::Stop(stop.clone()),
+        What::SubBegins,
+        What::SubStop(stop),
+        What::Doctor,
+    ];
+    let answers = [
+        Answer::Nothing,
+        Answer::Context("c \"q\" \n é".to_owned()),
+        Answer::Refuse("r".to_owned()),
+        Answer::Message("m".to_owned()),
+    ];
+    let mut table = String::new();
+    for what in &all {
+        for answer in &answers {
+            if let Some(text) = claude::write(answer, what) {
+                assert!(!text.contains('\n'), "{text}");
+                table.push_str(&format!("{:<17} {text}\n", claude::name(what)));
+            }
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn a_list_of_any_length_and_depth_is_read_or_passed_over() {
+    let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+    let event = format!(r#"{{"session_id":"s","hook_event_name":"Stop","x":{deep}}}"#);
+    assert_eq!(claude::read(event.as_bytes(), None), None);
+    let todos: Vec<Value> = (0..20_000).map(|n| json!({"content": n.to_string()})).collect();
+    let Some(Write::List(list)) = used("TodoWrite", json!({}), json!({"newTodos": todos})) else {
+        panic!("a list was written");
+    };
+    assert_eq!(list.len(), 10_000);
+}

@@ -1,0 +1,216 @@
+//! One hook of an agent, cold, in a store that a hundred sessions have left their plans in.
+//!
+//! Beside it runs the bare program of `bench cold`: its `done` for hooks that write, its `list` for
+//! those that only look. A hook also finds its session and the agent's process, reads JSON, and keeps
+//! the books of the gate and the reminders; the bare program does none of that.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::cold::{DATABASE, Scratch, build, our_command, plan_id};
+use super::measure::{
+    can_count, copy_fresh, instructions, instructions_from, median, output, output_from, time_from,
+};
+use super::table::{hundredths, millions, milliseconds, table, times};
+use crate::print::{say, warn};
+
+/// How many sessions have left a plan.
+const PLANS: usize = 100;
+/// How many tasks the measured session has, all of them open.
+const TASKS: usize = 20;
+/// Instructions against the baseline, in hundredths.
+const GOAL: u128 = 150;
+/// No hook takes longer on an idle machine.
+const CEILING: Duration = Duration::from_millis(50);
+/// How often instructions are counted.
+const COUNTS: usize = 3;
+
+/// A hook that is measured, and which call of the bare program it is held against.
+struct Case {
+    name: &'static str,
+    event: String,
+    against: &'static str,
+}
+
+fn event(session: &str, directory: &Path, rest: &str) -> String {
+    format!("{{\"session_id\":\"{session}\",\"cwd\":\"{}\",{rest}}}", directory.display())
+}
+
+fn created(id: usize) -> String {
+    format!(
+        "\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TaskCreate\",\"tool_input\":\
+         {{\"subject\":\"Task number {id} of the list\",\"description\":\"What there is to do\"}},\
+         \"tool_response\":{{\"task\":{{\"id\":\"{id}\",\"subject\":\"Task number {id} of the \
+         list\"}}}}"
+    )
+}
+
+const COMPLETED: &str = "\"hook_event_name\":\"PostToolUse\",\"tool_name\":\"TaskUpdate\",\
+    \"tool_input\":{\"taskId\":\"7\",\"status\":\"completed\"},\"tool_response\":\
+    {\"success\":true,\"taskId\":\"7\",\"updatedFields\":[\"status\"]}";
+
+const STOP: &str = "\"hook_event_name\":\"Stop\",\"stop_hook_active\":false,\
+    \"last_assistant_message\":\"I think I am finished.\",\"background_tasks\":[]";
+
+const BATCH: &str = "\"hook_event_name\":\"PostToolBatch\",\"tool_calls\":[{\"tool_name\":\"Bash\",\
+    \"tool_input\":{\"command\":\"ls\"},\"tool_response\":\"README.md\"}]";
+
+const PROMPT: &str = "\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"Go on\"";
+
+const SESSION: &str = "00000000-measured";
+
+pub(super) fn run(rounds: usize) -> Result<(), String> {
+    warn("building the program and its baseline");
+    let ours = build(&["--package", "punchlist", "--bin", "punchlist"])?;
+    let bare = build(&["--package", "punchlist-db", "--example", "cold_baseline"])?;
+    let scratch = Scratch::new()?;
+    warn("making the plans");
+    let plan = seed(&scratch, &ours, &bare)?;
+    let project = scratch.join("project");
+    let cases = [
+        ("task completed", COMPLETED, "done"),
+        ("stop refused", STOP, "done"),
+        ("prompt", PROMPT, "list"),
+        ("model turn", BATCH, "list"),
+    ];
+    let cases = cases.map(|(name, rest, against)| Case {
+        name,
+        event: event(SESSION, &project, rest),
+        against,
+    });
+    let mut rows = vec![heads()];
+    for case in &cases {
+        warn(&format!("measuring {}", case.name));
+        rows.push(measure(&scratch, &ours, &bare, &plan, case, rounds)?);
+    }
+    say(&format!(
+        "One hook in a store with {PLANS} plans; the session's own has {TASKS} tasks. Instructions: \
+         median of\n{COUNTS}; time: of {rounds}.\n{}",
+        table(&rows)
+    ));
+    let mut missing = Vec::new();
+    if !can_count() {
+        missing.push("instructions: valgrind is not installed");
+    }
+    missing.push("the shell around the installed command");
+    missing
+        .push("the kernel's share of the instructions, /proc among it: valgrind does not see it");
+    say(&format!("\nNot measured:\n  {}", missing.join("\n  ")));
+    Ok(())
+}
+
+fn heads() -> Vec<String> {
+    ["hook", "ours", "baseline", "", "ratio", "goal", "", "median", "slowest", "goal", ""]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn hook(ours: &Path, scratch: &Scratch, database: &Path) -> Command {
+    let mut command = our_command(ours, scratch, database);
+    command.args(["hook", "claude"]).env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+    command
+}
+
+/// Makes the store that every call starts from a copy of, and gives the measured plan's id.
+fn seed(scratch: &Scratch, ours: &Path, bare: &Path) -> Result<String, String> {
+    let failed = |error: std::io::Error| error.to_string();
+    for directory in ["project/.git", "home", "seed"] {
+        fs::create_dir_all(scratch.join(directory)).map_err(failed)?;
+    }
+    fs::write(scratch.join("project/.git/HEAD"), "ref: refs/heads/main\n").map_err(failed)?;
+    let database = scratch.join("seed").join(DATABASE);
+    let project = scratch.join("project");
+    let input = scratch.join("event.json");
+    let send = |session: &str, rest: &str| -> Result<String, String> {
+        fs::write(&input, event(session, &project, rest)).map_err(failed)?;
+        let mut command = hook(ours, scratch, &database);
+        command.args(["-c", "store.durability=normal"]);
+        output_from(&mut command, &input)
+    };
+    for n in 0..PLANS {
+        send(&format!("{n:08}-left"), &created(1))?;
+    }
+    for id in 1..=TASKS {
+        send(SESSION, &created(id))?;
+    }
+    output(Command::new(bare).arg(&database).arg("fold"))?;
+    send(SESSION, &created(TASKS + 1))?;
+    let refused = send(&format!("{:08}-left", 1), STOP)?;
+    if !refused.contains("\"block\"") {
+        return Err(format!("the hook does not do its work: {refused:?}"));
+    }
+    let plans = output(our_command(ours, scratch, &database).args(["plans", "--json"]))?;
+    let measured = plans.split_once(SESSION).and_then(|_| newest(&plans));
+    measured.ok_or_else(|| format!("`plans --json` names no plan: {plans}"))
+}
+
+/// The id of the plan that changed last, which `plans --json` names first.
+fn newest(plans: &str) -> Option<String> {
+    plan_id(&format!("\"plan\"{plans}"))
+}
+
+fn measure(
+    scratch: &Scratch,
+    ours: &Path,
+    bare: &Path,
+    plan: &str,
+    case: &Case,
+    rounds: usize,
+) -> Result<Vec<String>, String> {
+    let (seed, place) = (scratch.join("seed"), scratch.join("place"));
+    let database = place.join(DATABASE);
+    let input: PathBuf = scratch.join("event.json");
+    fs::write(&input, &case.event).map_err(|error| error.to_string())?;
+    let fresh = || copy_fresh(&seed, &place).map_err(|error| error.to_string());
+    let hook = || hook(ours, scratch, &database);
+    let baseline = || {
+        let mut call = Command::new(bare);
+        call.env_clear().arg(&database).arg(case.against).arg(plan);
+        if case.against == "done" {
+            call.arg("7");
+        }
+        call
+    };
+    let mut row = vec![case.name.to_owned()];
+    if can_count() {
+        let (mut one, mut other) = (Vec::new(), Vec::new());
+        for _ in 0..COUNTS {
+            fresh()?;
+            one.push(instructions_from(&hook(), &input)?);
+            fresh()?;
+            other.push(instructions(&baseline())?);
+        }
+        let one = median(&one).unwrap_or_default();
+        let other = median(&other).unwrap_or_default();
+        let ratio = hundredths(one.into(), other.into());
+        let verdict = if ratio <= GOAL { "met" } else { "missed" };
+        row.extend([millions(one), millions(other), format!("({})", case.against), times(ratio)]);
+        row.extend([format!("≤ {}", times(GOAL)), verdict.to_owned()]);
+    } else {
+        row.extend(std::iter::repeat_n(String::new(), 6));
+    }
+    let mut took = Vec::new();
+    for _ in 0..rounds {
+        fresh()?;
+        took.push(time_from(&mut hook(), &input)?);
+    }
+    let slowest = took.iter().max().copied().unwrap_or_default();
+    let verdict = if slowest <= CEILING { "met" } else { "missed" };
+    row.extend([milliseconds(median(&took).unwrap_or_default()), milliseconds(slowest)]);
+    row.extend([format!("≤ {}", milliseconds(CEILING)), verdict.to_owned()]);
+    Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_that_changed_last_is_the_first_that_is_named() {
+        let plans = "{\"plans\":[{\"id\":\"0192\",\"name\":null},{\"id\":\"0193\"}]}";
+        assert_eq!(newest(plans).as_deref(), Some("0192"));
+        assert_eq!(newest("{\"plans\":[]}"), None);
+    }
+}
