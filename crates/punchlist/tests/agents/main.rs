@@ -17,6 +17,7 @@ mod letting_go;
 mod memory;
 mod place;
 mod questions;
+mod reminders;
 mod screen;
 mod stops;
 mod sub_agents;
