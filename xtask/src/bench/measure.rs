@@ -37,7 +37,7 @@ pub(super) fn instructions(command: &Command) -> Result<u64, String> {
 }
 
 /// The count in callgrind's report: `==1== Collected : 12345`.
-fn collected(report: &str) -> Option<u64> {
+pub(super) fn collected(report: &str) -> Option<u64> {
     report.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
 }
 

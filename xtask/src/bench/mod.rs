@@ -4,6 +4,7 @@
 //! It builds its own baseline, and says in words what it did not measure.
 
 mod cold;
+mod mcp;
 mod measure;
 mod peers;
 mod store;
@@ -35,6 +36,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         about: "adds, four writers, `next` and following, beside raw SQLite",
         rounds: ROUNDS,
         run: store::run,
+    },
+    Bench {
+        name: "mcp",
+        about: "calls of the MCP server, beside the least that such a server can do",
+        rounds: ROUNDS,
+        run: mcp::run,
     },
     Bench {
         name: "peers",
@@ -84,8 +91,8 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, peers");
-        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, peers");
+        check(&[], "say which benchmark: cold, store, mcp, peers");
+        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, mcp, peers");
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
         check(&["cold", "3", "x"], "unexpected argument \"x\"");
