@@ -4,6 +4,8 @@
 //! cannot. A group that cannot run is skipped by name and with its reason; where `CI` is `true`
 //! that is a failure, so that nothing is believed tested that was not.
 
+mod agents;
+mod mcp;
 mod tally;
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -31,14 +33,28 @@ pub(crate) struct Group {
 struct Program {
     command: Command,
     report: Report,
+    /// Said before it runs, where a group has several; else empty.
+    about: String,
 }
 
 /// Every group, in the order in which they run. A new one is a line here and a function below.
-pub(crate) const GROUPS: &[Group] = &[Group {
-    name: "core",
-    about: "every crate's own tests; needs Rust and a C compiler",
-    prepare: core,
-}];
+pub(crate) const GROUPS: &[Group] = &[
+    Group {
+        name: "core",
+        about: "every crate's own tests; needs Rust and a C compiler",
+        prepare: core,
+    },
+    Group {
+        name: "agents",
+        about: "real agents with scripted models; needs npm, Linux and network namespaces",
+        prepare: agents::prepare,
+    },
+    Group {
+        name: "mcp",
+        about: "the MCP server before its conformance suite and Inspector; needs npm, as above",
+        prepare: mcp::prepare,
+    },
+];
 
 /// Runs the named groups, or all.
 pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
@@ -98,7 +114,10 @@ fn run_all(programs: Vec<Program>) -> Result<Tally, Failure> {
 
 /// Runs one program, passes on what it prints and counts what it reports.
 fn run_one(program: Program) -> Result<Tally, Failure> {
-    let Program { mut command, report } = program;
+    let Program { mut command, report, about } = program;
+    if !about.is_empty() {
+        warn(&about);
+    }
     let failed = |error: io::Error| Failure::Chore(format!("the tests could not be run: {error}"));
     if io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
@@ -136,6 +155,12 @@ fn pass_on(report: Report, from: impl Read, mut to: impl Write) -> Tally {
     tally
 }
 
+/// What a command prints on standard output, without blanks around it, if it succeeds.
+fn text_of(mut command: Command) -> Option<String> {
+    let output = command.output().ok().filter(|it| it.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
 /// nextest where it is installed, because it runs test programs side by side; else cargo itself.
 fn core() -> Result<Vec<Program>, String> {
     let has_nextest = cargo()
@@ -153,7 +178,7 @@ fn core() -> Result<Vec<Program>, String> {
         Report::Harness
     };
     command.args(["--workspace", "--locked", "--no-fail-fast"]);
-    Ok(vec![Program { command, report }])
+    Ok(vec![Program { command, report, about: String::new() }])
 }
 
 #[cfg(test)]
@@ -168,7 +193,7 @@ mod tests {
     #[test]
     fn an_unknown_group_is_a_usage_error_that_names_the_known_ones() {
         let Err(Failure::Usage(message)) = chosen(&["core", "moon"]) else { panic!("accepted") };
-        assert_eq!(message, "there is no group \"moon\"; there is: core");
+        assert_eq!(message, "there is no group \"moon\"; there is: core, agents, mcp");
     }
 
     #[test]

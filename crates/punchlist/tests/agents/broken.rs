@@ -1,0 +1,110 @@
+//! Something of ours is broken: the agent works and stops as if we were not there.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use punchlist_testkit::anthropic::{Model, Script};
+use serde_json::json;
+
+use crate::claude::refusals;
+use crate::place::Place;
+
+/// Installs a copy of the program, breaks something, and lets a model work and stop with an item
+/// open. Without us nobody minds.
+#[track_caller]
+fn check(break_it: impl FnOnce(&Place)) {
+    let mut place = Place::new();
+    let copy = place.path("home/bin/punchlist");
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    fs::copy(&place.punchlist, &copy).unwrap();
+    place.punchlist = copy;
+    place.install();
+    break_it(&place);
+    let script = Script::new()
+        .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of TOML"}))
+        .calls("Bash", json!({"command": "echo it works", "description": "Try it"}))
+        .stops("Done.");
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Build a parser").with_tasks();
+    let ended = run.args(&["--allowedTools", "Bash"]).ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Done.", 0));
+    let requests = model.requests();
+    assert_eq!(refusals(&requests), [] as [String; 0]);
+    assert_eq!(requests[1].results()[0].text, "Task #1 created successfully: Write the parser\n");
+    assert_eq!(requests[2].results()[0].text, "it works\n");
+}
+
+/// Puts a shell script where the program was.
+fn instead(place: &Place, script: &str) {
+    fs::remove_file(&place.punchlist).unwrap();
+    fs::write(&place.punchlist, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&place.punchlist, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// The database that the program made in this home.
+fn database(place: &Place) -> PathBuf {
+    place.punchlist(&["add", "Something before"]);
+    let mut found = Vec::new();
+    databases(&place.path("home"), &mut found);
+    let [only] = found.as_slice() else { panic!("not one database: {found:?}") };
+    only.clone()
+}
+
+fn databases(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            databases(&path, found);
+        } else if path.extension().is_some_and(|it| it == "db") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_is_gone() {
+    check(|place| fs::remove_file(&place.punchlist).unwrap());
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_crashes() {
+    check(|place| instead(place, "echo '{\"decision\": \"block\"'; kill -SEGV $$"));
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_says_something_and_fails() {
+    check(|place| instead(place, "echo '{\"decision\": \"block\", \"reason\": \"no\"}'; exit 2"));
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_hangs() {
+    check(|place| instead(place, "exec sleep 40"));
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_database_is_no_database() {
+    check(|place| {
+        let path = database(place);
+        for suffix in ["-wal", "-shm"] {
+            let mut name = path.clone().into_os_string();
+            name.push(suffix);
+            drop(fs::remove_file(name));
+        }
+        fs::write(path, "this is no database".repeat(500)).unwrap();
+    });
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_database_is_from_the_future() {
+    check(|place| {
+        let database = rusqlite::Connection::open(database(place)).unwrap();
+        database.pragma_update(None, "user_version", 1_000_000).unwrap();
+    });
+}

@@ -1,0 +1,82 @@
+//! What installing leaves behind: nothing before a run, and after runs nothing of ours.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punchlist_testkit::anthropic::{Model, Script};
+use serde_json::Value;
+
+use crate::place::Place;
+
+/// Settings as a person writes them, with a habit or two of their own.
+const SETTINGS: &str = "{\n   \"model\": \"claude-opus-4-5\",\n   \"hooks\": {\n      \
+    \"Stop\": [ { \"hooks\": [ {\"type\": \"command\", \"command\": \"true\"} ] } ]\n   },\n\n   \
+    \"permissions\": {\"allow\": [\"Bash(ls)\"]}\n}";
+
+const STATE: &str = "{\"theme\":\"dark\",\"mcpServers\":{\"other\":{\"command\":\"false\"}}}\n";
+
+/// Every file and directory under a directory, with its bytes.
+fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(tree(&path));
+            found.insert(path, None);
+        } else {
+            let bytes = fs::read(&path).unwrap();
+            found.insert(path, Some(bytes));
+        }
+    }
+    found
+}
+
+fn write_settings(place: &Place) {
+    fs::create_dir_all(place.path("home/.claude")).unwrap();
+    fs::write(place.path("home/.claude/settings.json"), SETTINGS).unwrap();
+    fs::write(place.path("home/.claude.json"), STATE).unwrap();
+}
+
+fn json(place: &Place, path: &str) -> Value {
+    let text = fs::read_to_string(place.path(path)).unwrap_or_else(|why| panic!("{path}: {why}"));
+    serde_json::from_str(&text).unwrap_or_else(|why| panic!("{path}: {why}: {text}"))
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn without_a_run_the_home_is_as_it_was() {
+    for prepare in [|_: &Place| {}, write_settings] {
+        let place = Place::new();
+        prepare(&place);
+        let before = tree(&place.path("home"));
+        place.punchlist(&["install", "claude", "--yes"]);
+        assert_ne!(tree(&place.path("home")), before);
+        place.punchlist(&["uninstall", "claude", "--yes"]);
+        assert_eq!(tree(&place.path("home")), before);
+    }
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_a_run_only_our_entries_are_gone() {
+    let place = Place::new();
+    write_settings(&place);
+    place.punchlist(&["install", "claude", "--yes"]);
+    let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
+    place.claude(&model, "Hello").ends().well();
+    assert!(model.requests()[0].tools().iter().any(|it| it.starts_with("mcp__punchlist__")));
+    let state = json(&place, "home/.claude.json");
+    assert!(state["mcpServers"]["punchlist"].is_object(), "{state:#}");
+
+    place.punchlist(&["uninstall", "claude", "--yes"]);
+    let settings = fs::read_to_string(place.path("home/.claude/settings.json")).unwrap();
+    assert_eq!(settings, SETTINGS);
+    // What the program wrote about itself meanwhile is still there, and all else too.
+    let mut without = state;
+    without["mcpServers"].as_object_mut().unwrap().remove("punchlist");
+    assert_eq!(json(&place, "home/.claude.json"), without);
+    let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
+    place.claude(&model, "Hello again").ends().well();
+    assert!(!model.requests()[0].tools().iter().any(|it| it.starts_with("mcp__punchlist__")));
+}

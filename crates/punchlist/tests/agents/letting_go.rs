@@ -1,0 +1,101 @@
+//! Models that will not do what they are told: each is let go within the bound, and the plan says
+//! how it ended.
+
+use punchlist_testkit::anthropic::{Message, Model, Request, Script};
+use serde_json::{Value, json};
+
+use crate::claude::{assert_says, refusals};
+use crate::place::Place;
+
+/// Two tasks, and then whatever the model does for ever.
+fn after_two_tasks(then: impl FnMut(&Request) -> Message + Send + 'static) -> Script {
+    let create = |it: &str| ("TaskCreate", json!({"subject": it, "description": "as it says"}));
+    Script::new().calls_all([create("Write the parser"), create("Test the parser")]).always(then)
+}
+
+/// Runs the script; gives the refusals, how the plan ended, and the plan's list.
+fn outcome(script: Script) -> (Vec<String>, String, String) {
+    let place = Place::installed();
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
+    let plan = place.plan_of(&ended.session());
+    (refusals(&model.requests()), plan.end.clone(), plan.list())
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_never_resolves_anything() {
+    let (refused, end, list) = outcome(after_two_tasks(|_| Message::new().says("Done.")));
+    assert_eq!(refused.len(), 3, "{refused:#?}");
+    assert_eq!(end, "stopped");
+    assert_eq!(list, "1 pending: Write the parser\n2 pending: Test the parser\n");
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_adds_and_completes_trivia_for_ever() {
+    let script = after_two_tasks(|request| {
+        let result = request.results().into_iter().next();
+        match result.as_ref().map(|it| (it.tool.as_str(), it.text.as_str())) {
+            Some(("TaskCreate", text)) if text.contains("Breathe") => {
+                let id = text.trim_start_matches("Task #").split(' ').next().unwrap_or_default();
+                Message::new().calls("TaskUpdate", json!({"taskId": id, "status": "completed"}))
+            }
+            None => Message::new()
+                .calls("TaskCreate", json!({"subject": "Breathe", "description": "in and out"})),
+            Some(_) => Message::new().says("Look how busy I was."),
+        }
+    });
+    let (refused, end, list) = outcome(script);
+    assert!((1..=8).contains(&refused.len()), "{refused:#?}");
+    assert_eq!(end, "stopped");
+    let open: Vec<&str> = list.lines().filter(|it| it.contains(" pending: ")).collect();
+    assert_eq!(open, ["1 pending: Write the parser", "2 pending: Test the parser"]);
+    assert_says(&list, &["completed: Breathe"], &[]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_deletes_its_way_out() {
+    let script = after_two_tasks(|request| {
+        if !request.news().contains("Stop hook feedback") {
+            return Message::new().says("Done.");
+        }
+        ["1", "2"].iter().fold(Message::new(), |message, task| {
+            message.calls("TaskUpdate", json!({"taskId": task, "status": "deleted"}))
+        })
+    });
+    let (refused, _, list) = outcome(script);
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    // They left the list, and the plan still says that they were there and what became of them.
+    assert_eq!(list, "1 superseded: Write the parser\n2 superseded: Test the parser\n");
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_cancels_its_way_out() {
+    let place = Place::installed();
+    let items = json!({"items": [{"title": "Write the parser"}, {"title": "Test the parser"}]});
+    let script = Script::new().calls("mcp__punchlist__create_todo", items).always(|request| {
+        let list = request.results().into_iter().find(|it| it.tool.ends_with("list_todo"));
+        if let Some(list) = list {
+            let list: Value = serde_json::from_str(&list.text).unwrap_or_default();
+            let ids = list["items"].as_array().into_iter().flatten().map(|it| it["id"].clone());
+            return ids.fold(Message::new(), |message, id| {
+                let input = json!({"todoId": id, "status": "cancelled", "outcome": "no time"});
+                message.calls("mcp__punchlist__complete_todo", input)
+            });
+        }
+        if request.news().contains("Stop hook feedback") {
+            return Message::new().calls("mcp__punchlist__list_todo", json!({}));
+        }
+        Message::new().says("Done.")
+    });
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").ends().well();
+    assert_eq!(refusals(&model.requests()).len(), 1);
+    let plan = place.plan_of(&ended.session());
+    let list = "1 cancelled: Write the parser\n2 cancelled: Test the parser\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
+    assert!(plan.items.iter().all(|it| it["outcome"] == "no time"), "{:#?}", plan.items);
+}

@@ -1,0 +1,125 @@
+//! What outlives the model's memory: a kill, a compaction, and the end of a session.
+
+use std::time::Duration;
+
+use punchlist_testkit::anthropic::{Message, Model, Request, Script, Server};
+use serde_json::{Value, json};
+
+use crate::claude::{assert_says, refusals};
+use crate::place::Place;
+
+fn create(subject: &str) -> (&'static str, Value) {
+    ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
+}
+
+/// A session that makes two items, begins the first, and asks the user something.
+fn session_that_asks(place: &Place) -> String {
+    let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
+    let script = Script::new()
+        .calls_all([create("Write the parser"), create("Test the parser")])
+        .calls_all([begin])
+        .stops("TOML or JSON?");
+    let model = Model::new(script).serve().unwrap();
+    place.claude(&model, "Build a parser").with_tasks().ends().well().session()
+}
+
+/// A model that only asks back.
+fn asker() -> Server {
+    Model::new(Script::new().stops("Are you sure?")).serve().unwrap()
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
+    let place = Place::installed();
+    let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
+    let script = Script::new()
+        .calls_all([create("Write the parser"), create("Test the parser")])
+        .calls_all([begin])
+        .turn(Message::new().says("I am writ").hangs());
+    let model = Model::new(script).serve().unwrap();
+    let running = place.claude(&model, "Build a parser").with_tasks().begin();
+    assert!(model.wait_for("", 3, Duration::from_secs(60)), "{:#?}", model.requests().len());
+    let session = running.is_killed().session();
+
+    let model = asker();
+    let ended = place.claude(&model, "Go on").with_tasks().resume(&session).ends().well();
+    assert_eq!(ended.session(), session);
+    let told = model.requests()[0].news();
+    assert_says(&told, &["Go on", "[>] 1. Write the parser", "[ ] 2. Test the parser"], &[]);
+    let list = "1 in_progress: Write the parser\n2 pending: Test the parser\n";
+    assert_eq!(place.plan_of(&session).list(), list);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_a_compaction_it_is_told_what_is_open() {
+    let place = Place::installed();
+    let script = Script::new()
+        .calls_all([create("Write the parser"), create("Test the parser")])
+        .stops("TOML or JSON?")
+        .stops("<summary>The user wants something built.</summary>")
+        .stops("Are you sure?");
+    let model = Model::new(script).serve().unwrap();
+    let prompts = ["Build it", "/compact", "Go on"];
+    let ended = place.claude_told(&model, &prompts).with_tasks().ends().well();
+    let requests = model.requests();
+    let last = requests.last().map(Request::text).unwrap_or_default();
+    // Nothing is left of the conversation itself, so the list can only have come from us.
+    assert_says(&last, &["The user wants something built.", "Go on"], &["created successfully"]);
+    assert_says(&last, &["Write the parser", "Test the parser"], &[]);
+    assert_eq!(refusals(&requests), [] as [String; 0]);
+    assert_eq!(model.left(), 0);
+    assert_eq!(place.plan_of(&ended.session()).items.len(), 2);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopted() {
+    let place = Place::installed();
+    let before = session_that_asks(&place);
+
+    // One line, and none of the other session's texts.
+    let adopt = format!("'{}' adopt", place.punchlist.display());
+    let script = Script::new()
+        .calls("Bash", json!({"command": adopt, "description": "Take on what was left"}))
+        .stops("Are you sure?");
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "What is to be done?").with_tasks();
+    let after = run.args(&["--allowedTools", "Bash"]).ends().well().session();
+    assert_ne!(before, after);
+    let requests = model.requests();
+    let told = requests[0].text();
+    assert_says(&told, &["punchlist adopt"], &["Write the parser", "Test the parser"]);
+    let lines: Vec<&str> = told.lines().filter(|it| it.contains("punchlist adopt")).collect();
+    assert_eq!(lines.len(), 1, "{lines:#?}");
+    let result = &requests[1].results()[0];
+    assert_says(&result.text, &["Write the parser", "Test the parser"], &[]);
+
+    // From now on they are its own: they are put back when it is resumed, and offered to nobody.
+    let model = asker();
+    place.claude(&model, "Go on").with_tasks().resume(&after).ends().well();
+    let told = model.requests()[0].news();
+    assert_says(&told, &["Write the parser", "Test the parser"], &["punchlist adopt"]);
+    let plan = place.plan_of(&after);
+    let titles: Vec<&str> = plan.items.iter().filter_map(|it| it["title"].as_str()).collect();
+    assert_eq!(titles, ["Write the parser", "Test the parser"]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_fork_begins_with_a_list_of_its_own() {
+    let place = Place::installed();
+    let before = session_that_asks(&place);
+    let script = Script::new().calls_all([create("Try another way")]).stops("Is that better?");
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Try another way").with_tasks().resume(&before);
+    let fork = run.args(&["--fork-session"]).ends().well();
+    let plans = place.plans();
+    let ids: Vec<&str> = plans.iter().filter_map(|it| it["conversation"].as_str()).collect();
+    let other = ids.iter().find(|it| **it != before).copied().unwrap_or_default();
+    assert!(fork.lines.iter().any(|it| it["session_id"] == other), "{ids:?}");
+    assert_eq!(place.plan_of(other).list(), "1 pending: Try another way\n");
+    let list = "1 in_progress: Write the parser\n2 pending: Test the parser\n";
+    assert_eq!(place.plan_of(&before).list(), list);
+}

@@ -1,0 +1,160 @@
+//! A home, a project and the program, for one test; and what the store says afterwards.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// An empty home, and a project under version control.
+pub(crate) struct Place {
+    dir: tempfile::TempDir,
+    /// The program that is installed into the agent.
+    pub(crate) punchlist: PathBuf,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        assert_enclosed();
+        let dir = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let place = Self { dir, punchlist: env!("CARGO_BIN_EXE_punchlist").into() };
+        for name in ["home", "project", "tmp"] {
+            fs::create_dir_all(place.path(name)).unwrap();
+        }
+        fs::write(place.path("project/README.md"), "# A project\n").unwrap();
+        for arguments in ["init -q -b main .", "add -A", "commit -q -m begin"] {
+            place.git(&arguments.split(' ').collect::<Vec<_>>());
+        }
+        place
+    }
+
+    /// With Punchlist installed into Claude Code, and nothing else done.
+    pub(crate) fn installed() -> Self {
+        let place = Self::new();
+        place.install();
+        place
+    }
+
+    /// Installs Punchlist into Claude Code.
+    pub(crate) fn install(&self) {
+        self.punchlist(&["install", "claude", "--yes"]);
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        fs::canonicalize(self.dir.path()).unwrap().join(path)
+    }
+
+    fn git(&self, arguments: &[&str]) {
+        let mut command = self.command(Path::new("git"));
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "me");
+            command.env(format!("GIT_{who}_EMAIL"), "me@example.invalid");
+        }
+        assert!(command.args(arguments).status().unwrap().success(), "git {arguments:?}");
+    }
+
+    /// A program in the project, with this home and nothing else of the caller's environment.
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .env("USER", "me")
+            .env("LANG", "C.UTF-8")
+            .current_dir(self.path("project"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// What the program prints when a person calls it.
+    #[track_caller]
+    pub(crate) fn punchlist(&self, arguments: &[&str]) -> String {
+        let output = self.command(&self.punchlist).args(arguments).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "punchlist {arguments:?}: {}: {error}", output.status);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        let text = self.punchlist(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}"))
+    }
+
+    /// Every plan of the project.
+    pub(crate) fn plans(&self) -> Vec<Value> {
+        self.json(&["plans"])["plans"].as_array().unwrap().clone()
+    }
+
+    /// The plan of one session.
+    #[track_caller]
+    pub(crate) fn plan_of(&self, session: &str) -> Plan {
+        let plans = self.plans();
+        let own = plans.iter().find(|it| it["conversation"] == session);
+        self.plan(own.unwrap_or_else(|| panic!("no plan of {session} among {plans:#?}")))
+    }
+
+    /// The only plan that there is.
+    #[track_caller]
+    pub(crate) fn only_plan(&self) -> Plan {
+        let plans = self.plans();
+        let [only] = plans.as_slice() else { panic!("not one plan: {plans:#?}") };
+        self.plan(only)
+    }
+
+    fn plan(&self, summary: &Value) -> Plan {
+        let id = summary["id"].as_str().unwrap();
+        let list = self.json(&["list", "--all", "--plan", id]);
+        let journal = self.punchlist(&["log", "--plan", id, "--json"]);
+        let journal = journal.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+        let items = list["items"].as_array().unwrap().clone();
+        Plan { end: summary["end"].as_str().unwrap().to_owned(), items, journal }
+    }
+}
+
+/// A plan, as the verbs show it.
+pub(crate) struct Plan {
+    /// How it ended: `open`, `drained` or `stopped`.
+    pub(crate) end: String,
+    pub(crate) items: Vec<Value>,
+    /// The oldest entry comes first.
+    pub(crate) journal: Vec<Value>,
+}
+
+impl Plan {
+    /// The items as lines: number, status, title. What left the list is `superseded`.
+    pub(crate) fn list(&self) -> String {
+        self.items.iter().fold(String::new(), |mut lines, it| {
+            let left = !it["superseded_at"].is_null();
+            let status = if left { "superseded" } else { it["status"].as_str().unwrap() };
+            let number = &it["number"];
+            writeln!(lines, "{number} {status}: {}", it["title"].as_str().unwrap()).unwrap();
+            lines
+        })
+    }
+
+    /// How often each thing happened, as the journal names it.
+    pub(crate) fn happened(&self, event: &str) -> usize {
+        let events = self.journal.iter().flat_map(|it| it["events"].as_array().unwrap());
+        events.filter(|it| it["event"] == event).count()
+    }
+
+    /// Who wrote it.
+    pub(crate) fn actors(&self) -> Vec<String> {
+        let names = self.journal.iter().map(|it| it["actor"]["name"].as_str().unwrap().to_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+}
+
+/// Fails unless loopback is the only way out of here: what runs must not reach anybody.
+fn assert_enclosed() {
+    let interfaces = fs::read_to_string("/proc/net/dev").unwrap();
+    let names: Vec<&str> =
+        interfaces.lines().skip(2).filter_map(|it| Some(it.split_once(':')?.0.trim())).collect();
+    assert_eq!(names, ["lo"], "run `cargo xtask test agents`: it takes the network away");
+}

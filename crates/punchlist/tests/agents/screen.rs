@@ -1,0 +1,190 @@
+//! The interactive program on a terminal that nobody looks at, and what only it can show.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punchlist_testkit::anthropic::{Model, Script, Server};
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::json;
+
+use crate::claude::{assert_says, program, refusals};
+use crate::place::Place;
+
+/// The longest that anything on the screen may keep us waiting.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A running program, its keyboard, and all that it drew so far.
+struct Screen {
+    child: Child,
+    keyboard: ChildStdin,
+    drawn: Arc<(Mutex<String>, Condvar)>,
+}
+
+impl Screen {
+    /// Opens the program on a terminal of its own, made by `script`.
+    fn open(place: &Place, model: &Server) -> Self {
+        // What the user has told the program once and for all, before Punchlist came.
+        let project = place.path("project").display().to_string();
+        let settled = json!({"hasCompletedOnboarding": true, "theme": "dark",
+            "customApiKeyResponses": {"approved": ["mmy-key-for-loopback"], "rejected": []},
+            "projects": {project: {"hasTrustDialogAccepted": true}}});
+        std::fs::write(place.path("home/.claude.json"), settled.to_string()).unwrap();
+        place.install();
+        let agent = place.agent(model);
+        let mut command = Command::new("script");
+        command.args([
+            "-q",
+            "-e",
+            "-f",
+            "-c",
+            "stty rows 45 cols 140 && exec \"$CLAUDE\"",
+            "/dev/null",
+        ]);
+        command.env_clear().current_dir(place.path("project")).env("CLAUDE", program());
+        command.env("SHELL", "/bin/sh");
+        command.env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1").env("ENABLE_TOOL_SEARCH", "false");
+        for (name, value) in agent.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.process_group(0).spawn().unwrap();
+        let keyboard = child.stdin.take().unwrap();
+        let mut output = child.stdout.take().unwrap();
+        let drawn = Arc::new((Mutex::new(String::new()), Condvar::new()));
+        let canvas = Arc::clone(&drawn);
+        thread::spawn(move || {
+            let mut bytes = [0; 8192];
+            while let Ok(count @ 1..) = output.read(&mut bytes) {
+                canvas.0.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
+                canvas.1.notify_all();
+            }
+        });
+        Self { child, keyboard, drawn }
+    }
+
+    /// Waits until this was drawn, `after` so many characters of what was drawn.
+    #[track_caller]
+    fn shows(&self, text: &str, after: usize) {
+        let until = Instant::now() + LIMIT;
+        let mut drawn = self.drawn.0.lock().unwrap();
+        while !letters(drawn.get(after..).unwrap_or_default()).contains(&letters(text)) {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero(), "{text:?} was not shown: {}", letters(&drawn));
+            drawn = self.drawn.1.wait_timeout(drawn, left).unwrap().0;
+        }
+    }
+
+    /// Types a line and sends it off once the program has shown it.
+    #[track_caller]
+    fn types(&mut self, line: &str) {
+        let before = self.drawn.0.lock().unwrap().len();
+        self.keyboard.write_all(line.as_bytes()).unwrap();
+        self.shows(line, before);
+        self.keyboard.write_all(b"\r").unwrap();
+    }
+
+    /// Types a prompt and waits for the answer.
+    #[track_caller]
+    fn asks(&mut self, prompt: &str, answer: &str) {
+        let before = self.drawn.0.lock().unwrap().len();
+        self.types(prompt);
+        self.shows(answer, before);
+    }
+
+    /// Leaves as a user does, and waits for the end.
+    #[track_caller]
+    fn leaves(mut self) {
+        self.types("/exit");
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // Only if the test failed before it left: then nobody else ends it.
+        if self.child.try_wait().is_ok_and(|it| it.is_none()) {
+            kill_process_group(Pid::from_child(&self.child), Signal::KILL).ok();
+            drop(self.child.wait());
+        }
+    }
+}
+
+/// What of a terminal's bytes is text, without blanks: programs move the cursor instead of
+/// printing some of them.
+fn letters(drawn: &str) -> String {
+    let mut text = String::new();
+    let mut rest = drawn.chars();
+    while let Some(character) = rest.next() {
+        if character != '\u{1b}' {
+            text.extend(Some(character).filter(|it| !it.is_whitespace() && !it.is_control()));
+            continue;
+        }
+        match rest.next() {
+            Some('[') => drop(rest.find(|it| ('@'..='~').contains(it))),
+            Some(']') => drop(rest.find(|it| matches!(it, '\u{7}' | '\\'))),
+            _ => {}
+        }
+    }
+    text
+}
+
+#[test]
+fn letters_are_what_is_left_of_a_drawing() {
+    assert_eq!(letters("a\u{1b}[1;31mb\u{1b}[2C c\u{1b}]0;title\u{7}d\u{1b}7e\r\n"), "abcde");
+}
+
+fn create(subject: &str) -> (&'static str, serde_json::Value) {
+    ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
+    let place = Place::new();
+    let script = Script::new()
+        .calls_all([create("Write the parser"), create("Test the parser")])
+        .stops("FIRST ANSWER")
+        .stops("SECOND ANSWER");
+    let model = Model::new(script).serve().unwrap();
+    let mut screen = Screen::open(&place, &model);
+    screen.shows("❯", 0);
+    screen.asks("Build a parser", "SECOND ANSWER");
+    screen.leaves();
+
+    let refused = refusals(&model.requests());
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_says(&refused[0], &["Write the parser", "Test the parser"], &[]);
+    let plan = place.only_plan();
+    assert_eq!(plan.end, "stopped");
+    assert_eq!(plan.list(), "1 pending: Write the parser\n2 pending: Test the parser\n");
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
+    let place = Place::new();
+    let script = Script::new()
+        .calls("mcp__punchlist__create_todo", json!({"items": [{"title": "Before the clearing"}]}))
+        .stops("FIRST ANSWER. Shall I go on?")
+        .calls("mcp__punchlist__create_todo", json!({"items": [{"title": "After the clearing"}]}))
+        .stops("SECOND ANSWER. Shall I go on?");
+    let model = Model::new(script).serve().unwrap();
+    let mut screen = Screen::open(&place, &model);
+    screen.shows("❯", 0);
+    screen.asks("Begin", "FIRST ANSWER");
+    screen.types("/clear");
+    screen.asks("Begin again", "SECOND ANSWER");
+    screen.leaves();
+
+    // What was cleared away is no part of the new conversation; only how much of it is told.
+    let told = model.requests()[2].text();
+    assert_says(&told, &["Begin again", "punchlist adopt"], &["Before the clearing"]);
+    let plans = place.plans();
+    let lists: Vec<String> =
+        plans.iter().map(|it| place.plan_of(it["conversation"].as_str().unwrap()).list()).collect();
+    assert_eq!(lists, ["1 pending: After the clearing\n", "1 pending: Before the clearing\n"]);
+}

@@ -1,0 +1,133 @@
+//! The model stops while items are open: it is told which, resolves them, and may stop.
+
+use punchlist_testkit::anthropic::{Message, Model, Request, Script};
+use serde_json::{Value, json};
+
+use crate::claude::{assert_says, refusals};
+use crate::place::Place;
+
+fn create(subject: &str) -> (&'static str, Value) {
+    ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
+}
+
+fn set(task: &str, status: &str) -> (&'static str, Value) {
+    ("TaskUpdate", json!({"taskId": task, "status": status}))
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn with_its_own_tasks() {
+    let place = Place::installed();
+    let script = Script::new()
+        .says("Let me plan.")
+        .calls_all([create("Write the parser"), create("Test the parser"), create("Print it")])
+        .calls_all([set("1", "in_progress")])
+        .calls_all([set("1", "completed")])
+        .stops("All done!")
+        .calls_all([set("2", "completed")])
+        .calls_all([set("3", "deleted")])
+        .stops("Now all is done.");
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
+
+    // Refused once, with both open items named as the agent calls them, and its own tool.
+    let refused = refusals(&model.requests());
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    let both = ["2. Test the parser", "3. Print it", "TaskUpdate"];
+    assert_says(&refused[0], &both, &["Write the parser", "mcp__punchlist"]);
+
+    // The store holds the whole story.
+    let session = ended.session();
+    let plan = place.plan_of(&session);
+    assert_eq!(plan.end, "drained");
+    let list =
+        "1 completed: Write the parser\n2 completed: Test the parser\n3 superseded: Print it\n";
+    assert_eq!(plan.list(), list);
+    assert_eq!(plan.happened("added"), 3);
+    assert_eq!(plan.actors(), [format!("claude:{}", &session[..8])]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn with_todo_write() {
+    let todos = |states: [&str; 3]| {
+        let titles = ["Write the parser", "Test the parser", "Print it"];
+        let entry = |(title, status): (&str, &str)| json!({"content": title, "status": status, "activeForm": "Working"});
+        json!({"todos": titles.into_iter().zip(states).map(entry).collect::<Vec<_>>()})
+    };
+    let place = Place::installed();
+    let script = Script::new()
+        .calls("TodoWrite", todos(["in_progress", "pending", "pending"]))
+        .calls("TodoWrite", todos(["completed", "pending", "pending"]))
+        .stops("All done!")
+        .calls("TodoWrite", todos(["completed", "completed", "in_progress"]))
+        .calls("TodoWrite", todos(["completed", "completed", "completed"]))
+        .stops("Now all is done.");
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_todo_write().ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
+
+    let refused = refusals(&model.requests());
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    let both = ["Test the parser", "Print it", "TodoWrite"];
+    assert_says(&refused[0], &both, &["Write the parser", "TaskUpdate", "mcp__punchlist"]);
+
+    let plan = place.plan_of(&ended.session());
+    let list =
+        "1 completed: Write the parser\n2 completed: Test the parser\n3 completed: Print it\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
+    assert_eq!(plan.happened("added"), 3);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn with_our_tools() {
+    let place = Place::installed();
+    let items = json!({"items": [{"title": "Write the parser"}, {"title": "Test the parser"},
+        {"title": "Print it"}]});
+    let script = Script::new()
+        .calls("mcp__punchlist__create_todo", items)
+        .then(|request| complete(request, "Write the parser", "completed"))
+        .stops("All done!")
+        .calls("mcp__punchlist__list_todo", json!({}))
+        .then(|request| complete(request, "Test the parser", "completed"))
+        .calls("mcp__punchlist__list_todo", json!({}))
+        .then(|request| complete(request, "Print it", "cancelled"))
+        .stops("Now all is done.");
+    let model = Model::new(script).serve().unwrap();
+    // As it comes: whatever this version offers or defers, our tools are there.
+    let ended = place.claude(&model, "Build a parser").ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
+
+    let requests = model.requests();
+    assert!(
+        requests[0].tools().contains(&"mcp__punchlist__create_todo"),
+        "{:?}",
+        requests[0].tools()
+    );
+    let refused = refusals(&requests);
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    let both = ["Test the parser", "Print it", "complete_todo"];
+    assert_says(&refused[0], &both, &["Write the parser", "TaskUpdate", "TodoWrite"]);
+    for request in &requests {
+        assert!(request.results().iter().all(|it| !it.is_error), "{:?}", request.results());
+    }
+
+    let session = ended.session();
+    let plan = place.plan_of(&session);
+    let list =
+        "1 completed: Write the parser\n2 completed: Test the parser\n3 cancelled: Print it\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
+    assert_eq!(plan.actors(), [format!("claude:{}", &session[..8])]);
+}
+
+/// Completes the item of this title, whose id is in the result that the model just got.
+fn complete(request: &Request, title: &str, status: &str) -> Message {
+    let result = request.results().remove(0);
+    let value: Value = serde_json::from_str(&result.text).unwrap_or_default();
+    let lists = ["created", "items"].map(|it| value[it].as_array().cloned().unwrap_or_default());
+    let item = lists.iter().flatten().find(|it| it["title"] == title).cloned().unwrap_or_default();
+    let input = json!({"todoId": item["id"], "outcome": "as told", "status": status});
+    Message::new().calls("mcp__punchlist__complete_todo", input)
+}

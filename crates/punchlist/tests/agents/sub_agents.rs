@@ -1,0 +1,77 @@
+//! Agents that the agent starts: in front of everybody, and in the background.
+
+use std::time::Duration;
+
+use punchlist_testkit::anthropic::{Message, Model, Script};
+use serde_json::{Value, json};
+
+use crate::claude::{assert_says, refusals};
+use crate::place::Place;
+
+fn create(subject: &str) -> (&'static str, Value) {
+    ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
+}
+
+fn done(task: &str) -> (&'static str, Value) {
+    ("TaskUpdate", json!({"taskId": task, "status": "completed"}))
+}
+
+fn helper(prompt: &str, in_background: bool) -> (&'static str, Value) {
+    let input = json!({"description": "A helper", "prompt": prompt,
+        "subagent_type": "general-purpose", "run_in_background": in_background});
+    ("Agent", input)
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_answers_for_what_it_made_and_for_nothing_else() {
+    let place = Place::installed();
+    let script = Script::new()
+        .calls_all([create("Write the parser")])
+        .calls_all([helper("HELPER: look around", false)])
+        .calls_all([done("1")])
+        .stops("All is done.");
+    let helping = Script::new()
+        .calls_all([create("Look into the cellar")])
+        .stops("I looked around.")
+        .calls_all([done("2")])
+        .stops("Now I did.");
+    let model = Model::new(script).conversation("HELPER", helping).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
+    assert_eq!((ended.answer(), model.left()), ("All is done.", 0));
+
+    let refused = refusals(&model.requests_of("HELPER"));
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_says(&refused[0], &["2. Look into the cellar"], &["Write the parser"]);
+    assert_eq!(refusals(&model.requests_of("")), [] as [String; 0]);
+    let plan = place.plan_of(&ended.session());
+    let list = "1 completed: Write the parser\n2 completed: Look into the cellar\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
+    let name = format!("claude:{}", &ended.session()[..8]);
+    let [main, sub] = &plan.actors()[..] else { panic!("{:?}", plan.actors()) };
+    assert_eq!(*main, name);
+    assert!(sub.starts_with(&format!("{name}/")), "{sub}");
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn while_one_works_in_the_background_the_agent_may_pause_but_not_finish() {
+    let place = Place::installed();
+    let script = Script::new()
+        .calls_all([create("Write the parser")])
+        .calls_all([helper("HELPER: look around", true)])
+        .stops("I wait for my helper.")
+        // Its helper has reported, so it is woken, and nothing is left to wait for.
+        .stops("That is all.")
+        .calls_all([done("1")])
+        .stops("All is done.");
+    let slowly = Message::new().says("I looked around.").paced(Duration::from_millis(250));
+    let model =
+        Model::new(script).conversation("HELPER", Script::new().turn(slowly)).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
+    assert_eq!((ended.answer(), model.left()), ("All is done.", 0));
+    let requests = model.requests_of("");
+    assert_eq!(refusals(&requests).len(), 1);
+    assert_says(&requests[3].news(), &["task-notification"], &["Stop hook feedback"]);
+    assert_eq!(place.plan_of(&ended.session()).list(), "1 completed: Write the parser\n");
+}

@@ -1,0 +1,232 @@
+//! What the model does, request by request. Knows nothing of HTTP.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Request;
+
+/// What a model that has nothing left to do says.
+pub(super) const OVER: &str = "(the script is over)";
+
+/// What the model answers to one request.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Turn {
+    /// A message.
+    Message(Message),
+    /// An error instead of one.
+    Error {
+        /// The HTTP status.
+        status: u16,
+        /// The API's name of the error, e.g. `overloaded_error`.
+        kind: String,
+    },
+}
+
+/// A message of the model, and how it is sent.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Message {
+    pub(super) blocks: Vec<Block>,
+    pub(super) pace: Option<Duration>,
+    pub(super) ending: Ending,
+}
+
+/// A part of a message.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Block {
+    Thinking(String),
+    Text(String),
+    ToolUse { name: String, input: Value },
+}
+
+/// How a message ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum Ending {
+    /// As it should.
+    #[default]
+    Whole,
+    /// The connection breaks after the last block.
+    Cut,
+    /// Nothing comes any more, until the client goes away.
+    Hang,
+}
+
+impl Message {
+    /// A message without anything in it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The model thinks.
+    #[must_use]
+    pub fn thinks(mut self, text: impl Into<String>) -> Self {
+        self.blocks.push(Block::Thinking(text.into()));
+        self
+    }
+
+    /// The model says something.
+    #[must_use]
+    pub fn says(mut self, text: impl Into<String>) -> Self {
+        self.blocks.push(Block::Text(text.into()));
+        self
+    }
+
+    /// The model calls a tool.
+    #[must_use]
+    pub fn calls(mut self, tool: impl Into<String>, input: Value) -> Self {
+        self.blocks.push(Block::ToolUse { name: tool.into(), input });
+        self
+    }
+
+    /// Waits this long before each event of the stream.
+    #[must_use]
+    pub fn paced(mut self, pace: Duration) -> Self {
+        self.pace = Some(pace);
+        self
+    }
+
+    /// The connection breaks before the message has ended.
+    #[must_use]
+    pub fn cut(mut self) -> Self {
+        self.ending = Ending::Cut;
+        self
+    }
+
+    /// The message never ends.
+    #[must_use]
+    pub fn hangs(mut self) -> Self {
+        self.ending = Ending::Hang;
+        self
+    }
+}
+
+impl From<Message> for Turn {
+    fn from(message: Message) -> Self {
+        Self::Message(message)
+    }
+}
+
+/// A function from what the model was sent to what it answers.
+type Answer = Box<dyn FnMut(&Request) -> Turn + Send>;
+
+enum Step {
+    Once(Turn),
+    Computed(Answer),
+    /// Stays at the head of the script.
+    Always(Answer),
+}
+
+/// What the model does in one conversation, in order. When it is over, the model only says so.
+#[derive(Default)]
+pub struct Script {
+    steps: VecDeque<Step>,
+    /// What was said or thought and waits for the call or the end that it belongs to.
+    begun: Message,
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").field("steps", &self.steps.len()).finish_non_exhaustive()
+    }
+}
+
+impl Script {
+    /// A script without anything in it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Thinks, at the beginning of the message that the next call or stop completes.
+    #[must_use]
+    pub fn thinks(mut self, text: impl Into<String>) -> Self {
+        self.begun = self.begun.thinks(text);
+        self
+    }
+
+    /// Says something, in the message that the next call or stop completes.
+    #[must_use]
+    pub fn says(mut self, text: impl Into<String>) -> Self {
+        self.begun = self.begun.says(text);
+        self
+    }
+
+    /// Calls a tool and waits for its result: a message of its own.
+    #[must_use]
+    pub fn calls(self, tool: impl Into<String>, input: Value) -> Self {
+        self.calls_all([(tool.into(), input)])
+    }
+
+    /// Calls several tools in one message.
+    #[must_use]
+    pub fn calls_all<T: Into<String>>(
+        mut self,
+        calls: impl IntoIterator<Item = (T, Value)>,
+    ) -> Self {
+        let begun = std::mem::take(&mut self.begun);
+        let message = calls.into_iter().fold(begun, |it, (tool, input)| it.calls(tool, input));
+        self.turn(message)
+    }
+
+    /// Says something and stops.
+    #[must_use]
+    pub fn stops(mut self, text: impl Into<String>) -> Self {
+        let message = std::mem::take(&mut self.begun).says(text);
+        self.turn(message)
+    }
+
+    /// Answers with an error, this many times.
+    #[must_use]
+    pub fn fails(mut self, status: u16, kind: &str, times: usize) -> Self {
+        for _ in 0..times {
+            self = self.turn(Turn::Error { status, kind: kind.to_owned() });
+        }
+        self
+    }
+
+    /// Answers one request in a way that none of the other words has.
+    #[must_use]
+    pub fn turn(mut self, turn: impl Into<Turn>) -> Self {
+        self.steps.push_back(Step::Once(turn.into()));
+        self
+    }
+
+    /// Answers one request with what follows from it.
+    #[must_use]
+    pub fn then<T: Into<Turn>>(
+        mut self,
+        mut answer: impl FnMut(&Request) -> T + Send + 'static,
+    ) -> Self {
+        self.steps.push_back(Step::Computed(Box::new(move |request| answer(request).into())));
+        self
+    }
+
+    /// Answers every further request with what follows from it.
+    #[must_use]
+    pub fn always<T: Into<Turn>>(
+        mut self,
+        mut answer: impl FnMut(&Request) -> T + Send + 'static,
+    ) -> Self {
+        self.steps.push_back(Step::Always(Box::new(move |request| answer(request).into())));
+        self
+    }
+
+    /// What the model answers to this request, and whether that was in the script.
+    pub(super) fn next(&mut self, request: &Request) -> Option<Turn> {
+        if let Some(Step::Always(answer)) = self.steps.front_mut() {
+            return Some(answer(request));
+        }
+        match self.steps.pop_front()? {
+            Step::Once(turn) => Some(turn),
+            Step::Computed(mut answer) | Step::Always(mut answer) => Some(answer(request)),
+        }
+    }
+
+    /// How many answers were never asked for. What answers for ever counts for nothing.
+    pub(super) fn left(&self) -> usize {
+        self.steps.iter().filter(|it| !matches!(it, Step::Always(_))).count()
+    }
+}
