@@ -4,6 +4,7 @@
 //! above them. A hook is told the session's id and writes the agent's process down; the others look
 //! for that process among their ancestors. What a session does to its plan is not decided here.
 
+mod adopt;
 mod agent;
 mod left;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use punchlist_model::{Process, Timestamp};
 
 use crate::process::{self, Fate};
 
+pub use adopt::{Adopted, adopt};
 pub use agent::{AGENTS, agent_process, known_agent, reach};
 pub use left::{Left, left_open};
 

@@ -14,11 +14,13 @@ use clap::error::ErrorKind;
 use punchlist_db::{Options, Sqlite};
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
-use punchlist_model::{Ctx, Mode, Timestamp};
+use punchlist_model::session::SessionStore;
+use punchlist_model::{Actor, Ctx, Mode, Timestamp};
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
 use crate::error::{Code, Fail};
+use crate::here::Here;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::trust::{self, Found};
@@ -34,6 +36,7 @@ pub(crate) struct App {
     project: OnceCell<Project>,
     settings: OnceCell<Settings>,
     database: OnceCell<Database>,
+    here: OnceCell<Here>,
 }
 
 /// Where plans are kept.
@@ -123,6 +126,7 @@ impl App {
             project: OnceCell::new(),
             settings: OnceCell::new(),
             database: OnceCell::new(),
+            here: OnceCell::new(),
         }
     }
 
@@ -203,19 +207,51 @@ impl App {
 
     /// The store, made if it is not there.
     pub(crate) fn store(&self) -> Result<Sqlite, Fail> {
-        Ok(Sqlite::open(&self.options()?)?)
+        Ok(Sqlite::open(&self.database_options()?)?)
     }
 
     /// The store for reading: nothing is made, nothing is written.
     pub(crate) fn store_to_read(&self) -> Result<Option<Sqlite>, Fail> {
-        Ok(Sqlite::open_to_read(&self.options()?)?)
+        Ok(Sqlite::open_to_read(&self.database_options()?)?)
     }
 
-    fn options(&self) -> Result<Options, Fail> {
+    /// Where the store is, and how it is kept.
+    pub(crate) fn database_options(&self) -> Result<Options, Fail> {
         Ok(Options { path: self.database()?.clone(), durability: self.settings()?.durability })
     }
 
-    /// Who asks and when, for a change.
+    /// The agent session that the call is made in.
+    pub(crate) fn here(&self, store: &dyn SessionStore) -> Result<&Here, Fail> {
+        if let Some(here) = self.here.get() {
+            return Ok(here);
+        }
+        let here = Here::look(self, store)?;
+        Ok(self.here.get_or_init(|| here))
+    }
+
+    /// Who asks: `--as`, else the session that the call is made in, else `user@host`.
+    pub(crate) fn actor(&self, store: &dyn SessionStore) -> Result<Actor, Fail> {
+        let given = self.globals.name.as_deref();
+        match &self.here(store)?.session {
+            Some(session) if given.is_none() => Ok(session.actor("")),
+            Some(_) => Ok(Actor::agent(who::name(given)?)),
+            None => Ok(who::actor(&who::name(given)?)),
+        }
+    }
+
+    /// Who asks and when, for a change of this store. It comes after [`Self::ctx`], which finds
+    /// faults with the call before a store is made.
+    pub(crate) fn in_session(&self, mut ctx: Ctx, store: &dyn SessionStore) -> Result<Ctx, Fail> {
+        ctx.actor = self.actor(store)?;
+        if let (Some(session), None) = (&self.here(store)?.session, &self.globals.name) {
+            let process = ctx.holder.process;
+            ctx.holder = session.holder("");
+            ctx.holder.process = process.or(ctx.holder.process);
+        }
+        Ok(ctx)
+    }
+
+    /// Who asks and when, as far as the call itself says.
     pub(crate) fn ctx(&self) -> Result<Ctx, Fail> {
         let name = who::name(self.globals.name.as_deref())?;
         Ok(Ctx {

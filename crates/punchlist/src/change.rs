@@ -89,10 +89,11 @@ impl Request {
         if self.pid.is_some() {
             ctx.holder = who::holder(&ctx.holder.name, self.pid)?;
         }
+        let store = app.store()?;
+        let ctx = app.in_session(ctx, &store)?;
         let expect = self.changing.revision();
         let begins = self.ops.iter().any(begins);
         let change = Change { expect, ..Change::new(self.ops, ctx) };
-        let store = app.store()?;
         let act = |id| {
             let gone = || settle(store.read(id, Needs::header())).map(|plan| who::gone(&plan));
             let mut change = change.clone();

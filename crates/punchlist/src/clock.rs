@@ -41,6 +41,13 @@ pub(crate) fn plan_id(at: Timestamp) -> Result<PlanId, Fail> {
     Ok(PlanId(IdSource { at, random }.nth(0)))
 }
 
+/// A key that nobody knows.
+pub(crate) fn secret() -> Result<[u8; 32], Fail> {
+    let mut key = [0; 32];
+    fill(&mut key)?;
+    Ok(key)
+}
+
 fn random() -> Result<[u8; 10], Fail> {
     let mut bytes = [0; 10];
     if cfg!(debug_assertions)
@@ -49,7 +56,11 @@ fn random() -> Result<[u8; 10], Fail> {
         bytes[2..].copy_from_slice(&seed.to_be_bytes());
         return Ok(bytes);
     }
-    getrandom::fill(&mut bytes)
-        .map_err(|why| Fail::ours(format!("the system gave no random numbers: {why}")))?;
+    fill(&mut bytes)?;
     Ok(bytes)
+}
+
+fn fill(bytes: &mut [u8]) -> Result<(), Fail> {
+    getrandom::fill(bytes)
+        .map_err(|why| Fail::ours(format!("the system gave no random numbers: {why}")))
 }

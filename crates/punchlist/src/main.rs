@@ -12,6 +12,7 @@ mod checklist;
 mod clock;
 mod config;
 mod error;
+mod here;
 mod hint;
 mod input;
 mod items;

@@ -1,13 +1,17 @@
 //! Which plan a verb works on.
 //!
-//! `--plan` names one; otherwise it is the project's own. A project's own plan has an id that
-//! follows from the project, so two first `add`s at once make one plan and not two.
+//! `--plan` names one; else it is the plan of the agent session that the verb runs in; else, if
+//! exactly one live session here has a plan, that one; else the project's own, made by the first
+//! `add`. A session that has no plan yet works on the project's own if there is one, and else begins
+//! its own.
 
+use punchlist_bridge::session;
 use punchlist_db::Sqlite;
 use punchlist_formats::view::log;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{self, Filter, NewPlan, PlanStore, Summary};
-use punchlist_model::{Plan, PlanId, Rules};
+use punchlist_model::session::Store;
+use punchlist_model::store::{self, AttachmentKey, Filter, NewPlan, PlanStore, Summary};
+use punchlist_model::{Plan, PlanId, Rules, Session, SessionKey};
 
 use crate::app::{App, no_plan};
 use crate::clock;
@@ -31,7 +35,7 @@ pub(crate) enum Missing<'a> {
 /// The project's own plan is tried by its id straight away: the usual case costs no search.
 pub(crate) fn with<T>(
     app: &App,
-    store: &dyn PlanStore,
+    store: &dyn Store,
     missing: Missing<'_>,
     act: impl Fn(PlanId) -> Result<T, store::Error>,
 ) -> Result<T, Fail> {
@@ -45,23 +49,94 @@ pub(crate) fn with<T>(
         };
         return act(id).map_err(|error| explain(app, store, error));
     }
+    let session = match meant(app, store)? {
+        Meant::Plan(id) => return act(id).map_err(|error| explain(app, store, error)),
+        Meant::Own(session) => session,
+    };
     match act(PlanId::of_project(project)) {
         Err(store::Error::NoPlan(_)) => {}
         other => return other.map_err(|error| explain(app, store, error)),
     }
     let id = match (loose(store, project)?, missing) {
         (Some(id), _) => id,
-        (None, Missing::Make(check)) => check().and_then(|()| make(app, store, None))?,
+        (None, Missing::Make(check)) => {
+            check()?;
+            match session {
+                Some(session) => begin(app, store, session)?,
+                None => make(app, store, None)?,
+            }
+        }
         (None, Missing::Refuse) => return Err(no_plan()),
     };
     act(id).map_err(|error| explain(app, store, error))
 }
 
+/// What is meant where `--plan` does not say.
+enum Meant<'a> {
+    /// A session's plan.
+    Plan(PlanId),
+    /// The project's own; if there is none, this session's, which has none yet either.
+    Own(Option<&'a Session>),
+}
+
+fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
+    let here = app.here(store)?;
+    if let Some(session) = here.recorded() {
+        let attached = settle(store.attachment(session.attachment()))?;
+        return Ok(attached.map_or(Meant::Own(Some(session)), |it| Meant::Plan(it.plan)));
+    }
+    // Whoever is in a session must not come upon the list of another.
+    if here.session.is_some() || !here.any {
+        return Ok(Meant::Own(None));
+    }
+    let project = &app.project()?.name;
+    match live_plans(app, store, project)?.as_slice() {
+        [] => Ok(Meant::Own(None)),
+        [one] => Ok(Meant::Plan(*one)),
+        several => {
+            let filter = Filter { project: Some(project.clone()), ..Filter::default() };
+            let mut plans = settle(store.plans(filter))?;
+            let own = PlanId::of_project(project);
+            plans.retain(|plan| plan.id == own || several.contains(&plan.id));
+            Err(ambiguous("several agents work here, each on a plan of its own", &plans))
+        }
+    }
+}
+
+/// The plans of the live sessions of a project, each once.
+pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<Vec<PlanId>, Fail> {
+    let mut plans = Vec::new();
+    for session in settle(session::live_sessions(store, project, &who::host(), app.now))? {
+        let attached = settle(store.attachment(session.attachment()))?;
+        plans.extend(attached.map(|it| it.plan).filter(|id| !plans.contains(id)));
+    }
+    Ok(plans)
+}
+
+/// Makes a session's first plan. Two first changes at once make one plan.
+fn begin(app: &App, store: &dyn Store, session: &Session) -> Result<PlanId, Fail> {
+    let key = session.attachment();
+    let id = PlanId::first_of(&key);
+    let new = NewPlan {
+        id,
+        project: key.project.clone(),
+        name: None,
+        title: String::new(),
+        rules: Rules::default(),
+        at: app.now,
+    };
+    match settle(store.create(new)) {
+        Ok(_) | Err(store::Error::Exists(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    Ok(settle(store.attach(key, id, app.now))?.plan)
+}
+
 /// What went wrong, with what others did meanwhile where that is the reason.
-fn explain(app: &App, store: &dyn PlanStore, error: store::Error) -> Fail {
+fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
     let store::Error::Revision { plan, since, .. } = &error else { return error.into() };
     let lines = settle(store.read(*plan, Needs::whole())).map(|plan| {
-        let reader = who::name(app.globals.name.as_deref()).map(|name| who::actor(&name)).ok();
+        let reader = app.actor(store).ok();
         let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
         let screen = Screen { is_terminal: false, width: 80, colour: false };
         log::log(&plan, since, show, &app.view(screen))
@@ -83,6 +158,12 @@ pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Sqlite, Plan)>, F
         Err(fail) if fail.code == Code::NotFound && app.globals.plan.is_none() => Ok(None),
         Err(fail) => Err(fail),
     }
+}
+
+/// The plan with that name or id.
+pub(crate) fn find(app: &App, store: &dyn Store, text: &str) -> Result<PlanId, Fail> {
+    let name = valid_name(text)?;
+    named(store, &app.project()?.name, name)?.ok_or_else(|| no_such_plan(name))
 }
 
 /// A plan without a name that nobody is attached to: one that came from elsewhere, by import, may
@@ -186,7 +267,17 @@ fn no_such_plan(name: &str) -> Fail {
 
 fn ambiguous(message: &str, plans: &[Summary]) -> Fail {
     let line = |plan: &Summary| {
-        let called = plan.name.as_deref().unwrap_or("(no name)");
+        let session = |key: &AttachmentKey| {
+            let id = key.conversation.clone();
+            SessionKey { agent: key.agent.clone(), id }.actor_name("")
+        };
+        let own = plan.id == PlanId::of_project(&plan.project);
+        let called = match (&plan.name, &plan.attachment) {
+            (Some(name), _) => name.clone(),
+            (None, Some(key)) => session(key),
+            (None, None) if own => "(the project's own)".to_owned(),
+            (None, None) => "(no name)".to_owned(),
+        };
         format!("{}  {called}  {} open  {}", plan.id.0.simple(), plan.open, plan.project)
     };
     Fail::new(Code::Usage, message)

@@ -4,11 +4,13 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use punchlist_model::guard::Gate;
+use punchlist_model::needs::Needs;
+use punchlist_model::remind;
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory as InMemory;
 use punchlist_model::store::{Change, NewPlan, PlanStore};
 use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Op, PlanId, Revision, Rules,
+    Ctx, IdSource, Item, Limits, Mark, Mode, NewItem, Number, Op, Plan, PlanId, Revision, Rules,
 };
 
 use super::*;
@@ -207,6 +209,21 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
     assert_eq!(count.into_inner(), TRIES);
 }
 
+/// What a session does at some time.
+fn ctx(session: &Session, now: Timestamp) -> Ctx {
+    Ctx {
+        now,
+        ids: IdSource::fixed(now, session.key.id.as_bytes()[0]),
+        actor: session.actor(""),
+        holder: session.holder(""),
+        attempt: None,
+        base: Some(Revision(0)),
+        mode: Mode::Enforced,
+        limits: Limits::default(),
+        gone: Vec::new(),
+    }
+}
+
 /// Gives a session a plan with so many open items.
 fn plan(store: &dyn Store, session: &Session, sub_agent: &str, open: usize) -> PlanId {
     let key = session.key.attachment(&session.project, sub_agent);
@@ -224,17 +241,7 @@ fn plan(store: &dyn Store, session: &Session, sub_agent: &str, open: usize) -> P
         .map(|n| NewItem::titled(format!("Item {n}")))
         .map(|it| Op::Add(Box::new(it)))
         .collect();
-    let ctx = Ctx {
-        now: session.seen_at,
-        ids: IdSource::fixed(session.seen_at, 1),
-        actor: Actor::agent("a"),
-        holder: Holder::named("a"),
-        attempt: None,
-        base: Some(Revision(0)),
-        mode: Mode::Recorded,
-        limits: Limits::default(),
-        gone: Vec::new(),
-    };
+    let ctx = ctx(session, session.seen_at);
     wait(store.change(id, Change::new(items, ctx))).unwrap();
     wait(store.attach(key, id, session.seen_at)).unwrap();
     id
@@ -283,4 +290,121 @@ fn what_sessions_that_ended_left_open_is_found_and_nothing_else() {
     wait(store.attach(running.attachment(), shared_plan, at(11))).unwrap();
     begin("left", 9, 12);
     assert_eq!(found(), expected[1..3]);
+}
+
+/// An ended session with three open items, the second in progress and the third parked, and a
+/// running one that is to take them on.
+fn heir(store: &InMemory, open: usize) -> (Session, PlanId, Session) {
+    let old = wait(record(store, seen("old", 1, 1))).unwrap();
+    let left = plan(store, &old, "", 3);
+    let ops = vec![Op::Start(Number(2).into()), Op::Park(vec![Number(3)])];
+    wait(store.change(left, Change::new(ops, ctx(&old, at(2))))).unwrap();
+    let old = wait(record(store, Seen { ended: true, ..seen("old", 1, 3) })).unwrap();
+    let new = wait(record(store, seen("new", 1, 4))).unwrap();
+    if open > 0 {
+        plan(store, &new, "", open);
+    }
+    (old, left, new)
+}
+
+/// The items on a list: number, title, status, and whether it is parked.
+fn listed(plan: &Plan) -> Vec<String> {
+    let line = |it: &Item| {
+        let parked = if it.marks.contains(&Mark::Parked) { " parked" } else { "" };
+        format!("{} {} {}{parked}", it.number, it.title, it.status.as_str())
+    };
+    plan.listed().into_iter().map(line).collect()
+}
+
+fn whole(store: &InMemory, plan: PlanId) -> Plan {
+    wait(store.read(plan, Needs::whole())).unwrap()
+}
+
+#[test]
+fn a_session_with_nothing_open_is_attached_to_what_was_left() {
+    let store = InMemory::new();
+    let (old, left, new) = heir(&store, 0);
+    wait(update(&store, &new.key, |memory| memory.mirrored.insert("7".to_owned(), Number(7))))
+        .unwrap();
+    let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
+    assert!(!adopted.moved);
+    // Nothing is held or parked any more.
+    assert_eq!(listed(&adopted.plan), ["1 Item 0 pending", "2 Item 1 pending", "3 Item 2 pending"]);
+    assert_eq!(adopted.plan, whole(&store, left));
+    assert_eq!(wait(store.attachment(new.attachment())).unwrap().unwrap().plan, left);
+    let memory = wait(store.session(new.key.clone())).unwrap().unwrap().memory;
+    assert_eq!(memory.mirrored.len(), 1, "it had no other plan, so these still mean the same");
+    let again = wait(adopt(&store, &new, left, None, &ctx(&new, at(10)))).unwrap();
+    assert_eq!(again, adopted, "once more changes nothing");
+    assert_eq!(wait(left_open(&store, "/p", "here", at(11))).unwrap(), []);
+}
+
+#[test]
+fn a_session_that_leaves_a_finished_plan_forgets_what_it_mirrored_there() {
+    let store = InMemory::new();
+    let (old, left, new) = heir(&store, 0);
+    plan(&store, &new, "", 0);
+    wait(update(&store, &new.key, |memory| memory.mirrored.insert("7".to_owned(), Number(7))))
+        .unwrap();
+    wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
+    let memory = wait(store.session(new.key)).unwrap().unwrap().memory;
+    assert!(memory.mirrored.is_empty());
+    let mut watch = memory.watch;
+    let agent = remind::Agent {
+        has_tools: true,
+        reminds_itself: false,
+        echoes_changes: false,
+        hears_compaction: true,
+    };
+    let prompt = remind::Input::Prompt { open: 3 };
+    let said = watch.step(&remind::Policy::default(), agent, prompt, at(10));
+    assert_eq!(said, [remind::Reminder::Boundary], "the model hears of it with the next prompt");
+}
+
+#[test]
+fn a_session_with_open_items_gets_what_was_left_into_its_own_plan() {
+    let store = InMemory::new();
+    let (old, left, new) = heir(&store, 1);
+    let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
+    assert!(adopted.moved);
+    let here = ["1 Item 0 pending", "2 Item 0 pending", "3 Item 1 pending", "4 Item 2 pending"];
+    assert_eq!(listed(&adopted.plan), here);
+    let there = whole(&store, left);
+    assert_eq!(there.open, 0);
+    let outcomes: Vec<_> = there.listed().into_iter().filter_map(|it| it.outcome.clone()).collect();
+    let own = adopted.plan.id.short();
+    let expected = [2, 3, 4].map(|number| format!("moved to plan {own} as {number}"));
+    assert_eq!(outcomes, expected);
+    let again = wait(adopt(&store, &new, left, None, &ctx(&new, at(10)))).unwrap();
+    assert_eq!(again, adopted, "once more moves nothing");
+}
+
+#[test]
+fn whoever_was_interrupted_between_the_two_plans_goes_on_and_doubles_nothing() {
+    let store = InMemory::new();
+    let (old, left, new) = heir(&store, 1);
+    let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
+    // As if it had been killed after the first half: the items are here, and open there.
+    let reopen = |n| Op::Reopen { item: Number(n).into(), start: false };
+    wait(store.change(left, Change::new(vec![reopen(1), reopen(3)], ctx(&old, at(10))))).unwrap();
+    let again = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(11)))).unwrap();
+    assert_eq!(listed(&again.plan), listed(&adopted.plan));
+    assert_eq!(whole(&store, left).open, 0);
+}
+
+#[test]
+fn what_another_took_on_first_is_not_kept_twice() {
+    let store = InMemory::new();
+    let (old, left, new) = heir(&store, 1);
+    let adopted = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
+    // As if somebody else had taken the first and done the second, after they were added here.
+    let reopen = |n| Op::Reopen { item: Number(n).into(), start: false };
+    let cancel =
+        Op::Cancel { item: Number(1).into(), reason: Some("moved to plan beef as 1".to_owned()) };
+    let complete = Op::Complete { item: Number(2).into(), outcome: None, with_children: false };
+    let ops = vec![reopen(1), reopen(2), reopen(3), cancel, complete];
+    wait(store.change(left, Change::new(ops, ctx(&old, at(10))))).unwrap();
+    let again = wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(11)))).unwrap();
+    assert_eq!(listed(&adopted.plan).len(), 4);
+    assert_eq!(listed(&again.plan), ["1 Item 0 pending", "4 Item 2 pending"]);
 }

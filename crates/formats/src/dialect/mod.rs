@@ -152,6 +152,23 @@ impl Dialect {
         }
         .map(|inner| Call { inner })
     }
+
+    /// The same for arguments that were read already.
+    pub fn call_with(self, tool: &str, arguments: Map<String, Value>) -> Result<Call, Reply> {
+        match self {
+            Self::Manager => manager::call(tool, Ok(arguments)).map(Inner::Manager),
+            Self::Turn => turn::call(tool, Ok(arguments)).map(Inner::Turn),
+            Self::TodoWrite => todowrite::call(tool, Ok(arguments)).map(Inner::TodoWrite),
+            Self::WriteTodos => write_todos::call(tool, Ok(arguments)).map(Inner::WriteTodos),
+            Self::Tasks => tasks::call(tool, Ok(arguments)).map(Inner::Tasks),
+            // Its errors say where in the text something is wrong.
+            Self::UpdatePlan => {
+                let arguments = Value::Object(arguments).to_string();
+                update_plan::call(tool, arguments.as_bytes()).map(Inner::UpdatePlan)
+            }
+        }
+        .map(|inner| Call { inner })
+    }
 }
 
 impl fmt::Display for Dialect {

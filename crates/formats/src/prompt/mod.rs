@@ -4,6 +4,7 @@
 //! [`punchlist_model::remind`]. Titles come from agents and are hostile: they are quoted on one line,
 //! cannot close a tag or a fence, and every text here is bounded in length.
 
+mod ask;
 mod boundary;
 mod quote;
 mod remind;
@@ -13,6 +14,7 @@ mod tests;
 mod tools;
 mod wrap;
 
+pub use ask::{approval, declined, plan_task, review};
 pub use boundary::{boundary, boundary_named};
 pub use remind::{after_change, initial, nag, offer};
 pub use stop::{stop_refusal, stop_refusal_named};

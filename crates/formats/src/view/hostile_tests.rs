@@ -83,7 +83,7 @@ fn terminal_views(plan: &Plan, text: &str, options: &Options) -> Vec<String> {
     views.extend(log::log(plan, &entries, show, options));
     views.extend(entries.iter().map(|it| json::render(&json::entry(it))));
     let summaries = [summary(plan, text), summary(plan, "")];
-    views.extend(plans::plans(&summaries, options));
+    views.extend(plans::plans(&summaries, &BTreeSet::from([plan.id]), options));
     views.extend(summaries.iter().map(|it| json::render(&json::summary(it))));
     views
 }

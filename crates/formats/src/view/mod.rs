@@ -11,6 +11,7 @@ pub mod duration;
 mod frame;
 pub mod graph;
 pub mod json;
+pub mod ledger;
 pub mod list;
 pub mod log;
 pub mod markdown;

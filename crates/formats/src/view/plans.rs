@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use punchlist_model::End;
-use punchlist_model::store::Summary;
+use punchlist_model::store::{AttachmentKey, Summary};
+use punchlist_model::{End, PlanId};
 
 use super::{Options, duration, list};
 use crate::text::width::{pad_left, truncate_with};
@@ -19,10 +19,11 @@ const TITLE: usize = 24;
 /// A line per plan: id, title, progress, state, agent, project (if there are several), age.
 ///
 /// Where it gets narrow, columns go from the right; ids, titles and counts stay.
-pub fn plans(summaries: &[Summary], options: &Options) -> Vec<String> {
+/// `live` are those that a live session works on.
+pub fn plans(summaries: &[Summary], live: &BTreeSet<PlanId>, options: &Options) -> Vec<String> {
     let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
     let rows: Vec<Row> =
-        summaries.iter().map(|it| Row::of(it, projects.len() > 1, options)).collect();
+        summaries.iter().map(|it| Row::of(it, projects.len() > 1, live, options)).collect();
     let most = |of: fn(&Row) -> &str| rows.iter().map(|row| width(of(row))).max().unwrap_or(0);
     let widths = Widths {
         count: most(|row| &row.count),
@@ -57,7 +58,12 @@ struct Widths {
 }
 
 impl Row {
-    fn of(summary: &Summary, with_project: bool, options: &Options) -> Self {
+    fn of(
+        summary: &Summary,
+        with_project: bool,
+        live: &BTreeSet<PlanId>,
+        options: &Options,
+    ) -> Self {
         let title = match (&summary.name, one_line(&summary.title)) {
             (Some(name), title) if title.is_empty() => one_line(name).into_owned(),
             (Some(name), title) => format!("{}: {title}", one_line(name)),
@@ -66,6 +72,14 @@ impl Row {
         };
         let word = |text: &str| {
             truncate_with(&one_line(text), WORD, options.glyphs.ellipsis()).into_owned()
+        };
+        // The conversation is the session that agents' own plans belong to.
+        let agent = |key: &AttachmentKey| {
+            let id: String = key.conversation.chars().take(8).collect();
+            let name =
+                if id.is_empty() { key.agent.clone() } else { format!("{}:{id}", key.agent) };
+            let live = if live.contains(&summary.id) { " (live)" } else { "" };
+            word(&name) + live
         };
         let folder = summary.project.rsplit(['/', '\\']).find(|it| !it.is_empty());
         Self {
@@ -79,7 +93,7 @@ impl Row {
                 End::Drained => "drained",
                 End::Stopped => "stopped",
             },
-            agent: summary.attachment.as_ref().map(|it| word(&it.agent)).unwrap_or_default(),
+            agent: summary.attachment.as_ref().map(agent).unwrap_or_default(),
             project: if with_project { word(folder.unwrap_or("/")) } else { String::new() },
             age: duration::ago(summary.updated_at, options.now),
         }

@@ -6,7 +6,8 @@ use insta::assert_snapshot;
 use punchlist_model::event::PlanDelta;
 use punchlist_model::store::{AttachmentKey, Entry, Kind, Summary};
 use punchlist_model::{
-    Actor, Delta, End, Event, Goal, Number, Plan, Position, Progress, Revision, Status, What,
+    Actor, Delta, End, Event, Goal, Number, Plan, Position, Progress, Revision, Session,
+    SessionKey, Status, What, remind,
 };
 
 use super::fixture::{at, checked, naughty, options, plan, screen, seed, with};
@@ -404,6 +405,40 @@ fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&s
     }
 }
 
+/// A session that was reminded so often: by kind, how many, tokens, acted on, ignored.
+fn reminded(id: &str, kinds: &[(remind::Kind, [u64; 4])]) -> Session {
+    let key = SessionKey { agent: "claude".to_owned(), id: id.to_owned() };
+    let mut session = Session::new(key, "/p", at(0));
+    for (kind, [given, tokens, acted, ignored]) in kinds.iter().copied() {
+        let tally = remind::Tally { given, tokens, acted, ignored };
+        session.memory.watch.ledger.kinds.insert(kind, tally);
+    }
+    session
+}
+
+#[test]
+fn reminders_are_two_tables_by_kind_and_by_session() {
+    use remind::Kind::{Boundary, Initial, Nag};
+    let sessions = [
+        reminded("12345678-1", &[(Initial, [1, 40, 1, 0]), (Nag, [3, 1200, 1, 2])]),
+        reminded("never", &[]),
+        reminded(
+            "\u{1b}[31m长长长长长长",
+            &[(Initial, [1, 40, 0, 1]), (Boundary, [2, 18_000, 2, 0])],
+        ),
+    ];
+    let draw = |options: &Options| ledger::ledger(&sessions, options).join("\n");
+    assert_snapshot!(at_widths(draw));
+    for columns in 40..250 {
+        for line in ledger::ledger(&sessions, &options(columns)) {
+            assert!(width(&line) <= usize::from(columns), "{columns}: {line}");
+            assert!(!line.contains('\u{1b}'), "{line:?}");
+        }
+    }
+    let none = ledger::ledger(&sessions[1..2], &options(80));
+    assert_eq!(none, ["Nobody was reminded of anything yet."]);
+}
+
 #[test]
 fn plans_are_a_table_that_gives_up_columns_where_it_gets_narrow() {
     let summaries = [
@@ -412,14 +447,15 @@ fn plans_are_a_table_that_gives_up_columns_where_it_gets_narrow() {
         summary(3, None, "", End::Drained, None),
         summary(4, Some("rtl"), "לתקן את הבדיקות", End::Open, None),
     ];
-    let draw = |options: &Options| plans::plans(&summaries, options).join("\n");
+    let live = BTreeSet::from([summaries[0].id]);
+    let draw = |options: &Options| plans::plans(&summaries, &live, options).join("\n");
     assert_snapshot!(at_widths(draw));
     for columns in 0..250 {
-        for line in plans::plans(&summaries, &options(columns)) {
+        for line in plans::plans(&summaries, &live, &options(columns)) {
             assert!(width(&line) <= usize::from(columns).max(16), "{columns}: {line}");
         }
     }
-    assert!(plans::plans(&[], &options(80)).is_empty());
+    assert!(plans::plans(&[], &live, &options(80)).is_empty());
 }
 
 #[test]

@@ -66,7 +66,8 @@ Examples:
                     .hint("what is erased is gone for ever; if that is meant, give `--yes`."));
             }
         }
-        let (ctx, store) = (app.ctx()?, app.store()?);
+        let store = app.store()?;
+        let ctx = app.in_session(app.ctx()?, &store)?;
         let applied = settle(store.forget(plan.id, item, ctx))?;
         let mut reply = change::report(app, &store, applied)?;
         if self.whole_plan && !app.globals.json {

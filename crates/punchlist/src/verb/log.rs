@@ -13,7 +13,7 @@ use crate::app::{App, no_plan};
 use crate::error::Fail;
 use crate::print::{self, Reply};
 use crate::settle::settle;
-use crate::{which, who};
+use crate::which;
 
 /// Show what happened to the plan
 ///
@@ -45,7 +45,7 @@ Examples:
             return self.go_on(app, &store, &plan);
         }
         let entries = self.past(&store, &plan)?;
-        Ok(Reply::text(lines(app, &plan, entries)?))
+        Ok(Reply::text(lines(app, &store, &plan, entries)?))
     }
 }
 
@@ -64,14 +64,14 @@ impl Log {
         let plan = settle(store.read(plan.id, Needs::whole()))?;
         let past = self.past(store, &plan)?;
         let mut seen = plan.revision;
-        let mut open = print::live(&lines(app, &plan, past)?)?;
+        let mut open = print::live(&lines(app, store, &plan, past)?)?;
         while open {
             let next = settle(poll_fn(|context| coming.as_mut().poll_next(context)));
             let Some((_, entry)) = next.transpose()? else { break };
             if entry.revision > seen {
                 seen = entry.revision;
                 let plan = settle(store.read(entry.plan, Needs::whole()))?;
-                open = print::live(&lines(app, &plan, vec![entry])?)?;
+                open = print::live(&lines(app, store, &plan, vec![entry])?)?;
             }
         }
         Ok(Reply::default())
@@ -79,13 +79,13 @@ impl Log {
 }
 
 /// Changes as they are printed.
-fn lines(app: &App, plan: &Plan, mut entries: Vec<Entry>) -> Result<String, Fail> {
+fn lines(app: &App, store: &Sqlite, plan: &Plan, mut entries: Vec<Entry>) -> Result<String, Fail> {
     if app.globals.json {
         let lines = entries.iter().map(|entry| json::render(&json::entry(entry)) + "\n");
         return Ok(lines.collect());
     }
     entries.iter_mut().for_each(without_renewals);
-    let reader = who::actor(&who::name(app.globals.name.as_deref())?);
+    let reader = app.actor(store)?;
     let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
     let mut options = app.view(app.screen());
     // What is followed happens after the call began.

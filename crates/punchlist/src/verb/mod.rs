@@ -3,23 +3,27 @@
 //! A verb reads its arguments, asks for one thing and prints one thing. Its doc comment is its help.
 
 mod add;
+mod adopt;
 mod completions;
 mod doctor;
 mod done;
 mod edit;
 mod export;
 mod forget;
+mod gate;
 mod hook;
 mod import;
 mod init;
 mod install;
 mod list;
 mod log;
+mod mcp;
 mod r#move;
 mod next;
 mod plans;
 mod reference;
 mod release;
+mod reminders;
 mod reopen;
 mod replace;
 mod show;
@@ -136,9 +140,13 @@ pub(crate) fn all() -> &'static [Row] {
         row::<install::Install>(),
         row::<uninstall::Uninstall>(),
         row::<doctor::Doctor>(),
+        row::<gate::Gate>(),
+        row::<reminders::Reminders>(),
+        row::<adopt::Adopt>(),
+        row::<mcp::Mcp>(),
+        row::<hook::Hook>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
-        row::<hook::Hook>(),
         row::<completions::Completions>(),
         row::<reference::Reference>(),
     ];

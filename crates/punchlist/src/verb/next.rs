@@ -48,8 +48,10 @@ Examples:
         }
         // The same decision that a claim would be, so that both always mean the same item.
         let ops = [Op::Next];
-        let Some((_, plan)) = which::read(app, &Needs::of(&ops))? else { return Err(no_plan()) };
-        let ctx = Ctx { gone: who::gone(&plan), ..app.ctx()? };
+        let Some((store, plan)) = which::read(app, &Needs::of(&ops))? else {
+            return Err(no_plan());
+        };
+        let ctx = Ctx { gone: who::gone(&plan), ..app.in_session(app.ctx()?, &store)? };
         let picked = decide(&plan, &ops, &ctx)?.picked;
         let Some(item) = picked.and_then(|number| plan.get(number)) else {
             return Err(nothing(&plan));

@@ -12,7 +12,7 @@ use crate::error::Fail;
 use crate::items::Typed;
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::{which, who};
+use crate::which;
 
 /// Show one item in full, or the plan itself
 ///
@@ -47,7 +47,7 @@ Examples:
             return Ok(Reply::json(&value));
         }
         let journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
-        let reader = who::actor(&who::name(app.globals.name.as_deref())?);
+        let reader = app.actor(&store)?;
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let text = detail::detail(&plan, item, &journal, show, &app.view(app.screen()));
         Ok(Reply::text(text + "\n"))

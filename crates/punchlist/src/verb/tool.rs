@@ -1,12 +1,11 @@
 //! `punchlist tool`.
 
-use punchlist_db::Sqlite;
-use punchlist_formats::dialect::{Answer, Call, Dialect};
-use punchlist_formats::prompt::{self, Tag};
-use punchlist_formats::view;
+use punchlist_formats::dialect::{Call, Dialect};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{AttachmentKey, Change, Error, NewPlan, PlanStore};
-use punchlist_model::{Actor, Ctx, Holder, Plan, PlanId, Revision, Rules, Timestamp, decide};
+use punchlist_model::session::Store;
+use punchlist_model::store::{AttachmentKey, Change, PlanStore};
+use punchlist_model::{Actor, Ctx, Holder};
+use punchlist_serve::desk::{self, Caller, Wanted};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -60,17 +59,10 @@ Examples:
             Ok(call) => call,
             Err(reply) => return Ok(Reply::text(reply.text + "\n")),
         };
-        let key = self.key(app)?;
-        let (reply, plan) = match call.ops() {
-            None => read(app, &call, &key)?,
-            Some(ops) => change(app, &call, &key, Change::new(ops.to_vec(), self.ctx(app)?))?,
-        };
-        let mut out = reply.text + "\n";
-        if let Some(id) = plan.filter(|_| self.reminder && reply.changed) {
-            // The change has happened, and its result says so; the list is shown again next time.
-            out.push_str(&self.after_change(app, id).unwrap_or_default());
+        match call.ops() {
+            None => self.read(app, &call),
+            Some(ops) => self.change(app, &call, Change::new(ops.to_vec(), self.ctx(app)?)),
         }
-        Ok(Reply::text(out))
     }
 }
 
@@ -105,128 +97,55 @@ impl Tool {
             ctx.holder = Holder::named(name);
         }
         ctx.actor = Actor::agent(ctx.holder.name.clone());
-        if let Some(most) = self.dialect.open_items().filter(|_| !settings.open_items_chosen) {
-            ctx.limits.open_items = most;
-        }
+        ctx.limits = desk::limits(self.dialect, ctx.limits, settings.open_items_chosen);
         Ok(ctx)
     }
-}
 
-impl Tool {
-    /// The list as it stands after a change, where the dialect's own answer does not show it.
-    fn after_change(&self, app: &App, id: PlanId) -> Result<String, Fail> {
-        match self.dialect {
-            Dialect::Manager => {
-                let plan = settle(app.store()?.read(id, Needs::whole()))?;
-                Ok(prompt::after_change(&view::xml::xml(&plan), &Tag::browser_state()) + "\n")
-            }
-            Dialect::Turn
-            | Dialect::TodoWrite
-            | Dialect::WriteTodos
-            | Dialect::UpdatePlan
-            | Dialect::Tasks => Ok(String::new()),
-        }
-    }
-}
-
-/// What the model is told, and the plan that it was told about.
-type Told = (punchlist_formats::dialect::Reply, Option<PlanId>);
-
-/// A call that only reads. A conversation that has no list yet sees an empty one.
-fn read(app: &App, call: &Call, key: &AttachmentKey) -> Result<Told, Fail> {
-    let empty = || Plan::new(PlanId::first_of(key), key.project.clone(), app.now);
-    let Some(store) = app.store_to_read()? else {
-        return Ok((call.reply(Answer::Read(&empty())), None));
-    };
-    let Some((id, shown)) = attached(app, &store, key)? else {
-        return Ok((call.reply(Answer::Read(&empty())), None));
-    };
-    let plan = settle(store.read(id, call.needs()))?;
-    let reply = call.reply(Answer::Read(&plan));
-    if reply.shows && shown.is_some_and(|shown| shown < plan.revision) {
+    /// A call that only reads: makes nothing, and writes nothing but what was shown.
+    fn read(&self, app: &App, call: &Call) -> Result<Reply, Fail> {
+        let key = self.key(app)?;
+        let store = app.store_to_read()?;
+        let caller = match &store {
+            Some(store) => caller(app, store, key)?,
+            None => Caller { key, wanted: Wanted::Attached },
+        };
+        let told = {
+            let store = store.as_ref().map(|store| store as &dyn PlanStore);
+            settle(desk::read(store, call, &caller, app.now))?
+        };
         drop(store);
-        // Where nothing can be written, the list can still be read.
-        if let Ok(store) = app.store() {
-            settle(store.shown(key.clone(), plan.revision)).ok();
+        if told.unseen.is_some()
+            && let Ok(store) = app.store()
+        {
+            settle(desk::note(&store, &caller, &told));
         }
+        Ok(Reply::text(told.reply.text + "\n"))
     }
-    Ok((reply, Some(id)))
+
+    /// A call that changes the list; the first one makes it.
+    fn change(&self, app: &App, call: &Call, change: Change) -> Result<Reply, Fail> {
+        let store = app.store()?;
+        let caller = caller(app, &store, self.key(app)?)?;
+        let told = settle(desk::change(&store, call, &caller, change, &who::gone))?;
+        let mut out = told.reply.text.clone() + "\n";
+        if self.reminder
+            && let Some(list) = settle(desk::after_change(&store, self.dialect, &told))
+        {
+            out.push_str(&list);
+            out.push('\n');
+        }
+        Ok(Reply::text(out))
+    }
 }
 
-/// A call that changes the list; the first one makes it.
-fn change(app: &App, call: &Call, key: &AttachmentKey, mut change: Change) -> Result<Told, Fail> {
-    let store = app.store()?;
-    let (id, shown) = match attached(app, &store, key)? {
-        Some(attached) => attached,
-        None => {
-            let empty = Plan::new(PlanId::first_of(key), key.project.clone(), app.now);
-            // Looked at first, so that a call that is refused leaves no empty plan behind.
-            if let Err(refusal) = decide(&empty, &change.ops, &change.ctx) {
-                let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
-                return Ok((call.reply(answer), None));
-            }
-            (make(&store, key, app.now)?, Some(Revision(0)))
+/// The conversation that calls, with the plan that `--plan` names.
+fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fail> {
+    let wanted = match app.globals.plan {
+        None => Wanted::Attached,
+        Some(_) => {
+            let header = |id| settle(store.read(id, Needs::header()));
+            Wanted::Plan(which::with(app, store, Missing::Refuse, header)?.id)
         }
     };
-    let base = shown.unwrap_or(Revision(0));
-    change.ctx.base = Some(base);
-    change.ctx.gone = who::gone(&settle(store.read(id, Needs::header()))?);
-    match settle(store.change(id, change)) {
-        Ok(applied) => {
-            let reply = call.reply(Answer::Changed(&applied));
-            // From here on the change has happened: that something could not be noted (a disk that
-            // is full now) must not turn it into a failure, which would be tried again. The
-            // conversation is attached only now, because a refused call ties it to nothing.
-            if shown.is_none() {
-                settle(store.attach(key.clone(), id, app.now)).ok();
-            }
-            // Whoever has seen all up to its own change has seen all; else only the list tells.
-            if reply.shows || applied.revision().0 <= base.0 + 1 {
-                settle(store.shown(key.clone(), applied.revision())).ok();
-            }
-            Ok((reply, Some(id)))
-        }
-        Err(error @ Error::Refused(_)) => {
-            let plan = settle(store.read(id, call.needs())).ok();
-            let reply = call.reply(Answer::Failed(&error, plan.as_ref()));
-            if let Some(plan) = plan.filter(|_| reply.shows && shown.is_some()) {
-                settle(store.shown(key.clone(), plan.revision)).ok();
-            }
-            Ok((reply, None))
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// The plan that the conversation works on: with `--plan` that one, else the one that it is attached
-/// to. With it comes what the conversation was shown of it last; `None` if it is not attached to it.
-fn attached(
-    app: &App,
-    store: &Sqlite,
-    key: &AttachmentKey,
-) -> Result<Option<(PlanId, Option<Revision>)>, Fail> {
-    let attachment = settle(store.attachment(key.clone()))?;
-    if app.globals.plan.is_none() {
-        return Ok(attachment.map(|it| (it.plan, Some(it.shown))));
-    }
-    let header = |id| settle(store.read(id, Needs::header()));
-    let plan = which::with(app, store, Missing::Refuse, header)?.id;
-    Ok(Some((plan, attachment.filter(|it| it.plan == plan).map(|it| it.shown))))
-}
-
-fn make(store: &Sqlite, key: &AttachmentKey, at: Timestamp) -> Result<PlanId, Fail> {
-    let new = NewPlan {
-        id: PlanId::first_of(key),
-        project: key.project.clone(),
-        name: None,
-        title: String::new(),
-        rules: Rules::default(),
-        at,
-    };
-    match settle(store.create(new)) {
-        // Two first calls at once make one plan.
-        Ok(_) | Err(Error::Exists(_)) => {}
-        Err(error) => return Err(error.into()),
-    }
-    Ok(settle(store.attach(key.clone(), PlanId::first_of(key), at))?.plan)
+    Ok(Caller { key, wanted })
 }

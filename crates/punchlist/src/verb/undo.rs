@@ -34,6 +34,7 @@ Examples:
         }
         let (ctx, expect) = (app.ctx()?, self.changing.revision());
         let store = app.store()?;
+        let ctx = app.in_session(ctx, &store)?;
         let act = |id| settle(store.undo(id, ctx.clone(), expect));
         let applied = which::with(app, &store, Missing::Refuse, act)?;
         change::report(app, &store, applied)

@@ -90,6 +90,7 @@ impl World {
             .env("HOME", self.path("home"))
             .env("USER", "me")
             .env("PUNCHLIST_HOST", "host")
+            .env("PUNCHLIST_ANCESTORS", "0")
             .env("PUNCHLIST_NOW", format!("2026-01-02T{:02}:{:02}:00Z", 3 + n / 60, n % 60))
             .env("PUNCHLIST_SEED", n.to_string())
             .current_dir(self.path(dir));

@@ -1,1 +1,0 @@
-//! The engine over the store in memory, event by event.

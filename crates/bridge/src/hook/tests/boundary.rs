@@ -1,0 +1,114 @@
+//! The list put back, the offer, and reminders by policy.
+
+use punchlist_model::Process;
+use punchlist_model::remind::{Kind, Policy};
+use punchlist_model::session::SessionStore;
+use serde_json::json;
+
+use super::{Desk, settle};
+
+fn given(desk: &Desk, session: &str, kind: Kind) -> u64 {
+    desk.session(session).memory.watch.ledger.kinds.get(&kind).map_or(0, |it| it.given)
+}
+
+#[test]
+fn a_new_session_hears_nothing() {
+    let desk = Desk::new();
+    assert_eq!(desk.starts("s1", "startup"), None);
+    assert_eq!(desk.prompt(), None);
+}
+
+#[test]
+fn resume_and_compaction_put_the_open_list_back_and_the_ledger_knows() {
+    let desk = Desk::new();
+    desk.create("7", "Read ```code``` </reminder>");
+    desk.create("8", "Done thing");
+    desk.create("9", "Write");
+    desk.update("8", json!({"status": "completed"}));
+    desk.update("9", json!({"status": "in_progress"}));
+    let text = desk.starts("s1", "resume").unwrap();
+    insta::assert_snapshot!(text);
+    assert_eq!(desk.starts("s1", "compact").unwrap(), text);
+    assert_eq!(given(&desk, "s1", Kind::Boundary), 2);
+    assert!(desk.session("s1").memory.watch.ledger.total().tokens > 20);
+}
+
+#[test]
+fn a_cleared_conversation_is_a_new_session_and_the_old_one_is_offered() {
+    let mut desk = Desk::new();
+    let (host, boot_id) = ("here".to_owned(), "b".to_owned());
+    desk.process = Some(Process { host, boot_id, pid_namespace: 1, pid: 7, start_time: 7 });
+    desk.create("1", "Left behind");
+    desk.create("2", "And this");
+    desk.event("SessionEnd", json!({"reason": "clear"}));
+    let text = desk.starts("s2", "clear").unwrap();
+    insta::assert_snapshot!(text);
+    assert!(!text.contains("Left behind"), "another session's texts enter only by adopt");
+    assert_eq!(desk.starts("s2", "resume"), None, "once per session");
+    assert_eq!(given(&desk, "s2", Kind::Offer), 1);
+}
+
+#[test]
+fn what_live_sessions_have_open_is_not_offered() {
+    let desk = Desk::new();
+    desk.create("1", "Mine");
+    assert_eq!(desk.starts("s2", "startup"), None);
+}
+
+#[test]
+fn kinds_that_are_switched_off_are_not_said() {
+    let mut desk = Desk::new();
+    desk.policy = Policy { off: [Kind::Boundary, Kind::Offer].into(), ..Policy::default() };
+    desk.create("1", "A");
+    assert_eq!(desk.starts("s1", "resume"), None);
+    desk.event("SessionEnd", json!({"reason": "other"}));
+    assert_eq!(desk.starts("s2", "startup"), None);
+}
+
+#[test]
+fn what_became_the_sessions_list_meanwhile_is_told_with_the_next_prompt() {
+    let desk = Desk::new();
+    desk.create("1", "A");
+    let mut session = desk.session("s1");
+    session.memory.watch.owe();
+    settle(desk.store.keep(session)).unwrap();
+    assert!(desk.prompt().unwrap().contains("1. A"));
+    assert_eq!(desk.prompt(), None);
+}
+
+fn turns(desk: &Desk, n: usize, tool: &str) -> Vec<String> {
+    let batch =
+        json!({"tool_calls": [{"tool_name": tool, "tool_input": {}, "tool_response": "x"}]});
+    let answers = (0..n).filter_map(|_| desk.event("PostToolBatch", batch.clone()));
+    answers
+        .map(|it| it["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn drift_is_told_after_ten_turns_where_the_list_is_written_with_our_tools() {
+    let desk = Desk::new();
+    desk.create("1", "A");
+    assert_eq!(turns(&desk, 25, "Bash"), [""; 0], "the agent reminds itself of its own tools");
+    let mut session = desk.session("s1");
+    session.memory.written_with = Some("turn".to_owned());
+    settle(desk.store.keep(session)).unwrap();
+    let said = turns(&desk, 10, "Bash");
+    insta::assert_snapshot!(said.join("\n"));
+    // A write of the list is no drift, and reading it is no write.
+    assert_eq!(turns(&desk, 5, "Bash"), [""; 0]);
+    assert_eq!(turns(&desk, 1, "mcp__punchlist__complete_todo"), [""; 0]);
+    assert_eq!(turns(&desk, 9, "Bash"), [""; 0]);
+    assert_eq!(turns(&desk, 1, "mcp__punchlist__list_todo").len(), 1);
+    assert_eq!(given(&desk, "s1", Kind::Nag), 2);
+    // Turns of sub-agents are not the agent's.
+    let sub = json!({"agent_id": "x", "tool_calls": [{"tool_name": "Bash"}]});
+    assert!((0..30).all(|_| desk.event("PostToolBatch", sub.clone()).is_none()));
+}
+
+#[test]
+fn whoever_installed_us_is_told_the_version() {
+    let desk = Desk::new();
+    let answer = desk.hook(&json!({"hook_event_name": "PunchlistDoctor"}));
+    assert_eq!(answer, Some(json!({"systemMessage": "punchlist 1.2.3"})));
+}

@@ -1,0 +1,251 @@
+//! May a turn end? As the agent asks, and as it is told.
+
+use punchlist_model::guard::Gate;
+use punchlist_model::session::{Kept, SessionStore};
+use punchlist_model::{
+    Check, End, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
+};
+use serde_json::json;
+
+use super::{Desk, settle};
+
+/// Two open tasks and one that is done.
+fn busy() -> Desk {
+    let desk = Desk::new();
+    desk.prompt();
+    for (id, subject) in [("1", "Design"), ("2", "Build"), ("3", "Test")] {
+        desk.create(id, subject);
+    }
+    desk.update("1", json!({"status": "completed"}));
+    desk.update("2", json!({"status": "in_progress"}));
+    desk
+}
+
+#[test]
+fn a_stop_with_open_items_is_refused_in_the_agents_own_words() {
+    insta::assert_snapshot!(busy().stop("Done.").unwrap());
+}
+
+#[test]
+fn once_everything_is_settled_the_turn_may_end() {
+    let desk = busy();
+    assert!(desk.stop("Done.").is_some());
+    desk.update("2", json!({"status": "completed"}));
+    let deleted = json!({"success": true, "taskId": "3", "statusChange": {"to": "deleted"}});
+    desk.used("TaskUpdate", json!({"taskId": "3", "status": "deleted"}), deleted);
+    assert_eq!(desk.stop("Now really."), None);
+    assert_eq!(desk.plan().end, End::Drained);
+}
+
+/// Stops until it is let go, at most 30 times, with something done before each.
+fn refusals(desk: &Desk, mut between: impl FnMut(usize)) -> usize {
+    (0..30)
+        .take_while(|n| {
+            between(*n);
+            desk.stop("Done.").is_some()
+        })
+        .count()
+}
+
+#[test]
+fn an_agent_that_resolves_nothing_is_let_go_and_the_plan_says_so() {
+    let desk = busy();
+    assert_eq!(refusals(&desk, |_| {}), 3);
+    let plan = desk.plan();
+    assert_eq!(plan.end, End::Stopped);
+    let parked = |n: u32| plan.get(Number(n)).unwrap().marks.contains(&Mark::Parked);
+    assert_eq!([1, 2, 3].map(parked), [false, true, true]);
+    // What is parked holds no further stop, also after the next prompt, until somebody changes it.
+    desk.prompt();
+    assert_eq!(desk.stop("Done."), None);
+    desk.update("3", json!({"description": "more"}));
+    assert!(desk.stop("Done.").unwrap().contains("1 of 3 items is open"));
+}
+
+#[test]
+fn an_agent_that_adds_and_completes_trivia_is_let_go() {
+    let desk = busy();
+    let count = refusals(&desk, |n| {
+        let id = (100 + n).to_string();
+        desk.create(&id, "Trivia");
+        desk.update(&id, json!({"status": "completed"}));
+    });
+    assert_eq!(count, 3);
+}
+
+#[test]
+fn an_agent_that_cancels_its_way_out_is_let_go() {
+    let desk = Desk::new();
+    for id in 1..=20 {
+        desk.create(&id.to_string(), "Work");
+    }
+    let count = refusals(&desk, |n| {
+        let deleted = json!({"success": true, "taskId": (n + 1).to_string(), "statusChange": {"to": "deleted"}});
+        desk.used("TaskUpdate", json!({"taskId": (n + 1).to_string()}), deleted);
+    });
+    assert_eq!(count, 8);
+    assert_eq!(desk.plan().end, End::Stopped);
+}
+
+#[test]
+fn the_count_begins_anew_with_each_prompt_and_not_with_what_the_agent_says() {
+    let desk = busy();
+    assert!(desk.stop_with(json!({"stop_hook_active": false})).is_some());
+    assert!(desk.stop_with(json!({"stop_hook_active": false})).is_some());
+    assert!(desk.stop_with(json!({"stop_hook_active": true})).is_some());
+    desk.prompt();
+    assert_eq!(refusals(&desk, |_| {}), 3);
+}
+
+#[test]
+fn interactive_sessions_are_refused_once() {
+    for (interactive, expected) in [(Some(true), 1), (None, 1), (Some(false), 3)] {
+        let mut desk = busy();
+        desk.interactive = interactive;
+        if interactive.is_none() {
+            // What was known before stays known: a session of its own.
+            desk = Desk { interactive: None, ..Desk::new() };
+            desk.create("1", "A");
+        }
+        assert_eq!(refusals(&desk, |_| {}), expected, "{interactive:?}");
+    }
+}
+
+#[test]
+fn the_users_setting_stands_above_the_default_and_the_sessions_above_that() {
+    for (setting, override_, expected) in [
+        (Some(Gate::Off), None, 0),
+        (Some(Gate::Once), None, 1),
+        (Some(Gate::Full), None, 3),
+        (Some(Gate::Full), Some(Gate::Off), 0),
+        (Some(Gate::Off), Some(Gate::Once), 1),
+    ] {
+        let mut desk = busy();
+        desk.gate = setting;
+        let mut session = desk.session("s1");
+        session.memory.gate = override_;
+        assert!(matches!(settle(desk.store.keep(session)).unwrap(), Kept::Stored(_)));
+        assert_eq!(refusals(&desk, |_| {}), expected, "{setting:?} {override_:?}");
+    }
+}
+
+#[test]
+fn plan_mode_questions_and_background_agents_pass() {
+    let task = |kind: &str, status: &str| json!({"background_tasks": [{"id": "a", "type": kind, "status": status, "description": "x"}]});
+    for (fields, passes) in [
+        (json!({"permission_mode": "plan"}), true),
+        (json!({"permission_mode": "acceptEdits"}), false),
+        (json!({"last_assistant_message": "Which database do you want?"}), true),
+        (json!({"last_assistant_message": "Why? Because. Done."}), false),
+        (task("local_agent", "running"), true),
+        (task("local_agent", "completed"), false),
+        // A development server runs for ever and would switch the gate off.
+        (task("local_bash", "running"), false),
+        (json!({"background_tasks": []}), false),
+        (json!({"background_tasks": "none"}), false),
+    ] {
+        assert_eq!(busy().stop_with(fields.clone()).is_none(), passes, "{fields}");
+    }
+}
+
+#[test]
+fn a_refusal_names_our_tools_where_they_wrote_the_list() {
+    let desk = busy();
+    let mut session = desk.session("s1");
+    session.memory.written_with = Some("turn".to_owned());
+    settle(desk.store.keep(session)).unwrap();
+    let reason = desk.stop("Done.").unwrap();
+    assert!(reason.contains("mcp__punchlist__complete_todo with an outcome"), "{reason}");
+    assert!(!reason.contains("TaskUpdate"), "{reason}");
+}
+
+#[test]
+fn a_whole_list_is_named_by_positions_and_its_tool() {
+    let desk = Desk::new();
+    desk.todos(None, &["completed Read", "in_progress Fix", "pending Run"]);
+    insta::assert_snapshot!(desk.stop("Done.").unwrap());
+}
+
+#[test]
+fn what_the_agents_tools_cannot_reach_is_named_with_ours() {
+    let desk = busy();
+    desk.person(vec![Op::Add(Box::new(NewItem::titled("Ask <legal>")))]);
+    insta::assert_snapshot!(desk.stop("Done.").unwrap());
+}
+
+#[test]
+fn a_sub_agent_answers_for_its_own_items_only() {
+    let desk = busy();
+    let sub = json!({"agent_id": "sub1", "last_assistant_message": "Done."});
+    assert_eq!(desk.event("SubagentStart", json!({"agent_id": "sub1"})), None);
+    assert_eq!(desk.event("SubagentStop", sub.clone()), None, "it made and claimed nothing");
+    desk.create_by(Some("sub1"), "4", "Its own");
+    let answer = desk.event("SubagentStop", sub.clone()).unwrap();
+    let reason = answer["reason"].as_str().unwrap();
+    assert!(reason.contains("4. Its own") && !reason.contains("Build"), "{reason}");
+    desk.update_by(Some("sub1"), "4", json!({"status": "completed"}));
+    assert_eq!(desk.event("SubagentStop", sub.clone()), None);
+    // One that it took over counts as its own.
+    desk.update_by(Some("sub1"), "3", json!({"status": "in_progress"}));
+    for _ in 0..3 {
+        assert!(desk.event("SubagentStop", sub.clone()).is_some());
+    }
+    assert_eq!(desk.event("SubagentStop", sub.clone()), None, "let go");
+    assert!(desk.plan().get(Number(3)).unwrap().marks.contains(&Mark::Parked));
+    // Its claim excuses nobody once it is gone: the agent answers for what it left behind.
+    desk.update("3", json!({"description": "still to do"}));
+    assert!(desk.stop("Done.").unwrap().contains("3. Test"));
+    assert_eq!(desk.event("SubagentStop", json!({"last_assistant_message": "x"})), None);
+}
+
+#[test]
+fn a_sub_agent_with_a_list_of_its_own_answers_for_that() {
+    let desk = Desk::new();
+    desk.todos(None, &["pending Main"]);
+    desk.todos(Some("sub1"), &["pending One"]);
+    let stop = |sub: &str| desk.event("SubagentStop", json!({"agent_id": sub}));
+    let reason = stop("sub1").unwrap()["reason"].as_str().unwrap().to_owned();
+    assert!(reason.contains("1. One") && !reason.contains("Main"), "{reason}");
+    desk.todos(Some("sub1"), &["completed One"]);
+    assert_eq!(stop("sub1"), None);
+    assert_eq!(stop("sub2"), None);
+}
+
+#[test]
+fn missing_evidence_holds_the_turn_and_the_completion_and_names_the_verb() {
+    let desk = busy();
+    let check = Check { command: "cargo test".to_owned(), covers: vec![], origin: Origin::Person };
+    let patch = punchlist_model::Patch { check: Some(Some(check)), ..Default::default() };
+    desk.person(vec![Op::Edit { item: ItemRef::Number(Number(3)), patch: Box::new(patch) }]);
+    let task = json!({"task_id": "3", "task_subject": "Test"});
+    let answer = desk.event("TaskCompleted", task.clone()).unwrap();
+    assert_eq!(answer["decision"], "block");
+    assert!(answer["reason"].as_str().unwrap().contains("`punchlist verify 3`"), "{answer}");
+    assert_eq!(desk.event("TaskCompleted", json!({"task_id": "2"})), None);
+    assert_eq!(desk.event("TaskCompleted", json!({"task_id": "99"})), None);
+    // It was completed all the same, by a hook that we did not see: the stop is held.
+    desk.update("2", json!({"status": "completed"}));
+    desk.update("3", json!({"status": "completed"}));
+    let reason = desk.stop("Done.").unwrap();
+    assert!(reason.contains("run `punchlist verify 3`"), "{reason}");
+    let off = Desk { gate: Some(Gate::Off), ..desk };
+    assert_eq!(off.event("TaskCompleted", task), None);
+}
+
+#[test]
+fn an_approval_is_a_persons_to_give_and_holds_nobody() {
+    let desk = busy();
+    let rules = Some(Rules { demand: Some(Level::Approved), ..Rules::default() });
+    desk.person(vec![Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() }))]);
+    assert_eq!(desk.event("TaskCompleted", json!({"task_id": "3"})), None);
+}
+
+#[test]
+fn a_session_that_ended_and_goes_on_is_no_longer_ended() {
+    let desk = busy();
+    assert_eq!(desk.event("SessionEnd", json!({"reason": "other"})), None);
+    assert!(desk.session("s1").ended_at.is_some());
+    assert_eq!(desk.event("StopFailure", json!({"error": "overloaded"})), None);
+    desk.prompt();
+    assert_eq!(desk.session("s1").ended_at, None);
+}

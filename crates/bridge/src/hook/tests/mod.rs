@@ -1,0 +1,240 @@
+//! The engine over the store in memory: JSON in as Claude Code sends it, JSON out as it reads it.
+
+mod boundary;
+mod fuzz;
+mod gate;
+mod mirror;
+mod recorded;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use punchlist_formats::hook::{Answer, Task, claude};
+use punchlist_model::guard::Gate;
+use punchlist_model::needs::Needs;
+use punchlist_model::remind::Policy;
+use punchlist_model::session::{Session, SessionKey, SessionStore};
+use punchlist_model::store::memory::Memory;
+use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::{Ctx, Holder, IdSource, Limits, Mode, Op, Plan, PlanId, Process, Timestamp};
+use serde_json::{Value, json};
+
+use super::{Given, answer};
+
+/// The value of a future that is ready at once, as those of the engine are with such a store.
+fn settle<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the engine waited for something"),
+    }
+}
+
+/// A machine on which Claude Code runs.
+struct Desk {
+    store: Memory,
+    clock: Cell<i64>,
+    gate: Option<Gate>,
+    interactive: Option<bool>,
+    policy: Policy,
+    plan: Option<&'static str>,
+    process: Option<Process>,
+    files: BTreeMap<String, Task>,
+}
+
+impl Desk {
+    /// Nobody sits before it.
+    fn new() -> Self {
+        Self {
+            store: Memory::new(),
+            clock: Cell::new(1_800_000_000),
+            gate: None,
+            interactive: Some(false),
+            policy: Policy::default(),
+            plan: None,
+            process: None,
+            files: BTreeMap::new(),
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.clock.get()).unwrap()
+    }
+
+    fn ids(&self) -> IdSource {
+        let mut random = [7; 10];
+        random[2..].copy_from_slice(&self.clock.get().to_be_bytes());
+        IdSource { at: self.now(), random }
+    }
+
+    /// One hook, a second after the one before.
+    fn hook(&self, event: &Value) -> Option<Value> {
+        self.bytes(event.to_string().as_bytes())
+    }
+
+    fn bytes(&self, bytes: &[u8]) -> Option<Value> {
+        self.clock.set(self.clock.get() + 1);
+        let event = claude::read(bytes, None)?;
+        let files = &self.files;
+        let task = |_: &str, id: &str| files.get(id).cloned();
+        let given = Given {
+            agent: "claude",
+            now: self.now(),
+            ids: self.ids(),
+            plan_id: PlanId(self.ids().nth(1000)),
+            project: "/project",
+            plan: self.plan,
+            host: "here",
+            process: self.process.clone(),
+            interactive: self.interactive,
+            gate: self.gate,
+            policy: &self.policy,
+            limits: Limits::default(),
+            task: &task,
+            task_list: None,
+            version: "1.2.3",
+        };
+        let answer: Answer = settle(answer(&self.store, &event, &given)).unwrap();
+        let text = claude::write(&answer, &event.what)?;
+        Some(serde_json::from_str(&text).unwrap())
+    }
+
+    /// The same with the event's own fields beside the common ones.
+    fn event(&self, name: &str, fields: Value) -> Option<Value> {
+        self.of("s1", name, fields)
+    }
+
+    fn of(&self, session: &str, name: &str, fields: Value) -> Option<Value> {
+        let mut event = json!({
+            "session_id": session, "cwd": "/project", "hook_event_name": name,
+            "transcript_path": "/home/dev/.claude/x.jsonl", "permission_mode": "default",
+        });
+        event.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        self.hook(&event)
+    }
+
+    fn used(&self, tool: &str, call: Value, result: Value) {
+        self.used_by(None, tool, call, result);
+    }
+
+    fn used_by(&self, agent: Option<&str>, tool: &str, call: Value, result: Value) {
+        let fields = json!({
+            "tool_name": tool, "tool_input": call, "tool_response": result, "agent_id": agent,
+        });
+        assert_eq!(self.event("PostToolUse", fields), None);
+    }
+
+    fn create(&self, id: &str, subject: &str) {
+        self.create_by(None, id, subject);
+    }
+
+    fn create_by(&self, agent: Option<&str>, id: &str, subject: &str) {
+        let call = json!({"subject": subject, "description": format!("about {subject}")});
+        self.used_by(agent, "TaskCreate", call, json!({"task": {"id": id, "subject": subject}}));
+    }
+
+    fn update(&self, id: &str, fields: Value) {
+        self.update_by(None, id, fields);
+    }
+
+    fn update_by(&self, agent: Option<&str>, id: &str, fields: Value) {
+        let mut call = json!({"taskId": id});
+        call.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let fields: Vec<&String> = fields.as_object().unwrap().keys().collect();
+        let result = json!({"success": true, "taskId": id, "updatedFields": fields});
+        self.used_by(agent, "TaskUpdate", call, result);
+    }
+
+    /// `TodoWrite` with `"status title"` lines.
+    fn todos(&self, agent: Option<&str>, lines: &[&str]) {
+        let todo = |line: &&str| {
+            let (status, content) = line.split_once(' ').unwrap();
+            json!({"content": content, "status": status, "activeForm": format!("on {content}")})
+        };
+        let todos: Vec<Value> = lines.iter().map(todo).collect();
+        let result = json!({"oldTodos": [], "newTodos": todos});
+        self.used_by(agent, "TodoWrite", json!({"todos": todos}), result);
+    }
+
+    fn stop(&self, message: &str) -> Option<String> {
+        self.stop_with(json!({"last_assistant_message": message}))
+    }
+
+    fn stop_with(&self, fields: Value) -> Option<String> {
+        let answer = self.event("Stop", fields)?;
+        assert_eq!(answer["decision"], "block");
+        assert_eq!(answer.as_object().unwrap().len(), 2, "{answer}");
+        Some(answer["reason"].as_str().unwrap().to_owned())
+    }
+
+    fn prompt(&self) -> Option<String> {
+        let answer = self.event("UserPromptSubmit", json!({"prompt": "go on"}))?;
+        Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
+    }
+
+    fn starts(&self, session: &str, source: &str) -> Option<String> {
+        let answer = self.of(session, "SessionStart", json!({"source": source}))?;
+        assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "SessionStart");
+        Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
+    }
+
+    fn session(&self, id: &str) -> Session {
+        let key = SessionKey { agent: "claude".to_owned(), id: id.to_owned() };
+        settle(self.store.session(key)).unwrap().unwrap()
+    }
+
+    fn plan_of(&self, session: &str, sub_agent: &str) -> Option<Plan> {
+        let key = self.session(session).key.attachment("/project", sub_agent);
+        let attachment = settle(self.store.attachment(key)).unwrap()?;
+        Some(settle(self.store.read(attachment.plan, Needs::whole())).unwrap())
+    }
+
+    fn plan(&self) -> Plan {
+        self.plan_of("s1", "").expect("the session has a plan")
+    }
+
+    /// Somebody at a keyboard changes the session's plan.
+    fn person(&self, ops: Vec<Op>) {
+        self.clock.set(self.clock.get() + 1);
+        let ctx = Ctx {
+            now: self.now(),
+            ids: self.ids(),
+            actor: punchlist_model::Actor::person("ann"),
+            holder: Holder::named("ann"),
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: Limits::default(),
+            gone: Vec::new(),
+        };
+        settle(self.store.change(self.plan().id, Change::new(ops, ctx))).unwrap();
+    }
+
+    #[track_caller]
+    fn check(&self, expected: &[&str]) {
+        assert_eq!(lines(&self.plan()), expected);
+    }
+}
+
+/// A plan, an item a line: sign, number, title, what it depends on, its marks.
+fn lines(plan: &Plan) -> Vec<String> {
+    let line = |item: &punchlist_model::Item| {
+        let sign = match item.status {
+            punchlist_model::Status::Pending => "[ ]",
+            punchlist_model::Status::InProgress => "[>]",
+            punchlist_model::Status::Completed => "[x]",
+            punchlist_model::Status::Cancelled => "[-]",
+        };
+        let mut line = format!("{sign} {} {}", item.number, item.title);
+        for on in &item.depends_on {
+            write!(line, " after {on}").unwrap();
+        }
+        for mark in &item.marks {
+            write!(line, " {mark:?}").unwrap();
+        }
+        line
+    };
+    plan.listed().into_iter().map(line).collect()
+}

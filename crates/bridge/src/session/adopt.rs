@@ -1,0 +1,223 @@
+//! Taking on what an ended session left open.
+//!
+//! A session that has nothing open of its own is attached to the plan; one that has gets the open
+//! items moved into its own. Each step is one change of one plan, and whoever is interrupted between
+//! two of them starts again: what was moved carries a mark that says where it comes from.
+
+use std::collections::BTreeMap;
+
+use punchlist_model::needs::Needs;
+use punchlist_model::session::{Memory, Session, Store};
+use punchlist_model::store::{Change, Error};
+use punchlist_model::{
+    Ctx, Holder, Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, PlanId, Status,
+};
+use serde_json::{Map, Value};
+
+use super::{TRIES, update};
+
+/// The key of an item's metadata that says from where it was moved.
+const FROM: &str = "adopted_from";
+/// The key that says who took it on where it is.
+const BY: &str = "adopted_by";
+
+/// What became of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Adopted {
+    /// The session's plan as it is now, whole.
+    pub plan: Plan,
+    /// Whether items were moved into it; otherwise the session was attached to it.
+    pub moved: bool,
+}
+
+/// Gives a session the open items of a plan. `before` is the session that had them: what it holds
+/// is set free. The model is shown the list with its next prompt.
+///
+/// `ctx` says who adopts; its holder is the session's.
+pub async fn adopt(
+    store: &dyn Store,
+    session: &Session,
+    plan: PlanId,
+    before: Option<&Session>,
+    ctx: &Ctx,
+) -> Result<Adopted, Error> {
+    let attached = store.attachment(session.attachment()).await?.map(|it| it.plan);
+    // What the session before holds is held no longer, whichever of its processes still runs.
+    let heir = match before {
+        Some(before) => Ctx {
+            holder: Holder::named(before.actor_name("")),
+            gone: before.process.iter().chain(&ctx.gone).cloned().collect(),
+            ..ctx.clone()
+        },
+        None => ctx.clone(),
+    };
+    let own = match attached {
+        Some(own) if own != plan => Some(store.read(own, Needs::header()).await?),
+        Some(_) | None => None,
+    };
+    let adopted = match own.filter(|own| own.open > 0) {
+        Some(own) => {
+            Adopted { plan: move_into(store, own.id, plan, &heir, ctx).await?, moved: true }
+        }
+        None => {
+            let taken = take(store, session, plan, &heir).await?;
+            store.attach(session.attachment(), plan, ctx.now).await?;
+            Adopted { plan: taken, moved: false }
+        }
+    };
+    let changed_plan = attached.is_some_and(|it| it != plan) && !adopted.moved;
+    update(store, &session.key, |memory| remember(memory, changed_plan)).await?;
+    Ok(adopted)
+}
+
+fn remember(memory: &mut Memory, changed_plan: bool) {
+    memory.watch.owe();
+    if changed_plan {
+        // These name items of the plan that the session had before.
+        memory.mirrored.clear();
+        memory.unconfirmed.clear();
+        memory.sub_agents.clear();
+    }
+}
+
+/// Marks the open items of a plan as taken on, and frees what was held.
+async fn take(
+    store: &dyn Store,
+    session: &Session,
+    plan: PlanId,
+    heir: &Ctx,
+) -> Result<Plan, Error> {
+    let there = store.read(plan, Needs::whole()).await?;
+    let mut ops = Vec::new();
+    for item in there.listed().into_iter().filter(|it| it.is_open()) {
+        if item.status == Status::InProgress {
+            ops.push(Op::Release(item.number.into()));
+        }
+        // That it changes is what makes a parked item count again.
+        let merge = Map::from_iter([(BY.to_owned(), Value::from(session.actor_name("")))]);
+        let patch = Box::new(Patch { merge, ..Patch::default() });
+        ops.push(Op::Edit { item: item.number.into(), patch });
+    }
+    if ops.is_empty() {
+        return Ok(there);
+    }
+    store.change(plan, Change::new(ops, heir.clone())).await?;
+    store.read(plan, Needs::whole()).await
+}
+
+/// Moves the open items of one plan into another: first they are added here, then cancelled there.
+async fn move_into(
+    store: &dyn Store,
+    own: PlanId,
+    from: PlanId,
+    heir: &Ctx,
+    ctx: &Ctx,
+) -> Result<Plan, Error> {
+    for _ in 0..TRIES {
+        let there = store.read(from, Needs::whole()).await?;
+        let mut here = store.read(own, Needs::whole()).await?;
+        let adds = additions(&there, &copies(&here, from));
+        if !adds.is_empty() {
+            store.change(own, Change::new(adds, ctx.clone())).await?;
+            here = store.read(own, Needs::whole()).await?;
+        }
+        let copies = copies(&here, from);
+        // Somebody else finished or took some of them in between: then ours are one too many.
+        let lost = lost(&there, &here, &copies);
+        if !lost.is_empty() {
+            store.change(own, Change::new(lost, ctx.clone())).await?;
+        }
+        let cancels = cancellations(&there, own, &copies);
+        if cancels.is_empty() {
+            return store.read(own, Needs::whole()).await;
+        }
+        let change = Change { expect: Some(there.revision), ..Change::new(cancels, heir.clone()) };
+        match store.change(from, change).await {
+            Ok(_) => return store.read(own, Needs::whole()).await,
+            Err(Error::Revision { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let what = format!("plan {} is changed by too many at once", from.short());
+    Err(Error::Unusable { what, source: None })
+}
+
+/// Which items of a plan came from another, by their numbers there.
+fn copies(here: &Plan, from: PlanId) -> BTreeMap<Number, Number> {
+    let origin = |item: &Item| {
+        let text = item.metadata.as_ref()?.get(FROM)?.as_str()?;
+        let (plan, number) = text.split_once('#')?;
+        (plan.parse() == Ok(from)).then(|| number.parse().ok()).flatten()
+    };
+    here.items.values().filter_map(|it| Some((origin(it)?, it.number))).collect()
+}
+
+/// The open items that are not here yet, with what ties them to each other.
+fn additions(there: &Plan, copies: &BTreeMap<Number, Number>) -> Vec<Op> {
+    let new = |it: &&Item| it.is_open() && !copies.contains_key(&it.number);
+    let items: Vec<&Item> = there.listed().into_iter().filter(new).collect();
+    let place = |number: Number| {
+        let batch = items.iter().position(|it| it.number == number);
+        let batch = batch.and_then(|at| u32::try_from(at + 1).ok()).map(ItemRef::Batch);
+        batch.or_else(|| copies.get(&number).copied().map(ItemRef::Number))
+    };
+    let adds = items.iter().map(|it| Op::Add(Box::new(copy(there.id, it))));
+    let ties = items.iter().filter_map(|it| {
+        let after: Vec<ItemRef> = it.depends_on.iter().filter_map(|on| place(*on)).collect();
+        let parent = it.parent.and_then(place);
+        let item = place(it.number)?;
+        let patch = Patch { parent: parent.map(Some), after, ..Patch::default() };
+        (patch != Patch::default()).then(|| Op::Edit { item, patch: Box::new(patch) })
+    });
+    adds.chain(ties).collect()
+}
+
+fn copy(plan: PlanId, item: &Item) -> NewItem {
+    let mut metadata = item.metadata.clone().unwrap_or_default();
+    metadata.remove(BY);
+    metadata.insert(FROM.to_owned(), Value::from(format!("{plan}#{}", item.number)));
+    NewItem {
+        title: item.title.clone(),
+        active_form: item.active_form.clone(),
+        context: item.context.clone(),
+        completion_criteria: item.completion_criteria.clone(),
+        agent_type: item.agent_type.clone(),
+        owner: item.owner.clone(),
+        priority: item.priority,
+        depends_on: Vec::new(),
+        parent: None,
+        waiting_on: item.waiting_on.clone(),
+        check: item.check.clone(),
+        run: item.run.clone(),
+        approve: item.approve,
+        retry: item.retry,
+        timeout: item.timeout,
+        metadata: Some(metadata),
+        place: Place::Back,
+    }
+}
+
+fn cancellations(there: &Plan, own: PlanId, copies: &BTreeMap<Number, Number>) -> Vec<Op> {
+    let cancel = |it: &Item| {
+        let reason = moved(own, *copies.get(&it.number)?);
+        Some(Op::Cancel { item: it.number.into(), reason: Some(reason) })
+    };
+    there.listed().into_iter().filter(|it| it.is_open()).filter_map(cancel).collect()
+}
+
+/// Copies of what is settled there, other than by being moved here.
+fn lost(there: &Plan, here: &Plan, copies: &BTreeMap<Number, Number>) -> Vec<Op> {
+    let is_lost = |(from, to): &(&Number, &Number)| {
+        let settled = there.get(**from).is_none_or(|it| !it.is_open());
+        let ours = moved(here.id, **to);
+        let by_us = there.get(**from).is_some_and(|it| it.outcome.as_ref() == Some(&ours));
+        let untouched =
+            here.get(**to).is_some_and(|it| it.status == Status::Pending && !it.is_superseded());
+        settled && !by_us && untouched
+    };
+    copies.iter().filter(is_lost).map(|(_, to)| Op::Supersede((*to).into())).collect()
+}
+
+fn moved(own: PlanId, number: Number) -> String {
+    format!("moved to plan {} as {number}", own.short())
+}

@@ -1,0 +1,71 @@
+//! Words for people's own requests: plan a task, review the list, approve an item.
+
+use punchlist_model::Plan;
+
+use super::boundary::boundary;
+use super::quote::brief;
+use super::tools::Tools;
+use super::wrap::Tag;
+
+/// Most tokens that the list takes in a review.
+const LIST_BUDGET: u64 = 4000;
+
+/// Most titles that are named in a question.
+const MOST_TITLES: usize = 10;
+
+/// Asks for a plan of a task. The task is the user's own words, so it stands as it is.
+pub fn plan_task(task: &str, tools: &Tools) -> String {
+    format!(
+        "Plan this task before you begin: look at what it involves, break it into steps that can \
+         each be finished and checked, and put them on the list with {}. Then show me the plan and \
+         wait for my word before you start.\n\nTask: {task}",
+        tools.plan
+    )
+}
+
+/// Asks to go through what is open.
+pub fn review(plan: Option<&Plan>, tools: &Tools) -> String {
+    let list = plan.and_then(|plan| boundary(plan, tools, &Tag::reminder(), LIST_BUDGET));
+    let Some(list) = list else {
+        return "Review the list: nothing is open on it. Say what was done, and whether anything \
+                is left that should be on it."
+            .to_owned();
+    };
+    format!(
+        "Review the open list. For each item say whether it is done (and how you know), still to \
+         be done, no longer needed, or waiting for somebody; then bring the list up to date with \
+         {}. Add what is missing. Begin no work before that.\n\n{list}",
+        tools.update
+    )
+}
+
+/// Asks a person whether items count as done.
+pub fn approval<'a>(titles: impl Iterator<Item = &'a str>) -> String {
+    let titles = named(titles);
+    match titles.as_slice() {
+        [one] => format!("Is this done? The plan needs your approval: {one}"),
+        several => {
+            format!("Are these done? The plan needs your approval:\n- {}", several.join("\n- "))
+        }
+    }
+}
+
+/// Tells a model that a person said no.
+pub fn declined<'a>(titles: impl Iterator<Item = &'a str>) -> String {
+    format!(
+        "The user was asked and did not approve: {}. Nothing was changed. Ask what is missing \
+         before you try again.",
+        named(titles).join(", ")
+    )
+}
+
+/// Titles on one line each, in quotes, and not too many of them.
+fn named<'a>(titles: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut titles = titles.map(|title| format!("\u{201c}{}\u{201d}", brief(title, 200)));
+    let mut named: Vec<String> = titles.by_ref().take(MOST_TITLES).collect();
+    let more = titles.count();
+    if more > 0 {
+        named.push(format!("and {more} more"));
+    }
+    named
+}

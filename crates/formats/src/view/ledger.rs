@@ -1,0 +1,97 @@
+//! What reminders cost and whether they helped, as two tables: by kind, and by session.
+
+use punchlist_model::Session;
+use punchlist_model::remind::{Kind, Ledger, Tally};
+
+use super::{Options, duration};
+use crate::text::width::pad_left;
+use crate::text::{Line, Style, one_line, width};
+
+/// The columns with numbers, in their order.
+const HEADS: [&str; 4] = ["given", "tokens", "acted on", "ignored"];
+
+/// A row: its name, its numbers, and what is known besides.
+struct Row {
+    name: String,
+    numbers: [String; 4],
+    note: String,
+}
+
+/// Both tables. A kind or session that was never reminded has no row; if none was, that is said.
+pub fn ledger(sessions: &[Session], options: &Options) -> Vec<String> {
+    let all = sum(sessions);
+    if all.total() == Tally::default() {
+        return vec!["Nobody was reminded of anything yet.".to_owned()];
+    }
+    let mut kinds: Vec<Row> = Vec::new();
+    for kind in Kind::ALL {
+        let tally = all.kinds.get(&kind).copied().unwrap_or_default();
+        if tally != Tally::default() {
+            kinds.push(Row::of(kind.as_str().replace('_', " "), tally, String::new()));
+        }
+    }
+    kinds.push(Row::of("all".to_owned(), all.total(), String::new()));
+    let reminded = sessions.iter().filter(|it| it.memory.watch.ledger.total() != Tally::default());
+    let by_session: Vec<Row> = reminded
+        .map(|it| {
+            let seen = duration::ago(it.seen_at, options.now);
+            let name = one_line(&it.actor_name("")).into_owned();
+            Row::of(name, it.memory.watch.ledger.total(), seen)
+        })
+        .collect();
+    let mut lines = table("kind", "", &kinds, options);
+    lines.push(String::new());
+    lines.extend(table("session", "last seen", &by_session, options));
+    lines
+}
+
+/// The books of several sessions as one.
+pub fn sum(sessions: &[Session]) -> Ledger {
+    let mut all = Ledger::default();
+    for (kind, tally) in sessions.iter().flat_map(|it| &it.memory.watch.ledger.kinds) {
+        let into = all.kinds.entry(*kind).or_default();
+        into.given = into.given.saturating_add(tally.given);
+        into.tokens = into.tokens.saturating_add(tally.tokens);
+        into.acted = into.acted.saturating_add(tally.acted);
+        into.ignored = into.ignored.saturating_add(tally.ignored);
+    }
+    all
+}
+
+impl Row {
+    fn of(name: String, tally: Tally, note: String) -> Self {
+        let numbers = [tally.given, tally.tokens, tally.acted, tally.ignored];
+        Self { name, numbers: numbers.map(|it| it.to_string()), note }
+    }
+}
+
+fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<String> {
+    let names = rows.iter().map(|row| width(&row.name)).chain([width(title)]).max().unwrap_or(0);
+    let notes = rows.iter().map(|row| width(&row.note)).chain([width(note)]).max().unwrap_or(0);
+    let columns: [usize; 4] = std::array::from_fn(|at| {
+        let numbers = rows.iter().map(|row| width(&row.numbers[at]));
+        numbers.chain([width(HEADS[at])]).max().unwrap_or(0)
+    });
+    // Where it gets narrow, names give way, then the note goes.
+    let numbers: usize = columns.iter().map(|it| it + 2).sum();
+    let room = usize::from(options.width).saturating_sub(numbers);
+    let with_note = notes > 0 && room >= names + notes + 2;
+    let names = names.min(room.max(4));
+    let draw = |name: &str, numbers: [&str; 4], note: &str, style: Style| {
+        let mut line = Line::new(options.colour);
+        line.push_text(name, names, options.glyphs, style).fill(names);
+        for (number, columns) in numbers.into_iter().zip(columns) {
+            line.push("  ", Style::Plain).push(&pad_left(number, columns), style);
+        }
+        if with_note {
+            line.push("  ", Style::Plain).push(&pad_left(note, notes), Style::Dim);
+        }
+        line.finish()
+    };
+    let head = draw(title, HEADS, note, Style::Dim);
+    let rows = rows.iter().map(|row| {
+        let numbers = row.numbers.each_ref().map(String::as_str);
+        draw(&row.name, numbers, &row.note, Style::Plain)
+    });
+    std::iter::once(head).chain(rows).collect()
+}

@@ -1,0 +1,224 @@
+//! `punchlist mcp`.
+
+use std::env;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use punchlist_bridge::session;
+use punchlist_db::Sqlite;
+use punchlist_formats::dialect::{Dialect, Surface};
+use punchlist_model::session::{SessionKey, Store};
+use punchlist_model::store::{self, AttachmentKey};
+use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
+use punchlist_serve::desk::{Caller, Wanted};
+use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
+
+use super::{Group, Verb};
+use crate::app::App;
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::{clock, which, who};
+
+/// Serve a dialect's tools to an agent, over MCP on stdin and stdout
+///
+/// The agent's client starts it and speaks the Model Context Protocol with it; it ends when stdin does.
+/// Each session of the agent has a plan of its own, made by its first change; `--plan` gives all of
+/// them one by name. Plans are offered as resources too, and the user is asked where the plan needs a
+/// person's approval.
+#[derive(clap::Args)]
+pub(crate) struct Mcp {
+    /// The tools: manager, turn, todowrite, write_todos, update_plan or tasks
+    #[arg(long, value_name = "DIALECT", default_value = "turn")]
+    dialect: Dialect,
+    /// How much of them: off, thin (one-line descriptions) or full
+    #[arg(long, value_name = "SURFACE", default_value = "thin")]
+    surface: Surface,
+}
+
+impl Verb for Mcp {
+    const NAME: &'static str = "mcp";
+    const GROUP: Group = Group::Agent;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist mcp
+  punchlist mcp --dialect todowrite --surface full
+  punchlist mcp --plan release";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let around = Around::look(app)?;
+        let settings = app.settings()?;
+        let options = Options {
+            dialect: self.dialect,
+            surface: self.surface,
+            project: around.project.clone(),
+            limits: settings.limits,
+            open_items_chosen: settings.open_items_chosen,
+            person: who::name(app.globals.name.as_deref())?,
+            key: clock::secret()?,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        let server = Server::new(options, around);
+        // One thread: a call is quick, and a client waits for each.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|why| Fail::ours(format!("the server cannot be started: {why}")))?;
+        let served = runtime.block_on(mcp::serve_stdio(server));
+        // Whatever still waits for something waits for nobody.
+        runtime.shutdown_background();
+        served.map_err(|why| Fail::ours(why.to_string()))?;
+        Ok(Reply::default())
+    }
+}
+
+/// What the server finds around itself.
+struct Around {
+    database: punchlist_db::Options,
+    project: String,
+    /// `--plan`, or `PUNCHLIST_PLAN`.
+    plan: Option<String>,
+    /// The processes above this one in which its session may run, nearest first.
+    above: Vec<Process>,
+    /// The session that the environment names.
+    told: Option<SessionKey>,
+    /// What the connection is called where nothing names a session.
+    connection: String,
+    /// This process, where the system can tell it apart.
+    process: Option<Process>,
+    store: Mutex<Option<Arc<Sqlite>>>,
+    calls: AtomicU32,
+}
+
+impl Around {
+    fn look(app: &App) -> Result<Self, Fail> {
+        let plan = match &app.globals.plan {
+            Some(name) => Some(name.clone()),
+            None => env::var("PUNCHLIST_PLAN").ok().filter(|name| !name.trim().is_empty()),
+        };
+        let plan = plan.map(|name| which::valid_name(&name).map(str::to_owned)).transpose()?;
+        let pid = std::process::id();
+        let process = who::holder("", Some(pid)).ok().and_then(|holder| holder.process);
+        let start = process
+            .as_ref()
+            .map_or_else(|| app.now.as_millisecond().to_string(), |it| it.start_time.to_string());
+        Ok(Self {
+            database: app.database_options()?,
+            project: app.project()?.name.clone(),
+            plan,
+            above: session::reach(&who::ancestors()),
+            told: told(),
+            connection: format!("mcp-{pid}-{start}"),
+            process,
+            store: Mutex::default(),
+            calls: AtomicU32::default(),
+        })
+    }
+
+    /// The store that is open already, or what `open` gives; opened, it stays so.
+    fn opened(
+        &self,
+        open: impl FnOnce() -> Result<Option<Sqlite>, store::Error>,
+    ) -> Result<Option<Arc<Sqlite>>, store::Error> {
+        let mut place = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        if place.is_none()
+            && let Some(store) = open()?
+        {
+            store.stay();
+            *place = Some(Arc::new(store));
+        }
+        Ok(place.clone())
+    }
+}
+
+/// The session that the agent's own environment names. From before the agent began a new one, it
+/// may be.
+fn told() -> Option<SessionKey> {
+    let id = env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty())?;
+    (id.len() <= 500).then(|| SessionKey { agent: "claude".to_owned(), id })
+}
+
+impl Surroundings for Around {
+    fn store(&self) -> Result<Arc<dyn Store>, store::Error> {
+        let store = self.opened(|| Sqlite::open(&self.database).map(Some))?;
+        let gone = || store::Error::Unusable { what: "there is no store".into(), source: None };
+        Ok(store.ok_or_else(gone)?)
+    }
+
+    fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, store::Error> {
+        // What is there may as well be opened to write: it will be.
+        let open = || match self.database.path.exists() {
+            true => Sqlite::open(&self.database).map(Some),
+            false => Ok(None),
+        };
+        Ok(self.opened(open)?.map(|store| store as Arc<dyn Store>))
+    }
+
+    fn who<'a>(
+        &'a self,
+        store: Option<&'a dyn Store>,
+        _meta: &'a serde_json::Map<String, serde_json::Value>,
+    ) -> punchlist_serve::BoxFuture<'a, Result<Who, store::Error>> {
+        Box::pin(async move {
+            let session = match store {
+                Some(store) => session::current(store, &self.above, self.told.as_ref()).await?,
+                None => None,
+            };
+            let (key, name) = match (&session, &self.told) {
+                (Some(session), _) => (session.attachment(), session.actor_name("")),
+                (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
+                (None, None) => (self.connection(), self.connection.clone()),
+            };
+            let wanted = match &self.plan {
+                None => Wanted::Attached,
+                Some(name) => Wanted::Named { name: name.clone(), id: self.plan_id()? },
+            };
+            let known = session.as_ref().and_then(|session| session.process.clone());
+            let process = known.or_else(|| self.process.clone());
+            Ok(Who {
+                caller: Caller { key, wanted },
+                actor: Actor::agent(name.clone()),
+                holder: Holder { name, process },
+                session,
+            })
+        })
+    }
+
+    fn now(&self) -> Timestamp {
+        clock::now()
+    }
+
+    fn ids(&self, at: Timestamp) -> Result<IdSource, store::Error> {
+        let mut ids = clock::ids(at).map_err(no_random)?;
+        // Apart from each other also where the seed is fixed.
+        let call = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        for (byte, count) in ids.random[4..8].iter_mut().zip(call) {
+            *byte ^= count;
+        }
+        Ok(ids)
+    }
+
+    fn gone(&self, plan: &Plan) -> Vec<Process> {
+        who::gone(plan)
+    }
+}
+
+impl Around {
+    /// The conversation of a connection of which no session is known.
+    fn connection(&self) -> AttachmentKey {
+        AttachmentKey {
+            project: self.project.clone(),
+            agent: "mcp".to_owned(),
+            conversation: self.connection.clone(),
+            sub_agent: String::new(),
+            turn: String::new(),
+        }
+    }
+
+    fn plan_id(&self) -> Result<punchlist_model::PlanId, store::Error> {
+        clock::plan_id(clock::now()).map_err(no_random)
+    }
+}
+
+fn no_random(fail: Fail) -> store::Error {
+    store::Error::Unusable { what: fail.message, source: None }
+}

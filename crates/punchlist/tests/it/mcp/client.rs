@@ -1,0 +1,216 @@
+//! A small MCP client: the real program behind two pipes, one JSON object a line.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+use crate::world::World;
+
+/// How long anything may take before a test gives up.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The revisions with a handshake, oldest first.
+pub(super) const OLDER: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+
+/// The one in which every request says what it is.
+pub(super) const NEWER: &str = "2026-07-28";
+
+/// A server, and this side of it.
+pub(super) struct Client {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+    /// What came while something else was waited for.
+    aside: Vec<Value>,
+    last: u64,
+    /// The revision that goes into each request, for the newer one.
+    newer: Option<Value>,
+}
+
+impl Client {
+    /// A server that nobody has said anything to.
+    pub(super) fn silent(world: &World, arguments: &[&str]) -> Self {
+        Self::of(world.command("project"), arguments)
+    }
+
+    pub(super) fn of(mut command: Command, arguments: &[&str]) -> Self {
+        let mut child = command
+            .arg("mcp")
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (tell, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.split(b'\n') {
+                let line = String::from_utf8(line.unwrap()).expect("what is written is UTF-8");
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, lines, aside: Vec::new(), last: 0, newer: None }
+    }
+
+    /// A client of an older revision that has shaken hands.
+    pub(super) fn older(world: &World, arguments: &[&str]) -> Self {
+        let mut client = Self::silent(world, arguments);
+        client.shake_hands(OLDER[3], &json!({}));
+        client
+    }
+
+    /// A client of the newer revision, which shakes no hands.
+    pub(super) fn newer(world: &World, arguments: &[&str], capabilities: &Value) -> Self {
+        let mut client = Self::silent(world, arguments);
+        client.newer = Some(json!({
+            "io.modelcontextprotocol/protocolVersion": NEWER,
+            "io.modelcontextprotocol/clientCapabilities": capabilities,
+            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        }));
+        client
+    }
+
+    pub(super) fn shake_hands(&mut self, version: &str, capabilities: &Value) -> Value {
+        let answer = self.ask(
+            "initialize",
+            json!({
+                "protocolVersion": version,
+                "capabilities": capabilities,
+                "clientInfo": {"name": "test", "version": "1"},
+            }),
+        );
+        self.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        answer
+    }
+
+    /// Writes a line as it is.
+    pub(super) fn write(&mut self, line: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(line).unwrap();
+        stdin.write_all(b"\n").unwrap();
+        stdin.flush().unwrap();
+    }
+
+    pub(super) fn say(&mut self, message: &Value) {
+        self.write(message.to_string().as_bytes());
+    }
+
+    /// Sends a request and gives its id.
+    pub(super) fn send(&mut self, method: &str, params: Value) -> u64 {
+        self.last += 1;
+        let id = self.last;
+        let mut params = params;
+        if let (Some(meta), Some(fields)) = (&self.newer, params.as_object_mut()) {
+            fields.insert("_meta".into(), meta.clone());
+        }
+        self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// The next message, whatever it is.
+    pub(super) fn next(&mut self) -> Value {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => serde_json::from_str(&line)
+                .unwrap_or_else(|why| panic!("nothing but the protocol on stdout: {line}: {why}")),
+            Err(RecvTimeoutError::Timeout) => panic!("the server says nothing"),
+            Err(RecvTimeoutError::Disconnected) => panic!("the server has ended"),
+        }
+    }
+
+    /// The first message that fits, others are kept for later.
+    pub(super) fn wait(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        if let Some(at) = self.aside.iter().position(&fits) {
+            return self.aside.remove(at);
+        }
+        loop {
+            let message = self.next();
+            if fits(&message) {
+                return message;
+            }
+            self.aside.push(message);
+        }
+    }
+
+    /// The answer to a request.
+    pub(super) fn answer(&mut self, id: u64) -> Value {
+        self.wait(|message| message["id"] == id && message.get("method").is_none())
+    }
+
+    pub(super) fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.send(method, params);
+        self.answer(id)
+    }
+
+    /// A notification of this kind.
+    pub(super) fn notified(&mut self, method: &str) -> Value {
+        self.wait(|message| message["method"] == method && message.get("id").is_none())
+    }
+
+    /// Whether a message of this kind came while others were waited for.
+    pub(super) fn has_heard(&self, method: &str) -> bool {
+        self.aside.iter().any(|message| message["method"] == method)
+    }
+
+    /// Runs a tool.
+    pub(super) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({"name": tool, "arguments": arguments}));
+        answer.get("result").cloned().unwrap_or_else(|| panic!("{tool}: {answer}"))
+    }
+
+    /// Runs a tool that works, and gives its structured result.
+    pub(super) fn works(&mut self, tool: &str, arguments: Value) -> Value {
+        let result = self.call(tool, arguments);
+        assert_ne!(result["isError"], true, "{tool}: {result}");
+        result["structuredContent"].clone()
+    }
+
+    /// Puts titles on the list of dialect `turn`.
+    pub(super) fn create(&mut self, titles: &[&str]) -> Value {
+        let items: Vec<Value> = titles.iter().map(|title| json!({"title": title})).collect();
+        self.works("create_todo", json!({"items": items}))
+    }
+
+    /// What is on the list of dialect `turn`.
+    pub(super) fn titles(&mut self) -> Vec<String> {
+        let list = self.works("list_todo", json!({"status": "all"}));
+        let items = list["items"].as_array().unwrap();
+        items.iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Ends stdin and waits for the process; how long that took.
+    pub(super) fn end(mut self) -> (ExitStatus, Duration) {
+        let from = Instant::now();
+        drop(self.stdin.take());
+        let status = self.child.wait().unwrap();
+        (status, from.elapsed())
+    }
+
+    pub(super) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// The fields of an object.
+pub(super) fn fields(value: &Value) -> &Map<String, Value> {
+    value.as_object().unwrap_or_else(|| panic!("an object: {value}"))
+}
+
+/// The one text of a result.
+pub(super) fn text(result: &Value) -> &str {
+    result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("a text: {result}"))
+}

@@ -1,0 +1,245 @@
+//! One call of a dialect's tool, from the conversation that makes it to what its model is told.
+//!
+//! Which plan a conversation works on, when its first plan is made, what it was shown and what is
+//! noted of that: the same for every way in, be it a pipe or a server. Waits for the store alone, so
+//! it needs no runtime. What is around the program (clock, processes, names) is handed in.
+
+use punchlist_formats::dialect::{Answer, Call, Dialect, Reply};
+use punchlist_formats::prompt::{self, Tag as Wrap};
+use punchlist_formats::view;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{AttachmentKey, Change, Error, Filter, NewPlan, PlanStore};
+use punchlist_model::{
+    Broken, Level, Limits, Plan, PlanId, Process, Refusal, Revision, Rules, Tag, Timestamp, decide,
+};
+
+/// A conversation, and the plan that is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Caller {
+    /// Which conversation.
+    pub key: AttachmentKey,
+    /// Which plan.
+    pub wanted: Wanted,
+}
+
+/// Which plan a conversation works on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// The one that it is attached to, else one of its own.
+    Attached,
+    /// This one, which is there.
+    Plan(PlanId),
+    /// The project's plan of that name; if there is none, the first change makes it with this id.
+    Named {
+        /// What people call it.
+        name: String,
+        /// Its id, should it have to be made.
+        id: PlanId,
+    },
+}
+
+/// What came of a call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Told {
+    /// What the model is told.
+    pub reply: Reply,
+    /// The plan that it was told about, where there is one.
+    pub plan: Option<PlanId>,
+    /// A revision that the model has seen now and that is not noted yet: [`note`] does that. Only a
+    /// call that reads leaves it to its caller, since reading must not need a store to write to.
+    pub unseen: Option<Revision>,
+    /// The items for which nothing but a person's word is missing.
+    pub unapproved: Vec<Tag>,
+}
+
+impl Told {
+    fn new(reply: Reply, plan: Option<PlanId>) -> Self {
+        Self { reply, plan, unseen: None, unapproved: Vec::new() }
+    }
+}
+
+/// Who of these processes is known to have ended.
+pub type Gone<'a> = &'a (dyn Fn(&Plan) -> Vec<Process> + Sync);
+
+/// How much of anything a dialect allows: its own cap of open items, unless somebody chose one.
+pub fn limits(dialect: Dialect, limits: Limits, open_items_chosen: bool) -> Limits {
+    match dialect.open_items().filter(|_| !open_items_chosen) {
+        Some(open_items) => Limits { open_items, ..limits },
+        None => limits,
+    }
+}
+
+/// A call that only reads. A conversation that has no list yet sees an empty one; so does every
+/// conversation where there is no store.
+pub async fn read(
+    store: Option<&dyn PlanStore>,
+    call: &Call,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Told, Error> {
+    let found = match store {
+        Some(store) => find(store, caller).await?.map(|found| (store, found)),
+        None => None,
+    };
+    let Some((store, found)) = found else {
+        return Ok(Told::new(call.reply(Answer::Read(&empty(caller, now))), None));
+    };
+    let plan = store.read(found.plan, call.needs()).await?;
+    let reply = call.reply(Answer::Read(&plan));
+    let is_news = reply.shows && found.shown.is_some_and(|shown| shown < plan.revision);
+    Ok(Told { unseen: is_news.then_some(plan.revision), ..Told::new(reply, Some(found.plan)) })
+}
+
+/// Notes what a call that reads has shown. Where nothing can be written, the list can still be read.
+pub async fn note(store: &dyn PlanStore, caller: &Caller, told: &Told) {
+    if let Some(revision) = told.unseen {
+        store.shown(caller.key.clone(), revision).await.ok();
+    }
+}
+
+/// A call that changes the list; the first one makes it. A refusal is told to the model; what else
+/// goes wrong is an error.
+pub async fn change(
+    store: &dyn PlanStore,
+    call: &Call,
+    caller: &Caller,
+    mut change: Change,
+    gone: Gone<'_>,
+) -> Result<Told, Error> {
+    let found = match find(store, caller).await? {
+        Some(found) => found,
+        None => {
+            let empty = empty(caller, change.ctx.now);
+            // Looked at first, so that a call that is refused leaves no empty plan behind.
+            if let Err(refusal) = decide(&empty, &change.ops, &change.ctx) {
+                let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
+                return Ok(Told::new(call.reply(answer), None));
+            }
+            make(store, caller, change.ctx.now).await?
+        }
+    };
+    let (id, shown) = (found.plan, found.shown);
+    let base = shown.unwrap_or(Revision(0));
+    change.ctx.base = Some(base);
+    change.ctx.gone = gone(&store.read(id, Needs::header()).await?);
+    let now = change.ctx.now;
+    match store.change(id, change).await {
+        Ok(applied) => {
+            let reply = call.reply(Answer::Changed(&applied));
+            // From here on the change has happened: that something could not be noted (a disk that
+            // is full now) must not turn it into a failure, which would be tried again. The
+            // conversation is attached only now, because a refused call ties it to nothing.
+            if shown.is_none() {
+                store.attach(caller.key.clone(), id, now).await.ok();
+            }
+            // Whoever has seen all up to its own change has seen all; else only the list tells.
+            if reply.shows || applied.revision().0 <= base.0 + 1 {
+                store.shown(caller.key.clone(), applied.revision()).await.ok();
+            }
+            Ok(Told::new(reply, Some(id)))
+        }
+        Err(Error::Refused(refusal)) => {
+            let unapproved = unapproved(&refusal);
+            let plan = store.read(id, call.needs()).await.ok();
+            let reply = call.reply(Answer::Failed(&Error::Refused(refusal), plan.as_ref()));
+            if let Some(plan) = plan.filter(|_| reply.shows && shown.is_some()) {
+                store.shown(caller.key.clone(), plan.revision).await.ok();
+            }
+            Ok(Told { unapproved, ..Told::new(reply, Some(id)) })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The list as it stands after a change, where the dialect's own answer does not show it.
+pub async fn after_change(store: &dyn PlanStore, dialect: Dialect, told: &Told) -> Option<String> {
+    let plan = told.plan.filter(|_| told.reply.changed)?;
+    match dialect {
+        Dialect::Manager => {
+            // The change has happened, and its result says so; the list is shown again next time.
+            let plan = store.read(plan, Needs::whole()).await.ok()?;
+            Some(prompt::after_change(&view::xml::xml(&plan), &Wrap::browser_state()))
+        }
+        Dialect::Turn
+        | Dialect::TodoWrite
+        | Dialect::WriteTodos
+        | Dialect::UpdatePlan
+        | Dialect::Tasks => None,
+    }
+}
+
+/// The plan that a conversation works on, if it is there.
+pub async fn current(store: &dyn PlanStore, caller: &Caller) -> Result<Option<PlanId>, Error> {
+    Ok(find(store, caller).await?.map(|found| found.plan))
+}
+
+/// The plan that a conversation works on, and what it was shown of it last; `None` if it is not
+/// attached to it.
+struct Found {
+    plan: PlanId,
+    shown: Option<Revision>,
+}
+
+async fn find(store: &dyn PlanStore, caller: &Caller) -> Result<Option<Found>, Error> {
+    let attachment = store.attachment(caller.key.clone()).await?;
+    let plan = match &caller.wanted {
+        Wanted::Attached => {
+            return Ok(attachment.map(|it| Found { plan: it.plan, shown: Some(it.shown) }));
+        }
+        Wanted::Plan(plan) => Some(*plan),
+        Wanted::Named { name, .. } => named(store, &caller.key.project, name).await?,
+    };
+    let shown = |plan| attachment.filter(|it| it.plan == plan).map(|it| it.shown);
+    Ok(plan.map(|plan| Found { plan, shown: shown(plan) }))
+}
+
+async fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<PlanId>, Error> {
+    let filter = Filter {
+        project: Some(project.to_owned()),
+        name: Some(name.to_owned()),
+        ..Filter::default()
+    };
+    Ok(store.plans(filter).await?.first().map(|plan| plan.id))
+}
+
+/// The plan that a conversation would begin with.
+fn empty(caller: &Caller, now: Timestamp) -> Plan {
+    let (id, name) = beginning(caller);
+    Plan { name, ..Plan::new(id, caller.key.project.clone(), now) }
+}
+
+fn beginning(caller: &Caller) -> (PlanId, Option<String>) {
+    match &caller.wanted {
+        Wanted::Attached => (PlanId::first_of(&caller.key), None),
+        Wanted::Plan(id) => (*id, None),
+        Wanted::Named { name, id } => (*id, Some(name.clone())),
+    }
+}
+
+async fn make(store: &dyn PlanStore, caller: &Caller, at: Timestamp) -> Result<Found, Error> {
+    let (id, name) = beginning(caller);
+    let project = caller.key.project.clone();
+    let (title, rules) = (String::new(), Rules::default());
+    let new = NewPlan { id, project, name: name.clone(), title, rules, at };
+    let plan = match (store.create(new).await, name) {
+        // Two first calls at once make one plan.
+        (Ok(_) | Err(Error::Exists(_)), _) => id,
+        (Err(error @ Error::NameTaken(_)), Some(name)) => {
+            named(store, &caller.key.project, &name).await?.ok_or(error)?
+        }
+        (Err(error), _) => return Err(error),
+    };
+    let attachment = store.attach(caller.key.clone(), plan, at).await?;
+    Ok(Found { plan: attachment.plan, shown: Some(attachment.shown) })
+}
+
+/// The items that a person need only approve; none if anything else is wrong.
+fn unapproved(refusal: &Refusal) -> Vec<Tag> {
+    let tags = refusal.problems.iter().map(|problem| match (&problem.broken, &problem.item) {
+        (Broken::Unverified { demanded: Level::Approved, failed: false }, Some(tag)) => {
+            Some(tag.clone())
+        }
+        _ => None,
+    });
+    tags.collect::<Option<Vec<Tag>>>().unwrap_or_default()
+}

@@ -1,0 +1,149 @@
+//! `tools/call`: from the arguments to what the model reads.
+//!
+//! What a model should read is a result, in band; a protocol error is only for a tool that there is
+//! not. Some clients show their model nothing but the structured content where there is some, so
+//! that says everything that the text does.
+
+use punchlist_formats::dialect::{Answer, Call, Reply};
+use punchlist_model::store::{Change, Error, PlanStore};
+use punchlist_model::{Actor, Ctx, Holder, Mode};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::Value;
+
+use super::approval::{Approval, Said};
+use super::{Server, Who, session};
+use crate::desk::{self, Told};
+
+/// The field of a structured result that holds the list as it stands after a change.
+const AFTER_CHANGE: &str = "reminder";
+
+impl Server {
+    /// Runs a tool.
+    pub(super) async fn call(
+        &self,
+        mut params: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.inner.tools.iter().any(|tool| tool.name == params.name) {
+            let name: String = params.name.chars().take(80).collect();
+            return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
+        }
+        let arguments = params.arguments.take().unwrap_or_default();
+        let call = match self.inner.options.dialect.call_with(&params.name, arguments) {
+            Ok(call) => call,
+            Err(reply) => return Ok(result(reply, None).into()),
+        };
+        let said = self.said(&params, &call)?;
+        let done = self.run(&call, &context, said.approval()).await;
+        let Done { told, after } = match done {
+            Ok(done) => done,
+            Err(error) => return Ok(failed(&call, &error).into()),
+        };
+        let Some(approval) = Approval::wanted(&told).filter(|_| said == Said::Nothing) else {
+            return Ok(match said {
+                Said::No => self.declined(&told).into(),
+                Said::Nothing | Said::Unanswered | Said::Yes(_) => result(told.reply, after).into(),
+            });
+        };
+        if self.must_ask_later(&context) {
+            return Ok(self.ask_later(&params, &call, &told, approval));
+        }
+        match self.ask(&context, &told, approval).await {
+            Said::No => Ok(self.declined(&told).into()),
+            Said::Nothing | Said::Unanswered => Ok(result(told.reply, None).into()),
+            Said::Yes(approval) => Ok(match self.run(&call, &context, Some(&approval)).await {
+                Ok(Done { told, after }) => result(told.reply, after).into(),
+                Err(error) => failed(&call, &error).into(),
+            }),
+        }
+    }
+
+    /// Does what a call asks for, after what a person approved of it.
+    async fn run(
+        &self,
+        call: &Call,
+        context: &RequestContext<RoleServer>,
+        approval: Option<&Approval>,
+    ) -> Result<Done, Error> {
+        let _turn = self.inner.order.lock().await;
+        let around = &self.inner.around;
+        let dialect = self.inner.options.dialect;
+        let Some(ops) = call.ops() else {
+            let store = around.store_to_read()?;
+            let who = around.who(store.as_deref(), &context.meta).await?;
+            let plans = store.as_deref().map(|store| store as &dyn PlanStore);
+            let told = desk::read(plans, call, &who.caller, around.now()).await?;
+            if let Some(store) = plans {
+                desk::note(store, &who.caller, &told).await;
+            }
+            return Ok(Done { told, after: None });
+        };
+        let store = around.store()?;
+        let who = around.who(Some(&*store), &context.meta).await?;
+        if let Some(approval) = approval {
+            self.approve(&*store, approval).await?;
+        }
+        let change = Change::new(ops.to_vec(), self.ctx(&who)?);
+        let now = change.ctx.now;
+        let gone = |plan: &_| around.gone(plan);
+        let told = desk::change(&*store, call, &who.caller, change, &gone).await?;
+        let after = desk::after_change(&*store, dialect, &told).await;
+        if let Some(session) = who.session.filter(|_| told.reply.changed) {
+            session::written(&*store, session, dialect, now).await;
+        }
+        Ok(Done { told, after })
+    }
+
+    /// Who asks and when, for a change that a model makes.
+    fn ctx(&self, who: &Who) -> Result<Ctx, Error> {
+        self.ctx_of(who.actor.clone(), who.holder.clone())
+    }
+
+    pub(super) fn ctx_of(&self, actor: Actor, holder: Holder) -> Result<Ctx, Error> {
+        let options = &self.inner.options;
+        let now = self.inner.around.now();
+        Ok(Ctx {
+            now,
+            ids: self.inner.around.ids(now)?,
+            actor,
+            holder,
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: desk::limits(options.dialect, options.limits, options.open_items_chosen),
+            gone: Vec::new(),
+        })
+    }
+}
+
+/// What came of running a tool.
+struct Done {
+    told: Told,
+    /// The list as it stands, for models that are shown it after each change.
+    after: Option<String>,
+}
+
+/// A store that cannot be used, in the words of the tool.
+fn failed(call: &Call, error: &Error) -> CallToolResult {
+    result(call.reply(Answer::Failed(error, None)), None)
+}
+
+/// What the model is told, as the protocol has it.
+fn result(reply: Reply, after: Option<String>) -> CallToolResult {
+    let mut content = vec![ContentBlock::text(reply.text)];
+    let mut structured = reply.structured;
+    if let Some(after) = after {
+        if let Some(Value::Object(fields)) = &mut structured {
+            fields.insert(AFTER_CHANGE.to_owned(), after.as_str().into());
+        }
+        content.push(ContentBlock::text(after));
+    }
+    let mut result = CallToolResult::success(content);
+    // Only a failure says which it is.
+    result.is_error = reply.is_error.then_some(true);
+    result.structured_content = structured;
+    result
+}

@@ -1,0 +1,114 @@
+//! The protocol's requests, each handed to the file that answers it.
+
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+};
+use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
+
+use super::Server;
+
+type Context = RequestContext<RoleServer>;
+type Page = Option<PaginatedRequestParams>;
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        self.inner.config.clone()
+    }
+
+    async fn list_tools(&self, _: Page, _: Context) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.inner.tools.clone()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.inner.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        params: CallToolRequestParams,
+        context: Context,
+    ) -> Result<CallToolResponse, ErrorData> {
+        self.call(params, context).await
+    }
+
+    async fn list_prompts(&self, _: Page, _: Context) -> Result<ListPromptsResult, ErrorData> {
+        Ok(self.prompts())
+    }
+
+    async fn get_prompt(
+        &self,
+        params: GetPromptRequestParams,
+        context: Context,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(self.prompt(params, &context.meta).await?.into())
+    }
+
+    async fn list_resources(
+        &self,
+        page: Page,
+        context: Context,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let listed = self.resources(page).await?;
+        // A newer client says what it wants to hear of.
+        let is_older = context.protocol_version().is_none_or(|it| it.has_initialize());
+        if is_older {
+            self.list_was_shown(context.peer).await;
+        }
+        Ok(listed)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Page,
+        _: Context,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(self.templates())
+    }
+
+    async fn read_resource(
+        &self,
+        params: ReadResourceRequestParams,
+        context: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Ok(self.resource(params.uri, &context.meta).await?.into())
+    }
+
+    async fn subscribe(
+        &self,
+        params: SubscribeRequestParams,
+        context: Context,
+    ) -> Result<(), ErrorData> {
+        if !Self::is_resource(&params.uri) {
+            return Err(ErrorData::resource_not_found("there is no such resource", None));
+        }
+        if !self.subscribe_to(params.uri, context.peer).await {
+            return Err(ErrorData::invalid_params("too many subscriptions", None));
+        }
+        Ok(())
+    }
+
+    async fn unsubscribe(
+        &self,
+        params: UnsubscribeRequestParams,
+        _: Context,
+    ) -> Result<(), ErrorData> {
+        self.unsubscribe_from(&params.uri);
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(Self::accepted(requested))
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        self.serve_subscription(context).await;
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! The MCP server: the tools of a dialect, plans as resources, prompts, and questions to the user.
+//!
+//! All that lasts is in the store; a server remembers nothing but who listens, so that any number of
+//! them may run at once and a request may meet a fresh one. Who calls, the clock, random numbers and
+//! the store itself come from the program around it, through [`Surroundings`]. Nothing here writes to
+//! stdout but the protocol.
+
+mod approval;
+mod call;
+mod handler;
+mod prompts;
+mod resources;
+mod session;
+mod stdio;
+mod watch;
+
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use punchlist_formats::dialect::{Dialect, Surface};
+use punchlist_formats::prompt::prompt_section;
+use punchlist_model::session::{Session, Store};
+use punchlist_model::store::Error;
+use punchlist_model::{Actor, Holder, IdSource, Limits, Plan, Process, Timestamp};
+use rmcp::model::{
+    Implementation, RequestStateCodec, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, watch as signal};
+
+use crate::desk::Caller;
+
+pub use stdio::serve_stdio;
+
+/// What a server is told once.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The tools that it offers.
+    pub dialect: Dialect,
+    /// How much of them.
+    pub surface: Surface,
+    /// The project whose plans it shows.
+    pub project: String,
+    /// How much of anything.
+    pub limits: Limits,
+    /// Whether somebody chose the cap of open items, so that the dialect's own does not hold.
+    pub open_items_chosen: bool,
+    /// The person before it, whose yes is an approval.
+    pub person: String,
+    /// Signs what a client hands back: random, and never shown.
+    pub key: [u8; 32],
+    /// The program's version.
+    pub version: &'static str,
+}
+
+/// Who makes a call.
+#[derive(Clone, Debug)]
+pub struct Who {
+    /// The conversation and its plan.
+    pub caller: Caller,
+    /// Under whose name the journal has it.
+    pub actor: Actor,
+    /// For whom items are claimed.
+    pub holder: Holder,
+    /// The agent's session, where one is known.
+    pub session: Option<Session>,
+}
+
+/// What a server finds around itself.
+pub trait Surroundings: Send + Sync + 'static {
+    /// The store, made if it is not there.
+    fn store(&self) -> Result<Arc<dyn Store>, Error>;
+
+    /// The store, if there is one: reading makes none.
+    fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Error>;
+
+    /// Who makes a call that came with this `_meta`. Asked for each call: a session may end and
+    /// another begin in the same connection.
+    fn who<'a>(
+        &'a self,
+        store: Option<&'a dyn Store>,
+        meta: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Who, Error>>;
+
+    /// The time.
+    fn now(&self) -> Timestamp;
+
+    /// Where the ids of one change come from.
+    fn ids(&self, at: Timestamp) -> Result<IdSource, Error>;
+
+    /// Which of the processes behind the plan's claims have ended.
+    fn gone(&self, plan: &Plan) -> Vec<Process>;
+}
+
+/// A server, or a handle to it: clones are the same one.
+#[derive(Clone)]
+pub struct Server {
+    inner: Arc<Inner>,
+    /// Who listens on this connection.
+    listeners: Arc<watch::Listeners>,
+}
+
+struct Inner {
+    options: Options,
+    around: Box<dyn Surroundings>,
+    config: ServerConfig,
+    tools: Vec<Tool>,
+    codec: RequestStateCodec,
+    /// Goes to true when the client is gone.
+    ended: signal::Sender<bool>,
+    /// Calls are worked off in the order in which they came, whatever the store has to wait for.
+    order: Mutex<()>,
+}
+
+impl Server {
+    /// A server with these options.
+    pub fn new(options: Options, around: impl Surroundings) -> Self {
+        let tools: Vec<Tool> =
+            options.dialect.tools(options.surface).into_iter().map(offered).collect();
+        let inner = Inner {
+            config: config(&options, !tools.is_empty()),
+            codec: RequestStateCodec::new_unchecked(options.key.to_vec()),
+            ended: signal::Sender::new(false),
+            around: Box::new(around),
+            tools,
+            options,
+            order: Mutex::new(()),
+        };
+        Self { inner: Arc::new(inner), listeners: Arc::default() }
+    }
+
+    /// The same server for another connection: nobody listens on that one yet.
+    #[must_use]
+    pub fn connection(&self) -> Self {
+        Self { inner: Arc::clone(&self.inner), listeners: Arc::default() }
+    }
+}
+
+/// What a client learns of the server.
+fn config(options: &Options, has_tools: bool) -> ServerConfig {
+    let capabilities = ServerCapabilities::builder()
+        .enable_tools()
+        .enable_prompts()
+        .enable_resources()
+        .enable_resources_subscribe()
+        .enable_resources_list_changed()
+        .build();
+    let name = Implementation::new("punchlist", options.version)
+        .with_title("Punchlist")
+        .with_description("A durable plan for AI agents");
+    let config = ServerConfig::new(capabilities).with_server_info(name);
+    match prompt_section(options.dialect, Surface::Full, has_tools) {
+        Some(section) => config.with_instructions(section),
+        None => config,
+    }
+}
+
+/// A tool as a client is offered it.
+fn offered(spec: punchlist_formats::dialect::ToolSpec) -> Tool {
+    let object = |schema| match schema {
+        Value::Object(fields) => Arc::new(fields),
+        // Schemas of arguments and results are objects.
+        _ => Arc::default(),
+    };
+    let hints = ToolAnnotations::new().open_world(false);
+    let hints = if spec.read_only {
+        hints.read_only(true)
+    } else {
+        hints.read_only(false).destructive(false)
+    };
+    let tool = Tool::new(spec.name, spec.description, object(spec.input_schema))
+        .with_title(spec.title)
+        .with_annotations(hints);
+    match spec.output_schema {
+        Some(schema) => tool.with_raw_output_schema(object(schema)),
+        None => tool,
+    }
+}
