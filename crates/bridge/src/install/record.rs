@@ -160,6 +160,11 @@ impl Drawer {
             lock.lock().map_err(failed)?;
             let (held, there) = (lock.metadata().map_err(failed)?, fs::metadata(&directory).ok());
             if there.is_some_and(|it| (it.dev(), it.ino()) == (held.dev(), held.ino())) {
+                let places = options.places();
+                let beside = [&places.servers, &places.settings].map(|it| it.parent());
+                for directory in beside.into_iter().flatten().chain([directory.as_path()]) {
+                    file::sweep(directory);
+                }
                 return Ok(Self { directory, made, _lock: Some(lock) });
             }
         }
