@@ -146,11 +146,25 @@ const FOLDER: &str = "installed";
 impl Drawer {
     /// Opens the drawer, makes it if need be, and waits until nobody else has it.
     pub(crate) fn open(options: &Options) -> Result<Self, Error> {
+        Self::held(options, true)
+    }
+
+    /// Opens the drawer if there is one, and waits likewise. One that another uninstall takes away
+    /// meanwhile is not made anew.
+    pub(crate) fn open_if_there(options: &Options) -> Result<Self, Error> {
+        Self::held(options, false)
+    }
+
+    fn held(options: &Options, make: bool) -> Result<Self, Error> {
         let directory = options.data.join(FOLDER);
         let failed = |why| Error::Unwritable { path: directory.clone(), why };
         let mut made = Vec::new();
         loop {
-            made.extend(file::make_directories(&directory, For::User)?);
+            if make {
+                made.extend(file::make_directories(&directory, For::User)?);
+            } else if !directory.is_dir() {
+                return Ok(Self::unlocked(options));
+            }
             let lock = match File::open(&directory) {
                 Ok(lock) => lock,
                 // An uninstall was quicker.
@@ -168,15 +182,6 @@ impl Drawer {
                 return Ok(Self { directory, made, _lock: Some(lock) });
             }
         }
-    }
-
-    /// Opens the drawer if there is one.
-    pub(crate) fn open_if_there(options: &Options) -> Result<Self, Error> {
-        let directory = options.data.join(FOLDER);
-        if directory.is_dir() {
-            return Self::open(options);
-        }
-        Ok(Self::unlocked(options))
     }
 
     /// Looks into the drawer without holding it, for those who only show what would happen.
