@@ -21,7 +21,7 @@ use super::{Error, Options};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
-    /// Directories that were made, the outermost first.
+    /// Directories that were made.
     pub(crate) directories: Vec<PathBuf>,
     /// Files that were edited or made.
     pub(crate) files: Vec<Edited>,
@@ -232,7 +232,10 @@ impl Drawer {
                 drop(seen.replace(Some(&text), For::User));
             }
         }
-        for directory in directories.iter().rev() {
+        // The innermost first: several processes may have made them, each a part.
+        let mut directories: Vec<&PathBuf> = directories.iter().collect();
+        directories.sort_by_key(|it| std::cmp::Reverse(it.components().count()));
+        for directory in directories {
             // Only what is empty goes.
             fs::remove_dir(directory).ok();
         }
