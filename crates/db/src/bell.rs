@@ -3,8 +3,8 @@
 //! A writer locks the bell before its transaction, because SQLite's own busy handler starves some of
 //! those who wait. It comes to the bell through the queue, a second lock that it holds only until it
 //! has the first: otherwise whoever has just written, and is still running, takes the bell again
-//! before the one that slept at it wakes up. After the commit it writes one byte into the bell, which
-//! wakes whoever watches it. None of this is needed for correctness: without it waiting is less fair,
+//! before the one that slept at it wakes up. When a change is safe it writes one byte into the bell,
+//! which wakes whoever watches it. None of this is needed for correctness: without it waiting is less fair,
 //! and news is a second late.
 
 use std::fs::{self, File, OpenOptions};
@@ -19,7 +19,8 @@ pub(crate) struct Bell {
     files: Option<Files>,
 }
 
-struct Files {
+/// The files themselves.
+pub(crate) struct Files {
     bell: File,
     queue: File,
 }
@@ -40,17 +41,30 @@ impl Bell {
         Self { path: path_of(database), queue: beside(database, "-queue"), files: None }
     }
 
-    /// Waits for its turn to write. The turn ends with the guard.
-    pub(crate) fn turn(&mut self) -> io::Result<Turn<'_>> {
-        let files = match &mut self.files {
+    /// Opens the files, unless they are.
+    pub(crate) fn files(&mut self) -> io::Result<&Files> {
+        Ok(match &mut self.files {
             Some(files) => files,
             none => none.insert(Files { bell: open(&self.path)?, queue: open(&self.queue)? }),
-        };
-        lock(&files.queue)?;
-        let mine = lock(&files.bell);
+        })
+    }
+}
+
+impl Files {
+    /// Waits for its turn to write. The turn ends with the guard.
+    pub(crate) fn turn(&self) -> io::Result<Turn<'_>> {
+        lock(&self.queue)?;
+        let mine = lock(&self.bell);
         // An unlock that fails is made good when the process closes the file.
-        drop(files.queue.unlock());
-        mine.map(|()| Turn { file: &files.bell })
+        drop(self.queue.unlock());
+        mine.map(|()| Turn { file: &self.bell })
+    }
+
+    /// Tells the followers that something was changed.
+    pub(crate) fn ring(&self) {
+        // The change has happened: a bell that cannot be rung (a full disk) must not turn it into
+        // a failure, and followers look by themselves once a second.
+        drop(self.bell.write_all_at(b"\n", 0));
     }
 }
 
@@ -78,15 +92,6 @@ fn lock(file: &File) -> io::Result<()> {
 /// The right to write, until dropped.
 pub(crate) struct Turn<'a> {
     file: &'a File,
-}
-
-impl Turn<'_> {
-    /// Tells the followers that something was committed.
-    pub(crate) fn ring(&self) {
-        // The commit has happened: a bell that cannot be rung (a full disk) must not turn it into
-        // a failure, and followers look by themselves once a second.
-        drop(self.file.write_all_at(b"\n", 0));
-    }
 }
 
 impl Drop for Turn<'_> {
