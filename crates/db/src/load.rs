@@ -9,10 +9,12 @@ use punchlist_model::needs::{Around, Needs};
 use punchlist_model::store::Error;
 use punchlist_model::undo::Conflict;
 use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
+use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
-use crate::rows::{self, PlanKey, select_item, select_plan};
+use crate::rows::{self, PLAN_COLUMNS, PlanKey, item_columns, plan_columns};
+use crate::rows::{select_item, select_plan};
 use crate::session::Session;
 
 /// A plan as it was loaded.
@@ -78,6 +80,33 @@ pub(crate) fn slice(conn: &Session<'_>, id: PlanId, needs: &Needs) -> Result<Loa
     Ok(fill(conn, key, plan, needs)?)
 }
 
+/// Whether the next ready item is all that is asked for.
+pub(crate) fn is_next_only(needs: &Needs) -> bool {
+    let Needs { whole, next, items } = needs;
+    *next && !whole && items.is_empty()
+}
+
+/// The slice with the next ready item. Mostly that is one statement, which needs no transaction.
+pub(crate) fn next(conn: &Session<'_>, id: PlanId) -> Result<Plan, Failure> {
+    let mut select = conn.statement(HEADER_AND_NEXT)?;
+    let mut found = select.query([id.to_string()])?;
+    let row = found.next()?.ok_or(Failure::Store(Error::NoPlan(id)))?;
+    let (key, plan) = rows::plan(row)?;
+    let ready = match row.get_ref(PLAN_COLUMNS + 1)? {
+        ValueRef::Null => None,
+        _ => Some(rows::item(row, PLAN_COLUMNS + 1)?),
+    };
+    let mut loader = Loader { conn, key, plan };
+    if row.get(PLAN_COLUMNS)? {
+        // The first statement is not at its end, so these see the same state as it does.
+        loader.in_progress()?;
+        loader.dependencies()?;
+    }
+    drop(found);
+    loader.plan.items.extend(ready.map(|item| (item.number, item)));
+    Ok(loader.plan)
+}
+
 /// Adds to a header the items that `needs` names.
 pub(crate) fn fill(
     conn: &Session<'_>,
@@ -99,10 +128,7 @@ pub(crate) fn fill(
             }
         }
         if needs.next {
-            let loaded: Vec<Number> = loader.plan.items.keys().copied().collect();
-            for number in loaded {
-                loader.around(number, Around::Dependencies)?;
-            }
+            loader.dependencies()?;
             loader.items(NEXT_READY)?;
         }
     }
@@ -139,7 +165,7 @@ impl Loader<'_> {
         let mut select = self.conn.statement(sql)?;
         let mut rows = select.query([self.key.0])?;
         while let Some(row) = rows.next()? {
-            let item = rows::item(row)?;
+            let item = rows::item(row, 0)?;
             self.plan.items.insert(item.number, item);
         }
         Ok(())
@@ -152,13 +178,20 @@ impl Loader<'_> {
         }
         let mut select =
             self.conn.statement(select_item!("item WHERE plan = ?1 AND number = ?2"))?;
-        let found = select.query_row((self.key.0, number.0), rows::item).optional()?;
+        let found =
+            select.query_row((self.key.0, number.0), |row| rows::item(row, 0)).optional()?;
         Ok(found.map(|item| self.plan.items.insert(number, item)).is_some())
     }
 
     fn in_progress(&mut self) -> rusqlite::Result<()> {
         let numbers = self.numbers(IN_PROGRESS, [self.key.0])?;
         numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
+    }
+
+    /// What the items so far directly depend on.
+    fn dependencies(&mut self) -> rusqlite::Result<()> {
+        let loaded: Vec<Number> = self.plan.items.keys().copied().collect();
+        loaded.into_iter().try_for_each(|number| self.around(number, Around::Dependencies))
     }
 
     /// The items that a reference may mean: none, one, or the first two.
@@ -230,4 +263,17 @@ pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_ru
 pub(crate) const NEXT_READY: &str = select_item!(
     "item WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
      AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1"
+);
+
+/// The header, whether anything is in progress, and the next ready item, in one look.
+pub(crate) const HEADER_AND_NEXT: &str = concat!(
+    "SELECT ",
+    plan_columns!("plan."),
+    ", EXISTS (SELECT 1 FROM item r INDEXED BY item_running WHERE r.plan = plan.key \
+     AND r.status = 'in_progress' AND r.superseded_at IS NULL), ",
+    item_columns!("item."),
+    " FROM plan LEFT JOIN item INDEXED BY item_ready ON item.plan = plan.key \
+     AND item.status = 'pending' AND item.unmet = 0 AND item.waiting_on IS NULL \
+     AND item.position IS NOT NULL WHERE plan.id = ?1 \
+     ORDER BY ifnull(item.priority, 4294967295), item.position LIMIT 1"
 );

@@ -115,6 +115,16 @@ impl Database {
         Ok(value)
     }
 
+    /// Runs work that sees one state without a transaction.
+    fn look<T>(
+        &mut self,
+        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        self.calls = self.calls.saturating_add(1);
+        let session = Session::new(&self.conn, self.calls);
+        work(&session).map_err(|failure| failure.explain(&self.path))
+    }
+
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
     /// comes to is given back once it is as durable as was asked for.
     fn write<T>(
@@ -200,6 +210,9 @@ impl PlanStore for Sqlite {
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
         Box::pin(async move {
+            if load::is_next_only(&needs) {
+                return self.database().look(|conn| load::next(conn, plan));
+            }
             self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
         })
     }
