@@ -9,12 +9,11 @@ use punchlist_model::needs::{Around, Needs};
 use punchlist_model::store::Error;
 use punchlist_model::undo::Conflict;
 use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
-use rusqlite::types::ValueRef;
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
-use crate::rows::{self, PLAN_COLUMNS, PlanKey, item_columns, plan_columns};
-use crate::rows::{select_item, select_plan};
+use crate::rows::{self, PLAN_COLUMNS, PlanKey, Ready};
+use crate::rows::{plan_columns, ready_columns, select_item, select_plan};
 use crate::session::Session;
 
 /// A plan as it was loaded.
@@ -86,25 +85,40 @@ pub(crate) fn is_next_only(needs: &Needs) -> bool {
     *next && !whole && items.is_empty()
 }
 
-/// The slice with the next ready item. Mostly that is one statement, which needs no transaction.
-pub(crate) fn next(conn: &Session<'_>, id: PlanId) -> Result<Plan, Failure> {
-    let mut select = conn.statement(HEADER_AND_NEXT)?;
-    let mut found = select.query([id.to_string()])?;
-    let row = found.next()?.ok_or(Failure::Store(Error::NoPlan(id)))?;
-    let (key, plan) = rows::plan(row)?;
-    let ready = match row.get_ref(PLAN_COLUMNS + 1)? {
-        ValueRef::Null => None,
-        _ => Some(rows::item(row, PLAN_COLUMNS + 1)?),
+/// The slice with the next ready item, if there is one: mostly by one statement, which needs no
+/// transaction. `known` is where the plan was found the last time.
+pub(crate) fn next(
+    conn: &Session<'_>,
+    id: PlanId,
+    known: &mut Option<(PlanId, PlanKey)>,
+) -> rusqlite::Result<Option<Plan>> {
+    let text = id.to_string();
+    let key = match known {
+        Some((plan, key)) if *plan == id => *key,
+        _ => {
+            let mut select = conn.statement("SELECT key FROM plan WHERE id = ?1")?;
+            let found = select.query_row([&text], |row| row.get(0).map(PlanKey)).optional()?;
+            let Some(key) = found else { return Ok(None) };
+            *known = Some((id, key));
+            key
+        }
     };
+    let mut select = conn.statement(HEADER_AND_NEXT)?;
+    let mut found = select.query((key.0, text))?;
+    let Some(row) = found.next()? else { return Ok(None) };
+    let (key, plan) = rows::plan(row)?;
     let mut loader = Loader { conn, key, plan };
+    // As long as the first statement is not at its end, others see the same state.
     if row.get(PLAN_COLUMNS)? {
-        // The first statement is not at its end, so these see the same state as it does.
         loader.in_progress()?;
         loader.dependencies()?;
     }
+    match rows::ready(row, PLAN_COLUMNS + 1)? {
+        Ready::Whole(item) => drop(loader.plan.items.insert(item.number, item)),
+        Ready::Number(number) => drop(loader.item(number)?),
+    }
     drop(found);
-    loader.plan.items.extend(ready.map(|item| (item.number, item)));
-    Ok(loader.plan)
+    Ok(Some(loader.plan))
 }
 
 /// Adds to a header the items that `needs` names.
@@ -268,12 +282,11 @@ pub(crate) const NEXT_READY: &str = select_item!(
 /// The header, whether anything is in progress, and the next ready item, in one look.
 pub(crate) const HEADER_AND_NEXT: &str = concat!(
     "SELECT ",
-    plan_columns!("plan."),
-    ", EXISTS (SELECT 1 FROM item r INDEXED BY item_running WHERE r.plan = plan.key \
-     AND r.status = 'in_progress' AND r.superseded_at IS NULL), ",
-    item_columns!("item."),
-    " FROM plan LEFT JOIN item INDEXED BY item_ready ON item.plan = plan.key \
-     AND item.status = 'pending' AND item.unmet = 0 AND item.waiting_on IS NULL \
-     AND item.position IS NOT NULL WHERE plan.id = ?1 \
-     ORDER BY ifnull(item.priority, 4294967295), item.position LIMIT 1"
+    plan_columns!("p."),
+    ", EXISTS (SELECT 1 FROM item INDEXED BY item_running \
+     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL), ",
+    ready_columns!("i."),
+    " FROM plan p CROSS JOIN item i INDEXED BY item_ready WHERE p.key = ?1 AND p.id = ?2 \
+     AND i.plan = ?1 AND i.status = 'pending' AND i.unmet = 0 AND i.waiting_on IS NULL \
+     AND i.position IS NOT NULL ORDER BY ifnull(i.priority, 4294967295), i.position LIMIT 1"
 );

@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use punchlist_model::PlanId;
 use punchlist_model::store::Error;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
@@ -16,6 +17,7 @@ use crate::bell::{Bell, Files};
 use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::migrate::{self, State};
+use crate::rows::PlanKey;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
@@ -56,6 +58,8 @@ pub(crate) struct Database {
     pub(crate) path: PathBuf,
     /// How many calls it has answered.
     pub(crate) calls: u32,
+    /// Where a plan was found the last time: a guess that saves a search.
+    pub(crate) known: Option<(PlanId, PlanKey)>,
 }
 
 /// What may be done with it.
@@ -108,7 +112,13 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     }
     let log = wait_for_disk(&conn, &path, options.durability);
     let log = log.map_err(|error| explain(&path, error))?;
-    Ok(Database { conn, access: Access::Write { bell, log, tidy: true }, path, calls: 0 })
+    Ok(Database {
+        conn,
+        access: Access::Write { bell, log, tidy: true },
+        path,
+        calls: 0,
+        known: None,
+    })
 }
 
 /// Settles who waits for the disk after a change: SQLite unless told otherwise, with everybody else
@@ -159,7 +169,13 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     match migrate::judge(facts, &path)? {
         State::Current => {
             let why = format!("{} was opened to read only", path.display());
-            Ok(Some(Database { conn, access: Access::Read { why, copy: None }, path, calls: 0 }))
+            Ok(Some(Database {
+                conn,
+                access: Access::Read { why, copy: None },
+                path,
+                calls: 0,
+                known: None,
+            }))
         }
         State::Empty => Ok(None),
         State::Old(version) => Err(old(&path, version)),
@@ -242,7 +258,9 @@ fn only_to_read(
 ) -> Result<Database, Error> {
     let why = format!("{} or its directory is read-only", path.display());
     match state {
-        State::Current => Ok(Database { conn, access: Access::Read { why, copy }, path, calls: 0 }),
+        State::Current => {
+            Ok(Database { conn, access: Access::Read { why, copy }, path, calls: 0, known: None })
+        }
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),
     }

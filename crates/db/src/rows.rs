@@ -83,6 +83,43 @@ pub(crate) use plan_columns;
 /// How many columns a plan has.
 pub(crate) const PLAN_COLUMNS: usize = 14;
 
+/// What every ready item has, and whether that is all that the item has.
+macro_rules! ready_columns {
+    ($of:literal) => {
+        concat!(
+            "coalesce(",
+            $crate::rows::columns!(
+                $of,
+                parent,
+                started_at,
+                completed_at,
+                superseded_at,
+                claim,
+                active_form,
+                agent_type,
+                owner,
+                outcome,
+                extra
+            ),
+            ") IS NULL, ",
+            $crate::rows::columns!(
+                $of,
+                number,
+                id,
+                title,
+                created_at,
+                position,
+                priority,
+                attempt,
+                depends_on,
+                context,
+                completion_criteria
+            )
+        )
+    };
+}
+pub(crate) use ready_columns;
+
 /// A statement that selects the columns of an item.
 macro_rules! select_item {
     ($from:literal) => {
@@ -147,6 +184,31 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
             metadata: item.metadata.clone(),
         })
     })
+}
+
+/// What a row says of a ready item.
+pub(crate) enum Ready {
+    /// All of it.
+    Whole(Item),
+    /// Only which; it has more than the row shows.
+    Number(Number),
+}
+
+/// The ready item of a row whose columns, from the n-th on, are [`ready_columns`].
+pub(crate) fn ready(row: &Row<'_>, n: usize) -> rusqlite::Result<Ready> {
+    let number = Number(row.get(n + 1)?);
+    if !row.get::<_, bool>(n)? {
+        return Ok(Ready::Number(number));
+    }
+    let id = parsed(row, n + 2, str::parse::<ItemId>)?;
+    let mut item = Item::new(id, number, row.get::<_, String>(n + 3)?, time(row, n + 4)?);
+    item.position = Some(Position(row.get(n + 5)?));
+    item.priority = row.get(n + 6)?;
+    item.attempt = Attempt(row.get(n + 7)?);
+    item.depends_on = numbers(row, n + 8)?;
+    item.context = row.get(n + 9)?;
+    item.completion_criteria = row.get(n + 10)?;
+    Ok(Ready::Whole(item))
 }
 
 /// An item from a row whose columns, from the n-th on, are [`item_columns`].
@@ -237,7 +299,11 @@ pub(crate) fn number_list(numbers: &BTreeSet<Number>) -> Option<String> {
 
 fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<BTreeSet<Number>> {
     let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(BTreeSet::new()) };
-    text.split(',').map(|it| it.parse().map_err(|error| strange(column, error))).collect()
+    let mut numbers = BTreeSet::new();
+    for number in text.split(',') {
+        numbers.insert(number.parse().map_err(|error| strange(column, error))?);
+    }
+    Ok(numbers)
 }
 
 /// A value as JSON. Ours have string keys only, so there is nothing to fail.

@@ -115,14 +115,12 @@ impl Database {
         Ok(value)
     }
 
-    /// Runs work that sees one state without a transaction.
-    fn look<T>(
-        &mut self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
+    /// The next ready item, if there is one: what is asked for most often.
+    fn next(&mut self, plan: PlanId) -> Result<Option<Plan>, Error> {
         self.calls = self.calls.saturating_add(1);
         let session = Session::new(&self.conn, self.calls);
-        work(&session).map_err(|failure| failure.explain(&self.path))
+        let found = load::next(&session, plan, &mut self.known);
+        found.map_err(|error| explain(&self.path, error))
     }
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
@@ -210,8 +208,10 @@ impl PlanStore for Sqlite {
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
         Box::pin(async move {
-            if load::is_next_only(&needs) {
-                return self.database().look(|conn| load::next(conn, plan));
+            if load::is_next_only(&needs)
+                && let Some(found) = self.database().next(plan)?
+            {
+                return Ok(found);
             }
             self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
         })

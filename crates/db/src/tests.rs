@@ -11,7 +11,7 @@ use punchlist_model::{
 };
 
 use crate::disk::Log;
-use crate::load::{IN_PROGRESS, NEXT_READY};
+use crate::load::{HEADER_AND_NEXT, IN_PROGRESS, NEXT_READY};
 use crate::open::{self, Access, Database, Durability, Options};
 use crate::session::Session;
 use crate::{Sqlite, changes, load};
@@ -109,6 +109,28 @@ fn the_next_ready_item_is_one_seek_in_its_index() {
     assert_eq!(number, ITEMS / 2 + 1);
     let steps = select.get_status(rusqlite::StatementStatus::VmStep);
     assert!(steps < 60, "{steps} steps of SQLite's machine");
+}
+
+#[test]
+fn the_plan_with_its_next_ready_item_is_found_by_seeks_alone() {
+    let (_directory, database, plan) = database();
+    let sql = format!("EXPLAIN QUERY PLAN {HEADER_AND_NEXT}");
+    let mut explain = database.conn.prepare(&sql).unwrap();
+    let steps: Vec<String> = explain
+        .query_map((1, plan.id.to_string()), |row| row.get(3))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    insta::assert_snapshot!(steps.join("\n"));
+    let mut known = None;
+    let session = Session::lasting(&database.conn);
+    let found = load::next(&session, plan.id, &mut known).unwrap().unwrap();
+    assert_eq!(found, plan.slice(&Needs { next: true, ..Needs::default() }));
+    assert!(known.is_some());
+    // A guess that is wrong finds nothing, and not another plan.
+    let other = PlanId(IdSource::fixed(at(0), 9).nth(0));
+    known = known.map(|(_, key)| (other, key));
+    assert_eq!(load::next(&session, other, &mut known).unwrap(), None);
 }
 
 #[test]
