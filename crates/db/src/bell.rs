@@ -12,6 +12,8 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 /// The bell of one database, opened at the first write.
 pub(crate) struct Bell {
     path: PathBuf,
@@ -69,14 +71,22 @@ impl Files {
 }
 
 fn open(path: &Path) -> io::Result<File> {
-    // Ringing writes a byte, and through a link that would be a byte of any file.
-    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file()) {
+    let strange = || {
         let words = format!("{} is not a plain file", path.display());
-        return Err(io::Error::new(ErrorKind::InvalidInput, words));
-    }
+        io::Error::new(ErrorKind::InvalidInput, words)
+    };
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    // Ringing writes a byte, and through a link that would be a byte of any file.
+    let file = match options.custom_flags(NOT_THROUGH_LINKS).open(path) {
+        Err(_) if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file()) => return Err(strange()),
+        opened => opened?,
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(strange()) }
 }
+
+/// Opening fails if the last part of the path is a link.
+const NOT_THROUGH_LINKS: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 
 fn lock(file: &File) -> io::Result<()> {
     loop {
