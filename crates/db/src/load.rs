@@ -12,7 +12,7 @@ use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
-use crate::rows::{self, PLAN_COLUMNS, PlanKey, Ready};
+use crate::rows::{self, PLAN_COLUMNS, PlanKey};
 use crate::rows::{plan_columns, ready_columns, select_item, select_plan};
 use crate::session::Session;
 
@@ -114,8 +114,8 @@ pub(crate) fn next(
         loader.dependencies()?;
     }
     match rows::ready(row, PLAN_COLUMNS + 1)? {
-        Ready::Whole(item) => drop(loader.plan.items.insert(item.number, item)),
-        Ready::Number(number) => drop(loader.item(number)?),
+        (number, Some(item)) => drop(loader.plan.items.insert(number, item)),
+        (number, None) => drop(loader.item(number)?),
     }
     drop(found);
     Ok(Some(loader.plan))

@@ -186,19 +186,12 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
     })
 }
 
-/// What a row says of a ready item.
-pub(crate) enum Ready {
-    /// All of it.
-    Whole(Item),
-    /// Only which; it has more than the row shows.
-    Number(Number),
-}
-
-/// The ready item of a row whose columns, from the n-th on, are [`ready_columns`].
-pub(crate) fn ready(row: &Row<'_>, n: usize) -> rusqlite::Result<Ready> {
+/// The ready item of a row whose columns, from the n-th on, are [`ready_columns`]: which, and the
+/// item itself unless it has more than the row shows.
+pub(crate) fn ready(row: &Row<'_>, n: usize) -> rusqlite::Result<(Number, Option<Item>)> {
     let number = Number(row.get(n + 1)?);
     if !row.get::<_, bool>(n)? {
-        return Ok(Ready::Number(number));
+        return Ok((number, None));
     }
     let id = parsed(row, n + 2, str::parse::<ItemId>)?;
     let mut item = Item::new(id, number, row.get::<_, String>(n + 3)?, time(row, n + 4)?);
@@ -208,7 +201,7 @@ pub(crate) fn ready(row: &Row<'_>, n: usize) -> rusqlite::Result<Ready> {
     item.depends_on = numbers(row, n + 8)?;
     item.context = row.get(n + 9)?;
     item.completion_criteria = row.get(n + 10)?;
-    Ok(Ready::Whole(item))
+    Ok((number, Some(item)))
 }
 
 /// An item from a row whose columns, from the n-th on, are [`item_columns`].
