@@ -428,4 +428,14 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// The change is made, and others see it, but the store cannot promise that it stays: the disk
+    /// did not confirm it.
+    #[error("{what}")]
+    Unconfirmed {
+        /// What happened, and where.
+        what: String,
+        /// Why.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
 }
