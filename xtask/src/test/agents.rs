@@ -44,9 +44,12 @@ pub(super) fn prepare() -> Result<Vec<Program>, String> {
     if !built.is_ok_and(|it| it.success()) {
         return Err("the tests did not build".to_owned());
     }
+    // Agents wait for processes and for the model more than they compute.
+    let threads = std::thread::available_parallelism().map_or(2, |it| it.get() * 2).to_string();
     let run = |(version, program): (String, PathBuf)| {
         let mut command = enclosed(enclosure, &tests(cargo()));
-        command.args(["--offline", "--", "--ignored"]).env(PROGRAM, program);
+        command.args(["--offline", "--", "--ignored", "--test-threads", &threads]);
+        command.env(PROGRAM, program);
         let about = format!("-- Claude Code {version}");
         Program { command, report: Report::Harness, about }
     };

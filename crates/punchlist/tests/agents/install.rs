@@ -52,7 +52,7 @@ fn without_a_run_the_home_is_as_it_was() {
         let before = tree(&place.path("home"));
         place.punchlist(&["install", "claude", "--yes"]);
         assert_ne!(tree(&place.path("home")), before);
-        place.punchlist(&["uninstall", "claude", "--yes"]);
+        place.punchlist(&["uninstall", "claude"]);
         assert_eq!(tree(&place.path("home")), before);
     }
 }
@@ -69,7 +69,7 @@ fn after_a_run_only_our_entries_are_gone() {
     let state = json(&place, "home/.claude.json");
     assert!(state["mcpServers"]["punchlist"].is_object(), "{state:#}");
 
-    place.punchlist(&["uninstall", "claude", "--yes"]);
+    place.punchlist(&["uninstall", "claude"]);
     let settings = fs::read_to_string(place.path("home/.claude/settings.json")).unwrap();
     assert_eq!(settings, SETTINGS);
     // What the program wrote about itself meanwhile is still there, and all else too.
@@ -79,4 +79,15 @@ fn after_a_run_only_our_entries_are_gone() {
     let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
     place.claude(&model, "Hello again").ends().well();
     assert!(!model.requests()[0].tools().iter().any(|it| it.starts_with("mcp__punchlist__")));
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn doctor_finds_nothing_wrong_after_a_run() {
+    let place = Place::installed();
+    let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
+    let ended = place.claude(&model, "Hello").ends().well();
+    let said = place.punchlist(&["doctor"]);
+    let found: Vec<&str> = said.lines().filter(|it| !it.contains(" ✓ ")).collect();
+    assert_eq!(found, [] as [&str; 0], "{said}\n{}", ended.errors);
 }

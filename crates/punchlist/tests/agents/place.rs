@@ -7,6 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
+use crate::claude;
+
 /// An empty home, and a project under version control.
 pub(crate) struct Place {
     dir: tempfile::TempDir,
@@ -57,9 +59,13 @@ impl Place {
     /// A program in the project, with this home and nothing else of the caller's environment.
     pub(crate) fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
+        // The agent is on the path, as it is where somebody has installed it.
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let agent = claude::program().parent().map(Path::to_owned);
+        let path = agent.into_iter().chain(std::env::split_paths(&path));
         command
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("PATH", std::env::join_paths(path).unwrap())
             .env("HOME", self.path("home"))
             .env("USER", "me")
             .env("LANG", "C.UTF-8")
@@ -139,6 +145,17 @@ impl Plan {
     pub(crate) fn happened(&self, event: &str) -> usize {
         let events = self.journal.iter().flat_map(|it| it["events"].as_array().unwrap());
         events.filter(|it| it["event"] == event).count()
+    }
+
+    /// Who did this to an item, each time that it was done.
+    pub(crate) fn who(&self, what: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        for entry in &self.journal {
+            let events = entry["events"].as_array().unwrap().iter();
+            let name = entry["actor"]["name"].as_str().unwrap();
+            names.extend(events.filter(|it| it["what"] == what).map(|_| name.to_owned()));
+        }
+        names
     }
 
     /// Who wrote it.

@@ -1,9 +1,9 @@
-//! The model asks the user something with items open: that is a way to stop.
+//! Ways to stop with items open that nobody minds: a question, plan mode, and the user's word.
 
-use punchlist_testkit::anthropic::{Model, Script};
+use punchlist_testkit::anthropic::{Message, Model, Script};
 use serde_json::json;
 
-use crate::claude::refusals;
+use crate::claude::{assert_says, refusals};
 use crate::place::Place;
 
 #[test]
@@ -37,4 +37,31 @@ fn in_plan_mode_nothing_is_held() {
     let ended = run.args(&["--permission-mode", "plan"]).ends().well();
     assert_eq!(ended.answer(), "That is my plan.");
     assert_eq!(refusals(&model.requests()), [] as [String; 0]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
+    let place = Place::installed();
+    let off = format!("'{}' gate off", place.punchlist.display());
+    let mut person = place.command(&place.punchlist);
+    person.args(["gate", "off"]);
+    let script = Script::new()
+        .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of either"}))
+        .calls("Bash", json!({"command": off, "description": "Open the gate"}))
+        .stops("Done.")
+        .then(move |_| {
+            let said = person.output().expect("the program can be called");
+            Message::new().says(format!("The user says: {}", String::from_utf8_lossy(&said.stdout)))
+        });
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Build a parser").with_tasks();
+    let ended = run.args(&["--allowedTools", "Bash"]).ends().well();
+    assert_eq!(model.left(), 0);
+    assert_says(ended.answer(), &["gate off", "set for this session"], &[]);
+    let requests = model.requests();
+    let tried = &requests[2].results()[0];
+    assert!(tried.is_error && tried.text.contains("set by people"), "{tried:?}");
+    assert_eq!(refusals(&requests).len(), 1);
+    assert_eq!(place.plan_of(&ended.session()).list(), "1 pending: Write the parser\n");
 }
