@@ -11,7 +11,7 @@ use rusqlite::params;
 use crate::load::{self, Failure, Loaded};
 use crate::rows::PlanKey;
 use crate::session::Session;
-use crate::{journal, save};
+use crate::{attachments, journal, save};
 
 /// Makes an empty plan.
 pub(crate) fn create(conn: &Session<'_>, new: NewPlan) -> Result<Plan, Failure> {
@@ -35,7 +35,14 @@ pub(crate) fn change(conn: &Session<'_>, id: PlanId, change: Change) -> Result<A
         None => Vec::new(),
     };
     let decision = decide_since(&loaded.plan, &change.ops, &ctx, &since)?;
-    commit(conn, loaded, decision, change.kind, None, &ctx)
+    let applied = commit(conn, loaded, decision, change.kind, None, &ctx)?;
+    let change = Change { ctx, ..change };
+    if !applied.decision.events.is_empty()
+        && let Some(key) = change.has_shown(applied.revision())
+    {
+        attachments::shown(conn, key, applied.revision())?;
+    }
+    Ok(applied)
 }
 
 /// Takes back the caller's last change.

@@ -10,6 +10,7 @@
 mod attachments;
 mod bell;
 mod changes;
+mod disk;
 mod error;
 mod follow;
 mod health;

@@ -12,7 +12,8 @@ use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
-use crate::rows::{self, PlanKey, select_item, select_plan};
+use crate::rows::{self, PLAN_COLUMNS, PlanKey};
+use crate::rows::{plan_columns, ready_columns, select_item, select_plan};
 use crate::session::Session;
 
 /// A plan as it was loaded.
@@ -78,6 +79,48 @@ pub(crate) fn slice(conn: &Session<'_>, id: PlanId, needs: &Needs) -> Result<Loa
     Ok(fill(conn, key, plan, needs)?)
 }
 
+/// Whether the next ready item is all that is asked for.
+pub(crate) fn is_next_only(needs: &Needs) -> bool {
+    let Needs { whole, next, items } = needs;
+    *next && !whole && items.is_empty()
+}
+
+/// The slice with the next ready item, if there is one: mostly by one statement, which needs no
+/// transaction. `known` is where the plan was found the last time.
+pub(crate) fn next(
+    conn: &Session<'_>,
+    id: PlanId,
+    known: &mut Option<(PlanId, PlanKey)>,
+) -> rusqlite::Result<Option<Plan>> {
+    let text = id.to_string();
+    let key = match known {
+        Some((plan, key)) if *plan == id => *key,
+        _ => {
+            let mut select = conn.statement("SELECT key FROM plan WHERE id = ?1")?;
+            let found = select.query_row([&text], |row| row.get(0).map(PlanKey)).optional()?;
+            let Some(key) = found else { return Ok(None) };
+            *known = Some((id, key));
+            key
+        }
+    };
+    let mut select = conn.statement(HEADER_AND_NEXT)?;
+    let mut found = select.query((key.0, text))?;
+    let Some(row) = found.next()? else { return Ok(None) };
+    let (key, plan) = rows::plan(row)?;
+    let mut loader = Loader { conn, key, plan };
+    // As long as the first statement is not at its end, others see the same state.
+    if row.get(PLAN_COLUMNS)? {
+        loader.in_progress()?;
+        loader.dependencies()?;
+    }
+    match rows::ready(row, PLAN_COLUMNS + 1)? {
+        (number, Some(item)) => drop(loader.plan.items.insert(number, item)),
+        (number, None) => drop(loader.item(number)?),
+    }
+    drop(found);
+    Ok(Some(loader.plan))
+}
+
 /// Adds to a header the items that `needs` names.
 pub(crate) fn fill(
     conn: &Session<'_>,
@@ -99,10 +142,7 @@ pub(crate) fn fill(
             }
         }
         if needs.next {
-            let loaded: Vec<Number> = loader.plan.items.keys().copied().collect();
-            for number in loaded {
-                loader.around(number, Around::Dependencies)?;
-            }
+            loader.dependencies()?;
             loader.items(NEXT_READY)?;
         }
     }
@@ -139,7 +179,7 @@ impl Loader<'_> {
         let mut select = self.conn.statement(sql)?;
         let mut rows = select.query([self.key.0])?;
         while let Some(row) = rows.next()? {
-            let item = rows::item(row)?;
+            let item = rows::item(row, 0)?;
             self.plan.items.insert(item.number, item);
         }
         Ok(())
@@ -152,13 +192,20 @@ impl Loader<'_> {
         }
         let mut select =
             self.conn.statement(select_item!("item WHERE plan = ?1 AND number = ?2"))?;
-        let found = select.query_row((self.key.0, number.0), rows::item).optional()?;
+        let found =
+            select.query_row((self.key.0, number.0), |row| rows::item(row, 0)).optional()?;
         Ok(found.map(|item| self.plan.items.insert(number, item)).is_some())
     }
 
     fn in_progress(&mut self) -> rusqlite::Result<()> {
         let numbers = self.numbers(IN_PROGRESS, [self.key.0])?;
         numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
+    }
+
+    /// What the items so far directly depend on.
+    fn dependencies(&mut self) -> rusqlite::Result<()> {
+        let loaded: Vec<Number> = self.plan.items.keys().copied().collect();
+        loaded.into_iter().try_for_each(|number| self.around(number, Around::Dependencies))
     }
 
     /// The items that a reference may mean: none, one, or the first two.
@@ -230,4 +277,16 @@ pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_ru
 pub(crate) const NEXT_READY: &str = select_item!(
     "item WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
      AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1"
+);
+
+/// The header, whether anything is in progress, and the next ready item, in one look.
+pub(crate) const HEADER_AND_NEXT: &str = concat!(
+    "SELECT ",
+    plan_columns!("p."),
+    ", EXISTS (SELECT 1 FROM item INDEXED BY item_running \
+     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL), ",
+    ready_columns!("i."),
+    " FROM plan p CROSS JOIN item i INDEXED BY item_ready WHERE p.key = ?1 AND p.id = ?2 \
+     AND i.plan = ?1 AND i.status = 'pending' AND i.unmet = 0 AND i.waiting_on IS NULL \
+     AND i.position IS NOT NULL ORDER BY ifnull(i.priority, 4294967295), i.position LIMIT 1"
 );

@@ -8,13 +8,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use punchlist_model::PlanId;
 use punchlist_model::store::Error;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
-use crate::bell::Bell;
+use crate::bell::{Bell, Files};
+use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::migrate::{self, State};
+use crate::rows::PlanKey;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
@@ -55,6 +58,8 @@ pub(crate) struct Database {
     pub(crate) path: PathBuf,
     /// How many calls it has answered.
     pub(crate) calls: u32,
+    /// Where a plan was found the last time: a guess that saves a search.
+    pub(crate) known: Option<(PlanId, PlanKey)>,
 }
 
 /// What may be done with it.
@@ -62,6 +67,8 @@ pub(crate) enum Access {
     /// Read and write.
     Write {
         bell: Bell,
+        /// The log to wait for after a change; nothing where nobody waits, or SQLite itself does.
+        log: Option<Log>,
         /// Whether to keep the log short for those who come next.
         tidy: bool,
     },
@@ -83,7 +90,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     };
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (mut conn, facts) = match open(&path, flags, options.durability) {
+    let (mut conn, facts) = match open(&path, flags) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) => return read_only(path),
         Err(error) => return Err(explain(&path, error)),
@@ -97,12 +104,38 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     match state {
         State::Current => {}
         State::Empty | State::Old(_) => {
-            let turn = bell.turn().map_err(|error| not_written(&path, error))?;
+            let turn = bell.files().and_then(Files::turn);
+            let turn = turn.map_err(|error| not_written(&path, error))?;
             migrate::migrate(&mut conn, &path)?;
             drop(turn);
         }
     }
-    Ok(Database { conn, access: Access::Write { bell, tidy: true }, path, calls: 0 })
+    let log = wait_for_disk(&conn, &path, options.durability);
+    let log = log.map_err(|error| explain(&path, error))?;
+    Ok(Database {
+        conn,
+        access: Access::Write { bell, log, tidy: true },
+        path,
+        calls: 0,
+        known: None,
+    })
+}
+
+/// Settles who waits for the disk after a change: SQLite unless told otherwise, with everybody else
+/// waiting behind it.
+fn wait_for_disk(
+    conn: &Connection,
+    path: &Path,
+    durability: Durability,
+) -> rusqlite::Result<Option<Log>> {
+    let log = match durability {
+        Durability::Full => Log::of(path),
+        Durability::Normal => None,
+    };
+    if log.is_some() || durability == Durability::Normal {
+        conn.pragma_update(None, "synchronous", "NORMAL")?;
+    }
+    Ok(log)
 }
 
 /// A directory gives a riddle of an error, and a pipe would be waited for until somebody writes.
@@ -126,7 +159,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     };
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (conn, facts) = match open(&path, flags, options.durability) {
+    let (conn, facts) = match open(&path, flags) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) || has_no_room(&error) => {
             return read_only(path).map(Some);
@@ -136,7 +169,13 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     match migrate::judge(facts, &path)? {
         State::Current => {
             let why = format!("{} was opened to read only", path.display());
-            Ok(Some(Database { conn, access: Access::Read { why, copy: None }, path, calls: 0 }))
+            Ok(Some(Database {
+                conn,
+                access: Access::Read { why, copy: None },
+                path,
+                calls: 0,
+                known: None,
+            }))
         }
         State::Empty => Ok(None),
         State::Old(version) => Err(old(&path, version)),
@@ -145,20 +184,16 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
 
 /// Opens a file and reads its first page, which is when SQLite notices that it cannot have its own
 /// files beside it.
-fn open(
-    path: &Path,
-    flags: OpenFlags,
-    durability: Durability,
-) -> rusqlite::Result<(Connection, migrate::Facts)> {
+fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, migrate::Facts)> {
     let conn = Connection::open_with_flags(path, flags)?;
-    configure(&conn, durability)?;
+    configure(&conn)?;
     let facts = migrate::facts(&conn)?;
     Ok((conn, facts))
 }
 
-/// Settings that cost no statement. `synchronous` is `FULL` unless told otherwise, and the journal
+/// Settings that cost no statement. `synchronous` is `FULL` until told otherwise, and the journal
 /// mode is the file's own.
-fn configure(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
+fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
@@ -169,10 +204,7 @@ fn configure(conn: &Connection, durability: Durability) -> rusqlite::Result<()> 
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(64);
-    match durability {
-        Durability::Full => Ok(()),
-        Durability::Normal => conn.pragma_update(None, "synchronous", "NORMAL"),
-    }
+    Ok(())
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {
@@ -213,7 +245,7 @@ fn read_only(path: PathBuf) -> Result<Database, Error> {
         None => Connection::open_with_flags(immutable(&path), flags),
     };
     let conn = conn.map_err(|error| cannot_open(&path, error))?;
-    configure(&conn, Durability::Full).map_err(|error| explain(&path, error))?;
+    configure(&conn).map_err(|error| explain(&path, error))?;
     let state = migrate::look(&conn, &path)?;
     only_to_read(conn, state, path, copy)
 }
@@ -226,7 +258,9 @@ fn only_to_read(
 ) -> Result<Database, Error> {
     let why = format!("{} or its directory is read-only", path.display());
     match state {
-        State::Current => Ok(Database { conn, access: Access::Read { why, copy }, path, calls: 0 }),
+        State::Current => {
+            Ok(Database { conn, access: Access::Read { why, copy }, path, calls: 0, known: None })
+        }
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),
     }

@@ -16,15 +16,114 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::strange;
 
+/// Names of columns, each after the same words.
+macro_rules! columns {
+    ($of:literal, $first:ident $(, $name:ident)*) => {
+        concat!($of, stringify!($first) $(, ", ", $of, stringify!($name))*)
+    };
+}
+pub(crate) use columns;
+
+/// The columns of an item, of the table that is named.
+macro_rules! item_columns {
+    ($of:literal) => {
+        $crate::rows::columns!(
+            $of,
+            number,
+            id,
+            position,
+            status,
+            priority,
+            parent,
+            attempt,
+            created_at,
+            started_at,
+            completed_at,
+            superseded_at,
+            depends_on,
+            waiting_on,
+            claim,
+            title,
+            active_form,
+            agent_type,
+            owner,
+            outcome,
+            context,
+            completion_criteria,
+            extra
+        )
+    };
+}
+pub(crate) use item_columns;
+
+/// The columns of a plan, of the table that is named.
+macro_rules! plan_columns {
+    ($of:literal) => {
+        $crate::rows::columns!(
+            $of,
+            key,
+            id,
+            project,
+            name,
+            title,
+            revision,
+            rules,
+            goal,
+            end,
+            next_number,
+            placed,
+            open,
+            created_at,
+            updated_at
+        )
+    };
+}
+pub(crate) use plan_columns;
+
+/// How many columns a plan has.
+pub(crate) const PLAN_COLUMNS: usize = 14;
+
+/// What every ready item has, and whether that is all that the item has.
+macro_rules! ready_columns {
+    ($of:literal) => {
+        concat!(
+            "coalesce(",
+            $crate::rows::columns!(
+                $of,
+                parent,
+                started_at,
+                completed_at,
+                superseded_at,
+                claim,
+                active_form,
+                agent_type,
+                owner,
+                outcome,
+                extra
+            ),
+            ") IS NULL, ",
+            $crate::rows::columns!(
+                $of,
+                number,
+                id,
+                title,
+                created_at,
+                position,
+                priority,
+                attempt,
+                depends_on,
+                context,
+                completion_criteria
+            )
+        )
+    };
+}
+pub(crate) use ready_columns;
+
 /// A statement that selects the columns of an item.
 macro_rules! select_item {
     ($from:literal) => {
-        concat!(
-            "SELECT number, id, position, status, priority, parent, attempt, created_at, \
-             started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
-             active_form, agent_type, owner, outcome, context, completion_criteria, extra FROM ",
-            $from
-        )
+        concat!("SELECT ", $crate::rows::item_columns!(""), " FROM ", $from)
     };
 }
 pub(crate) use select_item;
@@ -32,11 +131,7 @@ pub(crate) use select_item;
 /// A statement that selects the columns of a plan.
 macro_rules! select_plan {
     ($from:literal) => {
-        concat!(
-            "SELECT key, id, project, name, title, revision, rules, goal, end, next_number, \
-             placed, open, created_at, updated_at FROM ",
-            $from
-        )
+        concat!("SELECT ", $crate::rows::plan_columns!(""), " FROM ", $from)
     };
 }
 pub(crate) use select_plan;
@@ -91,31 +186,49 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
     })
 }
 
-/// An item from a row of [`select_item`].
-pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
-    let extra: Extra = from_json(row, 21)?.unwrap_or_default();
+/// The ready item of a row whose columns, from the n-th on, are [`ready_columns`]: which, and the
+/// item itself unless it has more than the row shows.
+pub(crate) fn ready(row: &Row<'_>, n: usize) -> rusqlite::Result<(Number, Option<Item>)> {
+    let number = Number(row.get(n + 1)?);
+    if !row.get::<_, bool>(n)? {
+        return Ok((number, None));
+    }
+    let id = parsed(row, n + 2, str::parse::<ItemId>)?;
+    let mut item = Item::new(id, number, row.get::<_, String>(n + 3)?, time(row, n + 4)?);
+    item.position = Some(Position(row.get(n + 5)?));
+    item.priority = row.get(n + 6)?;
+    item.attempt = Attempt(row.get(n + 7)?);
+    item.depends_on = numbers(row, n + 8)?;
+    item.context = row.get(n + 9)?;
+    item.completion_criteria = row.get(n + 10)?;
+    Ok((number, Some(item)))
+}
+
+/// An item from a row whose columns, from the n-th on, are [`item_columns`].
+pub(crate) fn item(row: &Row<'_>, n: usize) -> rusqlite::Result<Item> {
+    let extra: Extra = from_json(row, n + 21)?.unwrap_or_default();
     Ok(Item {
-        number: Number(row.get(0)?),
-        id: parsed(row, 1, str::parse::<ItemId>)?,
-        position: row.get::<_, Option<u32>>(2)?.map(Position),
-        status: parsed(row, 3, str::parse::<Status>)?,
-        priority: row.get(4)?,
-        parent: row.get::<_, Option<u32>>(5)?.map(Number),
-        attempt: Attempt(row.get(6)?),
-        created_at: time(row, 7)?,
-        started_at: optional_time(row, 8)?,
-        completed_at: optional_time(row, 9)?,
-        superseded_at: optional_time(row, 10)?,
-        depends_on: numbers(row, 11)?,
-        waiting_on: row.get(12)?,
-        claim: from_json(row, 13)?,
-        title: row.get(14)?,
-        active_form: row.get(15)?,
-        agent_type: row.get(16)?,
-        owner: row.get(17)?,
-        outcome: row.get(18)?,
-        context: row.get(19)?,
-        completion_criteria: row.get(20)?,
+        number: Number(row.get(n)?),
+        id: parsed(row, n + 1, str::parse::<ItemId>)?,
+        position: row.get::<_, Option<u32>>(n + 2)?.map(Position),
+        status: parsed(row, n + 3, str::parse::<Status>)?,
+        priority: row.get(n + 4)?,
+        parent: row.get::<_, Option<u32>>(n + 5)?.map(Number),
+        attempt: Attempt(row.get(n + 6)?),
+        created_at: time(row, n + 7)?,
+        started_at: optional_time(row, n + 8)?,
+        completed_at: optional_time(row, n + 9)?,
+        superseded_at: optional_time(row, n + 10)?,
+        depends_on: numbers(row, n + 11)?,
+        waiting_on: row.get(n + 12)?,
+        claim: from_json(row, n + 13)?,
+        title: row.get(n + 14)?,
+        active_form: row.get(n + 15)?,
+        agent_type: row.get(n + 16)?,
+        owner: row.get(n + 17)?,
+        outcome: row.get(n + 18)?,
+        context: row.get(n + 19)?,
+        completion_criteria: row.get(n + 20)?,
         check: extra.check,
         run: extra.run,
         approve: extra.approve,
@@ -127,7 +240,7 @@ pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
     })
 }
 
-/// A plan without items from a row of [`select_plan`].
+/// A plan without items from a row that begins with [`plan_columns`].
 pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
     let id = parsed(row, 1, str::parse::<PlanId>)?;
     let mut plan = Plan::new(id, row.get::<_, String>(2)?, time(row, 12)?);
@@ -179,7 +292,11 @@ pub(crate) fn number_list(numbers: &BTreeSet<Number>) -> Option<String> {
 
 fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<BTreeSet<Number>> {
     let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(BTreeSet::new()) };
-    text.split(',').map(|it| it.parse().map_err(|error| strange(column, error))).collect()
+    let mut numbers = BTreeSet::new();
+    for number in text.split(',') {
+        numbers.insert(number.parse().map_err(|error| strange(column, error))?);
+    }
+    Ok(numbers)
 }
 
 /// A value as JSON. Ours have string keys only, so there is nothing to fail.

@@ -4,6 +4,7 @@
 //! Whoever must not be blocked uses [`crate::Threaded`].
 
 use std::fs;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
@@ -60,7 +61,7 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.database().write(work, |_, _| Ok(()))
+        self.database().write(work, None)
     }
 
     /// Ends a process's last use of the store: what the system frees at its end anyhow is left to it,
@@ -101,6 +102,9 @@ impl Sqlite {
     }
 }
 
+/// What is done after a change, in the same turn.
+type Afterwards = fn(&Connection, &Path) -> Result<(), Error>;
+
 impl Database {
     fn read<T>(
         &mut self,
@@ -115,32 +119,63 @@ impl Database {
         Ok(value)
     }
 
-    /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn.
+    /// The next ready item, if there is one: what is asked for most often.
+    fn next(&mut self, plan: PlanId) -> Result<Option<Plan>, Error> {
+        self.calls = self.calls.saturating_add(1);
+        let session = Session::new(&self.conn, self.calls);
+        let found = load::next(&session, plan, &mut self.known);
+        found.map_err(|error| explain(&self.path, error))
+    }
+
+    /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
+    /// comes to is given back once it is as durable as was asked for.
     fn write<T>(
         &mut self,
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
-        afterwards: impl FnOnce(&Connection, &std::path::Path) -> Result<(), Error>,
+        afterwards: Option<Afterwards>,
     ) -> Result<T, Error> {
-        let (bell, tidy) = match &mut self.access {
-            Access::Write { bell, tidy } => (bell, *tidy),
+        let (bell, log, tidy) = match &mut self.access {
+            Access::Write { bell, log, tidy } => (bell, log, *tidy),
             Access::Read { why, .. } => return Err(Error::ReadOnly(why.clone())),
         };
         self.calls = self.calls.saturating_add(1);
         let (path, calls) = (&self.path, self.calls);
-        let turn = bell.turn().map_err(|error| not_written(path, error))?;
+        let stuck = |error| not_written(path, error);
+        let bell = bell.files().map_err(stuck)?;
+        let mut turn = Some(bell.turn().map_err(stuck)?);
         let broken = |error| explain(path, error);
         let tx = Transaction::write(Session::new(&self.conn, calls)).map_err(broken)?;
         let before = tx.total_changes();
         let value = work(&tx).map_err(|failure| failure.explain(path))?;
         let wrote = tx.total_changes() != before;
         tx.commit().map_err(broken)?;
-        if wrote {
-            turn.ring();
+        let length = || match &*log {
+            Some(log) => log.len(),
+            None => fs::metadata(log_of(path)).map(|it| it.len()),
+        };
+        let full = wrote && tidy && length().is_ok_and(|bytes| bytes > LOG_BYTES);
+        if !full && afterwards.is_none() {
+            // Others may write while this one waits for the disk.
+            turn = None;
         }
-        afterwards(&self.conn, path)?;
-        if wrote && tidy && fs::metadata(log_of(path)).is_ok_and(|it| it.len() > LOG_BYTES) {
+        // Even if nothing was written: the answer may rest on what another wrote just now.
+        if let Some(log) = log
+            && let Err(error) = log.wait()
+        {
+            // Without a turn it is less fair to others, and nothing else.
+            turn = turn.or_else(|| bell.turn().ok());
+            log.make_good(&self.conn, path, error)?;
+        }
+        if wrote {
+            bell.ring();
+        }
+        if let Some(afterwards) = afterwards {
+            afterwards(&self.conn, path)?;
+        }
+        if full {
             scrub::empty_log(&self.conn);
         }
+        drop(turn);
         Ok(value)
     }
 }
@@ -171,12 +206,17 @@ impl PlanStore for Sqlite {
     ) -> BoxFuture<'_, Result<Applied, Error>> {
         Box::pin(async move {
             let work = |conn: &Session<'_>| changes::forget(conn, plan, item.as_ref(), ctx);
-            self.database().write(work, scrub::purge)
+            self.database().write(work, Some(scrub::purge))
         })
     }
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
         Box::pin(async move {
+            if load::is_next_only(&needs)
+                && let Some(found) = self.database().next(plan)?
+            {
+                return Ok(found);
+            }
             self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
         })
     }

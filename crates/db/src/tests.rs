@@ -4,14 +4,15 @@ use std::task::{Context, Poll, Waker};
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::store::{Change, Error, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, NewItem, Number, Op, Plan, PlanId,
     Position, Status, Timestamp,
 };
 
-use crate::load::{IN_PROGRESS, NEXT_READY};
-use crate::open::{self, Durability, Options};
+use crate::disk::Log;
+use crate::load::{HEADER_AND_NEXT, IN_PROGRESS, NEXT_READY};
+use crate::open::{self, Access, Database, Durability, Options};
 use crate::session::Session;
 use crate::{Sqlite, changes, load};
 
@@ -111,6 +112,28 @@ fn the_next_ready_item_is_one_seek_in_its_index() {
 }
 
 #[test]
+fn the_plan_with_its_next_ready_item_is_found_by_seeks_alone() {
+    let (_directory, database, plan) = database();
+    let sql = format!("EXPLAIN QUERY PLAN {HEADER_AND_NEXT}");
+    let mut explain = database.conn.prepare(&sql).unwrap();
+    let steps: Vec<String> = explain
+        .query_map((1, plan.id.to_string()), |row| row.get(3))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    insta::assert_snapshot!(steps.join("\n"));
+    let mut known = None;
+    let session = Session::lasting(&database.conn);
+    let found = load::next(&session, plan.id, &mut known).unwrap().unwrap();
+    assert_eq!(found, plan.slice(&Needs { next: true, ..Needs::default() }));
+    assert!(known.is_some());
+    // A guess that is wrong finds nothing, and not another plan.
+    let other = PlanId(IdSource::fixed(at(0), 9).nth(0));
+    known = known.map(|(_, key)| (other, key));
+    assert_eq!(load::next(&session, other, &mut known).unwrap(), None);
+}
+
+#[test]
 fn statements_are_parsed_once() {
     let (_directory, database, plan) = database();
     let (key, _) = load::header(&Session::lasting(&database.conn), plan.id).unwrap();
@@ -155,7 +178,8 @@ fn settings_are_as_promised() {
     let path = directory.path().join("plans.db");
     let read = |durability| {
         let options = Options { path: path.clone(), durability };
-        let conn = open::to_write(&options).unwrap().conn;
+        let Database { conn, access, .. } = open::to_write(&options).unwrap();
+        let waits = matches!(access, Access::Write { log: Some(_), .. });
         let pragma = |name: &str| -> String {
             let value: rusqlite::types::Value =
                 conn.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).unwrap();
@@ -164,8 +188,79 @@ fn settings_are_as_promised() {
         ["journal_mode", "synchronous", "foreign_keys", "trusted_schema", "busy_timeout"]
             .map(pragma)
             .join(" ")
+            + if waits { " and we wait for the log" } else { "" }
     };
-    insta::assert_snapshot!(format!("{}\n{}", read(Durability::Full), read(Durability::Normal)));
+    let settings = || format!("{}\n{}", read(Durability::Full), read(Durability::Normal));
+    let usual = settings();
+    // Somebody may have taken the log away for good: then SQLite itself waits for the disk.
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    conn.pragma_update(None, "journal_mode", "DELETE").unwrap();
+    insta::assert_snapshot!(format!("{usual}\n{}", settings()));
+}
+
+/// A store that waits for a disk that fails, and a plan in it.
+fn failing_disk() -> (tempfile::TempDir, Sqlite, PlanId) {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("plans.db");
+    let store = Sqlite::open(&Options { path, durability: Durability::Full }).unwrap();
+    let plan = Plan::new(PlanId(IdSource::fixed(at(0), 2).nth(0)), "/project", at(0));
+    now(store.import(plan.clone(), Vec::new())).unwrap();
+    // A device that cannot be waited for is as good as a disk that fails.
+    let nowhere = std::fs::File::open("/dev/null").unwrap();
+    with_log(&store, |log| *log = Some(Log::at(nowhere)));
+    (directory, store, plan.id)
+}
+
+fn with_log(store: &Sqlite, work: impl FnOnce(&mut Option<Log>)) {
+    match &mut store.database().access {
+        Access::Write { log, .. } => work(log),
+        Access::Read { why, .. } => panic!("{why}"),
+    }
+}
+
+fn titled(store: &Sqlite, plan: PlanId, title: &str) -> Result<(), Error> {
+    let ops = vec![Op::Add(Box::new(NewItem::titled(title)))];
+    now(store.change(plan, Change::new(ops, ctx()))).map(drop)
+}
+
+#[test]
+fn what_the_disk_does_not_confirm_in_the_log_is_made_good_in_the_database() {
+    let (directory, store, plan) = failing_disk();
+    titled(&store, plan, "kept").unwrap();
+    titled(&store, plan, "kept too").unwrap();
+    // Without the log, what is in the database is all there is.
+    let alone = directory.path().join("alone.db");
+    std::fs::copy(directory.path().join("plans.db"), &alone).unwrap();
+    let alone = rusqlite::Connection::open(&alone).unwrap();
+    let count = alone.query_row("SELECT count(*) FROM item", [], |row| row.get::<_, u32>(0));
+    assert_eq!(count, Ok(2));
+}
+
+#[test]
+fn a_change_that_the_disk_does_not_confirm_at_all_is_told_as_such() {
+    let (directory, store, plan) = failing_disk();
+    let path = directory.path().join("plans.db");
+    let bell = || std::fs::metadata(crate::bell::path_of(&path)).unwrap().modified().unwrap();
+    titled(&store, plan, "before").unwrap();
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    let reading = reader.unchecked_transaction().unwrap();
+    reading.query_row("SELECT count(*) FROM item", [], |_| Ok(())).unwrap();
+    // Somebody who reads an old state keeps the log from being emptied.
+    store.database().conn.busy_timeout(std::time::Duration::ZERO).unwrap();
+    let rung = bell();
+    let error = titled(&store, plan, "in doubt").unwrap_err();
+    let Error::Unconfirmed { what, source: Some(_) } = &error else { panic!("{error:?}") };
+    assert!(what.starts_with("the change is made, but the disk"), "{what}");
+    assert_eq!(bell(), rung, "nobody is told");
+    let items = || now(PlanStore::read(&store, plan, Needs::whole())).unwrap().items.len();
+    assert_eq!(items(), 2, "it is made");
+    // A disk that works again does not know what it did not write.
+    let sound = std::fs::File::open(&path).unwrap();
+    with_log(&store, |log| log.as_mut().unwrap().mend(sound));
+    assert!(matches!(titled(&store, plan, "still").unwrap_err(), Error::Unconfirmed { .. }));
+    drop(reading);
+    titled(&store, plan, "after").unwrap();
+    assert_eq!(items(), 4);
 }
 
 #[test]

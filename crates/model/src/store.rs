@@ -131,13 +131,22 @@ pub struct Change {
     pub expect: Option<Revision>,
     /// What the journal calls it.
     pub kind: Kind,
+    /// The conversation that makes it. If it had seen the plan up to just before (`ctx.base`), it
+    /// has seen it up to this change then, and that is noted with it.
+    pub seen_by: Option<AttachmentKey>,
 }
 
 impl Change {
     /// A change called by its first step, whatever revision the plan is at.
     pub fn new(ops: Vec<Op>, ctx: Ctx) -> Self {
         let kind = ops.first().map_or(Kind::Edit, Kind::of);
-        Self { ops, ctx, expect: None, kind }
+        Self { ops, ctx, expect: None, kind, seen_by: None }
+    }
+
+    /// The conversation that has seen the plan at `revision` by making this change, if one has.
+    pub fn has_shown(&self, revision: Revision) -> Option<&AttachmentKey> {
+        let before = self.ctx.base?;
+        self.seen_by.as_ref().filter(|_| revision.0 == before.0.saturating_add(1))
     }
 }
 
@@ -413,6 +422,16 @@ pub enum Error {
     /// where the store is a server; the plan's revision tells.
     #[error("{what}")]
     Unusable {
+        /// What happened, and where.
+        what: String,
+        /// Why.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
+    /// The change is made, and others see it, but the store cannot promise that it stays: the disk
+    /// did not confirm it.
+    #[error("{what}")]
+    Unconfirmed {
         /// What happened, and where.
         what: String,
         /// Why.

@@ -211,6 +211,11 @@ impl From<store::Error> for Fail {
                 Self::new(Code::Unusable, format!("{message}{why}"))
                     .hint("put that right and try again, or choose another file with `--db` or PUNCHLIST_DB.")
             }
+            Error::Unconfirmed { source, .. } => {
+                let why = source.map(|source| format!(": {source}")).unwrap_or_default();
+                Self::new(Code::Unusable, format!("{message}{why}"))
+                    .hint("look after the disk; `punchlist log` shows whether the change is still there.")
+            }
         }
     }
 }
@@ -225,6 +230,10 @@ mod tests {
             (store::Error::ReadOnly("a disc".to_owned()), "the plan tools of the MCP server"),
             (store::Error::NewerSchema { found: 9, known: 1 }, "newer version of punchlist"),
             (store::Error::Unusable { what: "damaged".to_owned(), source: None }, "`--db`"),
+            (
+                store::Error::Unconfirmed { what: "made".to_owned(), source: None },
+                "`punchlist log`",
+            ),
         ] {
             let fail = Fail::from(error);
             assert_eq!(fail.code.exit(), 8, "{}", fail.message);

@@ -10,7 +10,8 @@ use punchlist_formats::view;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{AttachmentKey, Change, Error, Filter, NewPlan, PlanStore};
 use punchlist_model::{
-    Broken, Level, Limits, Plan, PlanId, Process, Refusal, Revision, Rules, Tag, Timestamp, decide,
+    Broken, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Rules, Tag, Timestamp,
+    decide,
 };
 
 /// A conversation, and the plan that is meant.
@@ -121,7 +122,11 @@ pub async fn change(
     let (id, shown) = (found.plan, found.shown);
     let base = shown.unwrap_or(Revision(0));
     change.ctx.base = Some(base);
-    change.ctx.gone = gone(&store.read(id, Needs::header()).await?);
+    // Whoever has seen all up to its own change has seen all; else only the list tells.
+    change.seen_by = shown.is_some().then(|| caller.key.clone());
+    if change.ops.iter().any(depends_on_claims) {
+        change.ctx.gone = gone(&store.read(id, Needs::header()).await?);
+    }
     let now = change.ctx.now;
     match store.change(id, change).await {
         Ok(applied) => {
@@ -132,8 +137,11 @@ pub async fn change(
             if shown.is_none() {
                 store.attach(caller.key.clone(), id, now).await.ok();
             }
-            // Whoever has seen all up to its own change has seen all; else only the list tells.
-            if reply.shows || applied.revision().0 <= base.0 + 1 {
+            let next = applied.revision().0 == base.0.saturating_add(1);
+            let is_own = next && !applied.decision.events.is_empty();
+            // What a change notes by itself needs no second one.
+            let is_noted = is_own && shown.is_some();
+            if (reply.shows || is_own) && !is_noted && applied.revision() > base {
                 store.shown(caller.key.clone(), applied.revision()).await.ok();
             }
             Ok(Told::new(reply, Some(id)))
@@ -231,6 +239,11 @@ async fn make(store: &dyn PlanStore, caller: &Caller, at: Timestamp) -> Result<F
     };
     let attachment = store.attach(caller.key.clone(), plan, at).await?;
     Ok(Found { plan: attachment.plan, shown: Some(attachment.shown) })
+}
+
+/// Whether it matters to a step who holds what: putting something new on the list it does not.
+fn depends_on_claims(op: &Op) -> bool {
+    !matches!(op, Op::Add(_))
 }
 
 /// The items that a person need only approve; none if anything else is wrong.

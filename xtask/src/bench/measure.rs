@@ -49,7 +49,7 @@ pub(super) fn instructions_from(command: &Command, stdin: &Path) -> Result<u64, 
 }
 
 /// The count in callgrind's report: `==1== Collected : 12345`.
-fn collected(report: &str) -> Option<u64> {
+pub(super) fn collected(report: &str) -> Option<u64> {
     report.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok())
 }
 

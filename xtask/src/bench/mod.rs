@@ -5,6 +5,7 @@
 
 mod cold;
 mod hook;
+mod mcp;
 mod measure;
 mod peers;
 mod store;
@@ -42,6 +43,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         about: "one hook of an agent in a store with a hundred plans, beside the bare program",
         rounds: ROUNDS,
         run: hook::run,
+    },
+    Bench {
+        name: "mcp",
+        about: "calls of the MCP server, beside the least that such a server can do",
+        rounds: ROUNDS,
+        run: mcp::run,
     },
     Bench {
         name: "peers",
@@ -91,8 +98,8 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, hook, peers");
-        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, hook, peers");
+        check(&[], "say which benchmark: cold, store, hook, mcp, peers");
+        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, peers");
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
         check(&["cold", "3", "x"], "unexpected argument \"x\"");

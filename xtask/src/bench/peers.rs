@@ -56,8 +56,8 @@ const MEASURE: Duration = Duration::from_secs(5 * 60);
 
 const ABOUT: &str = "\
 Adds from several processes at once, each with so many in flight: acknowledged / really stored.
-Peers are spoken to over MCP, without a network and with an empty home. Punchlist has no such server
-yet: its processes call the library, with FULL durability.";
+Peers are spoken to over MCP, without a network and with an empty home. Punchlist's processes call
+the library, with FULL durability.";
 
 const NOT_MEASURED: &str = "\
 Not measured:

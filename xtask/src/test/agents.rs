@@ -65,7 +65,7 @@ fn tests(mut cargo: Command) -> Command {
 }
 
 /// The first way to a network namespace that works here, loopback included.
-fn enclosure() -> Result<&'static [&'static str], String> {
+pub(super) fn enclosure() -> Result<&'static [&'static str], String> {
     let works = |how: &&&[&str]| {
         let mut command = enclosed(how, &Command::new("true"));
         command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -79,7 +79,7 @@ fn enclosure() -> Result<&'static [&'static str], String> {
 }
 
 /// The same command, in a network namespace that has loopback alone.
-fn enclosed(how: &[&str], command: &Command) -> Command {
+pub(super) fn enclosed(how: &[&str], command: &Command) -> Command {
     let mut enclosed = Command::new("unshare");
     enclosed.args(how).args(["sh", "-c", WITH_LOOPBACK, "sh"]);
     enclosed.arg(command.get_program()).args(command.get_args());

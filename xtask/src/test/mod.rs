@@ -5,6 +5,7 @@
 //! that is a failure, so that nothing is believed tested that was not.
 
 mod agents;
+mod mcp;
 mod tally;
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -47,6 +48,11 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "agents",
         about: "real agents with scripted models; needs npm, Linux and network namespaces",
         prepare: agents::prepare,
+    },
+    Group {
+        name: "mcp",
+        about: "the MCP server before its conformance suite and Inspector; needs npm, as above",
+        prepare: mcp::prepare,
     },
 ];
 
@@ -187,7 +193,7 @@ mod tests {
     #[test]
     fn an_unknown_group_is_a_usage_error_that_names_the_known_ones() {
         let Err(Failure::Usage(message)) = chosen(&["core", "moon"]) else { panic!("accepted") };
-        assert_eq!(message, "there is no group \"moon\"; there is: core, agents");
+        assert_eq!(message, "there is no group \"moon\"; there is: core, agents, mcp");
     }
 
     #[test]

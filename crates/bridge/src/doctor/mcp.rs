@@ -14,6 +14,9 @@ use super::run::Group;
 /// The longest line that is read. A list of tools is some kilobytes.
 const MOST: u64 = 4 * 1024 * 1024;
 
+/// Whether it ended before or after it was asked is a matter of chance.
+const ENDED: &str = "ended without an answer";
+
 /// What a server offers.
 pub(super) struct Tools {
     pub(super) names: Vec<String>,
@@ -61,7 +64,7 @@ pub(super) fn tools(command: Command, version: &str, patience: Duration) -> Resu
 
 fn ask(stdin: &mut ChildStdin, message: &Value) -> Result<(), String> {
     let line = format!("{message}\n");
-    stdin.write_all(line.as_bytes()).map_err(|_| "ended before it was asked".to_owned())
+    stdin.write_all(line.as_bytes()).map_err(|_| ENDED.to_owned())
 }
 
 /// Waits for the answer to one question and passes over everything else.
@@ -70,7 +73,7 @@ fn answer(receive: &Receiver<Vec<u8>>, id: u32, deadline: Instant) -> Result<Val
         let left = deadline.saturating_duration_since(Instant::now());
         let line = receive.recv_timeout(left).map_err(|why| match why {
             mpsc::RecvTimeoutError::Timeout => "does not answer in time".to_owned(),
-            mpsc::RecvTimeoutError::Disconnected => "ended without an answer".to_owned(),
+            mpsc::RecvTimeoutError::Disconnected => ENDED.to_owned(),
         })?;
         let message: Value = serde_json::from_slice(&line)
             .map_err(|_| "prints something that is no answer".to_owned())?;

@@ -44,7 +44,8 @@ pub fn describe(error: &Error) -> String {
         | Error::Exists(_)
         | Error::NewerSchema { .. }
         | Error::ReadOnly(_)
-        | Error::Unusable { .. } => error.to_string(),
+        | Error::Unusable { .. }
+        | Error::Unconfirmed { .. } => error.to_string(),
     }
 }
 

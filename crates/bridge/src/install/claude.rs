@@ -126,17 +126,18 @@ pub(crate) fn quoted(word: &str) -> String {
 
 /// An argument of the command inside a guard.
 pub(crate) fn argument(guard: &str, name: &str) -> Option<String> {
-    let (_, rest) = guard.split_once(&format!(" {name} '"))?;
+    let (_, mut rest) = guard.split_once(&format!(" {name} '"))?;
     let mut word = String::new();
-    for (at, part) in rest.split('\'').enumerate() {
-        match (at % 2, part) {
-            (0, part) => word.push_str(part),
-            // A quote inside a word, as `quoted` writes it.
-            (_, "\\") => word.push('\''),
-            (_, _) => return Some(word),
+    loop {
+        let (part, after) = rest.split_once('\'')?;
+        word.push_str(part);
+        // A quote inside a word, as `quoted` writes it.
+        match after.strip_prefix("\\''") {
+            Some(after) => rest = after,
+            None => return Some(word),
         }
+        word.push('\'');
     }
-    None
 }
 
 /// Whether a server's entry is one of ours, of any version.

@@ -208,7 +208,10 @@ fn walk<'a, 'b>(root: &'b ast::Value<'a>, way: &[Step<'_>]) -> (&'b ast::Value<'
         let next = position(here, *step).and_then(|at| match here {
             ast::Value::Object(object) => object.properties.get(at).map(|it| &it.value),
             ast::Value::Array(array) => array.elements.get(at),
-            _ => None,
+            ast::Value::StringLit(_)
+            | ast::Value::NumberLit(_)
+            | ast::Value::BooleanLit(_)
+            | ast::Value::NullKeyword(_) => None,
         });
         match next {
             Some(next) => here = next,
@@ -237,7 +240,10 @@ fn children(container: &ast::Value<'_>) -> Vec<(usize, usize)> {
         ast::Value::Array(it) => {
             it.elements.iter().map(|it| (it.range().start, it.range().end)).collect()
         }
-        _ => Vec::new(),
+        ast::Value::StringLit(_)
+        | ast::Value::NumberLit(_)
+        | ast::Value::BooleanLit(_)
+        | ast::Value::NullKeyword(_) => Vec::new(),
     }
 }
 

@@ -112,6 +112,21 @@ impl Seen {
     }
 }
 
+/// What the name of a draft has between the file's own name and the writer's number.
+const DRAFT: &str = ".punchlist-";
+
+/// Removes drafts that killed processes left in a directory. Only for those who hold the lock that
+/// all writers of such drafts hold.
+pub(crate) fn sweep(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') && name.contains(&format!(".json{DRAFT}")) {
+            fs::remove_file(entry.path()).ok();
+        }
+    }
+}
+
 /// A new file beside the one that it will replace. Removed unless it has.
 struct Draft {
     path: PathBuf,
@@ -127,7 +142,7 @@ impl Draft {
             For::Anybody => 0o666,
         });
         for n in 0..1000_u32 {
-            let path = real.with_file_name(format!(".{name}.punchlist-{}-{n}", std::process::id()));
+            let path = real.with_file_name(format!(".{name}{DRAFT}{}-{n}", std::process::id()));
             match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
                 Ok(file) => return Ok(Self { path, file, renamed: false }),
                 Err(why) if why.kind() == ErrorKind::AlreadyExists => {}

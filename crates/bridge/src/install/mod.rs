@@ -204,10 +204,14 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
         let mut record = known.clone().unwrap_or_default();
         let made = drawer.made.clone();
         let done = work.and_then(|work| {
+            record.directories.extend(made.iter().cloned());
             if !work.iter().any(Work::is_change) {
+                // Another was quicker, but some of the directories are of our making.
+                if known.is_some() && !made.is_empty() {
+                    drawer.keep(&places.settings, &record)?;
+                }
                 return Ok(Some((Vec::new(), known.is_some())));
             }
-            record.directories.splice(0..0, made.iter().cloned());
             for it in work.iter().filter(|it| it.is_change()) {
                 let directory = it.seen.path.parent().unwrap_or(Path::new("."));
                 record.directories.extend(file::make_directories(directory, new_for)?);

@@ -21,7 +21,7 @@ use super::{Error, Options};
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Record {
-    /// Directories that were made, the outermost first.
+    /// Directories that were made.
     pub(crate) directories: Vec<PathBuf>,
     /// Files that were edited or made.
     pub(crate) files: Vec<Edited>,
@@ -146,11 +146,25 @@ const FOLDER: &str = "installed";
 impl Drawer {
     /// Opens the drawer, makes it if need be, and waits until nobody else has it.
     pub(crate) fn open(options: &Options) -> Result<Self, Error> {
+        Self::held(options, true)
+    }
+
+    /// Opens the drawer if there is one, and waits likewise. One that another uninstall takes away
+    /// meanwhile is not made anew.
+    pub(crate) fn open_if_there(options: &Options) -> Result<Self, Error> {
+        Self::held(options, false)
+    }
+
+    fn held(options: &Options, make: bool) -> Result<Self, Error> {
         let directory = options.data.join(FOLDER);
         let failed = |why| Error::Unwritable { path: directory.clone(), why };
         let mut made = Vec::new();
         loop {
-            made.extend(file::make_directories(&directory, For::User)?);
+            if make {
+                made.extend(file::make_directories(&directory, For::User)?);
+            } else if !directory.is_dir() {
+                return Ok(Self::unlocked(options));
+            }
             let lock = match File::open(&directory) {
                 Ok(lock) => lock,
                 // An uninstall was quicker.
@@ -160,18 +174,14 @@ impl Drawer {
             lock.lock().map_err(failed)?;
             let (held, there) = (lock.metadata().map_err(failed)?, fs::metadata(&directory).ok());
             if there.is_some_and(|it| (it.dev(), it.ino()) == (held.dev(), held.ino())) {
+                let places = options.places();
+                let beside = [&places.servers, &places.settings].map(|it| it.parent());
+                for directory in beside.into_iter().flatten().chain([directory.as_path()]) {
+                    file::sweep(directory);
+                }
                 return Ok(Self { directory, made, _lock: Some(lock) });
             }
         }
-    }
-
-    /// Opens the drawer if there is one.
-    pub(crate) fn open_if_there(options: &Options) -> Result<Self, Error> {
-        let directory = options.data.join(FOLDER);
-        if directory.is_dir() {
-            return Self::open(options);
-        }
-        Ok(Self::unlocked(options))
     }
 
     /// Looks into the drawer without holding it, for those who only show what would happen.
@@ -222,7 +232,10 @@ impl Drawer {
                 drop(seen.replace(Some(&text), For::User));
             }
         }
-        for directory in directories.iter().rev() {
+        // The innermost first: several processes may have made them, each a part.
+        let mut directories: Vec<&PathBuf> = directories.iter().collect();
+        directories.sort_by_key(|it| std::cmp::Reverse(it.components().count()));
+        for directory in directories {
             // Only what is empty goes.
             fs::remove_dir(directory).ok();
         }

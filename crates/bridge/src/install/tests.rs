@@ -196,7 +196,7 @@ fn another_binary_database_or_plan_takes_the_place_of_the_old_entries() {
         binary: PathBuf::from("/new/punchlist"),
         database: PathBuf::from("/new/p.db"),
         plan: Some("release".to_owned()),
-        ..old.clone()
+        ..old
     };
     install(&new).unwrap();
     let server = &place.json(SERVERS)["mcpServers"]["punchlist"];

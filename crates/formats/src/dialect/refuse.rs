@@ -106,6 +106,10 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
                 plain(why)
             )
         }
+        Error::Unconfirmed { what, .. } => {
+            // It must not be sent again: that would make it twice.
+            format!("The list is in danger: {}. Do not send it again; tell the user.", plain(what))
+        }
         Error::NewerSchema { .. }
         | Error::Unusable { .. }
         | Error::NoPlan(_)

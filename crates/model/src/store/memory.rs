@@ -228,7 +228,14 @@ impl State {
             .map(|base| self.entries(id).filter(|entry| entry.revision > base).cloned().collect())
             .unwrap_or_default();
         let decision = decide_since(self.plan(id)?, ops, ctx, &since)?;
-        self.commit(id, decision, change.kind, None, &change.ctx)
+        let applied = self.commit(id, decision, change.kind, None, &change.ctx)?;
+        if !applied.decision.events.is_empty()
+            && let Some(key) = change.has_shown(applied.revision())
+            && let Some(attachment) = self.attachments.get_mut(key)
+        {
+            attachment.shown = attachment.shown.max(applied.revision());
+        }
+        Ok(applied)
     }
 
     fn undo(&mut self, id: PlanId, ctx: &Ctx, expect: Option<Revision>) -> Result<Applied, Error> {

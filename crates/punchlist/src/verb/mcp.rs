@@ -19,7 +19,7 @@ use crate::error::Fail;
 use crate::print::Reply;
 use crate::{clock, which, who};
 
-/// Serve a dialect's tools to an agent, over MCP on stdin and stdout
+/// Serve a dialect's tools to an agent, over MCP on stdio
 ///
 /// The agent's client starts it and speaks the Model Context Protocol with it; it ends when stdin does.
 /// Each session of the agent has a plan of its own, made by its first change; `--plan` gives all of

@@ -44,10 +44,11 @@ fn before_anything_is_set_up_the_doctor_says_what_to_do_and_makes_nothing() {
 }
 
 #[test]
-fn the_real_hook_is_called() {
+fn the_real_hook_is_called_and_the_real_server_started() {
     let world = World::new();
     world.typed("install claude --yes").works();
-    for about in ["program", "entries", "binary", "permission", "hooks", "gate", "database"] {
+    for about in ["program", "entries", "binary", "permission", "hooks", "mcp", "gate", "database"]
+    {
         assert_eq!(state(&world, about), "ok", "{about}");
     }
     assert_eq!(state(&world, "failures"), "absent");

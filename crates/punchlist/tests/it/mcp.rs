@@ -2,6 +2,7 @@
 
 mod approval;
 mod client;
+mod inspector;
 mod many;
 mod resources;
 mod tools;

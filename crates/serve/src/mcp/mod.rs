@@ -160,7 +160,9 @@ fn offered(spec: punchlist_formats::dialect::ToolSpec) -> Tool {
     let object = |schema| match schema {
         Value::Object(fields) => Arc::new(fields),
         // Schemas of arguments and results are objects.
-        _ => Arc::default(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Arc::default()
+        }
     };
     let hints = ToolAnnotations::new().open_world(false);
     let hints = if spec.read_only {

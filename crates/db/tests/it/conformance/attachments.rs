@@ -1,10 +1,10 @@
 //! Conversations and the plans that they are attached to.
 
-use punchlist_model::Revision;
-use punchlist_model::store::{Attachment, Error};
+use punchlist_model::store::{Attachment, Change, Error};
+use punchlist_model::{Ctx, Number, Op, Revision};
 
 use super::World;
-use crate::support::{at, key, new_plan, plan_id, wait};
+use crate::support::{Desk, add, at, key, new_plan, plan_id, wait};
 
 pub(crate) fn a_conversation_finds_its_plan_again_from_another_handle(world: &World) {
     let store = world.handle();
@@ -49,6 +49,33 @@ pub(crate) fn what_was_shown_never_goes_back(world: &World) {
         let attachment = wait(store.attachment(key("c", ""))).unwrap().unwrap();
         assert_eq!(attachment.shown, Revision(then));
     }
+}
+
+pub(crate) fn whoever_had_seen_all_has_seen_its_own_change(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    let shown =
+        || wait(desk.store.attachment(key("c", ""))).unwrap().map(|attachment| attachment.shown);
+    let write = |base: u64, op: Op| {
+        let ctx = Ctx { base: Some(Revision(base)), ..desk.ctx() };
+        let change = Change { seen_by: Some(key("c", "")), ..Change::new(vec![op], ctx) };
+        wait(desk.store.change(desk.plan, change))
+    };
+    // Nobody is attached by a change.
+    write(0, add("a")).unwrap();
+    assert_eq!(shown(), None);
+    wait(desk.store.attach(key("c", ""), desk.plan, at(1))).unwrap();
+    write(1, add("b")).unwrap();
+    assert_eq!(shown(), Some(Revision(2)));
+    // Somebody else came in between: what that one did is not seen.
+    desk.must(vec![add("c")]);
+    write(2, add("d")).unwrap();
+    assert_eq!(shown(), Some(Revision(2)));
+    // What changes nothing shows nothing, and what is refused neither.
+    let patch = Box::default();
+    write(3, Op::Edit { item: Number(1).into(), patch }).unwrap();
+    assert_eq!(shown(), Some(Revision(2)));
+    write(4, Op::Start(Number(99).into())).unwrap_err();
+    assert_eq!(shown(), Some(Revision(2)));
 }
 
 pub(crate) fn showing_to_nobody_is_nothing(world: &World) {

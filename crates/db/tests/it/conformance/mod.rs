@@ -99,6 +99,7 @@ worlds! {
             attaching_to_the_same_plan_keeps_what_was_shown
             attaching_to_another_plan_begins_anew
             what_was_shown_never_goes_back
+            whoever_had_seen_all_has_seen_its_own_change
             showing_to_nobody_is_nothing
             attaching_to_an_unknown_plan_is_refused;
         sessions:

