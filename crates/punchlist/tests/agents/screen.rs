@@ -112,12 +112,12 @@ impl Screen {
         self.keyboard.write_all(b"\r").unwrap();
     }
 
-    /// Begins another session in the same program.
+    /// Goes over to another session in the same program, with a command that does so.
     #[track_caller]
-    fn clears(&mut self) {
+    fn changes_sessions(&mut self, command: &str) {
         let session = |it: &Self| it.note().map(|it| it["sessionId"].clone());
         let before = session(self);
-        self.types("/clear");
+        self.types(command);
         self.until("had another session", |_| session(self).is_some_and(|it| Some(it) != before));
     }
 
@@ -211,7 +211,7 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
     let mut screen = Screen::open(&place, &model);
     screen.shows("❯", 0);
     screen.asks("Begin", "FIRST ANSWER");
-    screen.clears();
+    screen.changes_sessions("/clear");
     screen.asks("Begin again", "SECOND ANSWER");
     screen.leaves();
 
@@ -222,4 +222,31 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
     let lists: Vec<String> =
         plans.iter().map(|it| place.plan_of(it["conversation"].as_str().unwrap()).list()).collect();
     assert_eq!(lists, ["1 pending: After the clearing\n", "1 pending: Before the clearing\n"]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_a_resume_inside_the_program_tools_and_hooks_work_on_the_resumed_sessions_plan() {
+    let place = Place::installed();
+    let add = |title: &str| json!({"items": [{"title": title}]});
+    let script = Script::new()
+        .calls("mcp__punchlist__create_todo", add("Yesterday"))
+        .stops("Shall I go on?");
+    let model = Model::new(script).serve().unwrap();
+    let yesterday = place.claude(&model, "Begin").ends().well().session();
+
+    let script = Script::new()
+        .stops("FIRST ANSWER")
+        .calls("mcp__punchlist__create_todo", add("Today"))
+        .stops("SECOND ANSWER. Shall I go on?");
+    let model = Model::new(script).serve().unwrap();
+    let mut screen = Screen::open(&place, &model);
+    screen.shows("❯", 0);
+    screen.asks("Hello", "FIRST ANSWER");
+    screen.changes_sessions(&format!("/resume {yesterday}"));
+    screen.asks("Go on", "SECOND ANSWER");
+    screen.leaves();
+
+    assert_says(&model.requests()[1].news(), &["Go on", "[ ] 1. Yesterday"], &[]);
+    assert_eq!(place.only_plan().list(), "1 pending: Yesterday\n2 pending: Today\n");
 }
