@@ -110,7 +110,8 @@ impl Place {
         self.plan(only)
     }
 
-    fn plan(&self, summary: &Value) -> Plan {
+    /// The plan of which this is the summary.
+    pub(crate) fn plan(&self, summary: &Value) -> Plan {
         let id = summary["id"].as_str().unwrap();
         let list = self.json(&["list", "--all", "--plan", id]);
         let journal = self.punchlist(&["log", "--plan", id, "--json"]);

@@ -55,6 +55,38 @@ fn one_answers_for_what_it_made_and_for_nothing_else() {
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
+fn with_todo_write_each_has_a_list_of_its_own() {
+    let todo = |title: &str, status: &str| {
+        let entry = json!({"content": title, "status": status, "activeForm": "Working"});
+        ("TodoWrite", json!({"todos": [entry]}))
+    };
+    let place = Place::installed();
+    let script = Script::new()
+        .calls_all([todo("Write the parser", "in_progress")])
+        .calls_all([helper("HELPER: look around", false)])
+        .calls_all([todo("Write the parser", "completed")])
+        .stops("All is done.");
+    let helping = Script::new()
+        .calls_all([todo("Look into the cellar", "in_progress")])
+        .stops("I looked around.")
+        .calls_all([todo("Look into the cellar", "completed")])
+        .stops("Now I did.");
+    let model = Model::new(script).conversation("HELPER", helping).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_todo_write().ends().well();
+    assert_eq!((ended.answer(), model.left()), ("All is done.", 0));
+
+    let refused = refusals(&model.requests_of("HELPER"));
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_says(&refused[0], &["Look into the cellar"], &["Write the parser"]);
+    assert_eq!(refusals(&model.requests_of("")), [] as [String; 0]);
+    let mut lists: Vec<String> = place.plans().iter().map(|it| place.plan(it).list()).collect();
+    lists.sort();
+    let both = ["1 completed: Look into the cellar\n", "1 completed: Write the parser\n"];
+    assert_eq!(lists, both);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
 fn while_one_works_in_the_background_the_agent_may_pause_but_not_finish() {
     let place = Place::installed();
     let script = Script::new()
