@@ -31,6 +31,9 @@ const WITH_LOOPBACK: &str = "{ ip link set lo up || ifconfig lo up || busybox ip
 /// Installs what is missing and builds the tests, or says what cannot be had here.
 pub(super) fn prepare() -> Result<Vec<Program>, String> {
     let enclosure = enclosure()?;
+    let mut script = Command::new("script");
+    script.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
+    text_of(script).ok_or("it needs `script` of util-linux, which makes terminals")?;
     let newest = newest()?;
     let mut versions = vec![STUDIED.to_owned(), newest];
     versions.dedup();

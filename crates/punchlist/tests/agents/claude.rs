@@ -155,7 +155,7 @@ pub(crate) struct Running {
 impl Running {
     /// Ends it as a power cut would.
     #[track_caller]
-    pub(crate) fn is_killed(self) -> Ended {
+    pub(crate) fn killed(self) -> Ended {
         kill_process_group(self.group, Signal::KILL).unwrap();
         let ended = self.ends();
         assert_eq!(ended.status.signal(), Some(9));

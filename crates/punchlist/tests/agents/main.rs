@@ -4,6 +4,12 @@
 //! loopback alone and runs them; by themselves they are ignored. A test is a scenario: what the
 //! model does, and then what it was told, what the store holds, and how the program ended.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on should stop there"
+)]
+
 mod broken;
 mod claude;
 mod install;
@@ -11,6 +17,7 @@ mod letting_go;
 mod memory;
 mod place;
 mod questions;
+mod reminders;
 mod screen;
 mod stops;
 mod sub_agents;

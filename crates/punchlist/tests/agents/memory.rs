@@ -40,7 +40,7 @@ fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
     let model = Model::new(script).serve().unwrap();
     let running = place.claude(&model, "Build a parser").with_tasks().begin();
     assert!(model.wait_for("", 3, Duration::from_secs(60)), "{:#?}", model.requests().len());
-    let session = running.is_killed().session();
+    let session = running.killed().session();
 
     let model = asker();
     let ended = place.claude(&model, "Go on").with_tasks().resume(&session).ends().well();

@@ -2,14 +2,16 @@
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_testkit::anthropic::{Model, Script, Server};
 use rustix::process::{Pid, Signal, kill_process_group};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::claude::{assert_says, program, refusals};
 use crate::place::Place;
@@ -22,6 +24,10 @@ struct Screen {
     child: Child,
     keyboard: ChildStdin,
     drawn: Arc<(Mutex<String>, Condvar)>,
+    /// Set once nothing more can be drawn.
+    is_closed: Arc<AtomicBool>,
+    /// Where the program says what it is about.
+    sessions: PathBuf,
 }
 
 impl Screen {
@@ -56,35 +62,63 @@ impl Screen {
         let mut output = child.stdout.take().unwrap();
         let drawn = Arc::new((Mutex::new(String::new()), Condvar::new()));
         let canvas = Arc::clone(&drawn);
+        let is_closed = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&is_closed);
         thread::spawn(move || {
             let mut bytes = [0; 8192];
             while let Ok(count @ 1..) = output.read(&mut bytes) {
                 canvas.0.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..count]));
                 canvas.1.notify_all();
             }
+            closed.store(true, Ordering::Release);
         });
-        Self { child, keyboard, drawn }
+        let sessions = place.path("home/.claude/sessions");
+        Self { child, keyboard, drawn, is_closed, sessions }
     }
 
-    /// Waits until this was drawn, `after` so many characters of what was drawn.
+    /// Waits until something is so, given all that was drawn.
     #[track_caller]
-    fn shows(&self, text: &str, after: usize) {
+    fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) {
         let until = Instant::now() + LIMIT;
         let mut drawn = self.drawn.0.lock().unwrap();
-        while !letters(drawn.get(after..).unwrap_or_default()).contains(&letters(text)) {
-            let left = until.saturating_duration_since(Instant::now());
-            assert!(!left.is_zero(), "{text:?} was not shown: {}", letters(&drawn));
-            drawn = self.drawn.1.wait_timeout(drawn, left).unwrap().0;
+        while !is_so(&drawn) {
+            assert!(Instant::now() < until, "it never {what}: {}", letters(&drawn));
+            // Not everything that may become so is drawn.
+            drawn = self.drawn.1.wait_timeout(drawn, Duration::from_millis(50)).unwrap().0;
         }
     }
 
-    /// Types a line and sends it off once the program has shown it.
+    /// Waits until this was drawn, `after` so many bytes of what was drawn.
+    #[track_caller]
+    fn shows(&self, text: &str, after: usize) {
+        self.until(&format!("showed {text:?}"), |drawn| {
+            letters(drawn.get(after..).unwrap_or_default()).contains(&letters(text))
+        });
+    }
+
+    /// What the program notes about itself: its session, and whether it is busy.
+    fn note(&self) -> Option<Value> {
+        let entry = std::fs::read_dir(&self.sessions).ok()?.next()?.ok()?;
+        serde_json::from_slice(&std::fs::read(entry.path()).ok()?).ok()
+    }
+
+    /// Types a line once the program has nothing else to do, and sends it off once it is shown.
     #[track_caller]
     fn types(&mut self, line: &str) {
+        self.until("was idle", |_| self.note().is_some_and(|it| it["status"] != "busy"));
         let before = self.drawn.0.lock().unwrap().len();
         self.keyboard.write_all(line.as_bytes()).unwrap();
         self.shows(line, before);
         self.keyboard.write_all(b"\r").unwrap();
+    }
+
+    /// Begins another session in the same program.
+    #[track_caller]
+    fn clears(&mut self) {
+        let session = |it: &Self| it.note().map(|it| it["sessionId"].clone());
+        let before = session(self);
+        self.types("/clear");
+        self.until("had another session", |_| session(self).is_some_and(|it| Some(it) != before));
     }
 
     /// Types a prompt and waits for the answer.
@@ -99,6 +133,7 @@ impl Screen {
     #[track_caller]
     fn leaves(mut self) {
         self.types("/exit");
+        self.until("ended", |_| self.is_closed.load(Ordering::Acquire));
         assert!(self.child.wait().unwrap().success());
     }
 }
@@ -137,7 +172,7 @@ fn letters_are_what_is_left_of_a_drawing() {
     assert_eq!(letters("a\u{1b}[1;31mb\u{1b}[2C c\u{1b}]0;title\u{7}d\u{1b}7e\r\n"), "abcde");
 }
 
-fn create(subject: &str) -> (&'static str, serde_json::Value) {
+fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
 }
 
@@ -176,7 +211,7 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
     let mut screen = Screen::open(&place, &model);
     screen.shows("❯", 0);
     screen.asks("Begin", "FIRST ANSWER");
-    screen.types("/clear");
+    screen.clears();
     screen.asks("Begin again", "SECOND ANSWER");
     screen.leaves();
 
