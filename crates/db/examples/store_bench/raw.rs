@@ -43,7 +43,7 @@ const UPDATE_PLAN: &str = "UPDATE plan SET name = ?2, title = ?3, revision = ?4,
 const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
     undoes, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
-/// A connection as the store makes one.
+/// A connection as the store makes one, but with `FULL` SQLite itself waits for the disk.
 pub(crate) fn open(database: &Path, durability: Durability) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(database, flags)?;

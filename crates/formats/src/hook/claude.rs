@@ -49,6 +49,7 @@ fn what(named: &str, fields: &Map<String, Value>) -> Option<What> {
     Some(match plain.to_ascii_lowercase().as_str() {
         "sessionstart" => What::Begins(source(fields)),
         "sessionend" => What::Ends,
+        "userpromptsubmit" if is_wake_up(fields) => return None,
         "userpromptsubmit" => What::Prompt,
         "posttooluse" => What::Wrote(written(fields)?),
         "posttoolusefailure" if text(fields, "tool_name") == Some("TaskCreate") => {
@@ -97,6 +98,14 @@ fn status(fields: &Map<String, Value>, name: &str) -> Option<Status> {
     text(fields, name)?.parse().ok()
 }
 
+/// Whether a prompt is no word of the user's: background work that ended wakes the agent in this
+/// form. It must not begin a new count of refusals, or an agent could have as many as it likes by
+/// starting background work.
+fn is_wake_up(fields: &Map<String, Value>) -> bool {
+    text(fields, "prompt").is_some_and(|it| it.trim_start().starts_with("<task-notification>"))
+}
+
+/// A fork has a session id and an empty list of its own: it begins as a new session does.
 fn source(fields: &Map<String, Value>) -> Source {
     match text(fields, "source") {
         Some("resume") => Source::Resume,
@@ -242,7 +251,11 @@ fn stop(fields: &Map<String, Value>) -> Stop {
     let tasks = fields.get("background_tasks").and_then(Value::as_array).into_iter().flatten();
     Stop {
         asks: text(fields, "last_assistant_message").is_some_and(asks_user),
-        background: tasks.filter_map(Value::as_object).any(wakes),
+        background: tasks
+            .filter_map(Value::as_object)
+            // A sub-agent that stops is still among those that run.
+            .filter(|task| text(task, "id").is_none_or(|id| Some(id) != text(fields, "agent_id")))
+            .any(wakes),
         again: fields.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
     }
 }

@@ -63,6 +63,29 @@ fn events_are_known_in_any_case_and_the_caller_may_name_them() {
 }
 
 #[test]
+fn a_wake_up_by_background_work_is_no_prompt_of_the_users() {
+    let prompt = |text: &str| read("UserPromptSubmit", json!({"prompt": text}));
+    assert_eq!(prompt("<task-notification>\n<task-id>a1</task-id>"), None);
+    assert_eq!(prompt("Go on."), Some(What::Prompt));
+    assert_eq!(prompt("What does <task-notification> mean?"), Some(What::Prompt));
+}
+
+#[test]
+fn a_stop_waits_for_background_agents_but_no_sub_agent_for_itself() {
+    let running = json!([{"id": "a1", "type": "subagent", "status": "running"}]);
+    let background = |event: &str, agent: Value| {
+        let fields = json!({"background_tasks": running.clone(), "agent_id": agent});
+        match read(event, fields) {
+            Some(What::Stop(stop) | What::SubStop(stop)) => stop.background,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(background("Stop", Value::Null));
+    assert!(background("SubagentStop", json!("a2")));
+    assert!(!background("SubagentStop", json!("a1")));
+}
+
+#[test]
 fn results_are_believed_and_calls_are_not() {
     let call = json!({"subject": "A", "description": "d", "activeForm": "Doing", "status": "odd"});
     assert_eq!(used("TaskCreate", call.clone(), json!("refused")), None);

@@ -157,13 +157,8 @@ fn config(options: &Options, has_tools: bool) -> ServerConfig {
 
 /// A tool as a client is offered it.
 fn offered(spec: punchlist_formats::dialect::ToolSpec) -> Tool {
-    let object = |schema| match schema {
-        Value::Object(fields) => Arc::new(fields),
-        // Schemas of arguments and results are objects.
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Arc::default()
-        }
-    };
+    // Schemas of arguments and results are objects.
+    let object = |schema: Value| Arc::new(schema.as_object().cloned().unwrap_or_default());
     let hints = ToolAnnotations::new().open_world(false);
     let hints = if spec.read_only {
         hints.read_only(true)
