@@ -2,7 +2,7 @@
 //!
 //! Everything is worked out before anything is written: a file that cannot be edited stops the whole
 //! before the first one is touched. What is written goes through [`file`], which writes only over
-//! what it has seen; what was done is kept in a [`record`], so that it can be taken back to the byte.
+//! what it has seen; what was done is kept in a `record`, so that it can be taken back to the byte.
 //! Nobody is asked here; the caller shows what would happen and asks.
 
 pub mod claude;
