@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::*;
 
@@ -131,8 +131,14 @@ fn a_program_that_hangs_is_ended_with_all_it_started() {
     install::install(&options.install).unwrap();
     told!("hanging", place.told(&options));
     for pid in fs::read_to_string(place.path("punchlist.pids")).unwrap().lines() {
-        let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        let state = || fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_over = |state: &str| state.is_empty() || state.contains(") Z ");
+        // A signal that was sent takes effect when the system gets round to it.
+        let until = Instant::now() + Duration::from_secs(20);
+        while !is_over(&state()) && Instant::now() < until {
+            std::thread::yield_now();
+        }
+        assert!(is_over(&state()), "{}", state());
     }
 }
 
