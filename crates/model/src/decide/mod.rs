@@ -298,7 +298,8 @@ impl<'a> Draft<'a> {
             End::Stopped
         } else if self.decision.events.is_empty() {
             self.plan.end
-        } else if self.plan.open == 0 && self.plan.placed > 0 {
+        } else if self.plan.open == 0 && self.plan.next_number > Number(1) {
+            // Also where the list was emptied: work was put down, and none of it is left.
             End::Drained
         } else {
             End::Open

@@ -537,6 +537,26 @@ fn a_plan_ends_open_drained_or_stopped_with_open_items() {
 }
 
 #[test]
+fn a_list_that_was_emptied_is_drained_and_one_that_never_began_is_open() {
+    story(
+        "
+        $ plan
+        revision 0, next number 1, open
+        $ add a ; add b
+        $ drop 1
+        $ plan
+        revision 2, next number 3, open
+        $ drop 2
+        $ plan
+        revision 3, next number 3, drained
+        $ add c
+        $ plan
+        revision 4, next number 4, open
+        ",
+    );
+}
+
+#[test]
 fn progress_is_of_top_level_items_that_are_neither_cancelled_nor_superseded() {
     story(
         "
