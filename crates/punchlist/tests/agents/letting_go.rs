@@ -65,8 +65,9 @@ fn one_that_deletes_its_way_out() {
             message.calls("TaskUpdate", json!({"taskId": task, "status": "deleted"}))
         })
     });
-    let (refused, _, list) = outcome(script);
+    let (refused, end, list) = outcome(script);
     assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_eq!(end, "drained");
     // They left the list, and the plan still says that they were there and what became of them.
     assert_eq!(list, "1 superseded: Write the parser\n2 superseded: Test the parser\n");
 }
