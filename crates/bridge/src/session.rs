@@ -228,7 +228,21 @@ pub async fn update<T>(
     key: &SessionKey,
     step: impl Fn(&mut Memory) -> T + Send,
 ) -> Result<Option<(Session, T)>, Error> {
-    let mut there = store.session(key.clone()).await?;
+    match store.session(key.clone()).await? {
+        Some(session) => update_from(store, session, step).await,
+        None => Ok(None),
+    }
+}
+
+/// The same for a session that was read a moment ago: it is read again only if somebody has written
+/// it since.
+pub async fn update_from<T>(
+    store: &dyn SessionStore,
+    session: Session,
+    step: impl Fn(&mut Memory) -> T + Send,
+) -> Result<Option<(Session, T)>, Error> {
+    let key = session.key.clone();
+    let mut there = Some(session);
     for _ in 0..TRIES {
         let Some(session) = there else { return Ok(None) };
         let mut next = session.clone();
@@ -241,7 +255,7 @@ pub async fn update<T>(
             Kept::Stale(now) => there = now.map(|it| *it),
         }
     }
-    Err(crowded(key))
+    Err(crowded(&key))
 }
 
 fn crowded(key: &SessionKey) -> Error {

@@ -147,9 +147,15 @@ impl Call<'_> {
 
     async fn updated(&self, task: &Task) -> Result<(), Error> {
         let attachment = self.attached_or_made("").await?;
-        let found = match self.find(&attachment, &task.id).await? {
+        // What is remembered need not be looked for first; should it be wrong, the change says so.
+        let remembered = self.session.memory.mirrored.get(&task.id).map(|number| Found {
+            id: item_id(&self.session, attachment.plan, &task.id),
+            number: *number,
+            made: false,
+        });
+        let found = match remembered {
             Some(found) => found,
-            None => self.take_up(&attachment, &self.unheard_of(&task.id)).await?,
+            None => self.looked_for(&attachment, &task.id).await?,
         };
         let mut after = Vec::new();
         for id in &task.blocked_by {
@@ -159,7 +165,16 @@ impl Call<'_> {
         for id in &task.blocks {
             blocked.extend(self.known(&attachment, id).await?);
         }
-        self.edit(&attachment, found.id, patch(task, after), blocked).await?;
+        let edited = self.edit(&attachment, found.id, patch(task, after.clone()), blocked.clone());
+        let found = match edited.await {
+            Ok(()) => found,
+            Err(Error::Refused(_)) => {
+                let found = self.looked_for(&attachment, &task.id).await?;
+                self.edit(&attachment, found.id, patch(task, after), blocked).await?;
+                found
+            }
+            Err(error) => return Err(error),
+        };
         self.remember(|memory| {
             memory.mirrored.insert(task.id.clone(), found.number);
             memory.unconfirmed.remove(&task.id);
@@ -225,6 +240,14 @@ impl Call<'_> {
     fn own(&self, memory: &mut Memory, number: Number) {
         if !self.sub_agent.is_empty() {
             sub_agent(memory, self.sub_agent).own.insert(number);
+        }
+    }
+
+    /// The task's item, made from what can be known of the task if it is not there.
+    async fn looked_for(&self, attachment: &Attachment, task: &str) -> Result<Found, Error> {
+        match self.find(attachment, task).await? {
+            Some(found) => Ok(found),
+            None => self.take_up(attachment, &self.unheard_of(task)).await,
         }
     }
 

@@ -23,7 +23,7 @@ use punchlist_model::store::Error;
 use punchlist_model::{Ctx, IdSource, Limits, Mode, PlanId, Process, Timestamp};
 
 use crate::process;
-use crate::session::{Seen, record, update};
+use crate::session::{Seen, record, update_from};
 
 /// What [`Memory::written_with`] says where the agent's tasks were the last to write.
 pub const TASKS: &str = "tasks";
@@ -112,7 +112,7 @@ impl Call<'_> {
         &self,
         step: impl Fn(&mut Memory) -> T + Send + Sync,
     ) -> Result<T, Error> {
-        let came = update(self.store, &self.session.key, step).await?;
+        let came = update_from(self.store, self.session.clone(), step).await?;
         // A session that vanished since it was recorded has nothing to remember.
         Ok(came.map(|(_, came)| came).unwrap_or_default())
     }
