@@ -17,7 +17,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{clock, which, who};
+use crate::{clock, here, which, who};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -79,7 +79,7 @@ struct Around {
     plan: Option<String>,
     /// The processes above this one in which its session may run, nearest first.
     above: Vec<Process>,
-    /// The session that the environment names.
+    /// The session that the environment names; one from before the agent began a new one, it may be.
     told: Option<SessionKey>,
     /// What the connection is called where nothing names a session.
     connection: String,
@@ -106,7 +106,7 @@ impl Around {
             project: app.project()?.name.clone(),
             plan,
             above: session::reach(&who::ancestors()),
-            told: told(),
+            told: here::told(|name| env::var(name).ok()),
             connection: format!("mcp-{pid}-{start}"),
             process,
             store: Mutex::default(),
@@ -128,13 +128,6 @@ impl Around {
         }
         Ok(place.clone())
     }
-}
-
-/// The session that the agent's own environment names. From before the agent began a new one, it
-/// may be.
-fn told() -> Option<SessionKey> {
-    let id = env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty())?;
-    (id.len() <= 500).then(|| SessionKey { agent: "claude".to_owned(), id })
 }
 
 impl Surroundings for Around {
