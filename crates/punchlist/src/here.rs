@@ -95,9 +95,18 @@ pub(crate) fn told(variable: impl Fn(&str) -> Option<String>) -> Option<SessionK
     is_id.then(|| SessionKey { agent: "claude".to_owned(), id })
 }
 
+/// Refuses what is for people alone, where an agent makes the call: `what` is set, or erased, by them.
+///
+/// That stops mistakes and lazy agents, not a hostile program under the same user.
+pub(crate) fn by_people(what: &str, verb: &str) -> Result<(), Fail> {
+    let Some(agent) = agent() else { return Ok(()) };
+    Err(Fail::refused(format!("{what} by people, and this call is made by {agent}"))
+        .hint(format!("run `punchlist {verb}` in a terminal of your own, in the same project.")))
+}
+
 /// The agent that this call is made by, whether or not its session is known: by the environment, else
 /// by the processes above.
-pub(crate) fn agent() -> Option<&'static str> {
+fn agent() -> Option<&'static str> {
     const SIGNS: [(&str, &str); 6] = [
         ("CLAUDECODE", "claude"),
         ("CLAUDE_CODE_SESSION_ID", "claude"),
