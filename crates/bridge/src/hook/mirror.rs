@@ -6,10 +6,11 @@
 //! that was seen without it. What is remembered with the session (our number for a task) may come
 //! later or be lost with a process that was killed; the next hook finds the item again.
 
+use std::collections::BTreeSet;
 #[expect(deprecated, reason = "see `item_id`")]
 use std::hash::{Hasher, SipHasher};
 
-use punchlist_formats::hook::{Answer, Task, Write};
+use punchlist_formats::hook::{Answer, Called, Task, Write};
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
@@ -219,6 +220,19 @@ impl Call<'_> {
         memory.written_with = Some(with.to_owned());
         let (policy, now) = (self.given.policy, self.given.now);
         memory.watch.step(policy, self.profile(), Input::Changed, now);
+    }
+
+    /// What a sub-agent made or began with the tools of our server is its own. The server cannot tell
+    /// it from the agent that it works for: both speak over one connection.
+    pub(super) async fn took(&self, called: &[Called]) -> Result<(), Error> {
+        let taken: BTreeSet<ItemId> = called.iter().flat_map(|it| &it.took).copied().collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let Some(plan) = self.whole("").await? else { return Ok(()) };
+        let items = plan.items.values().filter(|it| taken.contains(&it.id));
+        let numbers: Vec<Number> = items.map(|it| it.number).collect();
+        self.remember(|memory| numbers.iter().for_each(|it| self.own(memory, *it))).await
     }
 
     /// Notes that an item is the sub-agent's to answer for.

@@ -1,6 +1,6 @@
 //! Reminders: the policy says which, the words are made, and the ledger is told what they cost.
 
-use punchlist_formats::hook::{Answer, claude};
+use punchlist_formats::hook::{Answer, Called, claude};
 use punchlist_formats::prompt::{self, Tag};
 use punchlist_formats::view::plain;
 use punchlist_model::Plan;
@@ -17,11 +17,15 @@ const READS: [&str; 1] = ["list_todo"];
 impl Call<'_> {
     /// A model turn is over. The agent reminds itself of its own tools, so this counts only where the
     /// list is written with ours.
-    pub(super) async fn turn(&self, tools: &[String]) -> Result<Answer, Error> {
-        let is_ours = self.session.memory.written_with.as_deref() == Some(TURN);
-        if !is_ours || !self.sub_agent.is_empty() {
+    pub(super) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
+        if !self.sub_agent.is_empty() {
+            self.took(called).await?;
             return Ok(Answer::Nothing);
         }
+        if self.session.memory.written_with.as_deref() != Some(TURN) {
+            return Ok(Answer::Nothing);
+        }
+        let tools: Vec<&str> = called.iter().map(|it| it.tool.as_str()).collect();
         let ours = |tool: &str| tool.strip_prefix(claude::MCP_PREFIX).map(str::to_owned);
         let wrote = tools.iter().filter_map(|tool| ours(tool)).any(|it| !READS.contains(&&it[..]));
         if wrote {

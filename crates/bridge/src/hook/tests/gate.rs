@@ -5,7 +5,7 @@ use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::{
     Check, End, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Desk, settle};
 
@@ -209,6 +209,48 @@ fn a_sub_agent_with_a_list_of_its_own_answers_for_that() {
     desk.todos(Some("sub1"), &["completed One"]);
     assert_eq!(stop("sub1"), None);
     assert_eq!(stop("sub2"), None);
+}
+
+/// A sub-agent with our tools alone, as newer versions have them: what it did stands in the batch.
+#[test]
+fn a_sub_agent_answers_for_what_it_made_or_began_with_our_tools() {
+    let desk = busy();
+    let id = |number: u32| desk.plan().get(Number(number)).unwrap().id.to_string();
+    let batch = |calls: &[(&str, Value)]| {
+        let calls: Vec<Value> = calls
+            .iter()
+            .map(|(tool, answer)| {
+                let tool = format!("mcp__punchlist__{tool}");
+                json!({"tool_name": tool, "tool_input": {}, "tool_response": answer.to_string()})
+            })
+            .collect();
+        let fields = json!({"agent_id": "sub1", "tool_calls": calls});
+        assert_eq!(desk.event("PostToolBatch", fields), None);
+    };
+    let stop = || {
+        let answer = desk.event("SubagentStop", json!({"agent_id": "sub1"}));
+        answer.map(|it| it["reason"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    batch(&[
+        ("list_todo", json!({"items": [{"id": id(1)}]})),
+        ("update_todo", json!({"id": id(1), "status": "pending"})),
+        ("next_todo", json!({"item": null, "remaining": 0})),
+        ("create_todo", json!({"error": "items is required"})),
+        ("create_todo", json!({"created": [{"id": "nonsense"}, 7]})),
+    ]);
+    assert_eq!(stop(), "", "it made and began nothing");
+    desk.person(vec![
+        Op::Add(Box::new(NewItem::titled("Made"))),
+        Op::Add(Box::new(NewItem::titled("Taken"))),
+    ]);
+    batch(&[
+        ("create_todo", json!({"created": [{"id": id(4), "title": "Made"}], "totalPending": 5})),
+        ("next_todo", json!({"item": {"id": id(5)}, "remaining": 5})),
+    ]);
+    let reason = stop();
+    assert!(reason.contains("Made") && reason.contains("Taken"), "{reason}");
+    assert!(!reason.contains("Build") && !reason.contains("Test"), "{reason}");
+    assert!(desk.stop("Done.").unwrap().contains("Test"), "the agent answers for all");
 }
 
 #[test]
