@@ -295,9 +295,10 @@ fn wakes(task: &Map<String, Value>) -> bool {
 /// such answer.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let value = match (answer, to) {
-        (Answer::Context(text), What::Begins(_) | What::Prompt | What::Turn(_)) => {
-            context(name(to), text)
-        }
+        (
+            Answer::Context(text),
+            What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
+        ) => context(name(to), text),
         (Answer::Refuse(reason), What::Stop(_) | What::SubStop(_) | What::Completing(_)) => {
             json!({"decision": "block", "reason": reason})
         }
