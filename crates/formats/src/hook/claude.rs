@@ -60,7 +60,8 @@ fn what(named: &str, fields: &Map<String, Value>) -> Option<What> {
         "taskcompleted" => What::Completing(announced(fields)?),
         "stop" => What::Stop(stop(fields)),
         "subagentstart" => What::SubBegins,
-        "subagentstop" => What::SubStop(stop(fields)),
+        // Others that run, itself among them, wake the agent when they end and not the sub-agent.
+        "subagentstop" => What::SubStop(Stop { background: false, ..stop(fields) }),
         "punchlistdoctor" => What::Doctor,
         _ => return None,
     })
@@ -271,11 +272,7 @@ fn stop(fields: &Map<String, Value>) -> Stop {
     let tasks = fields.get("background_tasks").and_then(Value::as_array).into_iter().flatten();
     Stop {
         asks: text(fields, "last_assistant_message").is_some_and(asks_user),
-        background: tasks
-            .filter_map(Value::as_object)
-            // A sub-agent that stops is still among those that run.
-            .filter(|task| text(task, "id").is_none_or(|id| Some(id) != text(fields, "agent_id")))
-            .any(wakes),
+        background: tasks.filter_map(Value::as_object).any(wakes),
         again: fields.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
     }
 }

@@ -7,7 +7,7 @@ use punchlist_model::{
 };
 use serde_json::{Value, json};
 
-use super::{Desk, settle};
+use super::{Desk, lines, settle};
 
 /// Two open tasks and one that is done.
 fn busy() -> Desk {
@@ -190,10 +190,10 @@ fn a_sub_agent_answers_for_its_own_items_only() {
     for _ in 0..3 {
         assert!(desk.event("SubagentStop", sub.clone()).is_some());
     }
-    assert_eq!(desk.event("SubagentStop", sub), None, "let go");
-    assert!(desk.plan().get(Number(3)).unwrap().marks.contains(&Mark::Parked));
-    // Its claim excuses nobody once it is gone: the agent answers for what it left behind.
-    desk.update("3", json!({"description": "still to do"}));
+    assert_eq!(desk.event("SubagentStop", sub.clone()), None, "let go");
+    assert_eq!(desk.event("SubagentStop", sub), None, "for good");
+    // Neither its claim nor its giving up excuses anybody: the agent answers for what it left behind.
+    assert_eq!((desk.plan().end, desk.plan().get(Number(3)).unwrap().marks.len()), (End::Open, 0));
     assert!(desk.stop("Done.").unwrap().contains("3. Test"));
     assert_eq!(desk.event("SubagentStop", json!({"last_assistant_message": "x"})), None);
 }
@@ -209,6 +209,15 @@ fn a_sub_agent_with_a_list_of_its_own_answers_for_that() {
     desk.todos(Some("sub1"), &["completed One"]);
     assert_eq!(stop("sub1"), None);
     assert_eq!(stop("sub2"), None);
+    // Nobody else answers for such a list, so what it gives up is parked there.
+    desk.todos(Some("sub1"), &["completed One", "pending Two"]);
+    assert_eq!((0..9).filter(|_| stop("sub1").is_some()).count(), 3);
+    let own = desk.plan_of("s1", "sub1").unwrap();
+    assert_eq!(
+        (own.end, lines(&own)),
+        (End::Stopped, vec!["[x] 1 One".into(), "[ ] 2 Two Parked".into()])
+    );
+    assert!(desk.stop("Done.").unwrap().contains("Main"));
 }
 
 /// A sub-agent with our tools alone, as newer versions have them: what it did stands in the batch.
