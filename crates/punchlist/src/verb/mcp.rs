@@ -7,11 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use punchlist_bridge::session;
 use punchlist_db::Sqlite;
 use punchlist_formats::dialect::{Dialect, Surface};
-use punchlist_model::session::{SessionKey, Store};
+use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
 use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
 use punchlist_serve::desk::{Caller, Wanted};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
+use serde_json::{Map, Value};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -130,6 +131,23 @@ impl Around {
     }
 }
 
+/// The session that the client itself names with a call, if a hook has seen it and it has not ended:
+/// what else is named so is of no use here.
+async fn named(
+    store: &dyn Store,
+    meta: &Map<String, Value>,
+) -> Result<Option<Session>, store::Error> {
+    let id = meta.get("sessionId").and_then(Value::as_str).filter(|id| here::is_id(id));
+    let Some(id) = id else { return Ok(None) };
+    for agent in session::AGENTS {
+        let key = SessionKey { agent: agent.to_owned(), id: id.to_owned() };
+        if let Some(session) = store.session(key).await?.filter(|it| it.ended_at.is_none()) {
+            return Ok(Some(session));
+        }
+    }
+    Ok(None)
+}
+
 impl Surroundings for Around {
     fn store(&self) -> Result<Arc<dyn Store>, store::Error> {
         let store = self.opened(|| Sqlite::open(&self.database).map(Some))?;
@@ -149,11 +167,14 @@ impl Surroundings for Around {
     fn who<'a>(
         &'a self,
         store: Option<&'a dyn Store>,
-        _meta: &'a serde_json::Map<String, serde_json::Value>,
+        meta: &'a Map<String, Value>,
     ) -> punchlist_serve::BoxFuture<'a, Result<Who, store::Error>> {
         Box::pin(async move {
             let session = match store {
-                Some(store) => session::current(store, &self.above, self.told.as_ref()).await?,
+                Some(store) => match named(store, meta).await? {
+                    Some(session) => Some(session),
+                    None => session::current(store, &self.above, self.told.as_ref()).await?,
+                },
                 None => None,
             };
             let (key, name) = match (&session, &self.told) {

@@ -175,6 +175,43 @@ fn a_session_that_the_environment_names_finds_its_plan_again() {
 }
 
 #[test]
+fn a_session_that_the_client_names_with_a_call_is_the_one_if_a_hook_has_seen_it() {
+    let world = World::new();
+    let hook = |session: &str, event: &str| {
+        let told = json!({"session_id": session, "cwd": world.path("project"),
+            "hook_event_name": event, "source": "startup"});
+        let mut command = world.command("project");
+        command.args(["hook", "claude"]).env("PUNCHLIST_ANCESTORS", "0");
+        crate::world::finish(command, told.to_string().as_bytes()).works();
+    };
+    for session in ["one", "two"] {
+        hook(session, "SessionStart");
+    }
+    let mut command = world.command("project");
+    command.env("CLAUDE_CODE_SESSION_ID", "one").env("PUNCHLIST_ANCESTORS", "0");
+    let mut client = Client::of(command, &[]);
+    client.shake_hands(OLDER[3], &json!({}));
+    let mut create = |title: &str, meta: Value| {
+        let arguments = json!({"items": [{"title": title}]});
+        let call = json!({"name": "create_todo", "arguments": arguments, "_meta": meta});
+        assert_eq!(client.ask("tools/call", call)["result"]["isError"], Value::Null);
+    };
+    create("A", json!({"claudecode/toolUseId": "toolu_1"}));
+    create("B", json!({"sessionId": "two"}));
+    create("C", json!({"sessionId": "nobody"}));
+    create("D", json!({"sessionId": 7}));
+    hook("two", "SessionEnd");
+    create("E", json!({"sessionId": "two"}));
+    let plans = world.run(&["plans", "--json"]).json();
+    let count = |session: &str| {
+        let plans = plans["plans"].as_array().unwrap();
+        let plan = plans.iter().find(|it| it["conversation"] == session);
+        plan.unwrap_or_else(|| panic!("{plans:?}"))["progress"]["total"].clone()
+    };
+    assert_eq!((count("one"), count("two")), (json!(4), json!(1)));
+}
+
+#[test]
 fn a_connection_of_which_nothing_is_known_has_a_plan_of_its_own() {
     let world = World::new();
     let mut first = Client::older(&world, &[]);
