@@ -11,7 +11,7 @@ use punchlist_model::store::Error;
 use punchlist_model::{Event, Number, Plan};
 
 use super::words::Words;
-use super::{Call, TURN};
+use super::{Call, TASKS, TODOWRITE, TURN};
 
 /// Tools of ours that only read.
 const READS: [&str; 1] = ["list_todo"];
@@ -28,6 +28,7 @@ impl Call<'_> {
             return Ok(Answer::Nothing);
         }
         if self.session.memory.written_with.as_deref() != Some(TURN) {
+            self.lost(called).await?;
             return Ok(Answer::Nothing);
         }
         let tools: Vec<&str> = called.iter().map(|it| it.tool.as_str()).collect();
@@ -45,6 +46,22 @@ impl Call<'_> {
         let worked = tools.iter().any(|tool| ours(tool).is_none());
         let others = Input::ChangedByOthers(self.unseen(&plan).await?);
         self.remind(Some(&plan), &[others, Input::Turn { worked, open }]).await
+    }
+
+    /// The tools that wrote the list may be gone: another model, or another version of the agent, has
+    /// none of its own. From then on it is spoken to of ours.
+    async fn lost(&self, called: &[Called]) -> Result<(), Error> {
+        let family = |tool: &str| match tool {
+            "TodoWrite" => Some(TODOWRITE),
+            "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => Some(TASKS),
+            _ => None,
+        };
+        let written_with = self.session.memory.written_with.as_deref();
+        let is_lost = |it: &Called| it.missing && family(&it.tool) == written_with;
+        if written_with.is_none() || !called.iter().any(is_lost) {
+            return Ok(());
+        }
+        self.remember(|memory| memory.written_with = Some(TURN.to_owned())).await
     }
 
     /// The items that others changed since the session was last shown its list.

@@ -246,7 +246,10 @@ fn calls(fields: &Map<String, Value>) -> Vec<Called> {
         let call = call.as_object()?;
         let tool = text(call, "tool_name")?;
         let took = tool.strip_prefix(MCP_PREFIX).map(|ours| took(ours, call)).unwrap_or_default();
-        Some(Called { tool: tool.to_owned(), took })
+        // Such a call has no event of its own.
+        let missing = text(call, "tool_response")
+            .is_some_and(|it| it.contains("No such tool available") && it.contains(tool));
+        Some(Called { tool: tool.to_owned(), missing, took })
     };
     calls.take(MOST_ENTRIES).filter_map(called).collect()
 }

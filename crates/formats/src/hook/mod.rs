@@ -115,6 +115,8 @@ pub struct Task {
 pub struct Called {
     /// What the agent calls it.
     pub tool: String,
+    /// The agent has no such tool, or has it no longer.
+    pub missing: bool,
     /// The items that it made or began, where it is a tool of our server: nothing else tells which
     /// sub-agent that was for.
     pub took: Vec<ItemId>,

@@ -159,6 +159,35 @@ fn a_refusal_names_our_tools_where_they_wrote_the_list() {
     assert!(!reason.contains("TaskUpdate"), "{reason}");
 }
 
+/// As after a change of model in newer versions, or a resume by one.
+#[test]
+fn a_refusal_names_our_tools_once_the_agent_has_lost_its_own() {
+    let desk = busy();
+    let call = |agent: Option<&str>, tool: &str, answer: &str| {
+        let calls = json!([{"tool_name": tool, "tool_input": {}, "tool_response": answer}]);
+        let fields = json!({"agent_id": agent, "tool_calls": calls});
+        assert_eq!(desk.event("PostToolBatch", fields), None);
+    };
+    let none = |tool: &str| {
+        format!(
+            "<tool_use_error>Error: No such tool available: {tool}. {tool} is not among the tools \
+             available here. Continue with the tools you have.</tool_use_error>"
+        )
+    };
+    let words =
+        || if desk.stop("Done.").unwrap().contains("mcp__punchlist__") { "ours" } else { "own" };
+    // Neither a tool of another kind, nor what a sub-agent lacks, nor a text that only says so.
+    call(None, "TodoWrite", &none("TodoWrite"));
+    call(Some("sub1"), "TaskUpdate", &none("TaskUpdate"));
+    call(None, "Bash", &none("TaskUpdate"));
+    call(None, "TaskUpdate", "Updated task #1 status");
+    assert_eq!(words(), "own");
+    call(None, "TaskUpdate", &none("TaskUpdate"));
+    assert_eq!(words(), "ours");
+    desk.create("9", "It has them again");
+    assert_eq!(words(), "own");
+}
+
 #[test]
 fn a_whole_list_is_named_by_positions_and_its_tool() {
     let desk = Desk::new();
