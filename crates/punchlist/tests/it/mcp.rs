@@ -116,6 +116,28 @@ fn what_is_no_message_is_passed_over() {
 }
 
 #[test]
+fn a_request_that_does_not_fit_is_told_so_and_an_unknown_one_that_it_is_unknown() {
+    let world = World::new();
+    let mut client = Client::older(&world, &[]);
+    for (method, params, code) in [
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({"name": 7}), -32602),
+        ("tools/call", json!({"name": "list_todo", "arguments": [1]}), -32602),
+        ("tools/call", json!({"name": "nope"}), -32602),
+        ("prompts/get", json!({"name": []}), -32602),
+        ("resources/read", json!({}), -32602),
+        ("resources/subscribe", json!({"uri": 7}), -32602),
+        ("tools/nope", json!({}), -32601),
+    ] {
+        let answer = client.ask(method, params.clone());
+        assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert_eq!(told.contains("do not fit"), code == -32602 && !told.contains("nope"), "{told}");
+    }
+    assert_eq!(client.titles(), [""; 0]);
+}
+
+#[test]
 fn a_message_that_is_too_long_is_passed_over_and_the_next_is_answered() {
     let world = World::new();
     let mut client = Client::older(&world, &[]);
