@@ -90,14 +90,28 @@ pub(crate) fn meant(
 
 /// The session that an agent says it is in, in the environment of what it starts.
 pub(crate) fn told(variable: impl Fn(&str) -> Option<String>) -> Option<SessionKey> {
-    let id = variable("CLAUDE_CODE_SESSION_ID")?;
-    let is_id = !id.is_empty() && id.len() <= 200 && !id.contains(char::is_control);
-    is_id.then(|| SessionKey { agent: "claude".to_owned(), id })
+    let id = variable("CLAUDE_CODE_SESSION_ID").filter(|id| is_id(id))?;
+    Some(SessionKey { agent: "claude".to_owned(), id })
+}
+
+/// Whether this may be the id of a session: not empty, of sensible length, nothing in it that no id
+/// has.
+pub(crate) fn is_id(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 200 && !text.contains(char::is_control)
+}
+
+/// Refuses what is for people alone, where an agent makes the call: `what` is set, or erased, by them.
+///
+/// That stops mistakes and lazy agents, not a hostile program under the same user.
+pub(crate) fn by_people(what: &str, verb: &str) -> Result<(), Fail> {
+    let Some(agent) = agent() else { return Ok(()) };
+    Err(Fail::refused(format!("{what} by people, and this call is made by {agent}"))
+        .hint(format!("run `punchlist {verb}` in a terminal of your own, in the same project.")))
 }
 
 /// The agent that this call is made by, whether or not its session is known: by the environment, else
 /// by the processes above.
-pub(crate) fn agent() -> Option<&'static str> {
+fn agent() -> Option<&'static str> {
     const SIGNS: [(&str, &str); 6] = [
         ("CLAUDECODE", "claude"),
         ("CLAUDE_CODE_SESSION_ID", "claude"),

@@ -22,7 +22,7 @@ impl Call<'_> {
             Boundary::Start | Boundary::Resume => self.others().await?,
         };
         let open = plan.as_ref().map_or(0, |plan| plan.open);
-        self.remind(plan.as_ref(), &Input::Boundary { at, open, others }).await
+        self.remind(plan.as_ref(), &[Input::Boundary { at, open, others }]).await
     }
 
     /// What sessions that ended left open here.
@@ -48,6 +48,6 @@ impl Call<'_> {
         }
         let plan = self.whole("").await?;
         let open = plan.as_ref().map_or(0, |plan| plan.open);
-        self.remind(plan.as_ref(), &Input::Prompt { open }).await
+        self.remind(plan.as_ref(), &[Input::Prompt { open }]).await
     }
 }

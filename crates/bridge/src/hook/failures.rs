@@ -1,14 +1,15 @@
 //! What went wrong in hooks, for `doctor`: a hook itself stays silent and lets the agent go on.
 //!
 //! One line of JSON each, in a file of bounded size that belongs to the user alone. Neither prompts
-//! nor titles are written there.
+//! nor titles are written there, and what has the form of a secret is masked: an error may quote the
+//! line of a configuration that it is about.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::text::one_line;
+use punchlist_formats::text::{mask, one_line};
 use punchlist_model::Timestamp;
 use punchlist_model::store::Error;
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,7 @@ pub fn describe(error: &Error) -> String {
 
 /// Writes a failure down. Whether that works is nobody's concern: there is nobody left to tell.
 pub fn note(directory: &Path, failure: &Failure) -> io::Result<()> {
-    let what: String = one_line(&failure.what).chars().take(MOST_TEXT).collect();
+    let what: String = one_line(&mask(&failure.what)).chars().take(MOST_TEXT).collect();
     let failure = Failure { what, ..failure.clone() };
     let mut line = serde_json::to_string(&failure)?;
     line.push('\n');
@@ -107,6 +108,15 @@ mod tests {
         let found = read(&dir);
         assert_eq!((found.len(), found[0].clone()), (2, failure("first")));
         assert!(!found[1].what.contains(char::is_control) && found[1].what.len() < 400);
+    }
+
+    #[test]
+    fn a_secret_that_an_error_quotes_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let secret = format!("sk-ant-api03-{}", "Ab3".repeat(12));
+        note(dir.path(), &failure(&format!("config.toml: line 2: token = {secret}"))).unwrap();
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        assert!(text.contains("line 2") && !text.contains(&secret), "{text}");
     }
 
     #[test]

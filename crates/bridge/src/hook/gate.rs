@@ -62,7 +62,15 @@ impl Call<'_> {
             verdict
         };
         let verdict = self.judge(&plan, &scope, pass(stop, plan_mode), turn).await?;
-        self.act(&plan, &verdict).await
+        match (&scope, &verdict) {
+            // What it leaves behind on the session's list is not parked: whoever it works for has
+            // not been asked yet, and answers for it.
+            (Scope::Own(_), Verdict::LetGo { .. }) => Ok(Answer::Nothing),
+            (
+                Scope::All | Scope::Own(_),
+                Verdict::Noted | Verdict::End(_) | Verdict::Refuse { .. } | Verdict::LetGo { .. },
+            ) => self.act(&plan, &verdict).await,
+        }
     }
 
     pub(super) async fn sub_begins(&self) -> Result<Answer, Error> {

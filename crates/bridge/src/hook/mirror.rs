@@ -6,16 +6,19 @@
 //! that was seen without it. What is remembered with the session (our number for a task) may come
 //! later or be lost with a process that was killed; the next hook finds the item again.
 
+use std::collections::BTreeSet;
 #[expect(deprecated, reason = "see `item_id`")]
 use std::hash::{Hasher, SipHasher};
 
-use punchlist_formats::hook::{Answer, Task, Write};
+use punchlist_formats::hook::{Answer, Called, Task, Write};
+use punchlist_formats::prompt::{self, Tag, Tools};
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
 use punchlist_model::store::{Attachment, Change, Error};
 use punchlist_model::{
     IdSource, Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status,
+    Warning,
 };
 
 use super::gate::sub_agent;
@@ -59,7 +62,7 @@ struct Found {
 impl Call<'_> {
     pub(super) async fn mirror(&self, write: &Write) -> Result<Answer, Error> {
         match write {
-            Write::List(entries) => self.list(entries).await?,
+            Write::List(entries) => return self.list(entries).await,
             Write::Created(task) => self.created(task).await?,
             Write::Updated(task) => self.updated(task).await?,
             Write::Deleted(task) => self.deleted(task).await?,
@@ -69,11 +72,11 @@ impl Call<'_> {
     }
 
     /// The whole list of the agent, or of a sub-agent, each of which has its own.
-    async fn list(&self, entries: &[ListEntry]) -> Result<(), Error> {
+    async fn list(&self, entries: &[ListEntry]) -> Result<Answer, Error> {
         let attachment = match self.attached(self.sub_agent).await? {
             Some(attachment) => attachment,
             // An empty list is none.
-            None if entries.is_empty() => return Ok(()),
+            None if entries.is_empty() => return Ok(Answer::Nothing),
             None => self.attached_or_made(self.sub_agent).await?,
         };
         let header = self.store.read(attachment.plan, Needs::header()).await?;
@@ -83,7 +86,18 @@ impl Call<'_> {
         let change = Change::new(vec![Op::Replace(entries.to_vec())], ctx);
         let applied = self.store.change(attachment.plan, change).await?;
         self.note_shown(&attachment, applied.revision()).await?;
-        self.remember(|memory| self.wrote(memory, TODOWRITE)).await
+        self.remember(|memory| self.wrote(memory, TODOWRITE)).await?;
+        // What others did meanwhile stays on the list, and is named when the turn wants to end.
+        let mut dropped = Vec::new();
+        for warning in applied.warnings() {
+            if let Warning::DroppedOpen(tag) = warning {
+                dropped.push(tag.title.as_str());
+            }
+        }
+        if dropped.is_empty() {
+            return Ok(Answer::Nothing);
+        }
+        Ok(Answer::Context(prompt::dropped(&dropped, &Tools::TODOWRITE, &Tag::reminder())))
     }
 
     /// A task is being created. Its tool has not answered, and may yet be refused.
@@ -234,6 +248,19 @@ impl Call<'_> {
         memory.written_with = Some(with.to_owned());
         let (policy, now) = (self.given.policy, self.given.now);
         memory.watch.step(policy, self.profile(), Input::Changed, now);
+    }
+
+    /// What a sub-agent made or began with the tools of our server is its own. The server cannot tell
+    /// it from the agent that it works for: both speak over one connection.
+    pub(super) async fn took(&self, called: &[Called]) -> Result<(), Error> {
+        let taken: BTreeSet<ItemId> = called.iter().flat_map(|it| &it.took).copied().collect();
+        if taken.is_empty() {
+            return Ok(());
+        }
+        let Some(plan) = self.whole("").await? else { return Ok(()) };
+        let items = plan.items.values().filter(|it| taken.contains(&it.id));
+        let numbers: Vec<Number> = items.map(|it| it.number).collect();
+        self.remember(|memory| numbers.iter().for_each(|it| self.own(memory, *it))).await
     }
 
     /// Notes that an item is the sub-agent's to answer for.

@@ -1,31 +1,41 @@
 //! Reminders: the policy says which, the words are made, and the ledger is told what they cost.
 
-use punchlist_formats::hook::{Answer, claude};
+use std::collections::BTreeSet;
+
+use punchlist_formats::hook::{Answer, Called, claude};
 use punchlist_formats::prompt::{self, Tag};
 use punchlist_formats::view::plain;
-use punchlist_model::Plan;
 use punchlist_model::guard::{Asking, Scope, holding};
 use punchlist_model::remind::{Input, Reminder};
 use punchlist_model::store::Error;
+use punchlist_model::{Event, Number, Plan};
 
 use super::words::Words;
-use super::{Call, TURN};
+use super::{Call, TASKS, TODOWRITE, TURN};
 
 /// Tools of ours that only read.
 const READS: [&str; 1] = ["list_todo"];
 
+/// Most of what others did that is looked through: a nag names items, not a history.
+const MOST_ENTRIES: u32 = 100;
+
 impl Call<'_> {
     /// A model turn is over. The agent reminds itself of its own tools, so this counts only where the
     /// list is written with ours.
-    pub(super) async fn turn(&self, tools: &[String]) -> Result<Answer, Error> {
-        let is_ours = self.session.memory.written_with.as_deref() == Some(TURN);
-        if !is_ours || !self.sub_agent.is_empty() {
+    pub(super) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
+        if !self.sub_agent.is_empty() {
+            self.took(called).await?;
             return Ok(Answer::Nothing);
         }
+        if self.session.memory.written_with.as_deref() != Some(TURN) {
+            self.lost(called).await?;
+            return Ok(Answer::Nothing);
+        }
+        let tools: Vec<&str> = called.iter().map(|it| it.tool.as_str()).collect();
         let ours = |tool: &str| tool.strip_prefix(claude::MCP_PREFIX).map(str::to_owned);
         let wrote = tools.iter().filter_map(|tool| ours(tool)).any(|it| !READS.contains(&&it[..]));
         if wrote {
-            return self.remind(None, &Input::Changed).await;
+            return self.remind(None, &[Input::Changed]).await;
         }
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
         let gone = self.gone(&plan);
@@ -34,16 +44,55 @@ impl Call<'_> {
             Asking { worker: &worker, now: self.given.now, gone: &gone, scope: &Scope::All };
         let open = u32::try_from(holding(&plan, &asking).len()).unwrap_or(u32::MAX);
         let worked = tools.iter().any(|tool| ours(tool).is_none());
-        self.remind(Some(&plan), &Input::Turn { worked, open }).await
+        let others = Input::ChangedByOthers(self.unseen(&plan).await?);
+        self.remind(Some(&plan), &[others, Input::Turn { worked, open }]).await
     }
 
-    /// Tells the policy what happened, and says what it wants said.
-    pub(super) async fn remind(&self, plan: Option<&Plan>, input: &Input) -> Result<Answer, Error> {
+    /// The tools that wrote the list may be gone: another model, or another version of the agent, has
+    /// none of its own. From then on it is spoken to of ours.
+    async fn lost(&self, called: &[Called]) -> Result<(), Error> {
+        let family = |tool: &str| match tool {
+            "TodoWrite" => Some(TODOWRITE),
+            "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => Some(TASKS),
+            _ => None,
+        };
+        let written_with = self.session.memory.written_with.as_deref();
+        let is_lost = |it: &Called| it.missing && family(&it.tool) == written_with;
+        if written_with.is_none() || !called.iter().any(is_lost) {
+            return Ok(());
+        }
+        self.remember(|memory| memory.written_with = Some(TURN.to_owned())).await
+    }
+
+    /// The items that others changed since the session was last shown its list.
+    async fn unseen(&self, plan: &Plan) -> Result<BTreeSet<Number>, Error> {
+        let shown = self.attached("").await?.map(|it| it.shown);
+        let Some(shown) = shown.filter(|it| *it < plan.revision) else {
+            return Ok(BTreeSet::new());
+        };
+        let own = self.session.actor_name("");
+        let is_own = |name: &str| {
+            name.strip_prefix(&own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let entries = self.store.journal(plan.id, shown, MOST_ENTRIES).await?;
+        let others = entries.iter().filter(|it| !is_own(&it.actor.name));
+        Ok(others.flat_map(|it| &it.events).filter_map(Event::number).collect())
+    }
+
+    /// Tells the policy what happened, in that order, and says what it wants said.
+    pub(super) async fn remind(
+        &self,
+        plan: Option<&Plan>,
+        inputs: &[Input],
+    ) -> Result<Answer, Error> {
         let (policy, now) = (self.given.policy, self.given.now);
         let said = self
             .remember(|memory| {
-                let due = memory.watch.step(policy, self.profile(), input.clone(), now);
                 let mut said = Vec::new();
+                let steps = inputs.iter().cloned();
+                let due: Vec<Reminder> = steps
+                    .flat_map(|input| memory.watch.step(policy, self.profile(), input, now))
+                    .collect();
                 for reminder in due {
                     if let Some(text) = self.say(plan, &reminder) {
                         memory.watch.gave(reminder.kind(), &text, now);

@@ -5,10 +5,10 @@
 //! does not carry the new values (`TaskUpdate`), they are taken from the call once the result says
 //! that it succeeded. Nothing here fails: what is not understood is no event.
 
-use punchlist_model::{ListEntry, Status};
+use punchlist_model::{ItemId, ListEntry, Status};
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Event, Source, Stop, Task, What, Write, asks_user};
+use super::{Answer, Called, Event, Source, Stop, Task, What, Write, asks_user};
 use crate::text::mask;
 
 /// The tools of the agent's own lists, as the matcher of the tool hooks names them.
@@ -60,7 +60,8 @@ fn what(named: &str, fields: &Map<String, Value>) -> Option<What> {
         "taskcompleted" => What::Completing(announced(fields)?),
         "stop" => What::Stop(stop(fields)),
         "subagentstart" => What::SubBegins,
-        "subagentstop" => What::SubStop(stop(fields)),
+        // Others that run, itself among them, wake the agent when they end and not the sub-agent.
+        "subagentstop" => What::SubStop(Stop { background: false, ..stop(fields) }),
         "punchlistdoctor" => What::Doctor,
         _ => return None,
     })
@@ -239,23 +240,42 @@ fn announced(fields: &Map<String, Value>) -> Option<Task> {
     })
 }
 
-fn calls(fields: &Map<String, Value>) -> Vec<String> {
+fn calls(fields: &Map<String, Value>) -> Vec<Called> {
     let calls = fields.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
-    calls
-        .take(MOST_ENTRIES)
-        .filter_map(|call| text(call.as_object()?, "tool_name").map(str::to_owned))
-        .collect()
+    let called = |call: &Value| {
+        let call = call.as_object()?;
+        let tool = text(call, "tool_name")?;
+        let took = tool.strip_prefix(MCP_PREFIX).map(|ours| took(ours, call)).unwrap_or_default();
+        // Such a call has no event of its own.
+        let missing = text(call, "tool_response")
+            .is_some_and(|it| it.contains("No such tool available") && it.contains(tool));
+        Some(Called { tool: tool.to_owned(), missing, took })
+    };
+    calls.take(MOST_ENTRIES).filter_map(called).collect()
+}
+
+/// The items that a tool of ours made or began, by what it answered. The answer comes as JSON in a
+/// string; one that is none is a refusal.
+fn took(tool: &str, call: &Map<String, Value>) -> Vec<ItemId> {
+    let answer = text(call, "tool_response").and_then(|it| serde_json::from_str(it).ok());
+    let answer: Value = answer.unwrap_or_default();
+    let item = |it: &Value| it["id"].as_str()?.parse().ok();
+    match tool {
+        "create_todo" => {
+            let made = answer["created"].as_array().into_iter().flatten();
+            made.take(MOST_ENTRIES).filter_map(item).collect()
+        }
+        "next_todo" => item(&answer["item"]).into_iter().collect(),
+        "update_todo" if answer["status"] == "in_progress" => item(&answer).into_iter().collect(),
+        _ => Vec::new(),
+    }
 }
 
 fn stop(fields: &Map<String, Value>) -> Stop {
     let tasks = fields.get("background_tasks").and_then(Value::as_array).into_iter().flatten();
     Stop {
         asks: text(fields, "last_assistant_message").is_some_and(asks_user),
-        background: tasks
-            .filter_map(Value::as_object)
-            // A sub-agent that stops is still among those that run.
-            .filter(|task| text(task, "id").is_none_or(|id| Some(id) != text(fields, "agent_id")))
-            .any(wakes),
+        background: tasks.filter_map(Value::as_object).any(wakes),
         again: fields.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
     }
 }
@@ -275,9 +295,10 @@ fn wakes(task: &Map<String, Value>) -> bool {
 /// such answer.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let value = match (answer, to) {
-        (Answer::Context(text), What::Begins(_) | What::Prompt | What::Turn(_)) => {
-            context(name(to), text)
-        }
+        (
+            Answer::Context(text),
+            What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
+        ) => context(name(to), text),
         (Answer::Refuse(reason), What::Stop(_) | What::SubStop(_) | What::Completing(_)) => {
             json!({"decision": "block", "reason": reason})
         }

@@ -9,7 +9,7 @@ pub mod claude;
 #[cfg(test)]
 mod tests;
 
-use punchlist_model::{ListEntry, Status};
+use punchlist_model::{ItemId, ListEntry, Status};
 use serde_json::{Map, Value};
 
 pub use asks::asks_user;
@@ -47,7 +47,7 @@ pub enum What {
     /// A task is about to be completed.
     Completing(Task),
     /// A model turn is over, with these tools called.
-    Turn(Vec<String>),
+    Turn(Vec<Called>),
     /// The agent wants to end its turn.
     Stop(Stop),
     /// A sub-agent begins.
@@ -108,6 +108,18 @@ pub struct Task {
     pub blocked_by: Vec<String>,
     /// Keys that change; null takes one away.
     pub metadata: Map<String, Value>,
+}
+
+/// A tool that was called in a model turn.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Called {
+    /// What the agent calls it.
+    pub tool: String,
+    /// The agent has no such tool, or has it no longer.
+    pub missing: bool,
+    /// The items that it made or began, where it is a tool of our server: nothing else tells which
+    /// sub-agent that was for.
+    pub took: Vec<ItemId>,
 }
 
 /// An agent's wish to stop.

@@ -71,7 +71,7 @@ fn a_wake_up_by_background_work_is_no_prompt_of_the_users() {
 }
 
 #[test]
-fn a_stop_waits_for_background_agents_but_no_sub_agent_for_itself() {
+fn the_agent_is_woken_by_background_agents_and_a_sub_agent_by_none() {
     let running = json!([{"id": "a1", "type": "subagent", "status": "running"}]);
     let background = |event: &str, agent: Value| {
         let fields = json!({"background_tasks": running.clone(), "agent_id": agent});
@@ -81,7 +81,7 @@ fn a_stop_waits_for_background_agents_but_no_sub_agent_for_itself() {
         }
     };
     assert!(background("Stop", Value::Null));
-    assert!(background("SubagentStop", json!("a2")));
+    assert!(!background("SubagentStop", json!("a2")));
     assert!(!background("SubagentStop", json!("a1")));
 }
 

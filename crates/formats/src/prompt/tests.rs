@@ -178,6 +178,16 @@ fn the_short_reminders_name_the_dialects_own_tool() {
 }
 
 #[test]
+fn what_a_whole_list_left_out_is_named_and_quoted() {
+    let tag = Tag::reminder();
+    let said = dropped(&["Update\ndocs </reminder> \u{1b}[31m", "Ship"], &Tools::TODOWRITE, &tag);
+    let many: Vec<String> = (1..=25).map(|n| format!("Item {n}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let long = dropped(&many, &Tools::TODOWRITE, &tag);
+    insta::assert_snapshot!(format!("{said}\n{long}"));
+}
+
+#[test]
 fn the_initial_reminder_is_the_seeds() {
     let said = initial(&Tools::TODOWRITE, &Tag::reminder());
     assert_eq!(said, "<reminder>Use TodoWrite for multi-step tasks.</reminder>");

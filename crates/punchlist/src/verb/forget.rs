@@ -7,6 +7,7 @@ use punchlist_model::{Broken, Plan, Problem, Refusal};
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::error::{Code, Fail};
+use crate::here;
 use crate::items::Typed;
 use crate::print::{self, Reply, Said};
 use crate::settle::settle;
@@ -15,7 +16,7 @@ use crate::{change, which};
 /// Erase what was written in an item, or in a whole plan
 ///
 /// The one thing that cannot be undone: texts go from the list, the journal and the database's
-/// files, and a tombstone stays in their place. Asks first, unless `--yes`.
+/// files, and a tombstone stays in their place. Asks first, unless `--yes`, and is refused to agents.
 #[derive(clap::Args)]
 pub(crate) struct Forget {
     /// Number or id, as `punchlist list --all` shows it
@@ -42,6 +43,7 @@ Examples:
   punchlist forget --whole-plan --plan 7f3a --yes";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        here::by_people("texts are erased", Self::NAME)?;
         let item = self.item.map(|it| it.0);
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };

@@ -72,12 +72,7 @@ Examples:
             };
             return Ok(shown(app, session.as_ref(), configured));
         };
-        if let Some(agent) = here::agent() {
-            return Err(Fail::refused(format!(
-                "the gate is set by people, and this call is made by {agent}"
-            ))
-            .hint("run `punchlist gate` in a terminal of your own, in the same project."));
-        }
+        here::by_people("the gate is set", Self::NAME)?;
         if !app.has_store()? {
             return Err(no_session());
         }

@@ -125,7 +125,10 @@ fn decide(app: &App, event: &Event) -> Result<Answer, String> {
         plan,
         host: &who::host(),
         process: agent_process("claude", &ancestors).map(|it| it.process.clone()),
-        interactive: variable("CLAUDE_CODE_ENTRYPOINT").as_deref().and_then(interactive),
+        interactive: interactive(
+            variable("CLAUDE_CODE_ENTRYPOINT").as_deref(),
+            variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref(),
+        ),
         gate: settings.gate,
         policy: &settings.reminders,
         limits: settings.limits,
@@ -153,12 +156,15 @@ fn variable(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// Whether somebody sits before the agent, by how it says that it was started.
-fn interactive(entrypoint: &str) -> Option<bool> {
-    match entrypoint {
-        "cli" => Some(true),
-        _ if entrypoint.starts_with("sdk-") => Some(false),
-        _ => None,
+/// Whether somebody sits before the agent: newer versions say so, of older ones it is known by how
+/// they were started.
+fn interactive(entrypoint: Option<&str>, attended: Option<&str>) -> Option<bool> {
+    match (attended, entrypoint) {
+        (Some("1"), _) => Some(true),
+        (Some("0"), _) => Some(false),
+        (_, Some("cli")) => Some(true),
+        (_, Some(entrypoint)) if entrypoint.starts_with("sdk-") => Some(false),
+        (_, Some(_) | None) => None,
     }
 }
 
@@ -236,4 +242,27 @@ fn watch(log: Log) {
     });
     // Without a second thread there is still the time-out of the agent's own.
     drop(spawned);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_somebody_sits_there_is_told_by_newer_versions_and_guessed_of_older_ones() {
+        for (entrypoint, attended, expected) in [
+            (Some("cli"), None, Some(true)),
+            (Some("sdk-cli"), None, Some(false)),
+            (Some("sdk-ts"), None, Some(false)),
+            (Some("claude-vscode"), None, None),
+            (Some("claude-code-github-action"), Some("0"), Some(false)),
+            (Some("claude-vscode"), Some("1"), Some(true)),
+            (Some("cli"), Some("0"), Some(false)),
+            (Some("cli"), Some("maybe"), Some(true)),
+            (None, Some("1"), Some(true)),
+            (None, None, None),
+        ] {
+            assert_eq!(interactive(entrypoint, attended), expected, "{entrypoint:?} {attended:?}");
+        }
+    }
 }

@@ -104,9 +104,10 @@ fn ask(
         words.push(format!("  {what} {}", change.path.display()));
     }
     words.push(String::new());
-    words.push(format!("  server      {binary} mcp --db {database}"));
+    let plan = options.plan.as_ref().map(|it| format!(" --plan {it}")).unwrap_or_default();
+    words.push(format!("  server      {binary} mcp --db {database}{plan}"));
     words.push("              the plan tools; started with each session".to_owned());
-    words.push(format!("  hooks       {binary} hook claude"));
+    words.push(format!("  hooks       {binary} hook claude --db {database}{plan}"));
     words.push(
         "              commands run at these events, and may hold a turn that would end with"
             .to_owned(),

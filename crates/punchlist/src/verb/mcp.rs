@@ -7,17 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use punchlist_bridge::session;
 use punchlist_db::Sqlite;
 use punchlist_formats::dialect::{Dialect, Surface};
-use punchlist_model::session::{SessionKey, Store};
+use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
 use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
 use punchlist_serve::desk::{Caller, Wanted};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
+use serde_json::{Map, Value};
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{clock, which, who};
+use crate::{clock, here, which, who};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -79,7 +80,7 @@ struct Around {
     plan: Option<String>,
     /// The processes above this one in which its session may run, nearest first.
     above: Vec<Process>,
-    /// The session that the environment names.
+    /// The session that the environment names; one from before the agent began a new one, it may be.
     told: Option<SessionKey>,
     /// What the connection is called where nothing names a session.
     connection: String,
@@ -106,7 +107,7 @@ impl Around {
             project: app.project()?.name.clone(),
             plan,
             above: session::reach(&who::ancestors()),
-            told: told(),
+            told: here::told(|name| env::var(name).ok()),
             connection: format!("mcp-{pid}-{start}"),
             process,
             store: Mutex::default(),
@@ -130,11 +131,21 @@ impl Around {
     }
 }
 
-/// The session that the agent's own environment names. From before the agent began a new one, it
-/// may be.
-fn told() -> Option<SessionKey> {
-    let id = env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|id| !id.trim().is_empty())?;
-    (id.len() <= 500).then(|| SessionKey { agent: "claude".to_owned(), id })
+/// The session that the client itself names with a call, if a hook has seen it and it has not ended:
+/// what else is named so is of no use here.
+async fn named(
+    store: &dyn Store,
+    meta: &Map<String, Value>,
+) -> Result<Option<Session>, store::Error> {
+    let id = meta.get("sessionId").and_then(Value::as_str).filter(|id| here::is_id(id));
+    let Some(id) = id else { return Ok(None) };
+    for agent in session::AGENTS {
+        let key = SessionKey { agent: agent.to_owned(), id: id.to_owned() };
+        if let Some(session) = store.session(key).await?.filter(|it| it.ended_at.is_none()) {
+            return Ok(Some(session));
+        }
+    }
+    Ok(None)
 }
 
 impl Surroundings for Around {
@@ -156,11 +167,14 @@ impl Surroundings for Around {
     fn who<'a>(
         &'a self,
         store: Option<&'a dyn Store>,
-        _meta: &'a serde_json::Map<String, serde_json::Value>,
+        meta: &'a Map<String, Value>,
     ) -> punchlist_serve::BoxFuture<'a, Result<Who, store::Error>> {
         Box::pin(async move {
             let session = match store {
-                Some(store) => session::current(store, &self.above, self.told.as_ref()).await?,
+                Some(store) => match named(store, meta).await? {
+                    Some(session) => Some(session),
+                    None => session::current(store, &self.above, self.told.as_ref()).await?,
+                },
                 None => None,
             };
             let (key, name) = match (&session, &self.told) {

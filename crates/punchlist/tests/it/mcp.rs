@@ -116,6 +116,28 @@ fn what_is_no_message_is_passed_over() {
 }
 
 #[test]
+fn a_request_that_does_not_fit_is_told_so_and_an_unknown_one_that_it_is_unknown() {
+    let world = World::new();
+    let mut client = Client::older(&world, &[]);
+    for (method, params, code) in [
+        ("tools/call", json!({}), -32602),
+        ("tools/call", json!({"name": 7}), -32602),
+        ("tools/call", json!({"name": "list_todo", "arguments": [1]}), -32602),
+        ("tools/call", json!({"name": "nope"}), -32602),
+        ("prompts/get", json!({"name": []}), -32602),
+        ("resources/read", json!({}), -32602),
+        ("resources/subscribe", json!({"uri": 7}), -32602),
+        ("tools/nope", json!({}), -32601),
+    ] {
+        let answer = client.ask(method, params.clone());
+        assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
+        let told = answer["error"]["message"].as_str().unwrap();
+        assert_eq!(told.contains("do not fit"), code == -32602 && !told.contains("nope"), "{told}");
+    }
+    assert_eq!(client.titles(), [""; 0]);
+}
+
+#[test]
 fn a_message_that_is_too_long_is_passed_over_and_the_next_is_answered() {
     let world = World::new();
     let mut client = Client::older(&world, &[]);
@@ -172,6 +194,43 @@ fn a_session_that_the_environment_names_finds_its_plan_again() {
     let plan = plans["plans"][0]["id"].as_str().unwrap().to_owned();
     let log = world.run(&["log", "--plan", &plan]).ok();
     assert!(log.contains("claude:01234567"), "{log}");
+}
+
+#[test]
+fn a_session_that_the_client_names_with_a_call_is_the_one_if_a_hook_has_seen_it() {
+    let world = World::new();
+    let hook = |session: &str, event: &str| {
+        let told = json!({"session_id": session, "cwd": world.path("project"),
+            "hook_event_name": event, "source": "startup"});
+        let mut command = world.command("project");
+        command.args(["hook", "claude"]).env("PUNCHLIST_ANCESTORS", "0");
+        crate::world::finish(command, told.to_string().as_bytes()).works();
+    };
+    for session in ["one", "two"] {
+        hook(session, "SessionStart");
+    }
+    let mut command = world.command("project");
+    command.env("CLAUDE_CODE_SESSION_ID", "one").env("PUNCHLIST_ANCESTORS", "0");
+    let mut client = Client::of(command, &[]);
+    client.shake_hands(OLDER[3], &json!({}));
+    let mut create = |title: &str, meta: Value| {
+        let arguments = json!({"items": [{"title": title}]});
+        let call = json!({"name": "create_todo", "arguments": arguments, "_meta": meta});
+        assert_eq!(client.ask("tools/call", call)["result"]["isError"], Value::Null);
+    };
+    create("A", json!({"claudecode/toolUseId": "toolu_1"}));
+    create("B", json!({"sessionId": "two"}));
+    create("C", json!({"sessionId": "nobody"}));
+    create("D", json!({"sessionId": 7}));
+    hook("two", "SessionEnd");
+    create("E", json!({"sessionId": "two"}));
+    let plans = world.run(&["plans", "--json"]).json();
+    let count = |session: &str| {
+        let plans = plans["plans"].as_array().unwrap();
+        let plan = plans.iter().find(|it| it["conversation"] == session);
+        plan.unwrap_or_else(|| panic!("{plans:?}"))["progress"]["total"].clone()
+    };
+    assert_eq!((count("one"), count("two")), (json!(4), json!(1)));
 }
 
 #[test]

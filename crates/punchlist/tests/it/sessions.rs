@@ -259,6 +259,19 @@ fn the_gate_is_set_by_people_in_mid_session() {
 }
 
 #[test]
+fn an_agent_cannot_erase_what_it_wrote() {
+    let world = World::new();
+    let mut agent = Agent::start(&world);
+    seen(&world, "12345678-aaaa", Some(&agent), 1, false);
+    agent.runs("add Tidy");
+    for arguments in ["forget 1 --yes", "forget --whole-plan --yes"] {
+        let told = agent.runs(arguments);
+        assert!(told.contains("texts are erased by people, and this call is made by"), "{told}");
+    }
+    assert!(agent.runs("list").contains("Tidy"));
+}
+
+#[test]
 fn without_a_session_the_gate_says_what_would_hold_and_cannot_be_set() {
     let world = World::new();
     told!(world.story(

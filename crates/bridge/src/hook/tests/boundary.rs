@@ -1,8 +1,9 @@
 //! The list put back, the offer, and reminders by policy.
 
-use punchlist_model::Process;
 use punchlist_model::remind::{Kind, Policy};
 use punchlist_model::session::SessionStore;
+use punchlist_model::store::PlanStore;
+use punchlist_model::{NewItem, Op, Process};
 use serde_json::json;
 
 use super::{Desk, settle};
@@ -104,6 +105,22 @@ fn drift_is_told_after_ten_turns_where_the_list_is_written_with_our_tools() {
     // Turns of sub-agents are not the agent's.
     let sub = json!({"agent_id": "x", "tool_calls": [{"tool_name": "Bash"}]});
     assert!((0..30).all(|_| desk.event("PostToolBatch", sub.clone()).is_none()));
+}
+
+#[test]
+fn a_nag_says_what_others_changed_and_not_what_the_agent_did_itself() {
+    let desk = Desk::new();
+    desk.create("1", "A");
+    desk.create("2", "B");
+    let mut session = desk.session("s1");
+    session.memory.written_with = Some("turn".to_owned());
+    let key = session.attachment();
+    settle(desk.store.keep(session)).unwrap();
+    settle(desk.store.shown(key, desk.plan().revision)).unwrap();
+    assert!(!turns(&desk, 10, "Bash")[0].contains("Changed by others"));
+    desk.person(vec![Op::Add(Box::new(NewItem::titled("Ask legal")))]);
+    let said = turns(&desk, 10, "Bash");
+    assert!(said[0].contains("Changed by others since: 3."), "{said:?}");
 }
 
 #[test]

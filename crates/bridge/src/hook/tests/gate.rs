@@ -5,9 +5,9 @@ use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::{
     Check, End, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Desk, settle};
+use super::{Desk, lines, settle};
 
 /// Two open tasks and one that is done.
 fn busy() -> Desk {
@@ -159,6 +159,35 @@ fn a_refusal_names_our_tools_where_they_wrote_the_list() {
     assert!(!reason.contains("TaskUpdate"), "{reason}");
 }
 
+/// As after a change of model in newer versions, or a resume by one.
+#[test]
+fn a_refusal_names_our_tools_once_the_agent_has_lost_its_own() {
+    let desk = busy();
+    let call = |agent: Option<&str>, tool: &str, answer: &str| {
+        let calls = json!([{"tool_name": tool, "tool_input": {}, "tool_response": answer}]);
+        let fields = json!({"agent_id": agent, "tool_calls": calls});
+        assert_eq!(desk.event("PostToolBatch", fields), None);
+    };
+    let none = |tool: &str| {
+        format!(
+            "<tool_use_error>Error: No such tool available: {tool}. {tool} is not among the tools \
+             available here. Continue with the tools you have.</tool_use_error>"
+        )
+    };
+    let words =
+        || if desk.stop("Done.").unwrap().contains("mcp__punchlist__") { "ours" } else { "own" };
+    // Neither a tool of another kind, nor what a sub-agent lacks, nor a text that only says so.
+    call(None, "TodoWrite", &none("TodoWrite"));
+    call(Some("sub1"), "TaskUpdate", &none("TaskUpdate"));
+    call(None, "Bash", &none("TaskUpdate"));
+    call(None, "TaskUpdate", "Updated task #1 status");
+    assert_eq!(words(), "own");
+    call(None, "TaskUpdate", &none("TaskUpdate"));
+    assert_eq!(words(), "ours");
+    desk.create("9", "It has them again");
+    assert_eq!(words(), "own");
+}
+
 #[test]
 fn a_whole_list_is_named_by_positions_and_its_tool() {
     let desk = Desk::new();
@@ -190,10 +219,10 @@ fn a_sub_agent_answers_for_its_own_items_only() {
     for _ in 0..3 {
         assert!(desk.event("SubagentStop", sub.clone()).is_some());
     }
-    assert_eq!(desk.event("SubagentStop", sub), None, "let go");
-    assert!(desk.plan().get(Number(3)).unwrap().marks.contains(&Mark::Parked));
-    // Its claim excuses nobody once it is gone: the agent answers for what it left behind.
-    desk.update("3", json!({"description": "still to do"}));
+    assert_eq!(desk.event("SubagentStop", sub.clone()), None, "let go");
+    assert_eq!(desk.event("SubagentStop", sub), None, "for good");
+    // Neither its claim nor its giving up excuses anybody: the agent answers for what it left behind.
+    assert_eq!((desk.plan().end, desk.plan().get(Number(3)).unwrap().marks.len()), (End::Open, 0));
     assert!(desk.stop("Done.").unwrap().contains("3. Test"));
     assert_eq!(desk.event("SubagentStop", json!({"last_assistant_message": "x"})), None);
 }
@@ -209,6 +238,57 @@ fn a_sub_agent_with_a_list_of_its_own_answers_for_that() {
     desk.todos(Some("sub1"), &["completed One"]);
     assert_eq!(stop("sub1"), None);
     assert_eq!(stop("sub2"), None);
+    // Nobody else answers for such a list, so what it gives up is parked there.
+    desk.todos(Some("sub1"), &["completed One", "pending Two"]);
+    assert_eq!((0..9).filter(|_| stop("sub1").is_some()).count(), 3);
+    let own = desk.plan_of("s1", "sub1").unwrap();
+    assert_eq!(
+        (own.end, lines(&own)),
+        (End::Stopped, vec!["[x] 1 One".into(), "[ ] 2 Two Parked".into()])
+    );
+    assert!(desk.stop("Done.").unwrap().contains("Main"));
+}
+
+/// A sub-agent with our tools alone, as newer versions have them: what it did stands in the batch.
+#[test]
+fn a_sub_agent_answers_for_what_it_made_or_began_with_our_tools() {
+    let desk = busy();
+    let id = |number: u32| desk.plan().get(Number(number)).unwrap().id.to_string();
+    let batch = |calls: &[(&str, Value)]| {
+        let calls: Vec<Value> = calls
+            .iter()
+            .map(|(tool, answer)| {
+                let tool = format!("mcp__punchlist__{tool}");
+                json!({"tool_name": tool, "tool_input": {}, "tool_response": answer.to_string()})
+            })
+            .collect();
+        let fields = json!({"agent_id": "sub1", "tool_calls": calls});
+        assert_eq!(desk.event("PostToolBatch", fields), None);
+    };
+    let stop = || {
+        let answer = desk.event("SubagentStop", json!({"agent_id": "sub1"}));
+        answer.map(|it| it["reason"].as_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    batch(&[
+        ("list_todo", json!({"items": [{"id": id(1)}]})),
+        ("update_todo", json!({"id": id(1), "status": "pending"})),
+        ("next_todo", json!({"item": null, "remaining": 0})),
+        ("create_todo", json!({"error": "items is required"})),
+        ("create_todo", json!({"created": [{"id": "nonsense"}, 7]})),
+    ]);
+    assert_eq!(stop(), "", "it made and began nothing");
+    desk.person(vec![
+        Op::Add(Box::new(NewItem::titled("Made"))),
+        Op::Add(Box::new(NewItem::titled("Taken"))),
+    ]);
+    batch(&[
+        ("create_todo", json!({"created": [{"id": id(4), "title": "Made"}], "totalPending": 5})),
+        ("next_todo", json!({"item": {"id": id(5)}, "remaining": 5})),
+    ]);
+    let reason = stop();
+    assert!(reason.contains("Made") && reason.contains("Taken"), "{reason}");
+    assert!(!reason.contains("Build") && !reason.contains("Test"), "{reason}");
+    assert!(desk.stop("Done.").unwrap().contains("Test"), "the agent answers for all");
 }
 
 #[test]

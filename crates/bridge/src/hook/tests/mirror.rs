@@ -242,6 +242,23 @@ fn a_whole_list_is_reconciled_and_its_items_keep_their_numbers() {
 }
 
 #[test]
+fn what_a_whole_list_drops_while_open_is_not_dropped_in_silence() {
+    let desk = Desk::new();
+    assert_eq!(desk.todos(None, &["pending Read", "pending Fix </reminder>", "pending Run"]), None);
+    assert_eq!(
+        desk.todos(None, &["completed Read", "pending Fix </reminder>", "pending Run"]),
+        None
+    );
+    let said = desk.todos(None, &["completed Read"]).unwrap();
+    assert!(said.contains("  Fix &lt;/reminder>\n  Run\n") && said.contains("TodoWrite"), "{said}");
+    assert!(!said.contains("Read"), "{said}");
+    assert_eq!(desk.todos(None, &["completed Read"]), None, "once is enough");
+    assert_eq!(desk.todos(None, &[]), None, "what was done may go");
+    assert!(desk.todos(Some("sub1"), &["pending One"]).is_none());
+    assert!(desk.todos(Some("sub1"), &[]).unwrap().contains("One"));
+}
+
+#[test]
 fn a_list_that_was_completed_and_forgotten_is_followed_by_a_new_one() {
     let desk = Desk::new();
     desk.todos(None, &["completed Read", "completed Fix"]);
@@ -274,7 +291,8 @@ fn a_list_is_taken_from_the_result_and_extra_keys_are_dropped() {
     desk.used("TodoWrite", call.clone(), json!({"oldTodos": [], "newTodos": [todo]}));
     desk.check(&["[>] 1 y"]);
     // A tool that succeeded and told nothing did what it was called for, also from a string.
-    desk.used("TodoWrite", json!({"todos": call["todos"].to_string()}), json!("Todos modified"));
+    let call = json!({"todos": call["todos"].to_string()});
+    desk.used_by(None, "TodoWrite", call, json!("Todos modified"));
     desk.check(&["[ ] 2 x"]);
 }
 

@@ -116,14 +116,23 @@ impl Desk {
     }
 
     fn used(&self, tool: &str, call: Value, result: Value) {
-        self.used_by(None, tool, call, result);
+        assert_eq!(self.used_by(None, tool, call, result), None);
     }
 
-    fn used_by(&self, agent: Option<&str>, tool: &str, call: Value, result: Value) {
+    /// What the model is told beside the tool's own answer.
+    fn used_by(
+        &self,
+        agent: Option<&str>,
+        tool: &str,
+        call: Value,
+        result: Value,
+    ) -> Option<String> {
         let fields = json!({
             "tool_name": tool, "tool_input": call, "tool_response": result, "agent_id": agent,
         });
-        assert_eq!(self.event("PostToolUse", fields), None);
+        let answer = self.event("PostToolUse", fields)?;
+        assert_eq!(answer["hookSpecificOutput"]["hookEventName"], "PostToolUse");
+        Some(answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned())
     }
 
     fn create(&self, id: &str, subject: &str) {
@@ -132,7 +141,8 @@ impl Desk {
 
     fn create_by(&self, agent: Option<&str>, id: &str, subject: &str) {
         let call = json!({"subject": subject, "description": format!("about {subject}")});
-        self.used_by(agent, "TaskCreate", call, json!({"task": {"id": id, "subject": subject}}));
+        let result = json!({"task": {"id": id, "subject": subject}});
+        assert_eq!(self.used_by(agent, "TaskCreate", call, result), None);
     }
 
     fn update(&self, id: &str, fields: Value) {
@@ -144,18 +154,18 @@ impl Desk {
         call.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let fields: Vec<&String> = fields.as_object().unwrap().keys().collect();
         let result = json!({"success": true, "taskId": id, "updatedFields": fields});
-        self.used_by(agent, "TaskUpdate", call, result);
+        assert_eq!(self.used_by(agent, "TaskUpdate", call, result), None);
     }
 
     /// `TodoWrite` with `"status title"` lines.
-    fn todos(&self, agent: Option<&str>, lines: &[&str]) {
+    fn todos(&self, agent: Option<&str>, lines: &[&str]) -> Option<String> {
         let todo = |line: &&str| {
             let (status, content) = line.split_once(' ').unwrap();
             json!({"content": content, "status": status, "activeForm": format!("on {content}")})
         };
         let todos: Vec<Value> = lines.iter().map(todo).collect();
         let result = json!({"oldTodos": [], "newTodos": todos});
-        self.used_by(agent, "TodoWrite", json!({"todos": todos}), result);
+        self.used_by(agent, "TodoWrite", json!({"todos": todos}), result)
     }
 
     fn stop(&self, message: &str) -> Option<String> {
