@@ -5,5 +5,6 @@
 
 pub mod dialect;
 pub mod prompt;
+pub mod stream;
 pub mod text;
 pub mod view;

@@ -67,6 +67,7 @@ const PURE: &[(&str, &[&str])] = &[
             "unicode-width",
             "unicode-segmentation",
             "vte",
+            "memchr",
             "jiff",
             "uuid",
             "thiserror",

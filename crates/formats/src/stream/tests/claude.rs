@@ -1,0 +1,1 @@
+//! Claude Code: recordings, and every trap that they do not show.
