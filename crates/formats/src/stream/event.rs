@@ -709,7 +709,7 @@ impl Kind<'_> {
                 count(out, "reasoningTokens", usage.reasoning_tokens);
                 if let Some(cost) = usage.cost_usd.filter(|it| it.is_finite()) {
                     key(out, "costUsd");
-                    out.extend_from_slice(cost.to_string().as_bytes());
+                    out.extend_from_slice(format!("{cost:?}").as_bytes());
                 }
                 flag(out, "cumulative", usage.cumulative);
             }
@@ -766,7 +766,7 @@ fn count(out: &mut Vec<u8>, name: &str, value: Option<u64>) {
 }
 
 fn raw(out: &mut Vec<u8>, name: &str, value: Option<RawJson<'_>>) {
-    if let Some(value) = value {
+    if let Some(value) = value.filter(|it| it.0 != "null") {
         key(out, name);
         out.extend_from_slice(value.0.as_bytes());
     }

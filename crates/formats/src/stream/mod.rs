@@ -16,10 +16,9 @@ mod json;
 pub mod lines;
 pub mod owned;
 mod recognise;
+mod search;
 mod time;
 mod todo;
-
-use memchr::memmem::Finder;
 
 pub use emit::Tally;
 use emit::{Core, Emit};
@@ -27,6 +26,7 @@ use event::{AgentType, Event, KindName, KindSet};
 use json::{Tape, Value};
 use lines::{LONGEST_LINE, Lines, Piece};
 pub use recognise::{LOOK_AHEAD, recognise};
+use search::Search;
 
 /// Which program's stream it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -120,8 +120,14 @@ trait Agent: Send {
     fn end(&mut self, emit: &mut Emit<'_>);
 
     /// Texts of which every line has one that can change a list, while nothing is awaited. They must
-    /// not depend on blanks between tokens.
+    /// not depend on blanks between tokens. They may change from call to call.
     fn needles(&self) -> &'static [&'static str];
+
+    /// Whether a place where a needle was found can really change a list. It begins with the needle and
+    /// may be cut short by the end of the lines.
+    fn is_telling(&self, _found: &[u8]) -> bool {
+        true
+    }
 
     /// Whether a call of a todo tool awaits its result, so that every line may matter.
     fn is_waiting(&self) -> bool;
@@ -132,8 +138,8 @@ pub struct Parser {
     core: Core,
     tape: Tape,
     agent: Box<dyn Agent>,
-    /// Set if lines that have none of these texts need not be read.
-    needles: Option<Vec<Finder<'static>>>,
+    /// Set if only lists are wanted, so that lines that cannot change one need not be read.
+    search: Option<Search>,
     longest_line: usize,
 }
 
@@ -142,13 +148,11 @@ impl Parser {
     pub fn new(source: Source, options: Options) -> Self {
         let agent = source.agent();
         let only_lists = options.only.is_within(KindSet::of([KindName::TodoList]));
-        let needles =
-            only_lists.then(|| agent.needles().iter().map(|it| Finder::new(*it)).collect());
         Self {
             core: Core::new(source.agent_type(), &options),
             tape: Tape::default(),
             agent,
-            needles,
+            search: only_lists.then(Search::default),
             longest_line: options.longest_line,
         }
     }
@@ -181,12 +185,14 @@ impl Parser {
     /// Reads any number of whole lines with the newlines between them.
     pub fn lines(&mut self, lines: &[u8], sink: &mut dyn Sink) {
         let mut at = 0;
-        let mut search = self.needles.as_ref().map(|it| Search::new(it.len()));
+        if let Some(search) = &mut self.search {
+            search.begin();
+        }
         while at < lines.len() {
-            if let (Some(search), Some(needles)) = (&mut search, &self.needles)
+            if let Some(search) = &mut self.search
                 && !self.agent.is_waiting()
             {
-                let found = search.next(needles, lines, at);
+                let found = search.next(&*self.agent, lines, at);
                 let begin = found.map_or(lines.len(), |it| {
                     memchr::memrchr(b'\n', &lines[at..it]).map_or(at, |newline| at + newline + 1)
                 });
@@ -213,39 +219,6 @@ impl Parser {
     /// What the stream had in it so far.
     pub fn tally(&self) -> &Tally {
         &self.core.tally
-    }
-}
-
-/// Where each of several texts comes next in some lines. Each is looked for once over every byte,
-/// however often another one is found.
-struct Search(Vec<Next>);
-
-#[derive(Clone, Copy)]
-enum Next {
-    /// Not looked for yet.
-    Unknown,
-    At(usize),
-    Never,
-}
-
-impl Search {
-    fn new(texts: usize) -> Self {
-        Self(vec![Next::Unknown; texts])
-    }
-
-    /// Where the first of them is, from `at` on.
-    fn next(&mut self, needles: &[Finder<'_>], lines: &[u8], at: usize) -> Option<usize> {
-        let rest = lines.get(at..)?;
-        for (next, needle) in self.0.iter_mut().zip(needles) {
-            if matches!(next, Next::Unknown) || matches!(next, Next::At(it) if *it < at) {
-                *next = needle.find(rest).map_or(Next::Never, |it| Next::At(at + it));
-            }
-        }
-        let places = self.0.iter().filter_map(|it| match it {
-            Next::At(it) => Some(*it),
-            Next::Unknown | Next::Never => None,
-        });
-        places.min()
     }
 }
 

@@ -291,7 +291,10 @@ fn is_false(value: &bool) -> bool {
 
 /// The published JSON Schema of one line.
 pub fn schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(AgentEvent);
-    schema.insert("title".to_owned(), "AgentEvent".into());
-    schema.to_value()
+    let mut schema = schemars::schema_for!(AgentEvent).to_value();
+    // The time is always there, but may be null; that cannot be said with attributes.
+    if let Some(timestamp) = schema.pointer_mut("/properties/timestamp/type") {
+        *timestamp = serde_json::json!(["integer", "null"]);
+    }
+    schema
 }

@@ -117,4 +117,9 @@ impl ListName {
         self.is_open = !is_cleared;
         format!("{agent_id}#{}", self.number)
     }
+
+    /// What is told next is another list.
+    pub(crate) fn close(&mut self) {
+        self.is_open = false;
+    }
 }

@@ -234,7 +234,9 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// A number that fits into a float; others are legal, but hardly anybody reads them.
     fn number(&mut self) -> Result<(), Flaw> {
+        let start = self.at;
         if self.bytes.get(self.at) == Some(&b'-') {
             self.at += 1;
         }
@@ -247,12 +249,21 @@ impl Scan<'_, '_> {
             self.at += 1;
             self.digits()?;
         }
+        let mut is_long = self.at - start > 300;
         if let Some(b'e' | b'E') = self.bytes.get(self.at) {
             self.at += 1;
             if let Some(b'+' | b'-') = self.bytes.get(self.at) {
                 self.at += 1;
             }
             self.digits()?;
+            is_long = true;
+        }
+        let fits = |text: &[u8]| {
+            let number = std::str::from_utf8(text).ok().and_then(|it| it.parse::<f64>().ok());
+            number.is_some_and(f64::is_finite)
+        };
+        if is_long && !self.bytes.get(start..self.at).is_some_and(fits) {
+            return Err(Flaw::Syntax(start));
         }
         Ok(())
     }

@@ -82,6 +82,22 @@ pub(super) fn golden(source: Source, name: &str, bytes: &[u8]) {
     settings.bind(|| insta::assert_snapshot!(name, all));
 }
 
+/// The recordings of a folder, by name.
+pub(super) fn recordings(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/");
+    let entries = std::fs::read_dir(format!("{path}{folder}")).expect("the folder is there");
+    let mut all = Vec::new();
+    for entry in entries {
+        let path = entry.expect("it can be listed").path();
+        if path.extension().is_some_and(|it| it == "jsonl") {
+            let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
+            all.push((name, std::fs::read(&path).expect("it can be read")));
+        }
+    }
+    all.sort();
+    all
+}
+
 /// What must hold of the events of any bytes. Gives them.
 #[track_caller]
 pub(super) fn check(source: Source, bytes: &[u8]) -> String {
@@ -111,14 +127,14 @@ pub(super) fn check(source: Source, bytes: &[u8]) -> String {
 }
 
 /// Mutated recordings: nothing makes a parser fail or write a line that is none.
-pub(super) fn hostile(source: Source, corpus: &[&'static [u8]]) {
-    let corpus: Vec<Vec<&'static [u8]>> =
-        corpus.iter().map(|it| it.split(|byte| *byte == b'\n').collect()).collect();
+pub(super) fn hostile(source: Source, corpus: &[Vec<u8>]) {
+    let lines = |it: &Vec<u8>| it.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let corpus: Vec<Vec<Vec<u8>>> = corpus.iter().map(lines).collect();
     let recording = prop::sample::select(corpus);
     let edits = prop::collection::vec((any::<prop::sample::Index>(), edit()), 1..6);
     let config = Config { cases: 96, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&(recording, edits), |(lines, edits)| {
-        let mut lines: Vec<Vec<u8>> = lines.into_iter().map(<[u8]>::to_vec).collect();
+        let mut lines = lines;
         for (at, edit) in edits {
             let at = at.index(lines.len());
             edit.apply(&mut lines, at);

@@ -1,0 +1,148 @@
+//! Calls of todo tools whose result has not come.
+
+use std::collections::VecDeque;
+
+/// The most calls, and the most bytes of their arguments, that are kept.
+const MOST_CALLS: usize = 1_024;
+const MOST_BYTES: usize = 16 << 20;
+
+/// The todo tools.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Tool {
+    TodoWrite,
+    TaskCreate,
+    TaskUpdate,
+    TaskList,
+    TaskGet,
+}
+
+impl Tool {
+    const ALL: [Self; 5] =
+        [Self::TodoWrite, Self::TaskCreate, Self::TaskUpdate, Self::TaskList, Self::TaskGet];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::TodoWrite => "TodoWrite",
+            Self::TaskCreate => "TaskCreate",
+            Self::TaskUpdate => "TaskUpdate",
+            Self::TaskList => "TaskList",
+            Self::TaskGet => "TaskGet",
+        }
+    }
+
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// A call that was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub(super) id: String,
+    pub(super) session: String,
+    pub(super) agent: Option<String>,
+    pub(super) tool: Tool,
+    /// The arguments as JSON.
+    pub(super) input: String,
+    /// The line that it stood on.
+    pub(super) line: u64,
+}
+
+/// What is awaited.
+#[derive(Default, Debug)]
+pub(super) struct Calls {
+    calls: VecDeque<Call>,
+    bytes: usize,
+}
+
+impl Calls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Awaits a call. Gives whether older ones had to be given up for it.
+    pub(super) fn push(&mut self, call: Call) -> bool {
+        // A program that was resumed may count its calls anew.
+        self.take(&call.id);
+        self.bytes += call.input.len();
+        self.calls.push_back(call);
+        let before = self.calls.len();
+        while self.calls.len() > MOST_CALLS || (self.bytes > MOST_BYTES && self.calls.len() > 1) {
+            self.remove(0);
+        }
+        self.calls.len() < before
+    }
+
+    /// The call that a result belongs to.
+    pub(super) fn take(&mut self, id: &str) -> Option<Call> {
+        let at = self.calls.iter().position(|it| it.id == id)?;
+        self.remove(at)
+    }
+
+    /// What was called on behalf of somebody and will not be answered any more, oldest first.
+    pub(super) fn give_up(&mut self, is_over: impl Fn(&Call) -> bool) -> Vec<Call> {
+        let mut over = Vec::new();
+        let mut at = 0;
+        while let Some(call) = self.calls.get(at) {
+            if is_over(call) {
+                over.extend(self.remove(at));
+            } else {
+                at += 1;
+            }
+        }
+        over
+    }
+
+    fn remove(&mut self, at: usize) -> Option<Call> {
+        let call = self.calls.remove(at)?;
+        self.bytes -= call.input.len();
+        Some(call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: usize, size: usize) -> Call {
+        Call {
+            id: id.to_string(),
+            session: String::new(),
+            agent: None,
+            tool: Tool::TodoWrite,
+            input: "x".repeat(size),
+            line: 0,
+        }
+    }
+
+    #[test]
+    fn calls_that_are_never_answered_do_not_pile_up() {
+        let mut calls = Calls::default();
+        let given_up = (0..MOST_CALLS + 5).filter(|id| calls.push(call(*id, 10))).count();
+        assert_eq!((given_up, calls.calls.len()), (5, MOST_CALLS));
+        assert!(calls.take("4").is_none());
+        assert!(calls.take("5").is_some());
+    }
+
+    #[test]
+    fn long_arguments_do_not_pile_up() {
+        let mut calls = Calls::default();
+        for id in 0..10 {
+            calls.push(call(id, MOST_BYTES / 3));
+        }
+        assert_eq!(calls.calls.len(), 3);
+        calls.push(call(11, MOST_BYTES * 2));
+        assert_eq!(calls.calls.len(), 1, "the newest is kept however long it is");
+        calls.take("11");
+        assert_eq!(calls.bytes, 0);
+    }
+
+    #[test]
+    fn an_id_that_comes_again_means_the_newer_call() {
+        let mut calls = Calls::default();
+        calls.push(call(1, 10));
+        calls.push(call(1, 20));
+        assert_eq!(calls.take("1").map(|it| it.input.len()), Some(20));
+        assert!(calls.is_empty());
+    }
+}
