@@ -134,6 +134,12 @@ impl<'a> Emit<'a> {
         self.core.timestamp = timestamp;
     }
 
+    /// Says whose the following events are; they happened when those before them did.
+    pub(crate) fn of(&mut self, who: Who<'_>) {
+        let timestamp = self.core.timestamp;
+        self.at(who, timestamp);
+    }
+
     /// Whether events of a kind go anywhere. One that does not must still be told, for its number.
     pub(crate) fn wants(&self, kind: KindName) -> bool {
         self.core.only.has(kind)

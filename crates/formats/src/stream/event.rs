@@ -42,8 +42,8 @@ impl AgentType {
     }
 }
 
-/// A text: as the source wrote it, or as we know it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A text: as the source wrote it, or as we know it. Two are equal if they say the same.
+#[derive(Clone, Debug)]
 pub enum Text<'a> {
     /// A valid JSON string literal with its quotes. Only [`Text::raw`] and the scanner make one.
     Raw(RawText<'a>),
@@ -121,6 +121,19 @@ impl<'a> Text<'a> {
         }
     }
 }
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Raw(one), Self::Raw(other)) if one == other => true,
+            (Self::Raw(_) | Self::Plain(_), Self::Raw(_) | Self::Plain(_)) => {
+                self.to_str() == other.to_str()
+            }
+        }
+    }
+}
+
+impl Eq for Text<'_> {}
 
 impl<'a> From<&'a str> for Text<'a> {
     fn from(text: &'a str) -> Self {

@@ -33,8 +33,6 @@ pub(super) struct Line<'a> {
     pub(super) is_sidechain: bool,
     /// Not typed by the user, though it stands in the user's place.
     pub(super) is_machine: bool,
-    /// Said again by the program because somebody asked for that.
-    pub(super) is_replay: bool,
 }
 
 impl<'a> Line<'a> {
@@ -66,7 +64,6 @@ impl<'a> Line<'a> {
                 "\"isMeta\"" | "\"isSynthetic\"" | "\"isCompactSummary\"" => {
                     found.is_machine |= value.bool() == Some(true);
                 }
-                "\"isReplay\"" => found.is_replay = value.bool() == Some(true),
                 _ => {}
             }
         }

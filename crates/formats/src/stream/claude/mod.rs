@@ -17,12 +17,15 @@ use results::Lists;
 
 use super::Agent;
 use super::emit::{Emit, Who};
-use super::event::{Kind, Outcome, RawJson, Role, Text, Usage};
+use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
 use super::json::{Str, Value};
 use super::time::Clock;
 
 /// The most sub-agents whose names are remembered.
 const MOST_AGENTS: usize = 1_024;
+
+/// Why a turn ended that an error of the API ended; the program has no word for it.
+const API_ERROR: &str = "api_error";
 
 /// The most bytes of an unfinished answer that are kept.
 const MOST_PARTIAL: usize = 1 << 20;
@@ -83,7 +86,7 @@ impl Agent for Claude {
         match &*kind {
             "assistant" => self.assistant(&line, &owner, emit),
             "user" => self.user(&line, timestamp, &owner, emit),
-            "system" => self.system(value, &line, timestamp, &owner, emit),
+            "system" => self.system(value, &line, &owner, emit),
             "result" => self.result(value, &owner, emit),
             "stream_event" => self.stream_event(&line),
             "attachment" => self.attachment(&line, &owner, emit),
@@ -229,11 +232,15 @@ impl Claude {
                 && self.message != id.literal()
             {
                 id.literal().clone_into(&mut self.message);
-                emit.event(Kind::Usage(spent(usage)));
+                let usage = spent(usage);
+                // What the program says in the model's place costs nothing.
+                if usage.output_tokens != Some(0) {
+                    emit.event(Kind::Usage(usage));
+                }
             }
             let is_over = stop_reason.is_some_and(|it| it.is("end_turn")) && has_text;
             if line.error.is_some() {
-                self.turn_ends(owner, Outcome::Error, line.error.map(Text::raw), emit);
+                self.turn_ends(owner, Outcome::Error, Some(Text::from(API_ERROR)), emit);
             } else if is_over {
                 self.turn_ends(owner, Outcome::Success, stop_reason.map(Text::raw), emit);
             }
@@ -371,11 +378,18 @@ impl Claude {
                 self.turn_starts(owner, None, emit);
             }
         }
-        // A sub-agent's first line is what the agent told it, which is not the user's word.
-        let is_user = !line.is_machine && !is_local && !is_interrupt && owner.agent.is_none();
+        if !line.is_machine
+            && let Some(agent) = &owner.agent
+        {
+            // What the agent told its sub-agent. The stream said so when it began.
+            let is_told = self.agents.values().any(|it| **it == **agent);
+            if !is_told {
+                emit.event(Kind::TurnStarted { prompt: Some(text) });
+            }
+            return;
+        }
+        let is_user = !line.is_machine && !is_local && !is_interrupt;
         let role = if is_user { Role::User } else { Role::System };
-        // A prompt that is said again was told at its turn's beginning if the form had it there; the
-        // stream has it nowhere else.
         emit.event(Kind::Text { role, text, delta: false });
     }
 
@@ -398,7 +412,8 @@ impl Claude {
         }
         let Some(id) = id else { return emit.warn("a tool result without the id of its call") };
         let known = if self.calls.is_empty() { None } else { self.calls.take(&id.cow()) };
-        let output = content.and_then(output);
+        let is_wanted = known.is_some() || emit.wants(KindName::ToolCompleted);
+        let output = content.filter(|_| is_wanted).and_then(output);
         if let Some(call) = known {
             if !is_error {
                 let said = output.as_ref().map_or(Cow::Borrowed(""), Text::to_str);
@@ -424,7 +439,6 @@ impl Claude {
         &mut self,
         value: Value<'_>,
         line: &Line<'_>,
-        timestamp: Option<i64>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
@@ -436,9 +450,9 @@ impl Claude {
                 self.turn_starts(owner, None, emit);
             }
             "task_started" if self.form == Some(Form::Stream) => {
-                self.agent_starts(value, timestamp, owner, emit)
+                self.agent_starts(value, owner, emit)
             }
-            "task_notification" => self.agent_ends(value, timestamp, owner, emit),
+            "task_notification" => self.agent_ends(value, owner, emit),
             "api_retry" | "api_error" => {
                 let message = line.error.map_or(Text::from("retrying"), Text::raw);
                 let code = value.get("error_status").and_then(|it| it.u64());
@@ -462,13 +476,7 @@ impl Claude {
         }
     }
 
-    fn agent_starts(
-        &mut self,
-        value: Value<'_>,
-        timestamp: Option<i64>,
-        owner: &Owner<'_>,
-        emit: &mut Emit<'_>,
-    ) {
+    fn agent_starts(&mut self, value: Value<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let (Some(call), Some(task)) = (value.text("tool_use_id"), value.text("task_id")) else {
             return;
         };
@@ -483,17 +491,11 @@ impl Claude {
         if call.literal().len() + agent.len() <= 512 {
             self.agents.insert(call.cow().into_owned(), agent.clone().into_owned());
         }
-        emit.at(Who { session: &owner.session, agent: Some(&agent) }, timestamp);
+        emit.of(Who { session: &owner.session, agent: Some(&agent) });
         emit.event(Kind::TurnStarted { prompt: value.text("prompt").map(Text::raw) });
     }
 
-    fn agent_ends(
-        &mut self,
-        value: Value<'_>,
-        timestamp: Option<i64>,
-        owner: &Owner<'_>,
-        emit: &mut Emit<'_>,
-    ) {
+    fn agent_ends(&mut self, value: Value<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let (Some(task), Some(word)) = (value.text("task_id"), value.text("status")) else {
             return;
         };
@@ -507,7 +509,7 @@ impl Claude {
             // Some other background work.
             return;
         }
-        emit.at(Who { session: &owner.session, agent: Some(&agent) }, timestamp);
+        emit.of(Who { session: &owner.session, agent: Some(&agent) });
         let owner = Owner { session: owner.session.clone(), agent: Some(agent) };
         self.give_up(&owner, emit);
         emit.event(Kind::TurnCompleted { status, reason: Some(Text::raw(word)) });
@@ -527,20 +529,22 @@ impl Claude {
         }
         let subtype = value.text("subtype");
         let is_error = value.is_true("is_error");
-        for error in value.get("errors").into_iter().flat_map(|it| it.items()).take(16) {
+        let terminal = value.text("terminal_reason");
+        let is_aborted = terminal.is_some_and(|it| it.literal().starts_with("\"aborted"));
+        // Of a turn that was stopped it has diagnostics to tell, and no error.
+        let errors = value.get("errors").filter(|_| !is_aborted);
+        for error in errors.into_iter().flat_map(|it| it.items()).take(16) {
             if let Some(message) = error.str().map(Text::raw) {
                 let code = subtype.map(Text::raw);
                 emit.event(Kind::Error { message, code, recoverable: false });
             }
         }
-        let terminal = value.text("terminal_reason");
-        let is_aborted = terminal.is_some_and(|it| it.literal().starts_with("\"aborted"));
         let is_success = subtype.is_some_and(|it| it.is("success"));
         let (status, reason) = match is_error {
             false => (Outcome::Success, terminal.or(subtype).map(Text::raw)),
             true if is_aborted => (Outcome::Cancelled, terminal.map(Text::raw)),
             // An error of the API calls itself a success.
-            true if is_success => (Outcome::Error, Some(Text::from("api_error"))),
+            true if is_success => (Outcome::Error, Some(Text::from(API_ERROR))),
             true => (Outcome::Error, subtype.map(Text::raw)),
         };
         self.turn_ends(owner, status, reason, emit);

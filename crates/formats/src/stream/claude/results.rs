@@ -72,8 +72,8 @@ impl Lists {
         if call.tool == Tool::TodoWrite {
             let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
             return match new {
-                Some(new) => self.tell_todos(new, false, owner, emit),
-                None => self.tell_asked(input, false, owner, emit),
+                Some(new) => self.tell_todos(new, false, emit),
+                None => self.tell_asked(input, false, emit),
             };
         }
         // A fork begins with the conversation that it was made from, but with an empty list.
@@ -124,7 +124,7 @@ impl Lists {
                 Some(_) | None => Change::Same,
             },
         };
-        self.tell_tasks(change, owner, timestamp, emit);
+        self.tell_tasks(change, owner, emit);
     }
 
     /// A call was never answered. A whole list is told as what it is, a wish.
@@ -138,8 +138,8 @@ impl Lists {
             session: Cow::Borrowed(&call.session),
             agent: call.agent.as_deref().map(Cow::Borrowed),
         };
-        emit.at(owner.who(), None);
-        self.tell_asked(input, true, &owner, emit);
+        emit.of(owner.who());
+        self.tell_asked(input, true, emit);
     }
 
     /// The program reminded the model of its list, word for word.
@@ -155,7 +155,7 @@ impl Lists {
         if kind == "todo_reminder" {
             // A list of which everything was done is forgotten by the program; that does not clear it.
             if !is_empty {
-                self.tell_todos(content, false, owner, emit);
+                self.tell_todos(content, false, emit);
             }
             return;
         }
@@ -167,42 +167,30 @@ impl Lists {
             let mut tasks = Tasks::default();
             let change = tasks.snapshot(content, line, line);
             self.tasks.insert(owner.session.clone().into_owned(), tasks);
-            return self.tell_tasks(change, owner, None, emit);
+            return self.tell_tasks(change, owner, emit);
         };
         let change = tasks.snapshot(content, line, line);
-        self.tell_tasks(change, owner, None, emit);
+        self.tell_tasks(change, owner, emit);
     }
 
     /// Tells the list that a call asked for.
-    fn tell_asked(
-        &mut self,
-        input: Value<'_>,
-        unconfirmed: bool,
-        owner: &Owner<'_>,
-        emit: &mut Emit<'_>,
-    ) {
+    fn tell_asked(&mut self, input: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         let Some(todos) = input.get("todos") else {
             return emit.warn("a list was written, but the call has none");
         };
         // The program also takes the list as a text.
         let Some(text) = todos.str() else {
-            return self.tell_todos(todos, unconfirmed, owner, emit);
+            return self.tell_todos(todos, unconfirmed, emit);
         };
         let text = text.cow();
         let mut tape = Tape::default();
         match tape.read(text.as_bytes()) {
-            Ok(todos) => self.tell_todos(todos, unconfirmed, owner, emit),
+            Ok(todos) => self.tell_todos(todos, unconfirmed, emit),
             Err(flaw) => emit.warn(format!("a list was written as a text, but it is {flaw}")),
         }
     }
 
-    fn tell_todos(
-        &mut self,
-        todos: Value<'_>,
-        unconfirmed: bool,
-        owner: &Owner<'_>,
-        emit: &mut Emit<'_>,
-    ) {
+    fn tell_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         emit.todo_call();
         let mut items = todo::whole(todos, TODO, emit);
         items.iter_mut().for_each(|it| it.unconfirmed = unconfirmed);
@@ -218,13 +206,7 @@ impl Lists {
         tell(todo_id, &items, unconfirmed, emit);
     }
 
-    fn tell_tasks(
-        &mut self,
-        change: Change,
-        owner: &Owner<'_>,
-        timestamp: Option<i64>,
-        emit: &mut Emit<'_>,
-    ) {
+    fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let Some(tasks) = self.tasks.get_mut(&*owner.session) else { return };
         match change {
             Change::Same => return,
@@ -233,11 +215,11 @@ impl Lists {
         }
         // The list is the session's, whichever of its agents changed it.
         if owner.agent.is_some() {
-            emit.at(owner.main(), timestamp);
+            emit.of(owner.main());
         }
         let todo_id = tasks.name(emit.agent_id());
         tell(todo_id, &tasks.items(), false, emit);
-        emit.at(owner.who(), timestamp);
+        emit.of(owner.who());
     }
 }
 
