@@ -11,6 +11,8 @@ mod checklist;
 mod clock;
 mod config;
 mod error;
+mod feed;
+mod glob;
 mod hint;
 mod input;
 mod items;

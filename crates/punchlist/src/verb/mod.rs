@@ -6,6 +6,7 @@ mod add;
 mod completions;
 mod done;
 mod edit;
+mod events;
 mod export;
 mod forget;
 mod import;
@@ -125,6 +126,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<show::Show>(),
         row::<plans::Plans>(),
         row::<log::Log>(),
+        row::<events::Events>(),
         row::<export::Export>(),
         row::<import::Import>(),
         row::<forget::Forget>(),

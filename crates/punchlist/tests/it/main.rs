@@ -15,6 +15,7 @@ macro_rules! told {
 
 mod archive;
 mod bad_input;
+mod events;
 mod follow;
 mod help;
 mod init;

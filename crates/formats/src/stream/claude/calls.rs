@@ -46,6 +46,16 @@ pub(super) struct Call {
     pub(super) input: String,
     /// The line that it stood on.
     pub(super) line: u64,
+    /// The message that it was part of.
+    pub(super) message: String,
+    /// Whether it is to be told if no result comes: a whole list that no later one has replaced.
+    pub(super) is_wish: bool,
+}
+
+impl Call {
+    fn has_owner_of(&self, other: &Self) -> bool {
+        self.session == other.session && self.agent == other.agent
+    }
 }
 
 /// What is awaited.
@@ -64,6 +74,15 @@ impl Calls {
     pub(super) fn push(&mut self, call: Call) -> bool {
         // A program that was resumed may count its calls anew.
         self.take(&call.id);
+        // All results of a message come before the next message: what came before it is not answered
+        // any more, and of whole lists the newest counts.
+        let is_dead = |it: &Call| {
+            it.has_owner_of(&call)
+                && it.message != call.message
+                && (it.tool != Tool::TodoWrite || call.tool == Tool::TodoWrite)
+        };
+        self.give_up(is_dead);
+        self.supersede(&call);
         self.bytes += call.input.len();
         self.calls.push_back(call);
         let before = self.calls.len();
@@ -77,6 +96,14 @@ impl Calls {
     pub(super) fn take(&mut self, id: &str) -> Option<Call> {
         let at = self.calls.iter().position(|it| it.id == id)?;
         self.remove(at)
+    }
+
+    /// A whole list came after those that the same owner asked for before: they are not worth telling.
+    pub(super) fn supersede(&mut self, by: &Call) {
+        let is_older = |it: &&mut Call| it.has_owner_of(by) && it.line <= by.line;
+        if by.tool == Tool::TodoWrite {
+            self.calls.iter_mut().filter(is_older).for_each(|it| it.is_wish = false);
+        }
     }
 
     /// What was called on behalf of somebody and will not be answered any more, oldest first.
@@ -112,6 +139,8 @@ mod tests {
             tool: Tool::TodoWrite,
             input: "x".repeat(size),
             line: 0,
+            message: String::new(),
+            is_wish: true,
         }
     }
 
@@ -135,6 +164,24 @@ mod tests {
         assert_eq!(calls.calls.len(), 1, "the newest is kept however long it is");
         calls.take("11");
         assert_eq!(calls.bytes, 0);
+    }
+
+    #[test]
+    fn of_older_messages_only_the_last_whole_list_is_kept() {
+        let mut calls = Calls::default();
+        let with = |id, tool, message: &str| Call {
+            tool,
+            message: message.to_owned(),
+            line: id as u64,
+            ..call(id, 1)
+        };
+        calls.push(with(1, Tool::TodoWrite, "a"));
+        calls.push(with(2, Tool::TaskList, "a"));
+        calls.push(with(3, Tool::TaskList, "b"));
+        calls.push(with(4, Tool::TodoWrite, "b"));
+        calls.push(with(5, Tool::TaskGet, "c"));
+        let left: Vec<String> = calls.give_up(|_| true).into_iter().map(|it| it.id).collect();
+        assert_eq!(left, ["4", "5"]);
     }
 
     #[test]

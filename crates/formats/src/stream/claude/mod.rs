@@ -292,7 +292,7 @@ impl Claude {
                     return false;
                 };
                 match Tool::parse(&name.cow()) {
-                    Some(tool) => self.called(tool, id, input, owner, emit),
+                    Some(tool) => self.called(tool, id, input, line, owner, emit),
                     None => emit.event(Kind::ToolScheduled {
                         call_id: Text::raw(id),
                         name: Text::raw(name),
@@ -311,6 +311,7 @@ impl Claude {
         tool: Tool,
         id: Str<'_>,
         input: Option<Value<'_>>,
+        line: &Line<'_>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
@@ -321,6 +322,12 @@ impl Claude {
             tool,
             input: input.map_or("{}", |it| it.raw()).to_owned(),
             line: emit.line(),
+            message: line
+                .message
+                .and_then(|it| it.text("id"))
+                .map_or("", |it| it.literal())
+                .to_owned(),
+            is_wish: tool == Tool::TodoWrite,
         };
         if self.calls.push(call) {
             emit.warn("too many calls without a result; the oldest are given up");
@@ -416,6 +423,7 @@ impl Claude {
         let output = content.filter(|_| is_wanted).and_then(output);
         if let Some(call) = known {
             if !is_error {
+                self.calls.supersede(&call);
                 let said = output.as_ref().map_or(Cow::Borrowed(""), Text::to_str);
                 self.lists.answered(&call, structured, &said, timestamp, owner, emit);
             }

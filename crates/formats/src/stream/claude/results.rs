@@ -129,7 +129,7 @@ impl Lists {
 
     /// A call was never answered. A whole list is told as what it is, a wish.
     pub(super) fn unanswered(&mut self, call: &Call, emit: &mut Emit<'_>) {
-        if call.tool != Tool::TodoWrite {
+        if !call.is_wish {
             return;
         }
         let mut tape = Tape::default();

@@ -529,8 +529,21 @@ fn results_are_found_wherever_they_come() {
     let told = |id: &str| result(id, "ok", json!({"newTodos": todos(&[(id, "pending")])}));
     check(
         &[asked("1"), asked("2"), told("2"), ended(), asked("3"), told("1"), told("3")],
-        "s#1: [ ] 2\ns#1 unconfirmed: [ ] 1\ns#1: [ ] 3",
+        "s#1: [ ] 2\ns#1: [ ] 3",
     );
+}
+
+#[test]
+fn a_list_that_was_never_answered_is_not_told_after_a_later_one() {
+    let asked = |id: &str| {
+        let mut line = call(id, "TodoWrite", json!({"todos": todos(&[(id, "pending")])}));
+        line["message"]["id"] = json!(format!("message {id}"));
+        line
+    };
+    let told = |id: &str| result(id, "ok", json!({"newTodos": todos(&[(id, "pending")])}));
+    check(&[asked("1"), asked("2"), told("2"), ended()], "s#1: [ ] 2");
+    check(&[asked("1"), asked("2"), ended()], "s#1 unconfirmed: [ ] 2");
+    check(&[asked("1"), told("1"), asked("2"), ended()], "s#1: [ ] 1\ns#1 unconfirmed: [ ] 2");
 }
 
 #[test]
