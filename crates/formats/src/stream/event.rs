@@ -1,15 +1,15 @@
 //! The unified events, as parsers hand them out: every text borrowed where it can be.
 //!
 //! Our output is JSON as the input was, so a text that is only passed on stays the literal that it
-//! came as ([`Text::Raw`]) and is never unescaped. What a line looks like is decided here and in
-//! [`super::owned`] alone, and a test holds the two together; nothing here knows an agent.
+//! came as ([`Text::Raw`]) and is never unescaped. How they are written stands in
+//! `write`; nothing here knows an agent.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use uuid::Uuid;
 
 use super::json::{self, Str};
+pub use super::kinds::{KindName, KindSet};
 
 /// The namespace that ids of agents are hashed in. Drawn once; it never changes.
 const NAMESPACE: Uuid = Uuid::from_u128(0x6b0f_3c51_9d5e_4c0c_8f0a_2b7d_51c4_e9a6);
@@ -114,7 +114,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    fn write(&self, out: &mut Vec<u8>) {
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
         match self {
             Self::Raw(literal) => out.extend_from_slice(literal.0.as_bytes()),
             Self::Plain(text) => json::write_string(text, out),
@@ -235,23 +235,6 @@ impl<'a> Item<'a> {
         let texts =
             [&self.id, &self.active_form, &self.waiting_on, &self.parent, &self.source_status];
         self.text.len() + texts.into_iter().flatten().map(Text::len).sum::<usize>()
-    }
-
-    fn write(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"text\":");
-        self.text.write(out);
-        out.extend_from_slice(b",\"status\":\"");
-        out.extend_from_slice(self.status.name().as_bytes());
-        out.push(b'"');
-        text(out, "id", self.id.as_ref());
-        text(out, "activeForm", self.active_form.as_ref());
-        flag(out, "blocked", self.blocked);
-        text(out, "waitingOn", self.waiting_on.as_ref());
-        text(out, "parent", self.parent.as_ref());
-        flag(out, "assumed", self.assumed);
-        flag(out, "unconfirmed", self.unconfirmed);
-        text(out, "sourceStatus", self.source_status.as_ref());
-        out.push(b'}');
     }
 }
 
@@ -446,120 +429,6 @@ pub enum Kind<'a> {
     },
 }
 
-/// The kinds by name.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum KindName {
-    /// `session.started`
-    SessionStarted,
-    /// `turn.started`
-    TurnStarted,
-    /// `text`
-    Text,
-    /// `thinking`
-    Thinking,
-    /// `tool.scheduled`
-    ToolScheduled,
-    /// `tool.waiting`
-    ToolWaiting,
-    /// `tool.answered`
-    ToolAnswered,
-    /// `tool.started`
-    ToolStarted,
-    /// `tool.completed`
-    ToolCompleted,
-    /// `message.queued`
-    MessageQueued,
-    /// `todo_list`
-    TodoList,
-    /// `usage`
-    Usage,
-    /// `turn.completed`
-    TurnCompleted,
-    /// `error`
-    Error,
-    /// `warning`
-    Warning,
-}
-
-impl KindName {
-    /// All of them, in the order of the specification.
-    pub const ALL: [Self; 15] = [
-        Self::SessionStarted,
-        Self::TurnStarted,
-        Self::Text,
-        Self::Thinking,
-        Self::ToolScheduled,
-        Self::ToolWaiting,
-        Self::ToolAnswered,
-        Self::ToolStarted,
-        Self::ToolCompleted,
-        Self::MessageQueued,
-        Self::TodoList,
-        Self::Usage,
-        Self::TurnCompleted,
-        Self::Error,
-        Self::Warning,
-    ];
-
-    /// As it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::SessionStarted => "session.started",
-            Self::TurnStarted => "turn.started",
-            Self::Text => "text",
-            Self::Thinking => "thinking",
-            Self::ToolScheduled => "tool.scheduled",
-            Self::ToolWaiting => "tool.waiting",
-            Self::ToolAnswered => "tool.answered",
-            Self::ToolStarted => "tool.started",
-            Self::ToolCompleted => "tool.completed",
-            Self::MessageQueued => "message.queued",
-            Self::TodoList => "todo_list",
-            Self::Usage => "usage",
-            Self::TurnCompleted => "turn.completed",
-            Self::Error => "error",
-            Self::Warning => "warning",
-        }
-    }
-
-    /// The kind that is written so.
-    pub fn parse(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.name() == name)
-    }
-}
-
-impl fmt::Display for KindName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-/// Which kinds are wanted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct KindSet(u32);
-
-impl KindSet {
-    /// Every kind.
-    pub const ALL: Self = Self(u32::MAX);
-    /// None.
-    pub const NONE: Self = Self(0);
-
-    /// These kinds and no others.
-    pub fn of(kinds: impl IntoIterator<Item = KindName>) -> Self {
-        kinds.into_iter().fold(Self::NONE, |set, kind| Self(set.0 | 1 << kind as u32))
-    }
-
-    /// Whether a kind is wanted.
-    pub fn has(self, kind: KindName) -> bool {
-        self.0 & (1 << kind as u32) != 0
-    }
-
-    /// Whether nothing outside the other set is wanted.
-    pub fn is_within(self, other: Self) -> bool {
-        self.0 & !other.0 == 0
-    }
-}
-
 impl Kind<'_> {
     /// Its name.
     pub fn name(&self) -> KindName {
@@ -586,8 +455,8 @@ impl Kind<'_> {
 /// An agent's id, and the namespace that its events are named in. Made once and used for many events.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentId {
-    id: String,
-    namespace: Uuid,
+    pub(super) id: String,
+    pub(super) namespace: Uuid,
 }
 
 impl AgentId {
@@ -618,184 +487,4 @@ pub struct Event<'a> {
     pub index: u32,
     /// What happened.
     pub kind: Kind<'a>,
-}
-
-impl Event<'_> {
-    /// The same for the same agent, line and index: `LINE:INDEX` in a namespace that is the agent's id
-    /// in a namespace of ours.
-    pub fn id(&self) -> Uuid {
-        let mut name = Vec::with_capacity(32);
-        number(&mut name, self.line);
-        name.push(b':');
-        number(&mut name, u64::from(self.index));
-        Uuid::new_v5(&self.agent.namespace, &name)
-    }
-
-    /// Appends the event as one line of JSON, with its newline.
-    pub fn write_json(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"eventId\":\"");
-        let mut buffer = Uuid::encode_buffer();
-        out.extend_from_slice(self.id().hyphenated().encode_lower(&mut buffer).as_bytes());
-        out.extend_from_slice(b"\",\"agentId\":");
-        json::write_string(&self.agent.id, out);
-        out.extend_from_slice(b",\"agentType\":\"");
-        out.extend_from_slice(self.agent_type.name().as_bytes());
-        out.extend_from_slice(b"\",\"timestamp\":");
-        match self.timestamp {
-            Some(at) if at < 0 => {
-                out.push(b'-');
-                number(out, at.unsigned_abs());
-            }
-            Some(at) => number(out, at.unsigned_abs()),
-            None => out.extend_from_slice(b"null"),
-        }
-        out.extend_from_slice(b",\"type\":\"");
-        out.extend_from_slice(self.kind.name().name().as_bytes());
-        out.push(b'"');
-        self.kind.write_fields(out);
-        out.extend_from_slice(b"}\n");
-    }
-}
-
-impl Kind<'_> {
-    fn write_fields(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::SessionStarted { model, cwd, version } => {
-                text(out, "model", model.as_ref());
-                text(out, "cwd", cwd.as_ref());
-                text(out, "version", version.as_ref());
-            }
-            Self::TurnStarted { prompt } => text(out, "prompt", prompt.as_ref()),
-            Self::Text { role, text: said, delta } => {
-                word(out, "role", role.name());
-                text(out, "text", Some(said));
-                flag(out, "delta", *delta);
-            }
-            Self::Thinking { text: said, delta } => {
-                text(out, "text", Some(said));
-                flag(out, "delta", *delta);
-            }
-            Self::ToolScheduled { call_id, name, input } => {
-                text(out, "callId", Some(call_id));
-                text(out, "name", Some(name));
-                raw(out, "input", *input);
-            }
-            Self::ToolWaiting { call_id, question } => {
-                text(out, "callId", Some(call_id));
-                text(out, "question", Some(question));
-            }
-            Self::ToolAnswered { call_id, answer, by } => {
-                text(out, "callId", Some(call_id));
-                text(out, "answer", Some(answer));
-                text(out, "by", by.as_ref());
-            }
-            Self::ToolStarted { call_id, name, input } => {
-                text(out, "callId", Some(call_id));
-                text(out, "name", name.as_ref());
-                raw(out, "input", *input);
-            }
-            Self::ToolCompleted { call_id, name, status, output } => {
-                text(out, "callId", Some(call_id));
-                text(out, "name", name.as_ref());
-                word(out, "status", status.name());
-                text(out, "output", output.as_ref());
-            }
-            Self::MessageQueued { text: said } => text(out, "text", Some(said)),
-            Self::TodoList { todo_id, items, unconfirmed } => {
-                key(out, "todoId");
-                json::write_string(todo_id, out);
-                key(out, "items");
-                out.push(b'[');
-                for (at, item) in items.iter().enumerate() {
-                    if at > 0 {
-                        out.push(b',');
-                    }
-                    item.write(out);
-                }
-                out.push(b']');
-                flag(out, "unconfirmed", *unconfirmed);
-            }
-            Self::Usage(usage) => {
-                count(out, "inputTokens", usage.input_tokens);
-                count(out, "outputTokens", usage.output_tokens);
-                count(out, "cachedTokens", usage.cached_tokens);
-                count(out, "reasoningTokens", usage.reasoning_tokens);
-                if let Some(cost) = usage.cost_usd.filter(|it| it.is_finite()) {
-                    key(out, "costUsd");
-                    out.extend_from_slice(format!("{cost:?}").as_bytes());
-                }
-                flag(out, "cumulative", usage.cumulative);
-            }
-            Self::TurnCompleted { status, reason } => {
-                word(out, "status", status.name());
-                text(out, "reason", reason.as_ref());
-            }
-            Self::Error { message, code, recoverable } => {
-                text(out, "message", Some(message));
-                text(out, "code", code.as_ref());
-                flag(out, "recoverable", *recoverable);
-            }
-            Self::Warning { line, why } => {
-                count(out, "line", Some(*line));
-                key(out, "why");
-                json::write_string(why, out);
-            }
-        }
-    }
-}
-
-fn key(out: &mut Vec<u8>, name: &str) {
-    out.extend_from_slice(b",\"");
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"\":");
-}
-
-fn text(out: &mut Vec<u8>, name: &str, value: Option<&Text<'_>>) {
-    if let Some(value) = value {
-        key(out, name);
-        value.write(out);
-    }
-}
-
-fn word(out: &mut Vec<u8>, name: &str, value: &str) {
-    key(out, name);
-    out.push(b'"');
-    out.extend_from_slice(value.as_bytes());
-    out.push(b'"');
-}
-
-fn flag(out: &mut Vec<u8>, name: &str, value: bool) {
-    if value {
-        key(out, name);
-        out.extend_from_slice(b"true");
-    }
-}
-
-fn count(out: &mut Vec<u8>, name: &str, value: Option<u64>) {
-    if let Some(value) = value {
-        key(out, name);
-        number(out, value);
-    }
-}
-
-fn raw(out: &mut Vec<u8>, name: &str, value: Option<RawJson<'_>>) {
-    if let Some(value) = value.filter(|it| it.0 != "null") {
-        key(out, name);
-        out.extend_from_slice(value.0.as_bytes());
-    }
-}
-
-/// Appends a number in decimal digits.
-fn number(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
 }

@@ -13,12 +13,14 @@ mod emit;
 pub mod event;
 mod gemini;
 mod json;
+mod kinds;
 pub mod lines;
 pub mod owned;
 mod recognise;
 mod search;
 mod time;
 mod todo;
+mod write;
 
 pub use emit::Tally;
 use emit::{Core, Emit};
