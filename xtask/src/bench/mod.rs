@@ -7,6 +7,7 @@ mod cold;
 mod measure;
 mod peers;
 mod store;
+mod streams;
 mod table;
 
 use crate::Failure;
@@ -35,6 +36,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         about: "adds, four writers, `next` and following, beside raw SQLite",
         rounds: ROUNDS,
         run: store::run,
+    },
+    Bench {
+        name: "streams",
+        about: "reading 300 MB of what an agent said, beside memchr, sonic-rs and jq",
+        rounds: 7,
+        run: streams::run,
     },
     Bench {
         name: "peers",
@@ -84,8 +91,8 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, peers");
-        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, peers");
+        check(&[], "say which benchmark: cold, store, streams, peers");
+        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, streams, peers");
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
         check(&["cold", "3", "x"], "unexpected argument \"x\"");
