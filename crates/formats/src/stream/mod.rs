@@ -126,7 +126,7 @@ trait Agent: Send {
     /// not depend on blanks between tokens. They may change from call to call.
     fn needles(&self) -> &'static [&'static str];
 
-    /// Texts of the same kind that count only if they stand in the first kilobyte of a line. Looking for
+    /// Texts of the same kind that count only if they stand in the first half kilobyte of a line. Looking for
     /// them costs much less.
     fn heads(&self) -> &'static [&'static str] {
         &[]

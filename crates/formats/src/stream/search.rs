@@ -8,10 +8,10 @@ use memchr::memmem::Finder;
 use super::Agent;
 
 /// How many bytes are looked at together.
-const WINDOW: usize = 256 << 10;
+const WINDOW: usize = 32 << 10;
 
 /// How much of a line is its head.
-pub(super) const HEAD: usize = 1 << 10;
+pub(super) const HEAD: usize = 512;
 
 /// What was found from some line on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

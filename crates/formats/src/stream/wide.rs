@@ -11,8 +11,25 @@ pub(super) struct Specials {
     pub(super) quotes: u64,
     /// Backslashes.
     pub(super) slashes: u64,
-    /// Control characters, which may not stand in a string.
-    pub(super) controls: u64,
+    /// Whether there are control characters, which may not stand in a string.
+    pub(super) has_controls: bool,
+}
+
+/// How many bytes [`short`] takes.
+pub(super) const SHORT: usize = 16;
+
+/// Where a string ends that ends within a few bytes and has nothing but plain characters: most keys.
+#[inline]
+pub(super) fn short(bytes: &[u8; SHORT]) -> Option<usize> {
+    #[cfg(target_arch = "x86_64")]
+    #[expect(unsafe_code, reason = "the compiler wants a word that the processor has SSE2")]
+    // SAFETY: SSE2 is part of x86-64, and the function takes references, not pointers.
+    let (quotes, others) = unsafe { sse2::short(bytes) };
+    #[cfg(not(target_arch = "x86_64"))]
+    let (quotes, others) = plain::short(bytes);
+    // Nothing else stands before the quote.
+    (quotes != 0 && others & quotes.wrapping_sub(1) & !quotes == 0)
+        .then(|| quotes.trailing_zeros() as usize)
 }
 
 /// Finds what means something in a string.
@@ -49,14 +66,23 @@ pub(super) fn escaping(slashes: u64) -> u64 {
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 mod plain {
-    use super::{BLOCK, Specials};
+    use super::{BLOCK, SHORT, Specials};
 
     pub(super) fn specials(bytes: &[u8; BLOCK]) -> Specials {
         Specials {
             quotes: mask(bytes, |it| it == b'"'),
             slashes: mask(bytes, |it| it == b'\\'),
-            controls: mask(bytes, |it| it < 0x20),
+            has_controls: bytes.iter().any(|it| *it < 0x20),
         }
+    }
+
+    pub(super) fn short(bytes: &[u8; SHORT]) -> (u32, u32) {
+        let (mut quotes, mut others) = (0, 0);
+        for (at, byte) in bytes.iter().enumerate() {
+            quotes |= u32::from(*byte == b'"') << at;
+            others |= u32::from(matches!(byte, b'\\' | 0..0x20)) << at;
+        }
+        (quotes, others)
     }
 
     pub(super) fn short_escapes(bytes: &[u8; BLOCK]) -> u64 {
@@ -76,7 +102,7 @@ mod sse2 {
         _mm_set1_epi8,
     };
 
-    use super::{BLOCK, Specials};
+    use super::{BLOCK, SHORT, Specials};
 
     /// Sixteen bytes from `at` on.
     #[inline]
@@ -124,13 +150,23 @@ mod sse2 {
                 _mm_cmpeq_epi8(c, slash),
                 _mm_cmpeq_epi8(d, slash),
             ),
-            controls: bits(
-                _mm_cmpeq_epi8(_mm_min_epu8(a, control), a),
-                _mm_cmpeq_epi8(_mm_min_epu8(b, control), b),
-                _mm_cmpeq_epi8(_mm_min_epu8(c, control), c),
-                _mm_cmpeq_epi8(_mm_min_epu8(d, control), d),
-            ),
+            has_controls: {
+                // The lowest of them is low only if one of the four is.
+                let lowest = _mm_min_epu8(_mm_min_epu8(a, b), _mm_min_epu8(c, d));
+                let is_low = _mm_cmpeq_epi8(_mm_min_epu8(lowest, control), lowest);
+                _mm_movemask_epi8(is_low) != 0
+            },
         }
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    pub(super) fn short(bytes: &[u8; SHORT]) -> (u32, u32) {
+        let here = load(bytes, 0);
+        let controls = _mm_cmpeq_epi8(_mm_min_epu8(here, all(0x1f)), here);
+        let others = _mm_or_si128(_mm_cmpeq_epi8(here, all(b'\\')), controls);
+        let quotes = _mm_movemask_epi8(_mm_cmpeq_epi8(here, all(b'"')));
+        (quotes.cast_unsigned(), _mm_movemask_epi8(others).cast_unsigned())
     }
 
     #[inline]
@@ -171,6 +207,9 @@ mod tests {
             let block: &[u8; BLOCK] = bytes[..].try_into().unwrap();
             prop_assert_eq!(specials(block), plain::specials(block));
             prop_assert_eq!(short_escapes(block), plain::short_escapes(block));
+            let head: &[u8; SHORT] = bytes[..SHORT].try_into().unwrap();
+            let first = head.iter().position(|it| matches!(it, b'"' | b'\\' | 0..0x20));
+            prop_assert_eq!(short(head), first.filter(|it| head[*it] == b'"'));
         }
 
         #[test]

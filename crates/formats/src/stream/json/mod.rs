@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::wide::{self, BLOCK, Specials};
+use super::wide::{self, BLOCK, SHORT, Specials};
 
 /// The deepest nesting that is read. Readers of our output commonly stop at 128.
 pub(crate) const MOST_DEPTH: usize = 120;
@@ -280,6 +280,11 @@ impl Scan<'_, '_> {
     #[inline]
     fn string(&mut self) -> Result<(), Flaw> {
         self.at += 1;
+        let head = self.bytes.get(self.at..).and_then(|it| it.first_chunk::<SHORT>());
+        if let Some(end) = head.and_then(wide::short) {
+            self.at += end + 1;
+            return Ok(());
+        }
         while let Some(block) = self.bytes.get(self.at..).and_then(|it| it.first_chunk::<BLOCK>()) {
             if self.block(block)? {
                 return Ok(());
@@ -305,14 +310,14 @@ impl Scan<'_, '_> {
     /// step or a branch for each of them.
     #[inline]
     fn block(&mut self, block: &[u8; BLOCK]) -> Result<bool, Flaw> {
-        let Specials { quotes, slashes, controls } = wide::specials(block);
+        let Specials { quotes, slashes, has_controls } = wide::specials(block);
         let escaping = wide::escaping(slashes);
         let escaped = escaping << 1;
         let quote = (quotes & !escaped).trailing_zeros();
         // What stands before the quote, or all.
         let inside = 1u64.checked_shl(quote).map_or(u64::MAX, |it| it - 1);
         let is_odd = escaping != 0 && escaped & inside & !wide::short_escapes(block) != 0;
-        if is_odd || controls & inside != 0 {
+        if is_odd || has_controls {
             return self.odd_block(block);
         }
         if quote < u64::BITS {
@@ -406,10 +411,9 @@ fn hex(bytes: &[u8], at: usize) -> Result<u32, Flaw> {
 fn plain_until(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
     while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
-        let Specials { quotes, slashes, controls } = wide::specials(block);
-        let any = quotes | slashes | controls;
-        if any != 0 {
-            return at + any.trailing_zeros() as usize;
+        let Specials { quotes, slashes, has_controls } = wide::specials(block);
+        if quotes | slashes != 0 || has_controls {
+            break;
         }
         at += BLOCK;
         rest = tail;
