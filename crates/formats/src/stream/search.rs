@@ -143,7 +143,7 @@ mod tests {
                 };
                 (line..end).any(|it| at(&it))
             };
-            if agent.0.iter().any(|it| tells(it)) || agent.1.iter().any(|it| has(it)) {
+            if agent.0.iter().any(tells) || agent.1.iter().any(has) {
                 return Found { line: Some(line), newlines };
             }
             newlines += u64::from(text.ends_with(b"\n"));

@@ -210,6 +210,13 @@ mod tests {
             let head: &[u8; SHORT] = bytes[..SHORT].try_into().unwrap();
             let first = head.iter().position(|it| matches!(it, b'"' | b'\\' | 0..0x20));
             prop_assert_eq!(short(head), first.filter(|it| head[*it] == b'"'));
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[expect(unsafe_code, reason = "the compiler wants a word that the processor has SSE2")]
+                // SAFETY: SSE2 is part of x86-64.
+                let wide = unsafe { sse2::short(head) };
+                prop_assert_eq!(wide, plain::short(head));
+            }
         }
 
         #[test]

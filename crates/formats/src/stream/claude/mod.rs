@@ -471,7 +471,7 @@ impl Claude {
                 self.turn_starts(owner, None, emit);
             }
             "task_started" if self.form == Some(Form::Stream) && has_in_head(value, STARTED) => {
-                self.agent_starts(value, owner, emit)
+                self.agent_starts(value, owner, emit);
             }
             "task_notification" => self.agent_ends(value, owner, emit),
             "api_retry" | "api_error" => {

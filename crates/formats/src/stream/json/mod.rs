@@ -340,7 +340,7 @@ impl Scan<'_, '_> {
                     return Ok(true);
                 }
                 b'\\' if block.get(at + 1).is_some_and(|it| SHORT_ESCAPES[usize::from(*it)]) => {
-                    at += 2
+                    at += 2;
                 }
                 b'\\' => {
                     self.at += at;
