@@ -5,6 +5,7 @@
 
 mod bench;
 mod documents;
+mod fuzz;
 mod print;
 mod test;
 mod torture;
@@ -24,6 +25,7 @@ Chores:
   bench NAME     measure something beside its baseline; a number after it sets the rounds
   torture        race, kill and starve the program and print one table of what came of it;
                  --seconds N sets the time instead of --full, names choose scenarios
+  fuzz NAME      feed spoilt input to something; a number after it sets the executions
   gen            write the generated documents anew
   help           print this
 ";
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["test", names @ ..] => test::run(names),
         ["bench", rest @ ..] => bench::run(rest),
         ["torture", rest @ ..] => torture::run(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["gen"] => documents::generate(),
         ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
             Err(Failure::Usage(format!("unexpected argument {extra:?}")))
@@ -64,9 +67,10 @@ fn help() {
     let line = |name: &str, about: &str| format!("  {name:<13}  {about}\n");
     let groups: String = test::GROUPS.iter().map(|it| line(it.name, it.about)).collect();
     let benches: String = bench::BENCHES.iter().map(|it| line(it.name, it.about)).collect();
+    let targets: String = fuzz::TARGETS.iter().map(|it| line(it.name, it.about)).collect();
     let scenarios: String = torture::SCENARIOS.iter().map(|it| line(it.name, it.about)).collect();
     say(&format!(
-        "{HELP}\nGroups of tests:\n{groups}\nBenchmarks:\n{benches}\nTorture:\n{}",
+        "{HELP}\nGroups of tests:\n{groups}\nBenchmarks:\n{benches}\nFuzzing:\n{targets}\nTorture:\n{}",
         scenarios.trim_end()
     ));
 }

@@ -6,5 +6,6 @@
 pub mod dialect;
 pub mod hook;
 pub mod prompt;
+pub mod stream;
 pub mod text;
 pub mod view;

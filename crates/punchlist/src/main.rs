@@ -13,6 +13,8 @@ mod clock;
 mod config;
 mod error;
 mod here;
+mod feed;
+mod glob;
 mod hint;
 mod input;
 mod items;

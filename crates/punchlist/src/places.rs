@@ -17,6 +17,11 @@ pub(crate) fn config() -> Result<PathBuf, Fail> {
     Ok(strategy()?.config_dir().join("punchlist").join("config.toml"))
 }
 
+/// The user's home directory, if there is one.
+pub(crate) fn home() -> Option<PathBuf> {
+    etcetera::home_dir().ok()
+}
+
 fn strategy() -> Result<impl BaseStrategy, Fail> {
     choose_native_strategy().map_err(|_| {
         Fail::new(Code::Unusable, "there is no home directory to keep plans in")

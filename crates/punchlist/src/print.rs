@@ -106,8 +106,13 @@ pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
 
 /// Writes a part of a result that goes on. Gives whether anybody still reads.
 pub(crate) fn live(part: &str) -> Result<bool, Fail> {
+    live_bytes(part.as_bytes())
+}
+
+/// The same, of bytes that are fit for wherever stdout leads.
+pub(crate) fn live_bytes(part: &[u8]) -> Result<bool, Fail> {
     let mut stdout = io::stdout().lock();
-    match stdout.write_all(part.as_bytes()).and_then(|()| stdout.flush()) {
+    match stdout.write_all(part).and_then(|()| stdout.flush()) {
         Ok(()) => Ok(true),
         Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(false),
         Err(why) => Err(Fail::ours(format!("cannot write the result: {why}"))),
@@ -128,6 +133,16 @@ pub(crate) fn notes(lines: &[String], json: bool) {
     err(&all);
 }
 
+/// Writes what a person wants to know besides the result; for programs, the value instead.
+pub(crate) fn aside(text: &str, json: Option<&serde_json::Value>) {
+    match json {
+        Some(value) => err(&(json::render(value) + "\n")),
+        None => {
+            err(&text.lines().map(|it| text::one_line(it).into_owned() + "\n").collect::<String>())
+        }
+    }
+}
+
 /// Writes why a call failed. Gives the exit code.
 pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     if json {
@@ -146,6 +161,53 @@ pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     }
     err(&all);
     fail.code.exit()
+}
+
+/// How far reading has come: one line on the terminal, and nothing anywhere else.
+pub(crate) struct Progress {
+    /// How much there is in all.
+    total: u64,
+    files: usize,
+    is_shown: bool,
+    drawn: String,
+}
+
+impl Progress {
+    /// Over so much, if that is known. It stays away where the result itself goes to the terminal.
+    pub(crate) fn over(total: Option<u64>, files: usize) -> Self {
+        let is_shown = total.is_some() && io::stderr().is_terminal() && !io::stdout().is_terminal();
+        Self { total: total.unwrap_or(0), files, is_shown, drawn: String::new() }
+    }
+
+    pub(crate) fn draw(&mut self, bytes: u64, done: usize) {
+        if !self.is_shown {
+            return;
+        }
+        let bar = bar(bytes, self.total, done, self.files);
+        if self.drawn != bar {
+            err(&format!("\r\x1b[K{bar}"));
+            self.drawn = bar;
+        }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        if !self.drawn.is_empty() {
+            self.drawn.clear();
+            err("\r\x1b[K");
+        }
+    }
+}
+
+/// ` 45 %  █████████░░░░░░░░░░░  136 of 300 MB, file 2 of 7`
+fn bar(bytes: u64, total: u64, done: usize, files: usize) -> String {
+    const CELLS: u64 = 20;
+    let bytes = bytes.min(total);
+    let share = |of: u64| (u128::from(bytes) * u128::from(of) / u128::from(total.max(1))) as u64;
+    let (full, percent) = (share(CELLS) as usize, share(100));
+    let cells = "█".repeat(full) + &"░".repeat(CELLS as usize - full);
+    let (bytes, total) = (bytes / 1_000_000, total / 1_000_000);
+    let at = (done + 1).min(files);
+    format!("{percent:>3} %  {cells}  {bytes} of {total} MB, file {at} of {files}")
 }
 
 /// What came of a question.
@@ -199,6 +261,16 @@ fn err(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_bar_fills_up_and_never_overflows() {
+        let at = |bytes, total| bar(bytes, total, 0, 2);
+        assert_eq!(at(0, 0), "  0 %  ░░░░░░░░░░░░░░░░░░░░  0 of 0 MB, file 1 of 2");
+        let half = "50 %  ██████████░░░░░░░░░░  150 of 300 MB, file 1 of 2";
+        assert_eq!(at(150_000_000, 300_000_000), format!(" {half}"));
+        let full = "100 %  ████████████████████  300 of 300 MB, file 2 of 2";
+        assert_eq!(bar(u64::MAX, 300_000_000, 2, 2), full);
+    }
 
     #[test]
     fn no_color_is_obeyed_unless_colour_is_asked_for() {

@@ -9,6 +9,7 @@ mod mcp;
 mod measure;
 mod peers;
 mod store;
+mod streams;
 mod table;
 
 use crate::Failure;
@@ -49,6 +50,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         about: "calls of the MCP server, beside the least that such a server can do",
         rounds: ROUNDS,
         run: mcp::run,
+    },
+    Bench {
+        name: "streams",
+        about: "reading 300 MB of what an agent said, beside memchr, sonic-rs and jq",
+        rounds: 7,
+        run: streams::run,
     },
     Bench {
         name: "peers",
@@ -98,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, hook, mcp, peers");
-        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, peers");
+        check(&[], "say which benchmark: cold, store, hook, mcp, streams, peers");
+        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, peers");
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
         check(&["cold", "3", "x"], "unexpected argument \"x\"");

@@ -8,6 +8,7 @@ mod completions;
 mod doctor;
 mod done;
 mod edit;
+mod events;
 mod export;
 mod forget;
 mod gate;
@@ -133,6 +134,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<show::Show>(),
         row::<plans::Plans>(),
         row::<log::Log>(),
+        row::<events::Events>(),
         row::<export::Export>(),
         row::<import::Import>(),
         row::<forget::Forget>(),

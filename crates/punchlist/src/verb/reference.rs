@@ -11,7 +11,7 @@ use crate::print::Reply;
 /// Print a page of the reference
 #[derive(clap::Args)]
 pub(crate) struct Reference {
-    /// verbs, tools or exit-codes
+    /// verbs, tools, exit-codes or events-schema
     #[arg(value_enum, value_name = "PAGE")]
     page: Page,
 }
@@ -25,6 +25,8 @@ enum Page {
     Tools,
     /// docs/reference/exit-codes.md
     ExitCodes,
+    /// docs/reference/events.schema.json
+    EventsSchema,
 }
 
 impl Verb for Reference {
@@ -40,6 +42,7 @@ Examples:
             Page::Verbs => verbs(),
             Page::Tools => tools(),
             Page::ExitCodes => exit_codes(),
+            Page::EventsSchema => events_schema(),
         }))
     }
 }
@@ -96,4 +99,10 @@ fn exit_codes() -> String {
         out.push_str(&format!("| {} | `{}` | {meaning} |\n", code.exit(), code.word()));
     }
     out
+}
+
+/// The JSON Schema of what `punchlist events` writes.
+fn events_schema() -> String {
+    let schema = punchlist_formats::stream::owned::schema();
+    serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }

@@ -16,6 +16,7 @@ macro_rules! told {
 mod archive;
 mod bad_input;
 mod doctor;
+mod events;
 mod follow;
 mod help;
 mod hook;

@@ -1,0 +1,272 @@
+//! What came of calls of todo tools: the lists that follow from results.
+//!
+//! The id of a new task is only in its result; what a task was changed to is only in the call; whether
+//! it was changed at all is in the result. Sub-agents get results as text alone.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::super::emit::Emit;
+use super::super::event::{Item, Kind, Text};
+use super::super::json::{Str, Tape, Value};
+use super::super::todo::{self, ListName, Shape};
+use super::Owner;
+use super::calls::{Call, Tool};
+use super::tasks::{Change, Tasks};
+
+/// The most lists of one stream. A stream has one session, as a rule.
+const MOST_LISTS: usize = 64;
+
+/// The longest name of a session or sub-agent whose list is kept.
+const LONGEST_NAME: usize = 256;
+
+const TODO: Shape = Shape {
+    text: "content",
+    status: "status",
+    active_form: Some("activeForm"),
+    read: todo::common,
+};
+
+/// Every list of a stream.
+#[derive(Default, Debug)]
+pub(super) struct Lists {
+    /// By session: all its agents share it.
+    tasks: BTreeMap<String, Tasks>,
+    /// What the lists of `TodoWrite` are called, by agent: each has its own.
+    todos: BTreeMap<String, ListName>,
+    /// The first time that the stream names.
+    began: Option<i64>,
+    lines: u64,
+}
+
+/// How many lines are waited for the first time.
+const TIMELESS: u64 = 16;
+
+impl Lists {
+    /// A line with or without a time.
+    pub(super) fn began(&mut self, timestamp: Option<i64>) {
+        if self.awaits_time() {
+            self.began = timestamp;
+            self.lines += 1;
+        }
+    }
+
+    /// Whether the first time has yet to come. The stream has none in many lines, and needs none.
+    pub(super) fn awaits_time(&self) -> bool {
+        self.began.is_none() && self.lines < TIMELESS
+    }
+
+    /// A call succeeded. `structured` is what the program keeps of the result, `said` what the model is
+    /// told.
+    pub(super) fn answered(
+        &mut self,
+        call: &Call,
+        structured: Option<Value<'_>>,
+        said: &str,
+        timestamp: Option<i64>,
+        owner: &Owner<'_>,
+        emit: &mut Emit<'_>,
+    ) {
+        let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
+        if let Some(new) = new.filter(|_| call.tool == Tool::TodoWrite) {
+            return self.tell_todos(new, false, emit);
+        }
+        let mut tape = Tape::default();
+        let Ok(input) = tape.read(call.input.as_bytes()) else { return };
+        if call.tool == Tool::TodoWrite {
+            return self.tell_asked(input, false, emit);
+        }
+        // A fork begins with the conversation that it was made from, but with an empty list.
+        let is_copy = timestamp.zip(self.began).is_some_and(|(at, began)| at < began);
+        if is_copy || owner.session.len() > LONGEST_NAME {
+            return;
+        }
+        if !self.tasks.contains_key(&*owner.session) && self.tasks.len() >= MOST_LISTS {
+            self.tasks.pop_first();
+        }
+        let tasks = self.tasks.entry(owner.session.clone().into_owned()).or_default();
+        let structured = structured.filter(|it| it.is_object());
+        let (line, asked) = (emit.line(), call.line);
+        let change = match call.tool {
+            Tool::TodoWrite => return,
+            Tool::TaskCreate => {
+                emit.todo_call();
+                let Some((id, subject)) = created(structured, said) else {
+                    return emit.warn("a task was created, but its result does not say which");
+                };
+                let subject = if subject.is_blank() {
+                    emit.warn("a task without a subject");
+                    Text::from(format!("Task #{id}"))
+                } else {
+                    subject
+                };
+                let form = input.text("activeForm").map(Text::raw).filter(|it| !it.is_blank());
+                tasks.create(&id, subject, form, line)
+            }
+            Tool::TaskUpdate => {
+                let Some(update) = Update::of(structured, said) else { return };
+                emit.todo_call();
+                if !tasks.has(&update.id) && !update.fields.contains(&"deleted") {
+                    emit.warn(format!("task {} was created before this stream", update.word()));
+                }
+                tasks.update(&update.id, &update.fields, input, update.status, line)
+            }
+            Tool::TaskList => match structured.and_then(|it| it.get("tasks")) {
+                Some(all) => tasks.snapshot(all, asked, line),
+                None => Change::Same,
+            },
+            Tool::TaskGet => match structured.and_then(|it| it.get("task")) {
+                Some(task) if task.is_object() => tasks.snapshot_one(task, asked, line),
+                Some(task) if task.is_null() => match input.text("taskId") {
+                    Some(id) => tasks.missing(&id.cow(), asked, line),
+                    None => Change::Same,
+                },
+                Some(_) | None => Change::Same,
+            },
+        };
+        self.tell_tasks(change, owner, emit);
+    }
+
+    /// A call was never answered. A whole list is told as what it is, a wish.
+    pub(super) fn unanswered(&mut self, call: &Call, emit: &mut Emit<'_>) {
+        if !call.is_wish {
+            return;
+        }
+        let mut tape = Tape::default();
+        let Ok(input) = tape.read(call.input.as_bytes()) else { return };
+        let owner = Owner {
+            session: Cow::Borrowed(&call.session),
+            agent: call.agent.as_deref().map(Cow::Borrowed),
+        };
+        emit.of(owner.who());
+        self.tell_asked(input, true, emit);
+    }
+
+    /// The program reminded the model of its list, word for word.
+    pub(super) fn reminded(
+        &mut self,
+        kind: &str,
+        attachment: Value<'_>,
+        owner: &Owner<'_>,
+        emit: &mut Emit<'_>,
+    ) {
+        let Some(content) = attachment.get("content").filter(|it| it.is_array()) else { return };
+        let is_empty = content.items().next().is_none();
+        if kind == "todo_reminder" {
+            // A list of which everything was done is forgotten by the program; that does not clear it.
+            if !is_empty {
+                self.tell_todos(content, false, emit);
+            }
+            return;
+        }
+        let line = emit.line();
+        let Some(tasks) = self.tasks.get_mut(&*owner.session) else {
+            if is_empty || owner.session.len() > LONGEST_NAME || self.tasks.len() >= MOST_LISTS {
+                return;
+            }
+            let mut tasks = Tasks::default();
+            let change = tasks.snapshot(content, line, line);
+            self.tasks.insert(owner.session.clone().into_owned(), tasks);
+            return self.tell_tasks(change, owner, emit);
+        };
+        let change = tasks.snapshot(content, line, line);
+        self.tell_tasks(change, owner, emit);
+    }
+
+    /// Tells the list that a call asked for.
+    fn tell_asked(&mut self, input: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
+        let Some(todos) = input.get("todos") else {
+            return emit.warn("a list was written, but the call has none");
+        };
+        // The program also takes the list as a text.
+        let Some(text) = todos.str() else {
+            return self.tell_todos(todos, unconfirmed, emit);
+        };
+        let text = text.cow();
+        let mut tape = Tape::default();
+        match tape.read(text.as_bytes()) {
+            Ok(todos) => self.tell_todos(todos, unconfirmed, emit),
+            Err(flaw) => emit.warn(format!("a list was written as a text, but it is {flaw}")),
+        }
+    }
+
+    fn tell_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
+        emit.todo_call();
+        let mut items = todo::whole(todos, TODO, emit);
+        items.iter_mut().for_each(|it| it.unconfirmed = unconfirmed);
+        let agent_id = emit.agent_id().to_owned();
+        if agent_id.len() > 2 * LONGEST_NAME {
+            return emit.warn("the agent's name is too long");
+        }
+        if !self.todos.contains_key(&agent_id) && self.todos.len() >= MOST_LISTS {
+            self.todos.pop_first();
+        }
+        let todo_id =
+            self.todos.entry(agent_id.clone()).or_default().next(&agent_id, items.is_empty());
+        tell(todo_id, &items, unconfirmed, emit);
+    }
+
+    fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+        let Some(tasks) = self.tasks.get_mut(&*owner.session) else { return };
+        match change {
+            Change::Same => return,
+            Change::Full => emit.warn("the list is too long; it is not complete"),
+            Change::Changed => {}
+        }
+        // The list is the session's, whichever of its agents changed it.
+        if owner.agent.is_some() {
+            emit.of(owner.main());
+        }
+        let todo_id = tasks.name(emit.agent_id());
+        tell(todo_id, &tasks.items(), false, emit);
+        emit.of(owner.who());
+    }
+}
+
+fn tell(todo_id: String, items: &[Item<'_>], unconfirmed: bool, emit: &mut Emit<'_>) {
+    emit.event(Kind::TodoList { todo_id: Cow::Owned(todo_id), items, unconfirmed });
+}
+
+/// The id and subject of a new task, from what the program keeps or from what it says.
+fn created<'a>(structured: Option<Value<'a>>, said: &'a str) -> Option<(Cow<'a, str>, Text<'a>)> {
+    if let Some(task) = structured.and_then(|it| it.get("task")) {
+        let subject = task.text("subject").map_or(Text::from(""), Text::raw);
+        return Some((task.text("id")?.cow(), subject));
+    }
+    let rest = said.strip_prefix("Task #")?;
+    let (id, subject) = rest.split_once(" created successfully: ")?;
+    Some((Cow::Borrowed(id), Text::from(subject)))
+}
+
+/// What the result of `TaskUpdate` says.
+struct Update<'a> {
+    id: Cow<'a, str>,
+    fields: Vec<&'a str>,
+    status: Option<Str<'a>>,
+}
+
+impl<'a> Update<'a> {
+    fn of(structured: Option<Value<'a>>, said: &'a str) -> Option<Self> {
+        let Some(result) = structured else {
+            let rest = said.strip_prefix("Updated task #")?;
+            let (id, fields) = rest.split_once(' ').unwrap_or((rest, ""));
+            let fields = fields.lines().next().unwrap_or_default();
+            let fields = fields.split(", ").map(str::trim).filter(|it| !it.is_empty()).collect();
+            return Some(Self { id: Cow::Borrowed(id), fields, status: None });
+        };
+        if !result.is_true("success") {
+            return None;
+        }
+        let fields = result.get("updatedFields").into_iter().flat_map(|it| it.items());
+        // Names of fields have no escapes.
+        let name = |it: Value<'a>| it.str().map(|it| it.literal().trim_matches('"'));
+        let fields = fields.filter_map(name).collect();
+        let status = result.path(&["statusChange", "to"]).and_then(|it| it.str());
+        Some(Self { id: result.text("taskId")?.cow(), fields, status })
+    }
+
+    /// The id, cut for a warning.
+    fn word(&self) -> String {
+        self.id.chars().take(20).collect()
+    }
+}

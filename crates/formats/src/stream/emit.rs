@@ -1,0 +1,194 @@
+//! What parsers write into: it knows the line, numbers the events and drops those that nobody wants.
+//!
+//! A parser says who and when, then what. It contains nothing that depends on an agent.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::event::{AgentId, AgentType, Event, Kind, KindName, KindSet};
+use super::{Options, Sink};
+
+/// The most names of unknown kinds that are counted apart, and the longest of them.
+const MOST_UNKNOWN: usize = 64;
+const LONGEST_UNKNOWN: usize = 80;
+
+/// What a stream had in it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Lines, read or skipped.
+    pub lines: u64,
+    /// Events, wanted or not, of the lines that were read.
+    pub events: u64,
+    /// How often a list was told.
+    pub lists: u64,
+    /// How often a todo tool was called. Calls without any list mean that the format has changed.
+    pub todo_calls: u64,
+    /// Warnings, wanted or not.
+    pub warnings: u64,
+    /// Kinds of lines that we do not know, and how often each came.
+    pub unknown: BTreeMap<String, u64>,
+}
+
+impl Tally {
+    /// Counts a kind that we do not know.
+    fn unknown(&mut self, kind: &str) {
+        let mut end = kind.len().min(LONGEST_UNKNOWN);
+        while !kind.is_char_boundary(end) {
+            end -= 1;
+        }
+        let kind = kind.get(..end).unwrap_or_default();
+        let known = self.unknown.contains_key(kind) || self.unknown.len() < MOST_UNKNOWN;
+        let kind = if known { kind } else { "…" };
+        *self.unknown.entry(kind.to_owned()).or_default() += 1;
+    }
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Who<'a> {
+    /// The session or thread; empty if the source has not said.
+    pub(crate) session: &'a str,
+    /// The sub-agent.
+    pub(crate) agent: Option<&'a str>,
+}
+
+/// What outlives a line.
+#[derive(Debug)]
+pub(crate) struct Core {
+    agent_type: AgentType,
+    only: KindSet,
+    name: Option<String>,
+    session: String,
+    sub: Option<String>,
+    agent: AgentId,
+    timestamp: Option<i64>,
+    index: u32,
+    pub(crate) tally: Tally,
+}
+
+impl Core {
+    pub(crate) fn new(agent_type: AgentType, options: &Options) -> Self {
+        let name = options.agent.clone();
+        let agent = AgentId::new(name.clone().unwrap_or_else(|| agent_type.name().to_owned()));
+        let tally = Tally { lines: options.lines_before, ..Tally::default() };
+        Self {
+            agent_type,
+            only: options.only,
+            name,
+            session: String::new(),
+            sub: None,
+            agent,
+            timestamp: None,
+            index: 0,
+            tally,
+        }
+    }
+
+    /// Begins the next line.
+    pub(crate) fn next_line(&mut self) {
+        self.tally.lines += 1;
+        self.index = 0;
+        self.timestamp = None;
+    }
+
+    /// Goes over lines that are not looked at.
+    pub(crate) fn skip_lines(&mut self, lines: u64) {
+        self.tally.lines += lines;
+    }
+
+    fn is_at(&self, who: Who<'_>) -> bool {
+        self.session == who.session && self.sub.as_deref() == who.agent
+    }
+
+    fn go_to(&mut self, who: Who<'_>) {
+        who.session.clone_into(&mut self.session);
+        self.sub = who.agent.map(str::to_owned);
+        let base = match &self.name {
+            Some(name) => name,
+            None if who.session.is_empty() => self.agent_type.name(),
+            None => who.session,
+        };
+        self.agent = AgentId::new(match who.agent {
+            Some(agent) => format!("{base}/{agent}"),
+            None => base.to_owned(),
+        });
+    }
+}
+
+/// The way out for one line.
+pub(crate) struct Emit<'a> {
+    core: &'a mut Core,
+    sink: &'a mut dyn Sink,
+}
+
+impl<'a> Emit<'a> {
+    pub(crate) fn new(core: &'a mut Core, sink: &'a mut dyn Sink) -> Self {
+        Self { core, sink }
+    }
+
+    /// Says whose the following events are, and when they happened.
+    pub(crate) fn at(&mut self, who: Who<'_>, timestamp: Option<i64>) {
+        if !self.core.is_at(who) {
+            self.core.go_to(who);
+        }
+        self.core.timestamp = timestamp;
+    }
+
+    /// Says whose the following events are; they happened when those before them did.
+    pub(crate) fn of(&mut self, who: Who<'_>) {
+        let timestamp = self.core.timestamp;
+        self.at(who, timestamp);
+    }
+
+    /// Whether events of a kind go anywhere. One that does not must still be told, for its number.
+    pub(crate) fn wants(&self, kind: KindName) -> bool {
+        self.core.only.has(kind)
+    }
+
+    /// The id of whoever speaks, as events carry it.
+    pub(crate) fn agent_id(&self) -> &str {
+        self.core.agent.as_str()
+    }
+
+    /// The line that is read, counted from 1.
+    pub(crate) fn line(&self) -> u64 {
+        self.core.tally.lines
+    }
+
+    /// Something happened.
+    pub(crate) fn event(&mut self, kind: Kind<'_>) {
+        let name = kind.name();
+        let tally = &mut self.core.tally;
+        tally.events += 1;
+        tally.lists += u64::from(name == KindName::TodoList);
+        tally.warnings += u64::from(name == KindName::Warning);
+        let index = self.core.index;
+        self.core.index += 1;
+        if self.core.only.has(name) {
+            self.sink.event(&Event {
+                agent: &self.core.agent,
+                agent_type: self.core.agent_type,
+                timestamp: self.core.timestamp,
+                line: self.core.tally.lines,
+                index,
+                kind,
+            });
+        }
+    }
+
+    /// Something on this line could not be read, or not be believed.
+    pub(crate) fn warn<'t>(&mut self, why: impl Into<Cow<'t, str>>) {
+        let line = self.line();
+        self.event(Kind::Warning { line, why: why.into() });
+    }
+
+    /// A kind of line that we do not know.
+    pub(crate) fn unknown(&mut self, kind: &str) {
+        self.core.tally.unknown(kind);
+    }
+
+    /// A todo tool was called.
+    pub(crate) fn todo_call(&mut self) {
+        self.core.tally.todo_calls += 1;
+    }
+}

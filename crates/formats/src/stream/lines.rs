@@ -1,0 +1,153 @@
+//! Bytes as they come, cut into whole lines.
+//!
+//! What comes whole is handed on as it is, many lines at once; only a line that is cut by the end of a
+//! chunk is kept, up to a limit. A longer one is dropped as it comes and told at its end. It knows
+//! nothing of what is in a line.
+
+/// The longest line that is kept, unless told otherwise. Agents write pictures into one line.
+pub const LONGEST_LINE: usize = 32 << 20;
+
+/// A piece of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Piece<'a> {
+    /// One or more whole lines with the newlines between them; the last one may lack its newline.
+    Lines(&'a [u8]),
+    /// A line that was too long to keep, and how many bytes it had.
+    TooLong(u64),
+}
+
+/// Cuts a stream into whole lines.
+#[derive(Debug)]
+pub struct Lines {
+    /// The beginning of a line whose end has not come.
+    carry: Vec<u8>,
+    /// How much of a line was dropped so far, if it is too long.
+    dropped: Option<u64>,
+    longest: usize,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::new(LONGEST_LINE)
+    }
+}
+
+impl Lines {
+    /// A cutter that keeps at most so many bytes of a line.
+    pub fn new(longest: usize) -> Self {
+        Self { carry: Vec::new(), dropped: None, longest }
+    }
+
+    /// Takes the next chunk of the stream, and gives each piece that is complete with it.
+    pub fn push(&mut self, chunk: &[u8], mut take: impl FnMut(Piece<'_>)) {
+        let mut rest = chunk;
+        if self.dropped.is_some() || !self.carry.is_empty() {
+            let Some(end) = memchr::memchr(b'\n', rest) else { return self.keep(rest) };
+            let (head, tail) = rest.split_at(end + 1);
+            self.keep(&head[..end]);
+            self.flush(&mut take);
+            rest = tail;
+        }
+        if let Some(end) = memchr::memrchr(b'\n', rest) {
+            let (lines, tail) = rest.split_at(end + 1);
+            take(Piece::Lines(lines));
+            rest = tail;
+        }
+        self.keep(rest);
+    }
+
+    /// Ends the stream: what is left is a line of its own.
+    pub fn end(&mut self, mut take: impl FnMut(Piece<'_>)) {
+        if self.dropped.is_some() || !self.carry.is_empty() {
+            self.flush(&mut take);
+        }
+    }
+
+    /// How much of an unfinished line is kept.
+    pub fn kept(&self) -> usize {
+        self.carry.len()
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        if let Some(dropped) = &mut self.dropped {
+            *dropped += part.len() as u64;
+        } else if self.carry.len() + part.len() > self.longest {
+            self.dropped = Some((self.carry.len() + part.len()) as u64);
+            self.carry = Vec::new();
+        } else {
+            self.carry.extend_from_slice(part);
+        }
+    }
+
+    fn flush(&mut self, take: &mut impl FnMut(Piece<'_>)) {
+        match self.dropped.take() {
+            Some(bytes) => take(Piece::TooLong(bytes)),
+            None => take(Piece::Lines(&self.carry)),
+        }
+        self.carry.clear();
+        // A long line now and then must not hold its memory for ever.
+        self.carry.shrink_to(1 << 16);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The pieces of a text that comes in chunks of one size, lines one by one.
+    fn pieces(text: &[u8], chunk: usize, longest: usize) -> Vec<String> {
+        let mut all = Vec::new();
+        let mut take = |piece: Piece<'_>| match piece {
+            Piece::Lines(lines) => {
+                let lines = lines.strip_suffix(b"\n").unwrap_or(lines);
+                for line in lines.split(|it| *it == b'\n') {
+                    if line.len() > longest {
+                        all.push(format!("({} bytes)", line.len()));
+                    } else {
+                        all.push(String::from_utf8_lossy(line).into_owned());
+                    }
+                }
+            }
+            Piece::TooLong(bytes) => all.push(format!("({bytes} bytes)")),
+        };
+        let mut lines = Lines::new(longest);
+        text.chunks(chunk).for_each(|chunk| lines.push(chunk, &mut take));
+        lines.end(&mut take);
+        all
+    }
+
+    #[test]
+    fn lines_are_the_same_however_they_are_cut() {
+        let text = b"one\n\nthree\nfour is too long for us\nfive\0\n\xff\nlast";
+        for chunk in 1..=text.len() {
+            assert_eq!(
+                pieces(text, chunk, 8),
+                ["one", "", "three", "(23 bytes)", "five\0", "\u{fffd}", "last"],
+                "{chunk}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stream_without_any_newline_is_one_line_and_is_not_kept() {
+        let mut lines = Lines::new(1 << 10);
+        let mut seen = Vec::new();
+        for _ in 0..10_000 {
+            lines.push(&[b'x'; 997], |piece| seen.push(format!("{piece:?}")));
+            assert!(lines.kept() <= 1 << 10, "kept {}", lines.kept());
+        }
+        assert!(seen.is_empty());
+        lines.end(|piece| seen.push(format!("{piece:?}")));
+        assert_eq!(seen, ["TooLong(9970000)"]);
+    }
+
+    #[test]
+    fn a_line_that_is_as_long_as_allowed_is_kept() {
+        assert_eq!(pieces(b"12345678\n123456789\n", 3, 8), ["12345678", "(9 bytes)"]);
+    }
+
+    #[test]
+    fn nothing_is_no_line() {
+        assert_eq!(pieces(b"", 1, 8), [""; 0]);
+    }
+}

@@ -1,0 +1,269 @@
+//! What other agents say while they work, as one stream of events.
+//!
+//! Bytes in, events out: [`Stream`] takes bytes however they are cut, [`Parser`] takes lines. Neither
+//! ever fails: what cannot be read is a `warning` event with its line, and the next line is read.
+//! Memory is bounded whatever comes. Each agent's shapes are known to its own folder alone.
+//!
+//! A list is told when the agent's program says that it took it, not when the model asks for it.
+
+mod acp;
+mod claude;
+mod codex;
+mod emit;
+pub mod event;
+mod gemini;
+mod json;
+mod kinds;
+pub mod lines;
+pub mod owned;
+mod recognise;
+mod search;
+mod time;
+mod todo;
+mod wide;
+mod write;
+
+pub use emit::Tally;
+use emit::{Core, Emit};
+use event::{AgentType, Event, KindName, KindSet};
+use json::{Tape, Value};
+use lines::{LONGEST_LINE, Lines, Piece};
+pub use recognise::{LOOK_AHEAD, recognise};
+use search::Search;
+
+/// Which program's stream it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Source {
+    /// Claude Code: `stream-json`, or a transcript.
+    ClaudeCode,
+    /// Codex: `exec --json`, a rollout, or the app server's notifications.
+    Codex,
+    /// Gemini CLI: `stream-json`, or a chat file.
+    Gemini,
+    /// An agent that speaks the Agent Client Protocol.
+    Acp,
+}
+
+impl Source {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::ClaudeCode, Self::Codex, Self::Gemini, Self::Acp];
+
+    /// What a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Acp => "acp",
+        }
+    }
+
+    /// The one that a person calls so.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.name() == name)
+    }
+
+    /// As events carry it.
+    pub fn agent_type(self) -> AgentType {
+        match self {
+            Self::ClaudeCode => AgentType::ClaudeCode,
+            Self::Codex => AgentType::OpenaiCodex,
+            Self::Gemini => AgentType::GoogleGemini,
+            Self::Acp => AgentType::Acp,
+        }
+    }
+
+    fn agent(self) -> Box<dyn Agent> {
+        match self {
+            Self::ClaudeCode => Box::new(claude::Claude::default()),
+            Self::Codex => Box::new(codex::Codex::default()),
+            Self::Gemini => Box::new(gemini::Gemini::default()),
+            Self::Acp => Box::new(acp::Acp::default()),
+        }
+    }
+}
+
+/// Where events go.
+pub trait Sink {
+    /// Takes one.
+    fn event(&mut self, event: &Event<'_>);
+}
+
+impl<F: FnMut(&Event<'_>)> Sink for F {
+    fn event(&mut self, event: &Event<'_>) {
+        self(event);
+    }
+}
+
+/// What is wanted of a stream.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which kinds of events. If only lists are wanted, lines that cannot concern one are not read.
+    pub only: KindSet,
+    /// What the agent is called, if not by its session.
+    pub agent: Option<String>,
+    /// How many lines were there before the first one.
+    pub lines_before: u64,
+    /// The longest line that is read.
+    pub longest_line: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { only: KindSet::ALL, agent: None, lines_before: 0, longest_line: LONGEST_LINE }
+    }
+}
+
+/// What knows one agent's lines. It keeps what it must from line to line, within bounds.
+trait Agent: Send {
+    /// Reads one line.
+    fn line(&mut self, line: Value<'_>, emit: &mut Emit<'_>);
+
+    /// The stream is over: tells what never was confirmed.
+    fn end(&mut self, emit: &mut Emit<'_>);
+
+    /// Texts of which every line has one that can change a list, while nothing is awaited. They must
+    /// not depend on blanks between tokens. They may change from call to call.
+    fn needles(&self) -> &'static [&'static str];
+
+    /// Texts of the same kind that count only if they stand in the first half kilobyte of a line. Looking for
+    /// them costs much less.
+    fn heads(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether a place where a needle was found can really change a list. It begins with the needle and
+    /// may be cut short by the end of the lines.
+    fn is_telling(&self, _found: &[u8]) -> bool {
+        true
+    }
+
+    /// Whether a call of a todo tool awaits its result, so that every line may matter.
+    fn is_waiting(&self) -> bool;
+}
+
+/// Reads the lines of one stream.
+pub struct Parser {
+    core: Core,
+    tape: Tape,
+    agent: Box<dyn Agent>,
+    /// Set if only lists are wanted, so that lines that cannot change one need not be read.
+    search: Option<Search>,
+    longest_line: usize,
+}
+
+impl Parser {
+    /// A parser for one stream of a known program.
+    pub fn new(source: Source, options: Options) -> Self {
+        let agent = source.agent();
+        let only_lists = options.only.is_within(KindSet::of([KindName::TodoList]));
+        Self {
+            core: Core::new(source.agent_type(), &options),
+            tape: Tape::default(),
+            agent,
+            search: only_lists.then(Search::default),
+            longest_line: options.longest_line,
+        }
+    }
+
+    /// Reads one line, without its newline.
+    pub fn line(&mut self, line: &[u8], sink: &mut dyn Sink) {
+        if line.len() > self.longest_line {
+            return self.too_long(line.len() as u64, sink);
+        }
+        self.core.next_line();
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return;
+        }
+        let mut emit = Emit::new(&mut self.core, sink);
+        match self.tape.read(line) {
+            Ok(value) if value.is_object() => self.agent.line(value, &mut emit),
+            Ok(_) => emit.warn("not a JSON object"),
+            Err(flaw) => emit.warn(flaw.to_string()),
+        }
+    }
+
+    /// Goes over a line that was too long to keep.
+    pub fn too_long(&mut self, bytes: u64, sink: &mut dyn Sink) {
+        self.core.next_line();
+        let why = format!("a line of {bytes} bytes; at most {} are read", self.longest_line);
+        Emit::new(&mut self.core, sink).warn(why);
+    }
+
+    /// Reads any number of whole lines with the newlines between them.
+    pub fn lines(&mut self, lines: &[u8], sink: &mut dyn Sink) {
+        let mut at = 0;
+        while at < lines.len() {
+            if let Some(search) = &mut self.search
+                && !self.agent.is_waiting()
+            {
+                let found = search.next(&*self.agent, lines, at);
+                self.core.skip_lines(found.newlines);
+                let Some(line) = found.line else {
+                    // What follows the last line end is a line too.
+                    let is_cut = lines.last().is_some_and(|it| *it != b'\n');
+                    return self.core.skip_lines(u64::from(is_cut));
+                };
+                at = line;
+            }
+            let Some(rest) = lines.get(at..).filter(|it| !it.is_empty()) else { return };
+            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            self.line(&rest[..end], sink);
+            at += end + 1;
+        }
+    }
+
+    /// The stream is over. What comes now is on the line after the last.
+    pub fn end(&mut self, sink: &mut dyn Sink) {
+        self.core.next_line();
+        self.agent.end(&mut Emit::new(&mut self.core, sink));
+        self.core.tally.lines -= 1;
+    }
+
+    /// What the stream had in it so far.
+    pub fn tally(&self) -> &Tally {
+        &self.core.tally
+    }
+}
+
+/// A parser with a cutter before it: bytes in, events out.
+pub struct Stream {
+    lines: Lines,
+    parser: Parser,
+}
+
+impl Stream {
+    /// A stream of a known program.
+    pub fn new(source: Source, options: Options) -> Self {
+        Self { lines: Lines::new(options.longest_line), parser: Parser::new(source, options) }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        let parser = &mut self.parser;
+        self.lines.push(chunk, |piece| take(parser, piece, sink));
+    }
+
+    /// The stream is over.
+    pub fn end(&mut self, sink: &mut dyn Sink) {
+        let parser = &mut self.parser;
+        self.lines.end(|piece| take(parser, piece, sink));
+        parser.end(sink);
+    }
+
+    /// What the stream had in it so far.
+    pub fn tally(&self) -> &Tally {
+        self.parser.tally()
+    }
+}
+
+fn take(parser: &mut Parser, piece: Piece<'_>, sink: &mut dyn Sink) {
+    match piece {
+        Piece::Lines(lines) => parser.lines(lines, sink),
+        Piece::TooLong(bytes) => parser.too_long(bytes, sink),
+    }
+}
+
+#[cfg(test)]
+mod tests;

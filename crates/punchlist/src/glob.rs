@@ -1,0 +1,194 @@
+//! Patterns for files: `*`, `?`, `[…]` within a name, and `**` for any number of directories.
+//!
+//! Shells expand patterns themselves; this is for patterns that came quoted, and for more files than a
+//! command line takes. It lists directories and reads nothing else.
+
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The deepest directory that `**` goes down to; links in a circle end here.
+const DEEPEST: usize = 64;
+
+/// Whether a name has anything of a pattern in it.
+pub(crate) fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '['])
+}
+
+/// The files that a pattern names, in order. A directory that cannot be listed is an error; one that
+/// is not there is not.
+pub(crate) fn files(pattern: &Path) -> io::Result<Vec<PathBuf>> {
+    let parts: Vec<Component<'_>> = pattern.components().collect();
+    let mut found = Vec::new();
+    walk(PathBuf::new(), &parts, 0, &mut found)?;
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+fn walk(
+    base: PathBuf,
+    parts: &[Component<'_>],
+    depth: usize,
+    found: &mut Vec<PathBuf>,
+) -> io::Result<()> {
+    let Some((part, rest)) = parts.split_first() else {
+        if base.is_file() {
+            found.push(base);
+        }
+        return Ok(());
+    };
+    let Component::Normal(name) = part else { return walk(base.join(part), rest, depth, found) };
+    let name = name.to_string_lossy();
+    if !is_pattern(Path::new(&*name)) {
+        return walk(base.join(&*name), rest, depth, found);
+    }
+    if name == "**" {
+        walk(base.clone(), rest, depth, found)?;
+    }
+    if depth >= DEEPEST {
+        return Ok(());
+    }
+    for (entry, is_directory) in entries(&base)? {
+        // Hidden files are named outright, or not at all.
+        let is_hidden = entry.starts_with('.') && !name.starts_with('.');
+        let path = base.join(&entry);
+        match &*name {
+            "**" if is_directory && !is_hidden => walk(path, parts, depth + 1, found)?,
+            "**" => {}
+            _ if !is_hidden && matches(&name, &entry) => walk(path, rest, depth, found)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The names in a directory, and which of them are directories themselves.
+fn entries(directory: &Path) -> io::Result<Vec<(String, bool)>> {
+    let here = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+    let listed = match fs::read_dir(here) {
+        Ok(listed) => listed,
+        Err(why) if why.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(why) if why.kind() == io::ErrorKind::NotADirectory => return Ok(Vec::new()),
+        Err(why) => return Err(why),
+    };
+    let mut names = Vec::new();
+    for entry in listed {
+        let entry = entry?;
+        // A name that is no text cannot be matched by one that was typed.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let is_directory = entry.file_type().is_ok_and(|it| it.is_dir());
+        names.push((name, is_directory));
+    }
+    Ok(names)
+}
+
+/// Whether a name fits a pattern. Goes back only to the last star, so it takes no longer than the two
+/// lengths multiplied.
+fn matches(pattern: &str, name: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let name: Vec<char> = name.chars().collect();
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        if pattern.get(p) == Some(&'*') {
+            star = Some((p, n));
+            p += 1;
+            continue;
+        }
+        if let Some(next) = one(&pattern, p, name[n]) {
+            (p, n) = (next, n + 1);
+            continue;
+        }
+        let Some((at, taken)) = star else { return false };
+        star = Some((at, taken + 1));
+        (p, n) = (at + 1, taken + 1);
+    }
+    pattern[p..].iter().all(|it| *it == '*')
+}
+
+/// Where the pattern goes on if what stands at `at` fits one character.
+fn one(pattern: &[char], at: usize, ch: char) -> Option<usize> {
+    match pattern.get(at)? {
+        '?' => Some(at + 1),
+        '[' => {
+            let is_not = matches!(pattern.get(at + 1), Some('!' | '^'));
+            let first = at + 1 + usize::from(is_not);
+            // A bracket that stands first is one of the characters.
+            let after = pattern.get(first + 1..).unwrap_or_default();
+            let end = after.iter().position(|it| *it == ']');
+            let Some(end) = end.map(|it| first + 1 + it) else {
+                return (ch == '[').then_some(at + 1);
+            };
+            let set = &pattern[first..end];
+            let mut fits = false;
+            let mut i = 0;
+            while i < set.len() {
+                if set.get(i + 1) == Some(&'-') && i + 2 < set.len() {
+                    fits |= (set[i]..=set[i + 2]).contains(&ch);
+                    i += 3;
+                } else {
+                    fits |= set[i] == ch;
+                    i += 1;
+                }
+            }
+            (fits != is_not).then_some(end + 1)
+        }
+        other => (*other == ch).then_some(at + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fit_patterns() {
+        for (pattern, name, expected) in [
+            ("*.jsonl", "a.jsonl", true),
+            ("*.jsonl", "a.json", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("?", "é", true),
+            ("?", "", false),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[^a-c]x", "dx", true),
+            ("[]x]", "]", true),
+            ("[-a]", "-", true),
+            ("[", "[", true),
+            ("[a", "[a", true),
+            ("**", "anything", true),
+            ("", "", true),
+            ("*", "", true),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+        let long = "a".repeat(5_000);
+        assert!(!matches(&"*a".repeat(100), &(long.clone() + "b")));
+        assert!(matches(&("*a".repeat(100) + "*"), &long));
+    }
+
+    #[test]
+    fn files_are_found_in_order_once_and_hidden_ones_only_by_name() {
+        let dir = tempfile::tempdir().unwrap();
+        for file in ["b.jsonl", "a.jsonl", "x/c.jsonl", "x/y/d.jsonl", ".h/e.jsonl", "x/n.txt"] {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        let check = |pattern: &str, expected: &[&str]| {
+            let found = files(&dir.path().join(pattern)).unwrap();
+            let expected: Vec<_> = expected.iter().map(|it| dir.path().join(it)).collect();
+            assert_eq!(found, expected, "{pattern}");
+        };
+        check("*.jsonl", &["a.jsonl", "b.jsonl"]);
+        check("**/*.jsonl", &["a.jsonl", "b.jsonl", "x/c.jsonl", "x/y/d.jsonl"]);
+        check("**/**/*.jsonl", &["a.jsonl", "b.jsonl", "x/c.jsonl", "x/y/d.jsonl"]);
+        check("x/*", &["x/c.jsonl", "x/n.txt"]);
+        check(".*/*", &[".h/e.jsonl"]);
+        check("*/*/*.jsonl", &["x/y/d.jsonl"]);
+        check("none/*", &[]);
+        check("a.jsonl/*", &[]);
+    }
+}

@@ -1,0 +1,146 @@
+//! `punchlist events`: what agents say as one stream, from files and pipes.
+
+use std::io::{Read as _, Write as _};
+use std::process::Stdio;
+
+use crate::world::World;
+
+/// A recording of Claude Code's.
+const TASKS: &[u8] = include_bytes!("../../../../fixtures/claude/stream-tasks.jsonl");
+const TODOS: &[u8] = include_bytes!("../../../../fixtures/claude/transcript-todowrite.jsonl");
+
+#[test]
+fn a_stream_on_stdin_is_recognised_and_counted() {
+    let world = World::new();
+    for arguments in [&["events"][..], &["events", "-"], &["events", "--from", "claude"]] {
+        let ran = world.run_with(arguments, TASKS);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert_eq!(ran.err, "36 lines, 11 lists, 0 warnings, 0 unknown kinds\n");
+        assert_eq!(ran.out.lines().count(), 17);
+        assert!(ran.out.lines().all(|it| it.contains("\"agentType\":\"claude-code\"")));
+    }
+}
+
+#[test]
+fn only_what_is_asked_for_is_written_and_it_is_the_same() {
+    let world = World::new();
+    let all = world.run_with(&["events"], TASKS).out;
+    let of = |kinds: &[&str]| -> Vec<String> {
+        let is_one =
+            |it: &&str| kinds.iter().any(|kind| it.contains(&format!("\"type\":\"{kind}\"")));
+        all.lines().filter(is_one).map(str::to_owned).collect()
+    };
+    let lists = world.run_with(&["events", "--only", "todo_list"], TASKS).out;
+    assert_eq!(lists.lines().collect::<Vec<_>>(), of(&["todo_list"]));
+    let some =
+        world.run_with(&["events", "--only", "text,usage", "--only", "turn.started"], TASKS).out;
+    assert_eq!(some.lines().collect::<Vec<_>>(), of(&["text", "usage", "turn.started"]));
+}
+
+#[test]
+fn files_are_read_side_by_side_and_written_one_after_the_other() {
+    let world = World::new();
+    let mut expected = String::new();
+    for n in 0..40 {
+        let bytes = [TASKS, TODOS][n % 2];
+        world.write(&format!("project/logs/{}/{n:02}.jsonl", n % 3), bytes);
+    }
+    for directory in 0..3 {
+        for n in (directory..40).step_by(3) {
+            expected.push_str(&world.run_with(&["events"], [TASKS, TODOS][n % 2]).out);
+        }
+    }
+    for jobs in ["1", "8"] {
+        let ran = world.run(&["events", "-j", jobs, "logs/**/*.jsonl"]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out == expected, "another order with {jobs}");
+        assert!(ran.err.starts_with("40 files, "), "{}", ran.err);
+    }
+    let named = world.run(&["events", "logs/1/01.jsonl", "logs/0/00.jsonl"]);
+    let (first, second) =
+        (world.run_with(&["events"], TODOS).out, world.run_with(&["events"], TASKS).out);
+    assert_eq!(named.out, first + &second);
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_what_to_do() {
+    let world = World::new();
+    world.write("project/what.jsonl", "{\"type\":\"moon\"}\n");
+    world.write("project/good.jsonl", TODOS);
+    world.write("project/bad\u{1b}[31m.jsonl", "plain\n");
+    told!(world.story(
+        "
+        events missing.jsonl
+        events none/*.jsonl
+        events .
+        events - -
+        events what.jsonl
+        events --from moon what.jsonl
+        events --only moon what.jsonl
+        events --from claude what.jsonl
+        events --from claude --json what.jsonl
+        events --only usage good.jsonl what.jsonl bad*
+        "
+    ));
+}
+
+#[test]
+fn bad_lines_become_warnings_and_the_rest_is_read() {
+    let world = World::new();
+    let mut bytes = b"not json\n\xff\xfe\n\0\n".to_vec();
+    bytes.extend_from_slice(TASKS);
+    bytes.extend_from_slice(&b"[".repeat(100_000));
+    let ran = world.run_with(&["events"], &bytes);
+    assert_eq!(ran.err, "40 lines, 11 lists, 4 warnings, 0 unknown kinds\n");
+    let warnings: Vec<&str> =
+        ran.out.lines().filter(|it| it.contains("\"type\":\"warning\"")).collect();
+    let lines: Vec<&str> = warnings.iter().filter_map(|it| it.split("\"line\":").nth(1)).collect();
+    assert_eq!(
+        lines,
+        [
+            "1,\"why\":\"not JSON at byte 1\"}",
+            "2,\"why\":\"not UTF-8 at byte 1\"}",
+            "3,\"why\":\"not JSON at byte 1\"}",
+            "40,\"why\":\"nested deeper than 120 levels\"}",
+        ]
+    );
+}
+
+#[test]
+fn a_live_stream_is_passed_on_line_by_line() {
+    let world = World::new();
+    let mut command = world.command("project");
+    command.arg("events").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    for text in ["one", "two"] {
+        let line = serde_json::json!({"type": "assistant", "session_id": "s",
+            "message": {"content": [{"type": "text", "text": text}]}});
+        stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
+        // The event comes while the stream is still open.
+        let mut seen = String::new();
+        while !seen.ends_with('\n') {
+            let mut byte = [0];
+            stdout.read_exact(&mut byte).unwrap();
+            seen.push(char::from(byte[0]));
+        }
+        assert!(seen.contains(&format!("\"text\":\"{text}\"")), "{seen}");
+    }
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let world = World::new();
+    world.write("project/many.jsonl", TASKS.repeat(400));
+    let mut command = world.command("project");
+    command.args(["events", "many.jsonl", "many.jsonl", "many.jsonl"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut first = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
