@@ -4,6 +4,7 @@
 //! and that cutting a stream elsewhere changes nothing.
 
 mod claude;
+mod codex;
 mod schema;
 
 use proptest::prelude::*;
