@@ -20,6 +20,7 @@ pub mod owned;
 mod pending;
 mod recognise;
 mod search;
+mod texts;
 mod time;
 mod todo;
 mod write;

@@ -4,7 +4,8 @@
 
 use super::super::emit::Emit;
 use super::super::event::{Kind, Outcome, RawJson, Role, Text, Usage};
-use super::super::json::{Str, Value, write_string};
+use super::super::json::{Value, write_string};
+use super::super::texts::text;
 
 /// What an item is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -172,28 +173,6 @@ fn output(item: Value<'_>) -> Option<Text<'_>> {
         Some(message) => Some(Text::raw(message)),
         None => item.path(&["result", "content"]).and_then(text),
     }
-}
-
-/// One text out of a text, or of several with a line each. None if there is nothing to see.
-pub(super) fn text(value: Value<'_>) -> Option<Text<'_>> {
-    fn literal(value: Value<'_>) -> Option<Str<'_>> {
-        value.str().or_else(|| value.text("text"))
-    }
-    if let Some(text) = literal(value) {
-        return Some(Text::raw(text)).filter(|it| !it.is_empty());
-    }
-    let mut texts = value.items().filter_map(literal);
-    let first = texts.next()?;
-    let mut rest = texts.peekable();
-    if rest.peek().is_none() {
-        return Some(Text::raw(first)).filter(|it| !it.is_empty());
-    }
-    let mut all = first.cow().into_owned();
-    for text in rest {
-        all.push('\n');
-        all.push_str(&text.cow());
-    }
-    Some(Text::from(all))
 }
 
 /// Tokens as the program counts them: over the whole thread, what came from a cache included.

@@ -12,6 +12,7 @@ use super::super::event::{Kind, Outcome, RawJson, Role, Text};
 use super::super::json::{Str, Tape, Value};
 use super::super::names::{Names, digest, name};
 use super::super::pending::{Call, Pending};
+use super::super::texts::text;
 use super::super::time::Clock;
 use super::super::todo;
 use super::items::{self, Sort};
@@ -107,18 +108,18 @@ impl Rollout {
             "\"message\"" => {
                 // What stands in the user's place is mostly the program's; the events say what is not.
                 let is_model = item.text("role").is_some_and(|it| it.is("assistant"));
-                if let Some(text) = item.get("content").filter(|_| is_model).and_then(items::text) {
+                if let Some(text) = item.get("content").filter(|_| is_model).and_then(text) {
                     emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
                 }
             }
             "\"agent_message\"" => {
                 // From another agent: the one that gave the task, or the one that did it.
-                if let Some(text) = item.get("content").and_then(items::text) {
+                if let Some(text) = item.get("content").and_then(text) {
                     emit.event(Kind::Text { role: Role::System, text, delta: false });
                 }
             }
             "\"reasoning\"" => {
-                if let Some(text) = item.get("summary").and_then(items::text) {
+                if let Some(text) = item.get("summary").and_then(text) {
                     emit.event(Kind::Thinking { text, delta: false });
                 }
             }
@@ -177,9 +178,9 @@ impl Rollout {
             None => tool.into_owned(),
         };
         // Arguments are JSON inside a text; if they are not, the text itself is JSON.
-        let text = input.map_or(Cow::Borrowed(""), |it| it.cow());
+        let inside = input.map_or(Cow::Borrowed(""), |it| it.cow());
         let mut tape = Tape::default();
-        let inner = tape.read(text.as_bytes()).ok().filter(|_| !is_custom);
+        let inner = tape.read(inside.as_bytes()).ok().filter(|_| !is_custom);
         let input = inner.map(|it| it.raw()).or_else(|| input.map(|it| it.literal()));
         emit.event(Kind::ToolScheduled {
             call_id: Text::raw(id),
@@ -216,7 +217,7 @@ impl Rollout {
         let Some(id) = item.text("call_id") else {
             return emit.warn("a tool result without the id of its call");
         };
-        let output = item.get("output").and_then(items::text);
+        let output = item.get("output").and_then(text);
         let known = digest(&[&id.cow()]);
         let outcome = self.outcomes.remove(&known);
         if let Some(call) = self.pending.take(&id.cow()) {

@@ -5,6 +5,7 @@
 
 mod claude;
 mod codex;
+mod gemini;
 mod schema;
 
 use proptest::prelude::*;
