@@ -7,6 +7,7 @@ mod acp;
 mod claude;
 mod codex;
 mod gemini;
+mod lines;
 mod schema;
 
 use proptest::prelude::*;
