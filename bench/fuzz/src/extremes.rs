@@ -13,7 +13,11 @@ const SESSIONS: usize = 1_000;
 pub(crate) fn all(corpora: &[(Source, Corpus)]) -> Result<(), String> {
     for (source, corpus) in corpora {
         long_line(*source, b"x", "a line of 1 GB")?;
-        long_line(*source, b"{\"type\":\"assistant\",\"message\":\"", "a line of 1 GB that begins well")?;
+        long_line(
+            *source,
+            b"{\"type\":\"assistant\",\"message\":\"",
+            "a line of 1 GB that begins well",
+        )?;
         long_line(*source, b"\0", "1 GB of NULs")?;
         nested(*source)?;
         sessions(*source, corpus)?;
@@ -28,7 +32,8 @@ fn long_line(source: Source, beginning: &[u8], name: &str) -> Result<(), String>
     let mut sink = |event: &Event<'_>| event.write_json(&mut events);
     let mut stream = Stream::new(source, Options::default());
     stream.push(beginning, &mut sink);
-    let filler = vec![beginning.last().map_or(b'x', |it| if *it == b'"' { b'x' } else { *it }); CHUNK];
+    let filler =
+        vec![beginning.last().map_or(b'x', |it| if *it == b'"' { b'x' } else { *it }); CHUNK];
     for _ in 0..GIGABYTE / CHUNK {
         stream.push(&filler, &mut sink);
     }
@@ -45,7 +50,9 @@ fn nested(source: Source) -> Result<(), String> {
     for piece in ["[", "{\"a\":", "{\"message\":{\"content\":[", "\"\\"] {
         let line = piece.repeat(100_000);
         let (out, (lines, _)) = read(source, KindSet::ALL, line.as_bytes(), 4096);
-        let is_told = out.windows(17).any(|it| it == b"\"type\":\"warning\"," || it.starts_with(b"\"type\":\"warning\""));
+        let is_told = out
+            .windows(17)
+            .any(|it| it == b"\"type\":\"warning\"," || it.starts_with(b"\"type\":\"warning\""));
         if lines != 1 || !is_told {
             return Err(format!("{}: nesting of {piece} is not told", source.name()));
         }
@@ -72,6 +79,10 @@ fn sessions(source: Source, corpus: &Corpus) -> Result<(), String> {
         }
     }
     let lines: u64 = streams.iter().map(|it| it.0.tally().lines).sum();
-    say(&format!("{}: {SESSIONS} sessions at once, {lines} lines, {} MB\n", source.name(), peak() >> 10));
+    say(&format!(
+        "{}: {SESSIONS} sessions at once, {lines} lines, {} MB\n",
+        source.name(),
+        peak() >> 10
+    ));
     Ok(())
 }

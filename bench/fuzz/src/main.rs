@@ -23,7 +23,7 @@ use punchlist_formats::stream::owned::AgentEvent;
 use punchlist_formats::stream::{Options, Source, Stream};
 
 /// The most memory that the whole process may take, in kilobytes, corpus and threads included.
-const BOUND: u64 = 512 << 10;
+const BOUND: u64 = 256 << 10;
 
 /// How many executions a thread takes at once.
 const BATCH: u64 = 1_024;
@@ -135,12 +135,14 @@ fn one(corpora: &[(Source, Corpus)], chance: &mut Chance) -> Result<(u64, u64), 
     let is_thorough = chance.one_in(64);
     let lists = KindSet::of([KindName::TodoList]);
     let only = if chance.one_in(4) { lists } else { KindSet::ALL };
-    let (out, tally) = read(*source, only, &bytes, chance.below(bytes.len() as u64 + 1) as usize + 1);
+    let (out, tally) =
+        read(*source, only, &bytes, chance.below(bytes.len() as u64 + 1) as usize + 1);
     for line in out.split(|it| *it == b'\n').filter(|it| !it.is_empty()) {
         if is_thorough {
             serde_json::from_slice::<AgentEvent>(line).map_err(|why| problem(&why, line))?;
         } else {
-            serde_json::from_slice::<serde::de::IgnoredAny>(line).map_err(|why| problem(&why, line))?;
+            serde_json::from_slice::<serde::de::IgnoredAny>(line)
+                .map_err(|why| problem(&why, line))?;
         }
     }
     if is_thorough {
@@ -156,7 +158,12 @@ fn problem(why: &serde_json::Error, line: &[u8]) -> String {
     format!("{why}: {}", String::from_utf8_lossy(line))
 }
 
-pub(crate) fn read(source: Source, only: KindSet, bytes: &[u8], chunk: usize) -> (Vec<u8>, (u64, u64)) {
+pub(crate) fn read(
+    source: Source,
+    only: KindSet,
+    bytes: &[u8],
+    chunk: usize,
+) -> (Vec<u8>, (u64, u64)) {
     let mut out = Vec::new();
     let mut sink = |event: &Event<'_>| event.write_json(&mut out);
     let mut stream = Stream::new(source, Options { only, ..Options::default() });

@@ -9,14 +9,62 @@ const LONGEST: usize = 64 << 10;
 
 /// Pieces that have a meaning somewhere.
 const PIECES: &[&[u8]] = &[
-    b"\0", b"\xff", b"\xed\xa0\x80", b"\xf0\x9f", b"\\ud800", b"\\udc00", b"\\u0000", b"\\", b"\"", b"{",
-    b"}", b"[", b"]", b",", b":", b"null", b"true", b"-1", b"0", b"1e999", b"1e-999", b"99999999999999999999",
-    b"\"\"", b"\" \"", b"{}", b"[]", b"\r", b"\n", b"\t", b"\xef\xbb\xbf", b"\"deleted\"", b"\"pending\"",
-    b"\"completed\"", b"\"in_progress\"", b"\"cancelled\"", b"\"blocked\"", b"\"TodoWrite\"", b"\"TaskCreate\"",
-    b"\"TaskUpdate\"", b"\"TaskList\"", b"\"update_plan\"", b"\"write_todos\"", b"\"tracker_create_task\"",
-    b"\"plan\"", b"\"plan_update\"", b"\"plan_removed\"", b"\"$set\"", b"\"$rewindTo\"", b"\"result\"",
-    b"\"is_error\":true,", b"\"success\":false,", b"\"type\":\"user\",", b"\"type\":\"assistant\",",
-    b"\"session_id\":\"other\",", b"\"sessionId\":\"other\",", b"\"timestamp\":\"1969-12-31T23:59:59.999Z\",",
+    b"\0",
+    b"\xff",
+    b"\xed\xa0\x80",
+    b"\xf0\x9f",
+    b"\\ud800",
+    b"\\udc00",
+    b"\\u0000",
+    b"\\",
+    b"\"",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b":",
+    b"null",
+    b"true",
+    b"-1",
+    b"0",
+    b"1e999",
+    b"1e-999",
+    b"99999999999999999999",
+    b"\"\"",
+    b"\" \"",
+    b"{}",
+    b"[]",
+    b"\r",
+    b"\n",
+    b"\t",
+    b"\xef\xbb\xbf",
+    b"\"deleted\"",
+    b"\"pending\"",
+    b"\"completed\"",
+    b"\"in_progress\"",
+    b"\"cancelled\"",
+    b"\"blocked\"",
+    b"\"TodoWrite\"",
+    b"\"TaskCreate\"",
+    b"\"TaskUpdate\"",
+    b"\"TaskList\"",
+    b"\"update_plan\"",
+    b"\"write_todos\"",
+    b"\"tracker_create_task\"",
+    b"\"plan\"",
+    b"\"plan_update\"",
+    b"\"plan_removed\"",
+    b"\"$set\"",
+    b"\"$rewindTo\"",
+    b"\"result\"",
+    b"\"is_error\":true,",
+    b"\"success\":false,",
+    b"\"type\":\"user\",",
+    b"\"type\":\"assistant\",",
+    b"\"session_id\":\"other\",",
+    b"\"sessionId\":\"other\",",
+    b"\"timestamp\":\"1969-12-31T23:59:59.999Z\",",
 ];
 
 /// A few lines of some recording, spoilt.
@@ -55,8 +103,8 @@ fn whole_lines(lines: &mut Vec<Vec<u8>>, corpus: &Corpus, chance: &mut Chance) {
             lines.swap(at, other);
         }
         3 => {
-            let line = chance.pick(chance_recording(corpus, chance.below(u64::MAX))).clone();
-            lines.insert(at, line);
+            let recording = chance.pick(corpus);
+            lines.insert(at, chance.pick(recording).clone());
         }
         4 => {
             // One line's beginning with another's end.
@@ -69,10 +117,6 @@ fn whole_lines(lines: &mut Vec<Vec<u8>>, corpus: &Corpus, chance: &mut Chance) {
         }
         _ => {}
     }
-}
-
-fn chance_recording(corpus: &Corpus, number: u64) -> &Vec<Vec<u8>> {
-    &corpus[(number % corpus.len() as u64) as usize]
 }
 
 fn bytes(line: &mut Vec<u8>, chance: &mut Chance) {
@@ -100,9 +144,13 @@ fn bytes(line: &mut Vec<u8>, chance: &mut Chance) {
         _ => {
             // One value for another: from a colon or comma to the next sign that ends a value.
             let begins = |it: &u8| matches!(it, b':' | b',' | b'[');
-            let Some(begin) = line[at..].iter().position(begins).map(|it| at + it + 1) else { return };
+            let Some(begin) = line[at..].iter().position(begins).map(|it| at + it + 1) else {
+                return;
+            };
             let ends = |it: &u8| matches!(it, b',' | b'}' | b']');
-            let Some(end) = line[begin..].iter().position(ends).map(|it| begin + it) else { return };
+            let Some(end) = line[begin..].iter().position(ends).map(|it| begin + it) else {
+                return;
+            };
             let piece = chance.pick(PIECES);
             line.splice(begin..end, piece.iter().copied());
         }

@@ -5,11 +5,38 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
 const WORDS: [&str; 32] = [
-    "the ", "fn ", "let x = ", "return ", "error: ", "src/main.rs:", "\\n", "    ", "\\\"quoted\\\" ",
-    "if (a && b) ", "parser ", "test result: ok. ", "0x7fffffff ", "\\t", "async ", "plan ", "été ",
-    "→ ", "{ \\\"k\\\": 1 }\\n", "warning: unused ", "cargo build ", "SELECT * ; ", "// comment\\n",
-    "C:\\\\temp\\\\x ", "Task ", "tokens ", "impl ", "&mut self ", "/usr/lib/python3 ",
-    "assert_eq!(a, b);\\n", "null ", "日本 ",
+    "the ",
+    "fn ",
+    "let x = ",
+    "return ",
+    "error: ",
+    "src/main.rs:",
+    "\\n",
+    "    ",
+    "\\\"quoted\\\" ",
+    "if (a && b) ",
+    "parser ",
+    "test result: ok. ",
+    "0x7fffffff ",
+    "\\t",
+    "async ",
+    "plan ",
+    "été ",
+    "→ ",
+    "{ \\\"k\\\": 1 }\\n",
+    "warning: unused ",
+    "cargo build ",
+    "SELECT * ; ",
+    "// comment\\n",
+    "C:\\\\temp\\\\x ",
+    "Task ",
+    "tokens ",
+    "impl ",
+    "&mut self ",
+    "/usr/lib/python3 ",
+    "assert_eq!(a, b);\\n",
+    "null ",
+    "日本 ",
 ];
 
 /// A sequence that looks like chance.
@@ -46,20 +73,25 @@ pub(crate) fn log(file: &str, bytes: u64) -> io::Result<String> {
     while written < bytes {
         let mut text = String::new();
         match chance.below(100) {
-            0..5 => {
+            0..3 => {
                 let todos = todos(&mut chance);
-                push(&mut text, lines, &call(lines, "TodoWrite", &format!("{{\"todos\":[{todos}]}}")));
+                push(
+                    &mut text,
+                    lines,
+                    &call(lines, "TodoWrite", &format!("{{\"todos\":[{todos}]}}")),
+                );
                 let said = "Todos have been modified successfully.";
                 let kept = format!("{{\"oldTodos\":[],\"newTodos\":[{todos}]}}");
                 push(&mut text, lines + 1, &result(lines, said, &kept));
                 (lines, lists) = (lines + 2, lists + 1);
             }
-            5..30 => {
+            3..30 => {
                 let input = format!("{{\"command\":\"{}\"}}", chance.text(120));
                 push(&mut text, lines, &call(lines, "Bash", &input));
                 let length = chance.length();
                 let said = chance.text(length);
-                let kept = format!("{{\"stdout\":\"{}\",\"stderr\":\"\"}}", chance.text(length / 4));
+                let kept =
+                    format!("{{\"stdout\":\"{}\",\"stderr\":\"\"}}", chance.text(length / 4));
                 push(&mut text, lines + 1, &result(lines, &said, &kept));
                 lines += 2;
             }
@@ -71,7 +103,13 @@ pub(crate) fn log(file: &str, bytes: u64) -> io::Result<String> {
             }
             _ => {
                 let content = chance.text(120);
-                push(&mut text, lines, &format!("\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"{content}\""));
+                push(
+                    &mut text,
+                    lines,
+                    &format!(
+                        "\"type\":\"system\",\"subtype\":\"informational\",\"content\":\"{content}\""
+                    ),
+                );
                 lines += 1;
             }
         }

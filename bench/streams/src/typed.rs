@@ -70,10 +70,16 @@ pub(crate) fn lists(bytes: &[u8]) -> u64 {
         at = end + 1;
         let Ok(line) = line else { continue };
         black_box((&line.kind, &line.uuid, &line.timestamp));
-        if let Some(Content::Many(blocks)) = line.message.as_ref().map(|it| &it.content) {
-            for block in blocks {
-                black_box((&block.kind, &block.name, &block.text, &block.content));
+        match line.message.as_ref().map(|it| &it.content) {
+            Some(Content::Many(blocks)) => {
+                for block in blocks {
+                    black_box((&block.kind, &block.name, &block.text, &block.content));
+                }
             }
+            Some(Content::Text(text)) => {
+                black_box(text);
+            }
+            Some(Content::None) | None => {}
         }
         if let Some(todos) = line.result.and_then(|it| it.todos) {
             lists += 1;

@@ -68,6 +68,7 @@ const PURE: &[(&str, &[&str])] = &[
             "unicode-segmentation",
             "vte",
             "memchr",
+            "simdutf8",
             "jiff",
             "uuid",
             "thiserror",

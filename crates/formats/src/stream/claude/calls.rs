@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The most calls, and the most bytes of their arguments, that are kept.
+/// The most calls, and the most bytes of them, that are kept.
 const MOST_CALLS: usize = 1_024;
 const MOST_BYTES: usize = 16 << 20;
 
@@ -17,7 +17,7 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    const ALL: [Self; 5] =
+    pub(super) const ALL: [Self; 5] =
         [Self::TodoWrite, Self::TaskCreate, Self::TaskUpdate, Self::TaskList, Self::TaskGet];
 
     pub(super) fn name(self) -> &'static str {
@@ -53,6 +53,12 @@ pub(super) struct Call {
 }
 
 impl Call {
+    /// How many bytes it takes, about.
+    fn size(&self) -> usize {
+        let agent = self.agent.as_ref().map_or(0, String::len);
+        self.input.len() + self.id.len() + self.session.len() + agent + self.message.len()
+    }
+
     fn has_owner_of(&self, other: &Self) -> bool {
         self.session == other.session && self.agent == other.agent
     }
@@ -83,7 +89,7 @@ impl Calls {
         };
         self.give_up(is_dead);
         self.supersede(&call);
-        self.bytes += call.input.len();
+        self.bytes += call.size();
         self.calls.push_back(call);
         let before = self.calls.len();
         while self.calls.len() > MOST_CALLS || (self.bytes > MOST_BYTES && self.calls.len() > 1) {
@@ -122,7 +128,7 @@ impl Calls {
 
     fn remove(&mut self, at: usize) -> Option<Call> {
         let call = self.calls.remove(at)?;
-        self.bytes -= call.input.len();
+        self.bytes -= call.size();
         Some(call)
     }
 }
@@ -157,7 +163,7 @@ mod tests {
     fn long_arguments_do_not_pile_up() {
         let mut calls = Calls::default();
         for id in 0..10 {
-            calls.push(call(id, MOST_BYTES / 3));
+            calls.push(call(id, MOST_BYTES / 4));
         }
         assert_eq!(calls.calls.len(), 3);
         calls.push(call(11, MOST_BYTES * 2));

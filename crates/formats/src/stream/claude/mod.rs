@@ -11,6 +11,8 @@ mod tasks;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use memchr::memmem;
+
 use calls::{Call, Calls, Tool};
 use line::{Form, Line};
 use results::Lists;
@@ -19,10 +21,16 @@ use super::Agent;
 use super::emit::{Emit, Who};
 use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
 use super::json::{Str, Value};
+use super::search::HEAD;
 use super::time::Clock;
 
 /// The most sub-agents whose names are remembered.
 const MOST_AGENTS: usize = 1_024;
+
+/// What the lines that tell of a sub-agent's start or of a reminder have in their heads. One that had it
+/// further behind would not be believed: looking through whole lines for it costs too much.
+const STARTED: &str = "\"task_started\"";
+const REMINDER: &str = "_reminder\"";
 
 /// Why a turn ended that an error of the API ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
@@ -89,7 +97,7 @@ impl Agent for Claude {
             "system" => self.system(value, &line, &owner, emit),
             "result" => self.result(value, &owner, emit),
             "stream_event" => self.stream_event(&line),
-            "attachment" => self.attachment(&line, &owner, emit),
+            "attachment" => self.attachment(value, &line, &owner, emit),
             "queue-operation" => {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
@@ -117,19 +125,24 @@ impl Agent for Claude {
     }
 
     fn needles(&self) -> &'static [&'static str] {
-        // The names of the tools, and what each of the two forms has besides.
+        // The names of the tools begin so.
+        &["\"T"]
+    }
+
+    fn heads(&self) -> &'static [&'static str] {
+        // What each of the two forms has besides.
         match self.form {
-            None | Some(Form::Stream) => &["\"T", "\"task_started\""],
-            Some(Form::Transcript) => &["\"T", "_reminder\""],
+            None | Some(Form::Stream) => &[STARTED],
+            Some(Form::Transcript) => &[REMINDER],
         }
     }
 
     fn is_telling(&self, found: &[u8]) -> bool {
-        !found.starts_with(b"\"T")
-            || found.starts_with(b"\"TodoWrite\"")
-            || [&b"\"TaskCreate\""[..], b"\"TaskUpdate\"", b"\"TaskList\"", b"\"TaskGet\""]
-                .iter()
-                .any(|it| found.starts_with(it))
+        Tool::ALL.iter().any(|it| {
+            let name = it.name().as_bytes();
+            found.get(1..).is_some_and(|it| it.starts_with(name))
+                && found.get(1 + name.len()) == Some(&b'"')
+        })
     }
 
     fn is_waiting(&self) -> bool {
@@ -457,8 +470,8 @@ impl Claude {
                 // It comes again for each turn of the same process.
                 self.turn_starts(owner, None, emit);
             }
-            "task_started" if self.form == Some(Form::Stream) => {
-                self.agent_starts(value, owner, emit)
+            "task_started" if self.form == Some(Form::Stream) && has_in_head(value, STARTED) => {
+                self.agent_starts(value, owner, emit);
             }
             "task_notification" => self.agent_ends(value, owner, emit),
             "api_retry" | "api_error" => {
@@ -585,11 +598,19 @@ impl Claude {
         }
     }
 
-    fn attachment(&mut self, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+    fn attachment(
+        &mut self,
+        value: Value<'_>,
+        line: &Line<'_>,
+        owner: &Owner<'_>,
+        emit: &mut Emit<'_>,
+    ) {
         let Some(attachment) = line.attachment else { return };
         let kind = attachment.text("type").map_or(Cow::Borrowed(""), |it| it.cow());
         match &*kind {
-            "task_reminder" | "todo_reminder" if self.form == Some(Form::Transcript) => {
+            "task_reminder" | "todo_reminder"
+                if self.form == Some(Form::Transcript) && has_in_head(value, REMINDER) =>
+            {
                 self.lists.reminded(&kind, attachment, owner, emit);
             }
             "max_turns_reached" => {
@@ -613,6 +634,12 @@ impl Claude {
             other => emit.unknown(&format!("attachment/{other}")),
         }
     }
+}
+
+/// Whether a text stands in the head of a line.
+fn has_in_head(line: Value<'_>, text: &str) -> bool {
+    let line = line.raw().as_bytes();
+    memmem::find(line.get(..HEAD).unwrap_or(line), text.as_bytes()).is_some()
 }
 
 /// What a tool answered, as one text: its own, or the texts of its blocks.

@@ -67,14 +67,14 @@ impl Lists {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
+        let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
+        if let Some(new) = new.filter(|_| call.tool == Tool::TodoWrite) {
+            return self.tell_todos(new, false, emit);
+        }
         let mut tape = Tape::default();
         let Ok(input) = tape.read(call.input.as_bytes()) else { return };
         if call.tool == Tool::TodoWrite {
-            let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
-            return match new {
-                Some(new) => self.tell_todos(new, false, emit),
-                None => self.tell_asked(input, false, emit),
-            };
+            return self.tell_asked(input, false, emit);
         }
         // A fork begins with the conversation that it was made from, but with an empty list.
         let is_copy = timestamp.zip(self.began).is_some_and(|(at, began)| at < began);

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use super::wide::{self, BLOCK, SHORT, Specials};
+
 /// The deepest nesting that is read. Readers of our output commonly stop at 128.
 pub(crate) const MOST_DEPTH: usize = 120;
 
@@ -64,8 +66,9 @@ impl Tape {
         self.nodes.clear();
         self.open.clear();
         self.patched.clear();
+        self.patched.shrink_to(1 << 16);
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-        let text = std::str::from_utf8(line).map_err(|error| Flaw::Utf8(error.valid_up_to()))?;
+        let text = simdutf8::basic::from_utf8(line).map_err(|_| not_utf8(line))?;
         if u32::try_from(text.len()).is_err() {
             return Err(Flaw::Many);
         }
@@ -80,6 +83,11 @@ impl Tape {
         }
         Ok(Value { text, nodes: &self.nodes, at: 0 })
     }
+}
+
+/// Where a line ceases to be UTF-8; the quick check does not say.
+fn not_utf8(line: &[u8]) -> Flaw {
+    Flaw::Utf8(std::str::from_utf8(line).map_or_else(|error| error.valid_up_to(), str::len))
 }
 
 /// What may come next inside a container.
@@ -272,6 +280,16 @@ impl Scan<'_, '_> {
     #[inline]
     fn string(&mut self) -> Result<(), Flaw> {
         self.at += 1;
+        let head = self.bytes.get(self.at..).and_then(|it| it.first_chunk::<SHORT>());
+        if let Some(end) = head.and_then(wide::short) {
+            self.at += end + 1;
+            return Ok(());
+        }
+        while let Some(block) = self.bytes.get(self.at..).and_then(|it| it.first_chunk::<BLOCK>()) {
+            if self.block(block)? {
+                return Ok(());
+            }
+        }
         loop {
             self.at = plain_until(self.bytes, self.at);
             match self.bytes.get(self.at) {
@@ -286,17 +304,65 @@ impl Scan<'_, '_> {
         }
     }
 
+    /// Goes over a block of a string, or to behind the closing quote in it. Gives whether that came.
+    ///
+    /// Texts of programs have an escape every few words. So the block is looked at as a whole, without a
+    /// step or a branch for each of them.
+    #[inline]
+    fn block(&mut self, block: &[u8; BLOCK]) -> Result<bool, Flaw> {
+        let Specials { quotes, slashes, has_controls } = wide::specials(block);
+        let escaping = wide::escaping(slashes);
+        let escaped = escaping << 1;
+        let quote = (quotes & !escaped).trailing_zeros();
+        // What stands before the quote, or all.
+        let inside = 1u64.checked_shl(quote).map_or(u64::MAX, |it| it - 1);
+        let is_odd = escaping != 0 && escaped & inside & !wide::short_escapes(block) != 0;
+        if is_odd || has_controls {
+            return self.odd_block(block);
+        }
+        if quote < u64::BITS {
+            self.at += quote as usize + 1;
+            return Ok(true);
+        }
+        // A backslash that stands last belongs to what follows.
+        self.at += BLOCK - (escaping >> 63) as usize;
+        Ok(false)
+    }
+
+    /// The same, step by step, up to the first escape with a number or the first flaw.
+    #[cold]
+    fn odd_block(&mut self, block: &[u8; BLOCK]) -> Result<bool, Flaw> {
+        let mut at = 0;
+        while let Some(byte) = block.get(at) {
+            match byte {
+                b'"' => {
+                    self.at += at + 1;
+                    return Ok(true);
+                }
+                b'\\' if block.get(at + 1).is_some_and(|it| SHORT_ESCAPES[usize::from(*it)]) => {
+                    at += 2;
+                }
+                b'\\' => {
+                    self.at += at;
+                    return self.escape().map(|()| false);
+                }
+                0..0x20 => return Err(Flaw::Syntax(self.at + at)),
+                _ => at += 1,
+            }
+        }
+        self.at += at;
+        Ok(false)
+    }
+
     #[inline]
     fn escape(&mut self) -> Result<(), Flaw> {
-        match self.bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                self.at += 2;
-                Ok(())
-            }
-            Some(b'u') => self.code_point(),
-            Some(_) => Err(Flaw::Syntax(self.at)),
-            None => Err(Flaw::Short),
+        let Some(byte) = self.bytes.get(self.at + 1) else { return Err(Flaw::Short) };
+        // A table and not a match: which of them comes next nobody can foresee, a processor neither.
+        if SHORT_ESCAPES[usize::from(*byte)] {
+            self.at += 2;
+            return Ok(());
         }
+        if *byte == b'u' { self.code_point() } else { Err(Flaw::Syntax(self.at)) }
     }
 
     fn code_point(&mut self) -> Result<(), Flaw> {
@@ -320,6 +386,18 @@ impl Scan<'_, '_> {
     }
 }
 
+/// The characters that make an escape with a backslash before them and nothing behind.
+const SHORT_ESCAPES: [bool; 256] = {
+    let mut table = [false; 256];
+    let escapes = b"\"\\/bfnrt";
+    let mut at = 0;
+    while at < escapes.len() {
+        table[escapes[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 fn hex(bytes: &[u8], at: usize) -> Result<u32, Flaw> {
     let digits = bytes.get(at..at + 4).ok_or(Flaw::Short)?;
     digits.iter().try_fold(0, |unit, digit| {
@@ -329,36 +407,19 @@ fn hex(bytes: &[u8], at: usize) -> Result<u32, Flaw> {
 }
 
 /// Where the first byte stands, from `at` on, that is a quote, a backslash or a control character.
-/// Eight bytes at a time: each is compared by making its byte zero and borrowing from it; only bytes
-/// above a true hit can be hit falsely.
 #[inline]
 fn plain_until(bytes: &[u8], mut at: usize) -> usize {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = u64::from_ne_bytes([0x80; 8]);
-    const QUOTES: u64 = u64::from_ne_bytes([b'"'; 8]);
-    const SLASHES: u64 = u64::from_ne_bytes([b'\\'; 8]);
-    const BLANKS: u64 = u64::from_ne_bytes([b' '; 8]);
     let mut rest = bytes.get(at..).unwrap_or_default();
-    while let Some((word, tail)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*word);
-        let (quote, slash) = (word ^ QUOTES, word ^ SLASHES);
-        let hits = (quote.wrapping_sub(ONES) & !quote)
-            | (slash.wrapping_sub(ONES) & !slash)
-            | (word.wrapping_sub(BLANKS) & !word);
-        let hits = hits & HIGH;
-        if hits != 0 {
-            return at + (hits.trailing_zeros() / 8) as usize;
+    while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
+        let Specials { quotes, slashes, has_controls } = wide::specials(block);
+        if quotes | slashes != 0 || has_controls {
+            break;
         }
-        at += 8;
+        at += BLOCK;
         rest = tail;
     }
-    for byte in rest {
-        if matches!(byte, b'"' | b'\\' | 0..0x20) {
-            return at;
-        }
-        at += 1;
-    }
-    at
+    let is_special = |it: &u8| matches!(it, b'"' | b'\\' | 0..0x20);
+    at + rest.iter().position(is_special).unwrap_or(rest.len())
 }
 
 /// A value of an indexed line.
