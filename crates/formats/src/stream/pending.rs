@@ -23,8 +23,10 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// How many bytes it takes, about.
     fn size(&self) -> usize {
-        self.id.len() + self.session.len() + self.tool.len() + self.input.len()
+        let agent = self.agent.as_ref().map_or(0, String::len);
+        self.id.len() + self.session.len() + agent + self.tool.len() + self.input.len()
     }
 
     fn has_owner_of(&self, other: &Self) -> bool {

@@ -181,10 +181,6 @@ impl Acp {
 
     fn update(&mut self, update: Value<'_>, emit: &mut Emit<'_>) {
         let kind = update.text("sessionUpdate");
-        let say = |role| {
-            let text = update.get("content").and_then(text)?;
-            Some(Kind::Text { role, text, delta: true })
-        };
         match kind.map_or("", |it| it.literal()) {
             "\"plan\"" => self.plan(update.get("entries"), None, emit),
             "\"plan_update\"" => self.plan_update(update, emit),
@@ -197,10 +193,8 @@ impl Acp {
                 }
                 None => emit.warn("a plan was removed, but nobody knows which"),
             },
-            "\"agent_message_chunk\"" => {
-                say(Role::Assistant).into_iter().for_each(|it| emit.event(it))
-            }
-            "\"user_message_chunk\"" => say(Role::User).into_iter().for_each(|it| emit.event(it)),
+            "\"agent_message_chunk\"" => said(Role::Assistant, update, emit),
+            "\"user_message_chunk\"" => said(Role::User, update, emit),
             "\"agent_thought_chunk\"" => {
                 if let Some(text) = update.get("content").and_then(text) {
                     emit.event(Kind::Thinking { text, delta: true });
@@ -317,6 +311,13 @@ impl Acp {
             }
         }
         is_hidden
+    }
+}
+
+/// A part of what somebody says.
+fn said(role: Role, update: Value<'_>, emit: &mut Emit<'_>) {
+    if let Some(text) = update.get("content").and_then(text) {
+        emit.event(Kind::Text { role, text, delta: true });
     }
 }
 
