@@ -36,8 +36,14 @@ fn by_shape(line: Value<'_>) -> Option<Source> {
     }
     let kind = line.text("type")?.cow();
     match &*kind {
-        "session_meta" | "turn_context" | "world_state" | "response_item" | "event_msg"
+        "session_meta"
+        | "turn_context"
+        | "world_state"
+        | "response_item"
+        | "event_msg"
         | "token_usage_record"
+        | "inter_agent_communication_metadata"
+        | "compacted"
             if has("payload") =>
         {
             Some(Source::Codex)
@@ -48,6 +54,12 @@ fn by_shape(line: Value<'_>) -> Option<Source> {
         "result" if has("stats") => Some(Source::Gemini),
         "error" if has("severity") => Some(Source::Gemini),
         "gemini" if has("content") => Some(Source::Gemini),
+        // A chat file that is read from the middle on.
+        "user" | "info" | "warning" | "error"
+            if has("id") && has("content") && has("timestamp") && !has("sessionId") =>
+        {
+            Some(Source::Gemini)
+        }
         "assistant" | "user" | "system" | "attachment" | "result" | "stream_event" | "summary"
             if has("session_id") || has("sessionId") || has("parentUuid") || has("leafUuid") =>
         {
@@ -74,14 +86,22 @@ fn by_method(line: Value<'_>) -> Option<Source> {
                 let version = line.path(&["params", "protocolVersion"])?;
                 version.u64().map(|_| Source::Acp)
             }
-            ("thread" | "turn" | "item" | "rawResponseItem" | "hooks", false) => {
-                Some(Source::Codex)
-            }
+            (
+                "thread" | "turn" | "item" | "rawResponseItem" | "hooks" | "account"
+                | "remoteControl",
+                false,
+            ) => Some(Source::Codex),
             _ => None,
         };
     }
-    let version = line.path(&["result", "protocolVersion"])?;
-    (is_rpc && version.u64().is_some()).then_some(Source::Acp)
+    let result = line.get("result")?;
+    if !is_rpc {
+        return result.get("codexHome").map(|_| Source::Codex);
+    }
+    let is_acp = result.get("protocolVersion").is_some_and(|it| it.u64().is_some())
+        || result.text("stopReason").is_some_and(|_| line.get("id").is_some())
+        || (result.text("sessionId").is_some() && result.get("modes").is_some());
+    is_acp.then_some(Source::Acp)
 }
 
 /// By words that only one program writes, where the line cannot be read.
@@ -127,12 +147,18 @@ mod tests {
         check(r#"{"timestamp":"t","ordinal":0,"type":"session_meta","payload":{}}"#, codex);
         check(r#"{"method":"turn/plan/updated","params":{"threadId":"t"}}"#, codex);
         check(r#"{"dir":"recv","msg":{"method":"thread/started","params":{}}}"#, codex);
+        check(r#"{"id":0,"result":{"userAgent":"x","codexHome":"/h"}}"#, codex);
+        check(r#"{"method":"account/rateLimits/updated","params":{}}"#, codex);
+        check(r#"{"timestamp":"t","type":"compacted","payload":{}}"#, codex);
         let gemini = Some(Source::Gemini);
         check(r#"{"type":"init","timestamp":"t","session_id":"s","model":"m"}"#, gemini);
         check(r#"{"type":"message","timestamp":"t","role":"user","content":"x"}"#, gemini);
         check(r#"{"type":"result","timestamp":"t","status":"success","stats":{}}"#, gemini);
         check(r#"{"sessionId":"s","projectHash":"h","kind":"main"}"#, gemini);
         check(r#"{"$set":{"lastUpdated":"t"}}"#, gemini);
+        check(r#"{"$rewindTo":"m"}"#, gemini);
+        check(r#"{"id":"m","timestamp":"t","type":"user","content":[{"text":"x"}]}"#, gemini);
+        check(r#"{"id":"m","timestamp":"t","type":"gemini","content":""}"#, gemini);
         let acp = Some(Source::Acp);
         check(r#"{"jsonrpc":"2.0","method":"session/update","params":{}}"#, acp);
         check(
@@ -140,6 +166,8 @@ mod tests {
             acp,
         );
         check(r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#, acp);
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s","modes":{}}}"#, acp);
+        check(r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#, acp);
         check(r#"{"t":0.1,"dir":"a2c","msg":{"jsonrpc":"2.0","method":"session/update"}}"#, acp);
     }
 
@@ -149,6 +177,8 @@ mod tests {
         check("plain text\n[1,2]\n{}\n{\"type\":\"user\"}\n", None);
         check(r#"{"type":"error","message":"x"}"#, None);
         check(r#"{"jsonrpc":"2.0","id":0,"method":"tools/list"}"#, None);
+        check(r#"{"jsonrpc":"2.0","id":0,"result":{"tools":[]}}"#, None);
+        check(r#"{"id":0,"result":{}}"#, None);
         let mcp = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
         check(mcp, None);
     }

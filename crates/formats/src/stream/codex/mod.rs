@@ -1,4 +1,18 @@
-//! The lines of Codex.
+//! The lines of Codex: what `codex exec --json` prints, its rollout files, and what its app server says.
+//!
+//! The three have nothing in common but the program, and a stream is one of them: its first line that
+//! tells decides. Here they are told apart; each has a file of its own.
+
+mod exec;
+mod items;
+mod plan;
+mod rollout;
+mod script;
+mod server;
+
+use exec::Exec;
+use rollout::Rollout;
+use server::Server;
 
 use super::Agent;
 use super::emit::Emit;
@@ -6,20 +20,97 @@ use super::json::Value;
 
 /// What is kept from line to line.
 #[derive(Default, Debug)]
-pub(super) struct Codex {}
+pub(super) struct Codex {
+    form: Form,
+}
+
+#[derive(Default, Debug)]
+enum Form {
+    /// No line has told.
+    #[default]
+    Unknown,
+    Exec(Exec),
+    Rollout(Box<Rollout>),
+    Server(Server),
+}
+
+/// What one line looks like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Exec,
+    Rollout,
+    Server,
+}
+
+impl Shape {
+    fn of(line: Value<'_>) -> Option<Self> {
+        let (mut kind, mut is_rollout, mut is_message) = (None, false, false);
+        for (key, value) in line.fields() {
+            match key.literal() {
+                "\"type\"" => kind = value.str(),
+                "\"payload\"" => is_rollout = value.is_object(),
+                "\"method\"" => is_message = value.str().is_some(),
+                "\"msg\"" => is_message = value.is_object(),
+                "\"result\"" => is_message = true,
+                _ => {}
+            }
+        }
+        if kind.is_some() && is_rollout {
+            return Some(Self::Rollout);
+        }
+        if is_message {
+            return Some(Self::Server);
+        }
+        let kind = kind?.literal();
+        let begins = ["\"thread.", "\"turn.", "\"item."].iter().any(|it| kind.starts_with(it));
+        (begins || kind == "\"error\"").then_some(Self::Exec)
+    }
+}
 
 impl Agent for Codex {
     fn line(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
-        emit.unknown(&line.text("type").map_or_else(Default::default, |it| it.cow()));
+        let shape = Shape::of(line);
+        if let (Form::Unknown, Some(shape)) = (&self.form, shape) {
+            self.form = match shape {
+                Shape::Exec => Form::Exec(Exec::default()),
+                Shape::Rollout => Form::Rollout(Box::default()),
+                Shape::Server => Form::Server(Server::default()),
+            };
+        }
+        match (&mut self.form, shape) {
+            (Form::Exec(exec), Some(Shape::Exec)) => exec.line(line, emit),
+            (Form::Rollout(rollout), Some(Shape::Rollout)) => rollout.line(line, emit),
+            (Form::Server(server), Some(Shape::Server)) => server.line(line, emit),
+            (Form::Unknown | Form::Exec(_) | Form::Rollout(_) | Form::Server(_), _) => {
+                let name = line.text("type").or_else(|| line.text("method"));
+                emit.unknown(&name.map_or_else(Default::default, |it| it.cow()));
+            }
+        }
     }
 
-    fn end(&mut self, _: &mut Emit<'_>) {}
+    fn end(&mut self, emit: &mut Emit<'_>) {
+        match &mut self.form {
+            Form::Rollout(rollout) => rollout.give_up(emit),
+            // What these two say of a list, the program has taken.
+            Form::Unknown | Form::Exec(_) | Form::Server(_) => {}
+        }
+    }
 
     fn needles(&self) -> &'static [&'static str] {
-        &[]
+        // The lists, and what says whose they are.
+        match &self.form {
+            Form::Unknown => &[],
+            Form::Exec(_) => &["\"todo_list\"", "\"thread.started\""],
+            Form::Rollout(_) => &["update_plan", "\"session_meta\""],
+            Form::Server(_) => &["\"turn/plan/updated\"", "\"thread/started\""],
+        }
     }
 
     fn is_waiting(&self) -> bool {
-        false
+        match &self.form {
+            Form::Unknown => true,
+            Form::Rollout(rollout) => rollout.is_waiting(),
+            Form::Exec(_) | Form::Server(_) => false,
+        }
     }
 }

@@ -3,7 +3,11 @@
 //! [`golden`] is input to exact events; [`hostile`] is that nothing that comes makes a parser fail,
 //! and that cutting a stream elsewhere changes nothing.
 
+mod acp;
 mod claude;
+mod codex;
+mod gemini;
+mod lines;
 mod schema;
 
 use proptest::prelude::*;

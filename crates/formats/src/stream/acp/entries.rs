@@ -1,0 +1,50 @@
+//! The entries of a plan. Values are open in this protocol: what is not known is kept, not dropped.
+
+use super::super::emit::Emit;
+use super::super::event::{Item, Status, Text};
+use super::super::json::Value;
+use super::super::todo::MOST_ITEMS;
+
+/// The entries of a plan.
+pub(super) fn items<'a>(entries: Value<'a>, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
+    read(entries, "content", emit)
+}
+
+/// The steps that Codex was asked to plan.
+pub(super) fn steps<'a>(plan: Value<'a>, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
+    read(plan, "step", emit)
+}
+
+fn read<'a>(entries: Value<'a>, field: &str, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
+    let mut items = Vec::new();
+    for (at, entry) in entries.items().enumerate() {
+        if at >= MOST_ITEMS {
+            emit.warn(format!("only the first {MOST_ITEMS} items of the list are read"));
+            break;
+        }
+        match entry.text(field).map(Text::raw).filter(|it| !it.is_blank()) {
+            Some(text) => items.push(item(text, entry)),
+            None => emit.warn(format!("item {} has no text; it is left out", at + 1)),
+        }
+    }
+    items
+}
+
+fn item<'a>(text: Text<'a>, entry: Value<'a>) -> Item<'a> {
+    let word = entry.text("status");
+    let status = match word.map_or("", |it| it.literal()) {
+        "\"pending\"" => Some(Status::Pending),
+        "\"in_progress\"" => Some(Status::InProgress),
+        "\"completed\"" => Some(Status::Completed),
+        "\"cancelled\"" => Some(Status::Cancelled),
+        _ => None,
+    };
+    let mut item = Item::new(text, status.unwrap_or(Status::Pending));
+    if status.is_none() {
+        item.source_status = word.map(Text::raw);
+        item.blocked = word.is_some_and(|it| it.is("blocked"));
+        // Nobody said how it stands.
+        item.assumed = word.is_none();
+    }
+    item
+}

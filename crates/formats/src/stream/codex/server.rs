@@ -1,0 +1,148 @@
+//! What `codex app-server` says: JSON-RPC without the field that says so, many threads in one stream.
+//!
+//! Only what the server sends on its own is read. Whoever recorded both directions put each message into
+//! a wrapper that says which it is.
+
+use std::collections::BTreeMap;
+
+use super::super::emit::{Emit, Who};
+use super::super::event::{Kind, Outcome, Text};
+use super::super::json::Value;
+use super::super::names::{MOST_AGENTS, Names, name};
+use super::super::{time, todo};
+use super::items::{self, Sort};
+use super::plan::NOTIFIED;
+
+/// What is kept from line to line.
+#[derive(Default, Debug)]
+pub(super) struct Server {
+    names: Names,
+    /// The root threads of sub-agents' threads.
+    roots: BTreeMap<String, String>,
+}
+
+impl Server {
+    pub(super) fn line(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        let is_ours = line.text("dir").is_some_and(|it| it.is("send"));
+        let message = line.get("msg").filter(|it| it.is_object()).unwrap_or(line);
+        let Some(method) = message.text("method").filter(|_| !is_ours) else { return };
+        let Some(params) = message.get("params") else { return };
+        let thread = params.get("thread");
+        if let Some(thread) = thread.filter(|_| method.literal() == "\"thread/started\"") {
+            self.belongs(thread);
+        }
+        let id = thread.and_then(|it| it.text("id")).or_else(|| params.text("threadId"));
+        let id = id.and_then(name).unwrap_or_default();
+        let timestamp = message.get("emittedAtMs").and_then(time::millis);
+        match self.roots.get(&*id) {
+            Some(root) => emit.at(Who { session: root, agent: Some(&id) }, timestamp),
+            None => emit.at(Who { session: &id, agent: None }, timestamp),
+        }
+        match method.literal() {
+            "\"thread/started\"" => {
+                let field = |name| thread.and_then(|it| it.text(name)).map(Text::raw);
+                emit.event(Kind::SessionStarted {
+                    model: field("model"),
+                    cwd: field("cwd"),
+                    version: field("cliVersion"),
+                });
+            }
+            "\"turn/started\"" => emit.event(Kind::TurnStarted { prompt: None }),
+            "\"turn/completed\"" => turn_completed(params, emit),
+            "\"turn/plan/updated\"" => self.plan(params, emit),
+            "\"item/started\"" => item(params, items::started, emit),
+            "\"item/completed\"" => item(params, items::completed, emit),
+            "\"thread/tokenUsage/updated\"" => {
+                if let Some(total) = params.path(&["tokenUsage", "total"]) {
+                    emit.event(Kind::Usage(items::spent(total)));
+                }
+            }
+            "\"error\"" => {
+                let error = params.get("error").unwrap_or(params);
+                if let Some(message) = error.text("message").map(Text::raw) {
+                    let recoverable = params.is_true("willRetry");
+                    emit.event(Kind::Error { message, code: None, recoverable });
+                }
+            }
+            "\"warning\"" => {
+                if let Some(message) = params.text("message").map(Text::raw) {
+                    emit.event(Kind::Error { message, code: None, recoverable: true });
+                }
+            }
+            "\"item/commandExecution/requestApproval\"" | "\"item/fileChange/requestApproval\"" => {
+                if let Some(call) = params.text("itemId") {
+                    let question = params.text("reason").or_else(|| params.text("command"));
+                    let question = question.map_or(Text::from("approval"), Text::raw);
+                    emit.event(Kind::ToolWaiting { call_id: Text::raw(call), question });
+                }
+            }
+            // Parts of what comes whole, and what concerns nobody's turn.
+            "\"item/agentMessage/delta\""
+            | "\"item/reasoning/summaryPartAdded\""
+            | "\"item/reasoning/summaryTextDelta\""
+            | "\"item/reasoning/textDelta\""
+            | "\"item/commandExecution/outputDelta\""
+            | "\"item/fileChange/outputDelta\""
+            | "\"turn/diff/updated\""
+            | "\"thread/status/changed\""
+            | "\"thread/readState/changed\""
+            | "\"thread/goal/updated\""
+            | "\"account/rateLimits/updated\""
+            | "\"remoteControl/status/changed\""
+            | "\"hook/started\""
+            | "\"hook/completed\"" => {}
+            _ => emit.unknown(&method.cow()),
+        }
+    }
+
+    /// Remembers whose sub-agent a thread is.
+    fn belongs(&mut self, thread: Value<'_>) {
+        let is_sub = thread.text("parentThreadId").is_some();
+        let (id, root) = (thread.text("id"), thread.text("sessionId"));
+        if let (Some(id), Some(root)) = (id.and_then(name), root.and_then(name))
+            && is_sub
+            && id != root
+        {
+            if self.roots.len() >= MOST_AGENTS {
+                self.roots.pop_first();
+            }
+            self.roots.insert(id.into_owned(), root.into_owned());
+        }
+    }
+
+    fn plan(&mut self, params: Value<'_>, emit: &mut Emit<'_>) {
+        emit.todo_call();
+        match params.get("plan").filter(|it| it.is_array()) {
+            Some(plan) => self.names.tell(&mut todo::whole(plan, NOTIFIED, emit), false, emit),
+            None => emit.warn("a plan without steps"),
+        }
+    }
+}
+
+fn item(params: Value<'_>, tell: fn(Sort, Value<'_>, &mut Emit<'_>), emit: &mut Emit<'_>) {
+    let Some(item) = params.get("item").filter(|it| it.is_object()) else {
+        return emit.warn("a line without its item");
+    };
+    match Sort::of(item) {
+        Some(sort) => tell(sort, item, emit),
+        None => {
+            let name = item.text("type").map_or_else(Default::default, |it| it.cow());
+            emit.unknown(&format!("item/{name}"));
+        }
+    }
+}
+
+fn turn_completed(params: Value<'_>, emit: &mut Emit<'_>) {
+    let turn = params.get("turn").unwrap_or(params);
+    if let Some(message) = turn.path(&["error", "message"]).and_then(|it| it.str()) {
+        let message = Text::raw(message);
+        emit.event(Kind::Error { message, code: None, recoverable: false });
+    }
+    let word = turn.text("status");
+    let status = match word.map_or("", |it| it.literal()) {
+        "\"completed\"" => Outcome::Success,
+        "\"interrupted\"" => Outcome::Cancelled,
+        _ => Outcome::Error,
+    };
+    emit.event(Kind::TurnCompleted { status, reason: word.map(Text::raw) });
+}

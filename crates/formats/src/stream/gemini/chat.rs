@@ -1,0 +1,284 @@
+//! Gemini CLI's chat files: messages that come again as they grow, patches, and steps back.
+//!
+//! A call is kept once it has ended, with the list that it left. A checkpoint (`$set` with messages)
+//! restates what was there before under other ids: nothing in it is news but a list that this file has
+//! not told. The file does not say when a turn is over.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::super::emit::{Emit, Who};
+use super::super::event::{Kind, Outcome, RawJson, Role, Text, Usage};
+use super::super::json::{Tape, Value};
+use super::super::names::{Names, digest, name};
+use super::super::texts::text;
+use super::super::time::Clock;
+use super::chronicle::{Chronicle, Seen};
+use super::todos::{self, Tool};
+
+/// The most calls of a checkpoint that are matched with their results.
+const MOST_CALLS: usize = 4_096;
+
+/// What is kept from line to line.
+#[derive(Default, Debug)]
+pub(super) struct Chat {
+    clock: Clock,
+    session: String,
+    names: Names,
+    chronicle: Chronicle,
+    seen: Seen,
+}
+
+impl Chat {
+    fn at(&mut self, time: Option<Value<'_>>, emit: &mut Emit<'_>) {
+        let timestamp = time.and_then(|it| self.clock.millis(it));
+        emit.at(Who { session: &self.session, agent: None }, timestamp);
+    }
+
+    pub(super) fn line(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        if let Some(patch) = line.get("$set") {
+            return self.patch(patch, emit);
+        }
+        if let Some(message) = line.get("$rewindTo") {
+            self.at(None, emit);
+            return self.rewind(message, emit);
+        }
+        if line.get("projectHash").is_some() {
+            if let Some(session) = line.text("sessionId").and_then(name) {
+                self.session = session.into_owned();
+            }
+            self.at(line.get("startTime"), emit);
+            let cwd = line.get("directories").and_then(|it| it.items().next()?.str());
+            let cwd = cwd.map(Text::raw);
+            return emit.event(Kind::SessionStarted { model: None, cwd, version: None });
+        }
+        self.at(line.get("timestamp"), emit);
+        self.message(line, emit);
+    }
+
+    fn patch(&mut self, patch: Value<'_>, emit: &mut Emit<'_>) {
+        if let Some(session) = patch.text("sessionId").and_then(name) {
+            self.session = session.into_owned();
+        }
+        self.at(patch.get("lastUpdated"), emit);
+        if let Some(messages) = patch.get("messages").filter(|it| it.is_array()) {
+            self.checkpoint(messages, emit);
+        }
+    }
+
+    fn rewind(&mut self, message: Value<'_>, emit: &mut Emit<'_>) {
+        let id = message.str().map_or(Cow::Borrowed(""), |it| it.cow());
+        match self.chronicle.rewind(digest(&[&id])) {
+            None => emit.warn("the chat was taken back to a message that is not here"),
+            Some(false) => {}
+            Some(true) => {
+                let last = self.chronicle.last().cloned();
+                let (tool, todos) =
+                    last.map_or((Tool::Write, "[]".to_owned()), |it| (it.tool, it.todos));
+                self.tell(tool, &todos, emit);
+            }
+        }
+    }
+
+    fn tell(&mut self, tool: Tool, todos: &str, emit: &mut Emit<'_>) {
+        let mut tape = Tape::default();
+        if let Ok(todos) = tape.read(todos.as_bytes()) {
+            self.names.tell(&mut todos::items(todos, tool, emit), false, emit);
+        }
+    }
+
+    fn message(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        let id = line.text("id").map_or(Cow::Borrowed(""), |it| it.cow());
+        let message = digest(&[&id]);
+        self.chronicle.message(message);
+        let content = line.get("content");
+        let is_news = self.seen.insert(digest(&[&id, content.map_or("", |it| it.raw())]));
+        let said = content.filter(|_| is_news);
+        match line.text("type").map_or("", |it| it.literal()) {
+            "\"user\"" => {
+                let is_prompt = said.is_some_and(is_prompt);
+                if let Some(prompt) = said.filter(|_| is_prompt).and_then(text) {
+                    emit.event(Kind::TurnStarted { prompt: Some(prompt) });
+                }
+            }
+            "\"gemini\"" => {
+                if is_news {
+                    think(line, emit);
+                    speak(content, emit);
+                    if let Some(tokens) = line.get("tokens").filter(|it| it.is_object()) {
+                        emit.event(Kind::Usage(spent(tokens)));
+                    }
+                }
+                for call in line.get("toolCalls").into_iter().flat_map(|it| it.items()) {
+                    self.called(call, message, emit);
+                }
+            }
+            "\"info\"" => {
+                if let Some(text) = said.and_then(text) {
+                    emit.event(Kind::Text { role: Role::System, text, delta: false });
+                }
+            }
+            kind => {
+                if let Some(message) = said.and_then(text) {
+                    let recoverable = kind == "\"warning\"";
+                    emit.event(Kind::Error { message, code: None, recoverable });
+                }
+            }
+        }
+    }
+
+    /// A call that has ended. The message comes again with every one that does.
+    fn called(&mut self, call: Value<'_>, message: u64, emit: &mut Emit<'_>) {
+        let (Some(id), Some(tool)) = (call.text("id"), call.text("name")) else {
+            return emit.warn("a tool call without id or name");
+        };
+        let status = match call.text("status").map_or("", |it| it.literal()) {
+            "\"success\"" => Outcome::Success,
+            "\"error\"" => Outcome::Error,
+            "\"cancelled\"" => Outcome::Cancelled,
+            _ => return,
+        };
+        if !self.seen.insert(digest(&["call", &id.cow()])) {
+            return;
+        }
+        if let Some(time) = call.get("timestamp") {
+            self.at(Some(time), emit);
+        }
+        if let Some(todo) = Tool::of(tool) {
+            if status == Outcome::Success {
+                self.took(todo, call, message, emit);
+            }
+            return;
+        }
+        emit.event(Kind::ToolScheduled {
+            call_id: Text::raw(id),
+            name: Text::raw(tool),
+            input: call.get("args").map(|it| RawJson(it.raw())),
+        });
+        let output = output(call);
+        let name = Some(Text::raw(tool));
+        emit.event(Kind::ToolCompleted { call_id: Text::raw(id), name, status, output });
+    }
+
+    /// A todo tool succeeded.
+    fn took(&mut self, tool: Tool, call: Value<'_>, message: u64, emit: &mut Emit<'_>) {
+        emit.todo_call();
+        let Some(todos) = shown(tool, call) else {
+            return emit.warn("a list was changed, but its result does not show it");
+        };
+        // The tracker shows the list whether or not it has changed.
+        let is_same = self.chronicle.last().is_some_and(|it| it.todos == todos.raw());
+        if !(tool.is_tracker() && is_same) {
+            self.chronicle.left(message, tool, todos.raw());
+            self.names.tell(&mut todos::items(todos, tool, emit), false, emit);
+        }
+    }
+
+    /// The messages are these from now on.
+    fn checkpoint(&mut self, messages: Value<'_>, emit: &mut Emit<'_>) {
+        self.chronicle.begin_anew();
+        let mut asked: BTreeMap<Cow<'_, str>, Value<'_>> = BTreeMap::new();
+        let mut news = None;
+        for entry in messages.items() {
+            let id = entry.text("id").map_or(Cow::Borrowed(""), |it| it.cow());
+            let message = digest(&[&id]);
+            self.chronicle.message(message);
+            let content = entry.get("content");
+            self.seen.insert(digest(&[&id, content.map_or("", |it| it.raw())]));
+            let mut lists = Vec::new();
+            for call in entry.get("toolCalls").into_iter().flat_map(|it| it.items()) {
+                let is_success = call.text("status").is_some_and(|it| it.is("success"));
+                let tool = call.text("name").and_then(Tool::of).filter(|_| is_success);
+                if let (Some(id), Some(tool)) = (call.text("id"), tool)
+                    && let Some(todos) = shown(tool, call)
+                {
+                    lists.push((id.cow(), tool, todos));
+                } else if let Some(id) = call.text("id") {
+                    self.seen.insert(digest(&["call", &id.cow()]));
+                }
+            }
+            for part in content.into_iter().flat_map(|it| it.items()) {
+                if let Some(call) = part.get("functionCall")
+                    && let Some(id) = call.text("id")
+                    && call.text("name").is_some_and(|it| it.literal() == "\"write_todos\"")
+                    && let Some(todos) = call.path(&["args", "todos"]).filter(|it| it.is_array())
+                    && asked.len() < MOST_CALLS
+                {
+                    asked.insert(id.cow(), todos);
+                }
+                if let Some(answer) = part.get("functionResponse")
+                    && let Some(id) = answer.text("id")
+                    && let Some(todos) = asked.remove(&id.cow())
+                    && answer.path(&["response", "output"]).is_some_and(|it| it.str().is_some())
+                {
+                    lists.push((id.cow(), Tool::Write, todos));
+                }
+            }
+            for (id, tool, todos) in lists {
+                let is_news = self.seen.insert(digest(&["call", &id]));
+                self.chronicle.left(message, tool, todos.raw());
+                news = is_news.then_some((tool, todos));
+            }
+        }
+        // Of a history that was told elsewhere, only how it ended.
+        if let Some((tool, todos)) = news {
+            emit.todo_call();
+            self.names.tell(&mut todos::items(todos, tool, emit), false, emit);
+        }
+    }
+}
+
+/// The list that a call left: what the program shows of it, else what was asked for.
+fn shown(tool: Tool, call: Value<'_>) -> Option<Value<'_>> {
+    let shown = call.path(&["resultDisplay", "todos"]).filter(|it| it.is_array());
+    let asked = || call.path(&["args", "todos"]).filter(|it| it.is_array() && tool == Tool::Write);
+    shown.or_else(asked)
+}
+
+/// Whether the user said it, and not the program.
+fn is_prompt(content: Value<'_>) -> bool {
+    let is_answer = content.items().any(|it| it.get("functionResponse").is_some());
+    let first = content.str().or_else(|| content.items().next()?.text("text"));
+    let is_context = first.is_some_and(|it| it.literal().starts_with("\"<session_context>"));
+    !is_answer && !is_context
+}
+
+fn think(line: Value<'_>, emit: &mut Emit<'_>) {
+    for thought in line.get("thoughts").into_iter().flat_map(|it| it.items()) {
+        if let Some(text) = thought.text("description").or_else(|| thought.text("subject")) {
+            emit.event(Kind::Thinking { text: Text::raw(text), delta: false });
+        }
+    }
+}
+
+fn speak(content: Option<Value<'_>>, emit: &mut Emit<'_>) {
+    let Some(content) = content else { return };
+    let say = |text| Kind::Text { role: Role::Assistant, text, delta: false };
+    if let Some(text) = content.str().map(Text::raw).filter(|it| !it.is_empty()) {
+        emit.event(say(text));
+    }
+    for part in content.items() {
+        if let Some(text) = part.text("text").map(Text::raw).filter(|it| !it.is_empty()) {
+            let is_thought = part.is_true("thought");
+            emit.event(if is_thought { Kind::Thinking { text, delta: false } } else { say(text) });
+        }
+    }
+}
+
+fn output(call: Value<'_>) -> Option<Text<'_>> {
+    let response = call.get("result").and_then(|it| it.items().next());
+    let response = response.and_then(|it| it.path(&["functionResponse", "response"]));
+    let said = response.and_then(|it| it.text("output").or_else(|| it.text("error")));
+    said.or_else(|| call.text("resultDisplay")).map(Text::raw)
+}
+
+fn spent(tokens: Value<'_>) -> Usage {
+    let count = |name: &str| tokens.get(name).and_then(|it| it.u64());
+    Usage {
+        input_tokens: count("input"),
+        output_tokens: count("output"),
+        cached_tokens: count("cached"),
+        reasoning_tokens: count("thoughts"),
+        ..Usage::default()
+    }
+}

@@ -1,0 +1,259 @@
+//! What Gemini CLI prints with `--output-format stream-json`.
+//!
+//! Results do not have the list: it is in the call, and stands once the result says so. Results come
+//! together when all calls of a message have ended. A call that was cancelled is reported as a success.
+//! The ids of the tracker's tasks are never printed, so what happens to a task cannot be joined with it.
+
+use std::borrow::Cow;
+
+use super::super::emit::{Emit, Who};
+use super::super::event::{Item, Kind, Outcome, RawJson, Role, Status, Text, Usage};
+use super::super::json::{Str, Tape, Value};
+use super::super::names::{Names, name};
+use super::super::pending::{Call, Pending};
+use super::super::time::Clock;
+use super::super::todo::MOST_ITEMS;
+use super::todos::{self, Tool};
+
+/// The most bytes of the titles of tasks that are kept.
+const MOST_BYTES: usize = 4 << 20;
+
+/// What is kept from line to line.
+#[derive(Default, Debug)]
+pub(super) struct Print {
+    clock: Clock,
+    session: String,
+    names: Names,
+    pending: Pending,
+    tracker: Tracker,
+}
+
+/// The tasks that were seen to be made.
+#[derive(Default, Debug)]
+struct Tracker {
+    titles: Vec<String>,
+    bytes: usize,
+    /// Whether something happened to a task of which nobody knows which it is.
+    is_assumed: bool,
+}
+
+impl Print {
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    pub(super) fn line(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        let timestamp = line.get("timestamp").and_then(|it| self.clock.millis(it));
+        let kind = line.text("type").map_or("", |it| it.literal());
+        if kind == "\"init\"" {
+            let session = line.text("session_id").and_then(name).unwrap_or_default();
+            if session != self.session {
+                self.tracker = Tracker::default();
+                self.session = session.into_owned();
+            }
+        }
+        emit.at(Who { session: &self.session, agent: None }, timestamp);
+        match kind {
+            "\"init\"" => {
+                self.give_up(emit);
+                let model = line.text("model").map(Text::raw);
+                emit.event(Kind::SessionStarted { model, cwd: None, version: None });
+            }
+            "\"message\"" => self.message(line, emit),
+            "\"tool_use\"" => self.called(line, emit),
+            "\"tool_result\"" => self.answered(line, emit),
+            "\"error\"" => {
+                let message = line.text("message").map_or(Text::from("unknown"), Text::raw);
+                let recoverable = line.text("severity").is_some_and(|it| it.is("warning"));
+                emit.event(Kind::Error { message, code: None, recoverable });
+            }
+            _ => self.result(line, emit),
+        }
+    }
+
+    fn message(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        let Some(text) = line.text("content").map(Text::raw) else {
+            return emit.warn("a message without content");
+        };
+        match line.text("role").map_or("", |it| it.literal()) {
+            "\"user\"" => {
+                self.give_up(emit);
+                emit.event(Kind::TurnStarted { prompt: Some(text) });
+            }
+            _ => {
+                let delta = line.is_true("delta");
+                emit.event(Kind::Text { role: Role::Assistant, text, delta });
+            }
+        }
+    }
+
+    fn called(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        let (Some(id), Some(tool)) = (line.text("tool_id"), line.text("tool_name")) else {
+            return emit.warn("a tool call without id or name");
+        };
+        let input = line.get("parameters");
+        let Some(todo) = Tool::of(tool) else {
+            return emit.event(Kind::ToolScheduled {
+                call_id: Text::raw(id),
+                name: Text::raw(tool),
+                input: input.map(|it| RawJson(it.raw())),
+            });
+        };
+        let call = Call {
+            id: id.cow().into_owned(),
+            session: self.session.clone(),
+            agent: None,
+            tool: tool.literal().to_owned(),
+            input: input.map_or("{}", |it| it.raw()).to_owned(),
+            is_wish: todo == Tool::Write,
+        };
+        if self.pending.push(call) {
+            emit.warn("too many calls without a result; the oldest are given up");
+        }
+    }
+
+    fn answered(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        let Some(id) = line.text("tool_id") else {
+            return emit.warn("a tool result without the id of its call");
+        };
+        let output = line.text("output");
+        let is_error = line.text("status").is_none_or(|it| !it.is("success"));
+        if let Some(call) = self.pending.take(&id.cow()) {
+            if !is_error {
+                self.taken(&call, output, emit);
+            }
+            return;
+        }
+        let is_cancelled = output.is_some_and(|it| is_cancelled(&it.cow()));
+        let status = match is_error {
+            _ if is_cancelled => Outcome::Cancelled,
+            true => Outcome::Error,
+            false => Outcome::Success,
+        };
+        // What is shown of an error is often less than what is said.
+        let reason = line.path(&["error", "message"]).and_then(|it| it.str()).filter(|_| is_error);
+        let output = reason.or(output).map(Text::raw);
+        emit.event(Kind::ToolCompleted { call_id: Text::raw(id), name: None, status, output });
+    }
+
+    /// A todo tool succeeded.
+    fn taken(&mut self, call: &Call, output: Option<Str<'_>>, emit: &mut Emit<'_>) {
+        let said = output.map_or(Cow::Borrowed(""), |it| it.cow());
+        let mut tape = Tape::default();
+        let Ok(tool) = tape.read(call.tool.as_bytes()) else { return };
+        let Some(tool) = tool.str().and_then(Tool::of) else { return };
+        // One of the program's two loops gives the list as JSON inside a text.
+        let mut tape = Tape::default();
+        if let Ok(shown) = tape.read(said.as_bytes())
+            && let Some(todos) = shown.get("todos").filter(|it| it.is_array())
+        {
+            emit.todo_call();
+            return self.names.tell(&mut todos::items(todos, tool, emit), false, emit);
+        }
+        if !said.is_empty() && !said.starts_with("Success") && !tool.is_tracker() {
+            // It was cancelled, which is reported as a success.
+            return;
+        }
+        match tool {
+            Tool::Write => self.tell_asked(&call.input, false, emit),
+            Tool::Create | Tool::Update => self.tracked(tool, &call.input, emit),
+            Tool::Other => {}
+        }
+    }
+
+    fn tell_asked(&mut self, input: &str, unconfirmed: bool, emit: &mut Emit<'_>) {
+        emit.todo_call();
+        let mut tape = Tape::default();
+        let todos = tape.read(input.as_bytes()).ok().and_then(|it| it.get("todos"));
+        match todos.filter(|it| it.is_array()) {
+            Some(todos) => {
+                self.names.tell(&mut todos::items(todos, Tool::Write, emit), unconfirmed, emit);
+            }
+            None => emit.warn("a list was written, but the call has none"),
+        }
+    }
+
+    /// The tracker made or changed a task. What is known of the list are the titles of those that were
+    /// made here; how they stand is a guess from the first change on.
+    fn tracked(&mut self, tool: Tool, input: &str, emit: &mut Emit<'_>) {
+        emit.todo_call();
+        let mut tape = Tape::default();
+        let Ok(input) = tape.read(input.as_bytes()) else { return };
+        let title = input.text("title").map(|it| it.cow());
+        match (tool, title.filter(|it| !it.trim().is_empty())) {
+            (Tool::Create, Some(title)) => {
+                let is_full = self.tracker.titles.len() >= MOST_ITEMS
+                    || self.tracker.bytes + title.len() > MOST_BYTES;
+                if is_full {
+                    emit.warn("the list is too long; it is not complete");
+                } else {
+                    self.tracker.bytes += title.len();
+                    self.tracker.titles.push(title.into_owned());
+                }
+            }
+            (Tool::Create, None) => return emit.warn("a task without a title"),
+            (Tool::Write | Tool::Update | Tool::Other, _) => {
+                if std::mem::replace(&mut self.tracker.is_assumed, true) {
+                    return;
+                }
+                emit.warn(
+                    "the stream does not say which task was changed; the session's chat file does",
+                );
+            }
+        }
+        let assumed = self.tracker.is_assumed;
+        let item = |title: &'_ String| Item {
+            assumed,
+            ..Item::new(Text::from(title.clone()), Status::Pending)
+        };
+        let mut items: Vec<Item<'_>> = self.tracker.titles.iter().map(item).collect();
+        if !items.is_empty() {
+            self.names.tell(&mut items, false, emit);
+        }
+    }
+
+    fn result(&mut self, line: Value<'_>, emit: &mut Emit<'_>) {
+        self.give_up(emit);
+        if let Some(stats) = line.get("stats").filter(|it| it.is_object()) {
+            let count = |name: &str| stats.get(name).and_then(|it| it.u64());
+            emit.event(Kind::Usage(Usage {
+                input_tokens: count("input_tokens"),
+                output_tokens: count("output_tokens"),
+                cached_tokens: count("cached"),
+                ..Usage::default()
+            }));
+        }
+        let error = line.get("error").filter(|it| it.is_object());
+        let code = error.and_then(|it| it.text("type"));
+        let is_cancelled = code.is_some_and(|it| it.is("FatalCancellationError"));
+        if let Some(message) = error.and_then(|it| it.text("message")).filter(|_| !is_cancelled) {
+            let (message, code) = (Text::raw(message), code.map(Text::raw));
+            emit.event(Kind::Error { message, code, recoverable: false });
+        }
+        let is_success = line.text("status").is_some_and(|it| it.is("success"));
+        let status = match is_success {
+            true => Outcome::Success,
+            false if is_cancelled => Outcome::Cancelled,
+            false => Outcome::Error,
+        };
+        emit.event(Kind::TurnCompleted { status, reason: code.map(Text::raw) });
+    }
+
+    /// What was asked for and will not be answered any more.
+    pub(super) fn give_up(&mut self, emit: &mut Emit<'_>) {
+        for call in self.pending.give_up().into_iter().filter(|it| it.is_wish) {
+            emit.of(Who { session: &call.session, agent: None });
+            self.tell_asked(&call.input, true, emit);
+        }
+        emit.of(Who { session: &self.session, agent: None });
+    }
+}
+
+/// Whether a success was none.
+pub(super) fn is_cancelled(output: &str) -> bool {
+    output.starts_with("Command cancelled by user")
+        || output.starts_with("Command was cancelled")
+        || output.starts_with("[Operation Cancelled]")
+        || output.starts_with("User denied execution")
+        || output.starts_with("User cancelled operation")
+}
