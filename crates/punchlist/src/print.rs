@@ -138,7 +138,7 @@ pub(crate) fn aside(text: &str, json: Option<&serde_json::Value>) {
     match json {
         Some(value) => err(&(json::render(value) + "\n")),
         None => {
-            err(&text.lines().map(|it| text::one_line(it).into_owned() + "\n").collect::<String>())
+            err(&text.lines().map(|it| text::one_line(it).into_owned() + "\n").collect::<String>());
         }
     }
 }

@@ -106,7 +106,10 @@ mod tests {
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
         check(&[], "say which benchmark: cold, store, hook, mcp, streams, peers");
-        check(&["moon"], "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, peers");
+        check(
+            &["moon"],
+            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, peers",
+        );
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");
         check(&["cold", "3", "x"], "unexpected argument \"x\"");
