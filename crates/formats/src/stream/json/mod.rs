@@ -5,6 +5,7 @@
 //! asks. Depth and number of values are bounded, and nothing here recurses. It knows no agent.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::wide::{self, BLOCK, SHORT, Specials};
@@ -594,8 +595,14 @@ impl<'a> Str<'a> {
     /// Whether it is this text. Texts that are compared with have no characters that need escapes.
     #[inline]
     pub(crate) fn is(&self, text: &str) -> bool {
-        let inner = self.inner();
-        inner == text || (inner.contains('\\') && self.cow() == text)
+        // With escapes it is longer.
+        match self.0.len().cmp(&(text.len() + 2)) {
+            Ordering::Less => false,
+            Ordering::Equal => self.inner() == text,
+            Ordering::Greater => {
+                memchr::memchr(b'\\', self.0.as_bytes()).is_some() && self.cow() == text
+            }
+        }
     }
 }
 
