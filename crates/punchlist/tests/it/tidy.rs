@@ -410,6 +410,9 @@ fn nothing_is_left_over() {
     check(breaches);
 }
 
+/// What Codex calls a sub-agent in a recording. It only looks like a path.
+const NAME_LIKE_A_PATH: &str = "/root/research";
+
 #[test]
 fn no_file_knows_the_machine_that_it_was_written_on() {
     // A checkout right under the root, as in a container, has too short a path to be told apart.
@@ -417,8 +420,9 @@ fn no_file_knows_the_machine_that_it_was_written_on() {
     let here = Some(&here[..]).filter(|it| it.matches('/').count() > 1);
     let mut breaches = Vec::new();
     for file in files().iter().filter(|it| !it.path.ends_with("tests/it/tidy.rs")) {
+        let text = file.text.replace(NAME_LIKE_A_PATH, "");
         for path in MACHINE_PATHS.iter().copied().chain(here) {
-            for line in source::lines_with(&file.text, path) {
+            for line in source::lines_with(&text, path) {
                 breaches.push(format!("{}:{line}: {path} is a path of one machine", file.path));
             }
         }

@@ -97,9 +97,11 @@ impl Agent for Acp {
     fn end(&mut self, _: &mut Emit<'_>) {}
 
     fn needles(&self) -> &'static [&'static str] {
-        // The first is how all updates that concern plans begin.
+        // The first is how all updates that concern plans begin; the next are calls that hide one.
         &[
             "\"plan",
+            "\"write_todos__",
+            "\"tracker_",
             "\"update_plan\"",
             "\"session/load\"",
             "\"session/resume\"",

@@ -3,8 +3,9 @@
 use serde_json::{Value, json};
 
 use super::lines::{agents, bytes, check, check_events, check_known, check_warnings, tally};
-use super::{golden, hostile, recordings};
-use crate::stream::{Source, recognise};
+use super::{golden, hostile, read, recordings};
+use crate::stream::event::{KindName, KindSet};
+use crate::stream::{Options, Source, recognise};
 
 const ACP: Source = Source::Acp;
 
@@ -210,8 +211,12 @@ fn a_list_that_the_protocol_does_not_show_is_never_silence() {
         &lines,
         &["warning line=1 why=the agent's list is not shown by its protocol; its chat file has it"],
     );
-    let tally = tally(ACP, &lines);
-    assert_eq!((tally.todo_calls, tally.lists), (3, 0));
+    // Nor if only lists are wanted.
+    let only = KindSet::of([KindName::TodoList]);
+    for only in [KindSet::ALL, only] {
+        let (_, tally) = read(ACP, Options { only, ..Options::default() }, &bytes(&lines), 1 << 16);
+        assert_eq!((tally.todo_calls, tally.lists, tally.warnings), (3, 0, 1));
+    }
 }
 
 #[test]
