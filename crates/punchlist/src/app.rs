@@ -15,7 +15,7 @@ use punchlist_db::{Options, Sqlite};
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::SessionStore;
-use punchlist_model::{Actor, Ctx, Mode, Timestamp};
+use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
@@ -229,12 +229,16 @@ impl App {
         Ok(self.here.get_or_init(|| here))
     }
 
-    /// Who asks: `--as`, else the session that the call is made in, else `user@host`.
+    /// Who asks: `--as`, else the session that the call is made in, else `user@host`. A name that an
+    /// agent gives itself is one within its session: under a stranger's it could hold its own items,
+    /// and nothing would keep it from stopping.
     pub(crate) fn actor(&self, store: &dyn SessionStore) -> Result<Actor, Fail> {
         let given = self.globals.name.as_deref();
         match &self.here(store)?.session {
             Some(session) if given.is_none() => Ok(session.actor("")),
-            Some(_) => Ok(Actor::agent(who::name(given)?)),
+            Some(session) => {
+                Ok(Actor::agent(format!("{}/{}", session.actor_name(""), who::name(given)?)))
+            }
             None => Ok(who::actor(&who::name(given)?)),
         }
     }
@@ -243,10 +247,9 @@ impl App {
     /// faults with the call before a store is made.
     pub(crate) fn in_session(&self, mut ctx: Ctx, store: &dyn SessionStore) -> Result<Ctx, Fail> {
         ctx.actor = self.actor(store)?;
-        if let (Some(session), None) = (&self.here(store)?.session, &self.globals.name) {
-            let process = ctx.holder.process;
-            ctx.holder = session.holder("");
-            ctx.holder.process = process.or(ctx.holder.process);
+        if let Some(session) = &self.here(store)?.session {
+            let process = ctx.holder.process.or_else(|| session.process.clone());
+            ctx.holder = Holder { name: ctx.actor.name.clone(), process };
         }
         Ok(ctx)
     }

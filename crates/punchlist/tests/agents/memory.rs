@@ -123,3 +123,24 @@ fn a_fork_begins_with_a_list_of_its_own() {
     let list = "1 in_progress: Write the parser\n2 pending: Test the parser\n";
     assert_eq!(place.plan_of(&before).list(), list);
 }
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn resumed_without_its_own_tools_it_is_told_of_ours() {
+    let place = Place::installed();
+    let script = Script::new().calls_all([create("Write the parser")]).stops("TOML or JSON?");
+    let model = Model::new(script).serve().unwrap();
+    let session = place.claude(&model, "Build a parser").with_tasks().ends().well().session();
+    let script = Script::new()
+        .calls_all([("TaskUpdate", json!({"taskId": "1", "status": "completed"}))])
+        .stops("Done.")
+        .calls("mcp__punchlist__complete_todo", json!({"todoId": "1", "outcome": "it parses"}))
+        .stops("Now it is.");
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Go on").env("CLAUDE_CODE_ENABLE_TASKS", "0");
+    let ended = run.resume(&session).ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Now it is.", 0));
+    let refused = refusals(&model.requests());
+    assert_says(&refused[0], &["mcp__punchlist__complete_todo"], &["TaskUpdate"]);
+    assert_eq!(place.plan_of(&session).list(), "1 completed: Write the parser\n");
+}

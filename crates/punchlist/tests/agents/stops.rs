@@ -131,3 +131,24 @@ fn complete(request: &Request, title: &str, status: &str) -> Message {
     let input = json!({"todoId": item["id"], "outcome": "as told", "status": status});
     Message::new().calls("mcp__punchlist__complete_todo", input)
 }
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn what_a_whole_list_leaves_out_while_open_is_named() {
+    let place = Place::installed();
+    let todo = |title: &str, status: &str| json!({"content": title, "status": status, "activeForm": "Working"});
+    let script = Script::new()
+        .calls("TodoWrite", json!({"todos": [todo("Write the parser", "in_progress"), todo("Update the docs", "pending")]}))
+        .calls("TodoWrite", json!({"todos": [todo("Write the parser", "completed")]}))
+        .stops("All done!");
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").with_todo_write().ends().well();
+    let told = model.requests()[2].news();
+    assert_says(
+        &told,
+        &["Dropped while open", "Update the docs", "TodoWrite"],
+        &["Write the parser"],
+    );
+    let list = "1 completed: Write the parser\n2 superseded: Update the docs\n";
+    assert_eq!(place.plan_of(&ended.session()).list(), list);
+}

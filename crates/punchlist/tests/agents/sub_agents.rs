@@ -107,3 +107,60 @@ fn while_one_works_in_the_background_the_agent_may_pause_but_not_finish() {
     assert_says(&requests[3].news(), &["task-notification"], &["Stop hook feedback"]);
     assert_eq!(place.plan_of(&ended.session()).list(), "1 completed: Write the parser\n");
 }
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_has_our_tools_alone_answers_for_what_it_made() {
+    let ours = |title: &str| json!({"items": [{"title": title}]});
+    let done = |id: &str| json!({"todoId": id, "outcome": "as it says"});
+    let place = Place::installed();
+    let script = Script::new()
+        .calls("mcp__punchlist__create_todo", ours("Write the parser"))
+        .calls_all([helper("HELPER: look around", false)])
+        .calls("mcp__punchlist__complete_todo", done("1"))
+        .stops("All is done.");
+    let helping = Script::new()
+        .calls("mcp__punchlist__create_todo", ours("Look into the cellar"))
+        .stops("I looked around.")
+        .calls("mcp__punchlist__complete_todo", done("2"))
+        .stops("Now I did.");
+    let model = Model::new(script).conversation("HELPER", helping).serve().unwrap();
+    let ended = place.claude(&model, "Build a parser").ends().well();
+    assert_eq!((ended.answer(), model.left()), ("All is done.", 0));
+    let refused = refusals(&model.requests_of("HELPER"));
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_says(&refused[0], &["2. Look into the cellar"], &["Write the parser"]);
+    assert_eq!(refusals(&model.requests_of("")), [] as [String; 0]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn while_another_works_one_is_held_all_the_same() {
+    let place = Place::installed();
+    let ours = |title: &str| json!({"items": [{"title": title}]});
+    let script = Script::new()
+        .calls("mcp__punchlist__create_todo", ours("Write the parser"))
+        .calls_all([helper("QUICK: look around", true), helper("SLOW: look around", true)])
+        .calls("mcp__punchlist__complete_todo", json!({"todoId": "1", "outcome": "done"}))
+        .stops("I wait.")
+        .stops("I wait.")
+        .stops("I wait.")
+        .stops("I wait.")
+        .stops("I wait.")
+        .stops("I wait.");
+    let quick = (0..5).fold(
+        Script::new().calls("mcp__punchlist__create_todo", ours("Look into the cellar")),
+        |script, _| script.stops("I looked around."),
+    );
+    let slowly = Message::new().says("I looked around.").paced(Duration::from_millis(2500));
+    let model = Model::new(script)
+        .conversation("QUICK", quick)
+        .conversation("SLOW", Script::new().turn(slowly))
+        .serve()
+        .unwrap();
+    let ended = place.claude(&model, "Build a parser").ends().well();
+    assert_eq!(refusals(&model.requests_of("QUICK")).len(), 3);
+    let asked = refusals(&model.requests_of(""));
+    assert_says(&asked[0], &["2. Look into the cellar"], &[]);
+    assert_eq!(place.plan_of(&ended.session()).end, "stopped");
+}

@@ -172,6 +172,25 @@ fn a_verb_below_an_agent_works_on_its_sessions_plan_and_in_its_name() {
 }
 
 #[test]
+fn a_name_that_an_agent_gives_itself_is_one_within_its_session() {
+    let world = World::new();
+    let mut agent = Agent::start(&world);
+    seen(&world, "12345678-aaaa", Some(&agent), 1, false);
+    agent.runs("add Parse");
+    agent.runs("start 1 --as bob");
+    let shown = agent.runs("show 1");
+    assert!(shown.contains("claude:12345678/bob"), "{shown}");
+    // So its own session still answers for it.
+    let stop = format!(
+        "{{\"session_id\":\"12345678-aaaa\",\"cwd\":\"{}\",\"hook_event_name\":\"Stop\"}}",
+        world.path("project").display()
+    );
+    world.write("stop.json", &stop);
+    let refused = agent.runs(&format!("hook claude < {}", world.path("stop.json").display()));
+    assert!(refused.contains("\"decision\":\"block\""), "{refused}");
+}
+
+#[test]
 fn two_sessions_keep_two_plans_and_a_person_must_say_which() {
     let world = World::new();
     let (mut one, mut two) = (Agent::start(&world), Agent::start(&world));
