@@ -27,7 +27,7 @@ pub use left::{Left, left_open};
 const TRIES: u32 = 20;
 
 /// For how long it need not be written down that a session was seen again.
-const FRESH_MS: i64 = 60_000;
+const FRESH_MS: i64 = 5 * 60_000;
 
 /// For how long a session of which nothing else is known is taken for live.
 const A_DAY_MS: i64 = 24 * 60 * 60 * 1000;

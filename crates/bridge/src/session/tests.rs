@@ -67,21 +67,21 @@ fn a_session_is_written_when_something_about_it_is_new() {
     let version = |seen: Seen| wait(record(&store, seen)).unwrap().version;
     assert_eq!(version(seen("a", 10, 0)), 1);
     assert_eq!(version(seen("a", 10, 0)), 1, "nothing new");
-    assert_eq!(version(seen("a", 10, 59)), 1, "seen again soon after");
-    assert_eq!(version(seen("a", 10, 60)), 2, "seen again later");
-    assert_eq!(version(seen("a", 0, 61)), 2, "its process could not be seen this time");
-    assert_eq!(version(seen("a", 11, 62)), 3, "resumed in another process");
+    assert_eq!(version(seen("a", 10, 299)), 1, "seen again soon after");
+    assert_eq!(version(seen("a", 10, 300)), 2, "seen again later");
+    assert_eq!(version(seen("a", 0, 301)), 2, "its process could not be seen this time");
+    assert_eq!(version(seen("a", 11, 302)), 3, "resumed in another process");
     let elsewhere =
-        Seen { directory: "/q".to_owned(), project: "/q".to_owned(), ..seen("a", 11, 63) };
+        Seen { directory: "/q".to_owned(), project: "/q".to_owned(), ..seen("a", 11, 303) };
     let there = wait(record(&store, elsewhere)).unwrap();
     assert_eq!((there.version, there.directory.as_str()), (4, "/q"));
     assert_eq!(there.project, "/p", "it keeps its project, and so its plan");
     assert_eq!(
-        version(Seen { interactive: Some(true), directory: String::new(), ..seen("a", 11, 64) }),
+        version(Seen { interactive: Some(true), directory: String::new(), ..seen("a", 11, 304) }),
         5
     );
     let there = wait(store.session(key("a"))).unwrap().unwrap();
-    assert_eq!((there.begun_at, there.seen_at, there.version), (at(0), at(64), 5));
+    assert_eq!((there.begun_at, there.seen_at, there.version), (at(0), at(304), 5));
     assert_eq!(there.interactive, Some(true));
 }
 
