@@ -18,6 +18,7 @@ use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::migrate::{self, State};
 use crate::rows::PlanKey;
+use crate::sessions;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
@@ -60,6 +61,8 @@ pub(crate) struct Database {
     pub(crate) calls: u32,
     /// Where a plan was found the last time: a guess that saves a search.
     pub(crate) known: Option<(PlanId, PlanKey)>,
+    /// What was answered to whoever asked last for sessions, while nobody has written since.
+    pub(crate) sessions: Option<sessions::Answered>,
 }
 
 /// What may be done with it.
@@ -118,6 +121,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
         path,
         calls: 0,
         known: None,
+        sessions: None,
     })
 }
 
@@ -175,6 +179,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
                 path,
                 calls: 0,
                 known: None,
+                sessions: None,
             }))
         }
         State::Empty => Ok(None),
@@ -258,9 +263,14 @@ fn only_to_read(
 ) -> Result<Database, Error> {
     let why = format!("{} or its directory is read-only", path.display());
     match state {
-        State::Current => {
-            Ok(Database { conn, access: Access::Read { why, copy }, path, calls: 0, known: None })
-        }
+        State::Current => Ok(Database {
+            conn,
+            access: Access::Read { why, copy },
+            path,
+            calls: 0,
+            known: None,
+            sessions: None,
+        }),
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),
     }

@@ -28,6 +28,11 @@ impl<'c> Session<'c> {
         Self { conn, keeps: true }
     }
 
+    /// Whether the store is there for longer.
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
     /// A statement, ready to be run.
     pub(crate) fn statement(&self, sql: &str) -> rusqlite::Result<Prepared<'c>> {
         if self.keeps {

@@ -19,6 +19,26 @@ macro_rules! select_session {
     };
 }
 
+/// An answer to [`list`], and when it was given.
+pub(crate) struct Answered {
+    /// What SQLite counts up when another connection has written.
+    pub(crate) version: i64,
+    pub(crate) filter: SessionFilter,
+    pub(crate) sessions: Vec<Agent>,
+}
+
+impl Answered {
+    /// Whether it is still the answer.
+    pub(crate) fn is_for(&self, version: i64, filter: &SessionFilter) -> bool {
+        self.version == version && self.filter == *filter
+    }
+}
+
+/// A number that changes when another connection has written.
+pub(crate) fn version(conn: &Session<'_>) -> rusqlite::Result<i64> {
+    conn.statement("PRAGMA data_version")?.query_row([], |row| row.get(0))
+}
+
 /// One session.
 pub(crate) fn get(conn: &Session<'_>, key: &SessionKey) -> Result<Option<Agent>, Failure> {
     let mut select = conn.statement(select_session!("WHERE agent = ?1 AND id = ?2"))?;

@@ -127,6 +127,31 @@ impl Database {
         found.map_err(|error| explain(&self.path, error))
     }
 
+    /// The sessions that fit. A server asks the same at every call, so in a long stay the answer is
+    /// remembered until somebody else writes to the database; own sessions are written by `keep`
+    /// alone, which forgets it.
+    fn sessions(&mut self, filter: SessionFilter) -> Result<Vec<Agent>, Error> {
+        let session = Session::new(&self.conn, self.calls);
+        let version = if session.keeps() {
+            let version = sessions::version(&session);
+            Some(version.map_err(|error| explain(&self.path, error))?)
+        } else {
+            None
+        };
+        if let (Some(version), Some(answered)) = (version, &self.sessions)
+            && answered.is_for(version, &filter)
+        {
+            return Ok(answered.sessions.clone());
+        }
+        let sessions = self.read(|conn| sessions::list(conn, &filter))?;
+        self.sessions = version.map(|version| sessions::Answered {
+            version,
+            filter,
+            sessions: sessions.clone(),
+        });
+        Ok(sessions)
+    }
+
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
     /// comes to is given back once it is as durable as was asked for.
     fn write<T>(
@@ -279,10 +304,13 @@ impl SessionStore for Sqlite {
     }
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Agent>, Error>> {
-        Box::pin(async move { self.read(|conn| sessions::list(conn, &filter)) })
+        Box::pin(async move { self.database().sessions(filter) })
     }
 
     fn keep(&self, session: Agent) -> BoxFuture<'_, Result<Kept, Error>> {
-        Box::pin(async move { self.write(|conn| sessions::keep(conn, session)) })
+        Box::pin(async move {
+            self.database().sessions = None;
+            self.write(|conn| sessions::keep(conn, session))
+        })
     }
 }

@@ -107,6 +107,7 @@ worlds! {
             every_field_of_a_session_is_kept
             who_comes_too_late_is_told_what_is_there
             the_one_that_was_seen_last_comes_first
+            who_stays_for_long_sees_what_others_write
             sessions_are_found_by_their_process;
         plans:
             the_most_recently_changed_comes_first

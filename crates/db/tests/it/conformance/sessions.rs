@@ -85,6 +85,25 @@ pub(crate) fn the_one_that_was_seen_last_comes_first(world: &World) {
     assert_eq!(ids(&wait(store.sessions(of_one)).unwrap()), ["d", "c", "a"]);
 }
 
+pub(crate) fn who_stays_for_long_sees_what_others_write(world: &World) {
+    let (store, other) = (world.handle(), world.handle());
+    let of = |pid| {
+        let processes = Some(vec![process(pid)]);
+        let filter = SessionFilter { processes, ..SessionFilter::default() };
+        let sessions = wait(store.sessions(filter)).unwrap();
+        ids(&sessions).join(" ")
+    };
+    for round in 0..20 {
+        let id = |who: &str| format!("{who}{round:02}");
+        wait(other.keep(seen(&id("other"), 1, round))).unwrap();
+        assert!(of(1).starts_with(&id("other")), "round {round}");
+        assert_eq!(of(2), "", "another question");
+        assert_eq!(of(1), of(1), "asked again");
+        wait(store.keep(seen(&id("own"), 1, round))).unwrap();
+        assert_eq!(of(1).matches("own").count(), usize::try_from(round).unwrap() + 1);
+    }
+}
+
 pub(crate) fn sessions_are_found_by_their_process(world: &World) {
     let store = world.handle();
     for (id, pid, second) in [("a", 1, 5), ("b", 2, 6), ("c", 1, 7), ("d", 3, 8)] {
