@@ -1,5 +1,6 @@
 //! The interactive program on a terminal that nobody looks at, and what only it can show.
 
+use std::cell::Cell;
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -18,6 +19,16 @@ use crate::place::Place;
 
 /// The longest that anything on the screen may keep us waiting.
 const LIMIT: Duration = Duration::from_secs(60);
+
+/// Whether a hook of the agent in this place runs now.
+fn runs_a_hook(place: &Place) -> bool {
+    let here = place.path("").display().to_string();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok()).any(|line| {
+        let line = String::from_utf8_lossy(&line);
+        line.contains(&here) && line.contains("hook\0claude")
+    })
+}
 
 /// A running program, its keyboard, and all that it drew so far.
 struct Screen {
@@ -112,13 +123,28 @@ impl Screen {
         self.keyboard.write_all(b"\r").unwrap();
     }
 
-    /// Goes over to another session in the same program, with a command that does so.
+    /// Goes over to another session in the same program, with a command that does so. A prompt that
+    /// is typed before the session's first hook has answered would go without what it says.
     #[track_caller]
-    fn changes_sessions(&mut self, command: &str) {
-        let session = |it: &Self| it.note().map(|it| it["sessionId"].clone());
+    fn changes_sessions(&mut self, place: &Place, command: &str) {
+        let session =
+            |it: &Self| it.note().and_then(|it| Some(it["sessionId"].as_str()?.to_owned()));
         let before = session(self);
         self.types(command);
         self.until("had another session", |_| session(self).is_some_and(|it| Some(it) != before));
+        let id = session(self).unwrap_or_default();
+        self.until("told its hooks", |_| {
+            let mut known = place.command(&place.punchlist);
+            known.args(["gate", "--session", &id]);
+            known.output().unwrap().status.success()
+        });
+        // What a hook said is taken up a moment after its end, and nothing shows it: so it must
+        // have been quiet for a while.
+        let quiet = Cell::new(0);
+        self.until("was done with its hooks", |_| {
+            quiet.set(if runs_a_hook(place) { 0 } else { quiet.get() + 1 });
+            quiet.get() >= 20
+        });
     }
 
     /// Types a prompt and waits for the answer.
@@ -211,7 +237,7 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
     let mut screen = Screen::open(&place, &model);
     screen.shows("❯", 0);
     screen.asks("Begin", "FIRST ANSWER");
-    screen.changes_sessions("/clear");
+    screen.changes_sessions(&place, "/clear");
     screen.asks("Begin again", "SECOND ANSWER");
     screen.leaves();
 
@@ -243,7 +269,7 @@ fn after_a_resume_inside_the_program_tools_and_hooks_work_on_the_resumed_session
     let mut screen = Screen::open(&place, &model);
     screen.shows("❯", 0);
     screen.asks("Hello", "FIRST ANSWER");
-    screen.changes_sessions(&format!("/resume {yesterday}"));
+    screen.changes_sessions(&place, &format!("/resume {yesterday}"));
     screen.asks("Go on", "SECOND ANSWER");
     screen.leaves();
 
