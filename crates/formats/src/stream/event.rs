@@ -45,7 +45,7 @@ impl AgentType {
 /// A text: as the source wrote it, or as we know it. Two are equal if they say the same.
 #[derive(Clone, Debug)]
 pub enum Text<'a> {
-    /// A valid JSON string literal with its quotes. Only [`Text::raw`] and the scanner make one.
+    /// A valid JSON string literal with its quotes. Only `Text::raw` and the scanner make one.
     Raw(RawText<'a>),
     /// The text itself.
     Plain(Cow<'a, str>),
