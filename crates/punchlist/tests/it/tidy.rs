@@ -20,6 +20,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
     ("db", &["model"]),
+    ("sched", &["model"]),
     ("bridge", &["model", "formats"]),
     ("serve", &["model", "formats"]),
     ("punchlist", &["model", "formats", "db", "bridge", "serve"]),

@@ -1,0 +1,470 @@
+//! One call's life: what was asked, where it stands, and how it ended.
+//!
+//! A call is a header that never changes but for a modification, and a state. A state that has ended is
+//! a type of its own, so nothing can happen to it any more. [`Live::step`] is the only way a call moves;
+//! it knows nothing of other calls. To see what may follow what, read
+//! `call/snapshots/every_state_meets_every_step.snap`.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use punchlist_model::{Attempt, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::Access;
+use crate::policy::Subject;
+
+/// A call, by the order in which calls were scheduled.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct CallId(pub u32);
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "call {}", self.0)
+    }
+}
+
+/// Calls that were scheduled together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct BatchId(pub u32);
+
+/// A question to a person. Each time a call asks, it is another question.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct QuestionId(pub u32);
+
+/// Which look at the arguments is meant: they may be modified while an older look is under way.
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+pub struct Look(pub u32);
+
+/// A kind of call, for limits. The one that limits do not name is [`Kind::OTHER`].
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
+pub struct Kind(pub u16);
+
+impl Kind {
+    /// Any kind without a limit of its own.
+    pub const OTHER: Self = Self(0);
+}
+
+/// What is asked for.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Request {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Value,
+    /// The calls that must have succeeded before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<CallId>,
+    /// Of several that could run, the one with the higher number goes first.
+    #[serde(default)]
+    pub priority: i32,
+    /// How long one attempt may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ms: Option<u64>,
+    /// What happens after an attempt that failed.
+    #[serde(default)]
+    pub retry: Retry,
+}
+
+/// How often a call may be tried again. Who sets it declares that a second attempt does no harm.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Retry {
+    /// How many attempts more than the first.
+    pub times: u32,
+    /// How long to wait before the second attempt; twice as long before each one after it.
+    pub wait_ms: u64,
+}
+
+impl Retry {
+    /// The longest wait between two attempts.
+    const LONGEST_MS: u64 = 5 * 60_000;
+
+    /// How long to wait after an attempt, or nothing if it was the last.
+    pub fn wait_after(self, attempt: Attempt) -> Option<u64> {
+        let again = attempt.0 <= self.times;
+        let doubled = 1_u64.checked_shl(attempt.0.saturating_sub(1)).unwrap_or(u64::MAX);
+        again.then(|| self.wait_ms.saturating_mul(doubled).min(Self::LONGEST_MS))
+    }
+}
+
+/// What validation found out about a call.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Checked {
+    /// What it touches.
+    pub access: Access,
+    /// Its kind, for limits.
+    pub kind: Kind,
+    /// What policy looks at.
+    pub subject: Subject,
+}
+
+/// A call: its header, and where it stands.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Call {
+    /// Which.
+    pub id: CallId,
+    /// With which it was scheduled.
+    pub batch: BatchId,
+    /// What is asked for.
+    pub request: Request,
+    /// What validation found out; empty before.
+    pub checked: Checked,
+    /// Where it stands.
+    pub state: State,
+}
+
+/// Where a call stands.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum State {
+    /// Something may still happen to it.
+    Live(Live),
+    /// Nothing will.
+    Done(Outcome),
+}
+
+/// What a call may be while it has not ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Live {
+    /// Its tool and arguments are looked at.
+    Validating {
+        /// Which look.
+        look: Look,
+    },
+    /// It waits for other calls, for its turn, or for the next attempt.
+    Scheduled {
+        /// How often it was tried.
+        tried: Attempt,
+        /// It may run: a rule or a person allowed it.
+        allowed: bool,
+        /// When it may be tried again, after an attempt that failed.
+        again_at: Option<Timestamp>,
+    },
+    /// A person is asked.
+    AwaitingApproval {
+        /// The question.
+        question: QuestionId,
+    },
+    /// It runs.
+    Executing {
+        /// Which attempt.
+        attempt: Attempt,
+        /// Since when.
+        started_at: Timestamp,
+        /// It is being stopped, and why. Until it has ended, it may still touch what it touches.
+        stopping: Option<Stop>,
+    },
+}
+
+/// Why an execution is stopped.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Stop {
+    /// Somebody does not want it any more.
+    Cancelled(CancelReason),
+    /// It took too long.
+    TimedOut,
+}
+
+/// How a call ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It did what it was asked.
+    Success(Output),
+    /// It did not.
+    Error(CallError),
+    /// It was not allowed to come to an end, or to begin.
+    Cancelled(CancelReason),
+}
+
+/// What a call gives back.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Output {
+    /// What the caller is shown: possibly cut.
+    pub text: String,
+    /// Where the whole is, if the text was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<String>,
+}
+
+/// Why a call failed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum CallError {
+    /// Tool or arguments are not what they must be.
+    #[error("{0}")]
+    Invalid(String),
+    /// It waits for a call that is not there.
+    #[error("it waits for {0}, which does not exist")]
+    Unknown(CallId),
+    /// It waits for itself, by way of others.
+    #[error("it waits for itself: {}", circle(.0))]
+    Circle(Vec<CallId>),
+    /// A rule says no.
+    #[error("policy does not allow it: {0}")]
+    Denied(String),
+    /// A person would have to be asked, and nobody is there.
+    #[error("nobody is there to be asked; to allow it, add the rule: {0}")]
+    NobodyToAsk(String),
+    /// It ran and failed.
+    #[error("{what}")]
+    Failed {
+        /// What went wrong.
+        what: String,
+        /// What it gave back until then.
+        output: Output,
+    },
+    /// It took too long and was ended.
+    #[error("it took longer than {after_ms} ms and was ended")]
+    TimedOut {
+        /// How long it had.
+        after_ms: u64,
+        /// What it gave back until then.
+        output: Output,
+    },
+    /// The tool itself broke. That is a fault in the tool, not in the call.
+    #[error("the tool broke: {0}")]
+    Panicked(String),
+}
+
+fn circle(calls: &[CallId]) -> String {
+    let names: Vec<String> = calls.iter().map(ToString::to_string).collect();
+    names.join(" → ")
+}
+
+/// Why a call was cancelled.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelReason {
+    /// A person was asked and said no.
+    #[error("refused{}", because(.0.as_ref()))]
+    Refused(Option<String>),
+    /// Somebody took it back.
+    #[error("cancelled{}", because(.0.as_ref()))]
+    Asked(Option<String>),
+    /// What it waited for did not succeed.
+    #[error("{0}, which it waited for, did not succeed")]
+    Dependency(CallId),
+    /// The program ended while it ran. Whether it did anything is not known.
+    #[error("interrupted: the program ended while it ran")]
+    Interrupted,
+}
+
+fn because(reason: Option<&String>) -> String {
+    reason.map(|it| format!(": {it}")).unwrap_or_default()
+}
+
+/// How an execution ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Ended {
+    /// It did what it was asked.
+    Well(Output),
+    /// It failed, or was made to end.
+    Badly {
+        /// What went wrong.
+        what: String,
+        /// What it gave back until then.
+        output: Output,
+    },
+    /// The tool broke.
+    Panicked(String),
+}
+
+/// What may happen to a call.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Tool and arguments are right.
+    Valid {
+        /// A rule allows it already.
+        allowed: bool,
+    },
+    /// They are not, or a rule says no.
+    Invalid(CallError),
+    /// A person is asked.
+    Ask(QuestionId),
+    /// A person, or a new rule, allows it.
+    Allow,
+    /// A person changed the arguments: they are looked at again.
+    Modify(Look),
+    /// It begins.
+    Start(Timestamp),
+    /// Its execution ended.
+    End {
+        /// How.
+        how: Ended,
+        /// How long it had.
+        timeout_ms: u64,
+        /// When it is tried again, if it failed by itself and may be.
+        again_at: Option<Timestamp>,
+    },
+    /// It is not wanted any more, or took too long.
+    Stop(Stop),
+}
+
+/// A step that the state does not know.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a call that is {state} cannot {step}")]
+pub struct Illegal {
+    /// The state's name.
+    pub state: &'static str,
+    /// What was tried.
+    pub step: &'static str,
+}
+
+impl Live {
+    /// What becomes of a call in this state. The state is consumed, so nobody keeps the old one.
+    pub fn step(self, step: Step) -> Result<State, Illegal> {
+        let illegal = Illegal { state: self.name(), step: step.name() };
+        match self {
+            Self::Validating { .. } => match step {
+                Step::Valid { allowed } => {
+                    let tried = Attempt(0);
+                    Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None }))
+                }
+                Step::Invalid(error) => Ok(State::Done(Outcome::Error(error))),
+                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(Stop::TimedOut)
+                | Step::Ask(_)
+                | Step::Allow
+                | Step::Modify(_)
+                | Step::Start(_)
+                | Step::End { .. } => Err(illegal),
+            },
+            Self::Scheduled { tried, allowed, again_at: _ } => match step {
+                Step::Ask(question) if !allowed => {
+                    Ok(State::Live(Self::AwaitingApproval { question }))
+                }
+                Step::Start(started_at) if allowed => {
+                    let attempt = Attempt(tried.0.saturating_add(1));
+                    Ok(State::Live(Self::Executing { attempt, started_at, stopping: None }))
+                }
+                Step::Allow => {
+                    Ok(State::Live(Self::Scheduled { tried, allowed: true, again_at: None }))
+                }
+                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(Stop::TimedOut)
+                | Step::Ask(_)
+                | Step::Start(_)
+                | Step::Valid { .. }
+                | Step::Invalid(_)
+                | Step::Modify(_)
+                | Step::End { .. } => Err(illegal),
+            },
+            Self::AwaitingApproval { .. } => match step {
+                Step::Allow => {
+                    let tried = Attempt(0);
+                    Ok(State::Live(Self::Scheduled { tried, allowed: true, again_at: None }))
+                }
+                Step::Modify(look) => Ok(State::Live(Self::Validating { look })),
+                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(Stop::TimedOut)
+                | Step::Valid { .. }
+                | Step::Invalid(_)
+                | Step::Ask(_)
+                | Step::Start(_)
+                | Step::End { .. } => Err(illegal),
+            },
+            Self::Executing { attempt, started_at, stopping } => match step {
+                Step::End { how, timeout_ms, again_at } => {
+                    Ok(ended(attempt, stopping, how, timeout_ms, again_at))
+                }
+                Step::Stop(stop) => {
+                    // Who was first said why; but what nobody wants any more is not tried again.
+                    let stopping = match (stopping, stop) {
+                        (Some(Stop::Cancelled(first)), _) => Stop::Cancelled(first),
+                        (Some(Stop::TimedOut) | None, stop) => stop,
+                    };
+                    let stopping = Some(stopping);
+                    Ok(State::Live(Self::Executing { attempt, started_at, stopping }))
+                }
+                Step::Valid { .. }
+                | Step::Invalid(_)
+                | Step::Ask(_)
+                | Step::Allow
+                | Step::Modify(_)
+                | Step::Start(_) => Err(illegal),
+            },
+        }
+    }
+
+    /// The state's name, as it is shown.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Validating { .. } => "validating",
+            Self::Scheduled { .. } => "scheduled",
+            Self::AwaitingApproval { .. } => "awaiting_approval",
+            Self::Executing { .. } => "executing",
+        }
+    }
+}
+
+fn cancelled(reason: CancelReason) -> State {
+    State::Done(Outcome::Cancelled(reason))
+}
+
+fn ended(
+    attempt: Attempt,
+    stopping: Option<Stop>,
+    how: Ended,
+    timeout_ms: u64,
+    again_at: Option<Timestamp>,
+) -> State {
+    let error = match (stopping, how) {
+        // It was quicker than who wanted to stop it: what is done is done.
+        (_, Ended::Well(output)) => return State::Done(Outcome::Success(output)),
+        (Some(Stop::Cancelled(reason)), Ended::Badly { .. } | Ended::Panicked(_)) => {
+            return cancelled(reason);
+        }
+        (Some(Stop::TimedOut), Ended::Badly { output, .. }) => {
+            CallError::TimedOut { after_ms: timeout_ms, output }
+        }
+        (Some(Stop::TimedOut) | None, Ended::Panicked(what)) => CallError::Panicked(what),
+        (None, Ended::Badly { what, output }) => CallError::Failed { what, output },
+    };
+    match again_at {
+        Some(_) => State::Live(Live::Scheduled { tried: attempt, allowed: true, again_at }),
+        None => State::Done(Outcome::Error(error)),
+    }
+}
+
+impl Step {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Valid { .. } => "be found valid",
+            Self::Invalid(_) => "be found invalid",
+            Self::Ask(_) => "ask",
+            Self::Allow => "be allowed",
+            Self::Modify(_) => "be modified",
+            Self::Start(_) => "start",
+            Self::End { .. } => "end",
+            Self::Stop(Stop::Cancelled(_)) => "be cancelled",
+            Self::Stop(Stop::TimedOut) => "time out",
+        }
+    }
+}
+
+impl State {
+    /// How the call ended, if it has.
+    pub fn outcome(&self) -> Option<&Outcome> {
+        match self {
+            Self::Done(outcome) => Some(outcome),
+            Self::Live(_) => None,
+        }
+    }
+
+    /// The state's name, as it is shown.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Live(live) => live.name(),
+            Self::Done(Outcome::Success(_)) => "success",
+            Self::Done(Outcome::Error(_)) => "error",
+            Self::Done(Outcome::Cancelled(_)) => "cancelled",
+        }
+    }
+}

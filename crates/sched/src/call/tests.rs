@@ -1,0 +1,93 @@
+use std::fmt::Write as _;
+
+use punchlist_model::{Attempt, Timestamp};
+
+use super::{CallError, CancelReason, Ended, Live, Look, Output, QuestionId, Retry, Step, Stop};
+
+fn states() -> Vec<(&'static str, Live)> {
+    let (attempt, started_at) = (Attempt(1), Timestamp::UNIX_EPOCH);
+    let executing = |stopping| Live::Executing { attempt, started_at, stopping };
+    vec![
+        ("validating", Live::Validating { look: Look(0) }),
+        ("scheduled", Live::Scheduled { tried: Attempt(0), allowed: false, again_at: None }),
+        (
+            "scheduled, allowed",
+            Live::Scheduled { tried: Attempt(0), allowed: true, again_at: None },
+        ),
+        (
+            "scheduled, again",
+            Live::Scheduled { tried: attempt, allowed: true, again_at: Some(started_at) },
+        ),
+        ("awaiting_approval", Live::AwaitingApproval { question: QuestionId(1) }),
+        ("executing", executing(None)),
+        ("executing, cancelled", executing(Some(Stop::Cancelled(CancelReason::Asked(None))))),
+        ("executing, timed out", executing(Some(Stop::TimedOut))),
+    ]
+}
+
+fn steps() -> Vec<(&'static str, Step)> {
+    let end = |how, again: bool| Step::End {
+        how,
+        timeout_ms: 5,
+        again_at: again.then_some(Timestamp::UNIX_EPOCH),
+    };
+    let badly = || Ended::Badly { what: "exit 1".to_owned(), output: Output::default() };
+    vec![
+        ("valid", Step::Valid { allowed: false }),
+        ("valid, allowed", Step::Valid { allowed: true }),
+        ("invalid", Step::Invalid(CallError::Invalid("no such tool".to_owned()))),
+        ("ask", Step::Ask(QuestionId(2))),
+        ("allow", Step::Allow),
+        ("modify", Step::Modify(Look(1))),
+        ("start", Step::Start(Timestamp::UNIX_EPOCH)),
+        ("end well", end(Ended::Well(Output::default()), false)),
+        ("end badly", end(badly(), false)),
+        ("end badly, again", end(badly(), true)),
+        ("panic", end(Ended::Panicked("oh".to_owned()), false)),
+        ("cancel", Step::Stop(Stop::Cancelled(CancelReason::Refused(None)))),
+        ("time out", Step::Stop(Stop::TimedOut)),
+    ]
+}
+
+#[test]
+fn every_state_meets_every_step() {
+    let mut table = String::new();
+    for (state, live) in states() {
+        for (name, step) in steps() {
+            let next = match live.clone().step(step) {
+                Ok(next) => match next.outcome() {
+                    Some(outcome) => format!("{}: {outcome:?}", next.name()),
+                    None => format!("{next:?}"),
+                },
+                Err(illegal) => format!("refused: {illegal}"),
+            };
+            writeln!(table, "{state:<21} {name:<17} {next}").unwrap();
+        }
+    }
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn the_wait_between_attempts_doubles_and_has_an_end() {
+    let retry = Retry { times: 3, wait_ms: 100 };
+    let waits: Vec<Option<u64>> = (1..=5).map(|n| retry.wait_after(Attempt(n))).collect();
+    assert_eq!(waits, [Some(100), Some(200), Some(400), None, None]);
+    let stubborn = Retry { times: u32::MAX, wait_ms: u64::MAX };
+    assert_eq!(stubborn.wait_after(Attempt(u32::MAX)), Some(Retry::LONGEST_MS));
+    assert_eq!(Retry::default().wait_after(Attempt(1)), None);
+}
+
+#[test]
+fn denied_refused_and_failed_are_three_different_things_to_the_reader() {
+    let failed = CallError::Failed { what: "exit code 1".to_owned(), output: Output::default() };
+    let denied = CallError::Denied("{ decision = \"deny\", tool = \"shell\" }".to_owned());
+    let refused = CancelReason::Refused(Some("not on a Friday".to_owned()));
+    insta::assert_snapshot!(
+        [failed.to_string(), denied.to_string(), refused.to_string()].join("\n"),
+        @r#"
+    exit code 1
+    policy does not allow it: { decision = "deny", tool = "shell" }
+    refused: not on a Friday
+    "#
+    );
+}

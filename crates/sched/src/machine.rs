@@ -1,0 +1,477 @@
+//! What happens next, for all calls together.
+//!
+//! Inputs are facts ("the person said yes", "the process ended"); answers are [`Effect`]s for whoever
+//! drives the machine. Nothing here waits, starts anything or looks at a clock.
+//!
+//! A call's way: it is validated; it waits for the calls that it names; it gets in [`line`], in the order
+//! in which calls were scheduled, and waits for those ahead of it that touch the same; a person is asked,
+//! if policy says so; it waits in a [`queue`] for room; it runs. Late answers are harmless: each names the
+//! look, question or attempt that it belongs to, and only the present one counts.
+
+mod line;
+mod queue;
+#[cfg(test)]
+mod search;
+mod settle;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use punchlist_model::{Attempt, Timestamp};
+use serde_json::Value;
+
+use crate::call::{
+    BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
+    QuestionId, Request, State, Step, Stop,
+};
+use crate::policy::{Policy, Rule, Verdict, allowing};
+use line::Line;
+use queue::Queue;
+
+/// How many calls may run at once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// In all.
+    pub all: u32,
+    /// Of a kind.
+    pub of_kind: BTreeMap<Kind, u32>,
+}
+
+/// How the machine works.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How many calls may run at once.
+    pub limits: Limits,
+    /// The rules.
+    pub policy: Policy,
+    /// Somebody can be asked.
+    pub attended: bool,
+}
+
+/// A fact.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Input {
+    /// These calls are wanted. A call may wait for others of its batch: see [`Scheduler::next_call`].
+    Schedule(Vec<Request>),
+    /// A look at a call's arguments came to this.
+    Validated {
+        /// Which call.
+        call: CallId,
+        /// Which look.
+        look: Look,
+        /// What was found out, or what is wrong.
+        found: Result<Checked, String>,
+    },
+    /// A person answered.
+    Answered {
+        /// Which question.
+        question: QuestionId,
+        /// What they said.
+        answer: Answer,
+    },
+    /// An execution ended.
+    Ended {
+        /// Which call.
+        call: CallId,
+        /// Which attempt.
+        attempt: Attempt,
+        /// How.
+        how: Ended,
+    },
+    /// The time came.
+    Woke(WakeToken),
+    /// Calls are not wanted any more.
+    Cancel(Target, CancelReason),
+}
+
+/// Which calls are meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// One.
+    Call(CallId),
+    /// Those that were scheduled together.
+    Batch(BatchId),
+    /// All.
+    All,
+}
+
+/// What a person may say.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    /// Yes, this once.
+    Once,
+    /// Yes, and from now on whatever this rule allows.
+    Always(Rule),
+    /// With these arguments instead.
+    Modify(Value),
+    /// No, and possibly why.
+    Refuse(Option<String>),
+}
+
+/// Whose time it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct WakeToken {
+    /// Which call.
+    pub call: CallId,
+    /// Which attempt: the one that runs, or the last one.
+    pub attempt: Attempt,
+    /// What for.
+    pub what: Alarm,
+}
+
+/// What a call is woken for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Alarm {
+    /// The attempt took too long.
+    Timeout,
+    /// The next attempt may begin.
+    Retry,
+}
+
+/// What is to be done. Each transition is recorded before what follows from it.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Effect {
+    /// Write down where a call stands now.
+    Record(CallId, State),
+    /// Look at a call's tool and arguments, then say [`Input::Validated`].
+    Validate(CallId, Look),
+    /// Ask a person, then say [`Input::Answered`].
+    Ask(CallId, QuestionId),
+    /// Run it, then say [`Input::Ended`].
+    Run(CallId, Attempt),
+    /// End it; [`Input::Ended`] comes all the same.
+    Kill(CallId, Attempt),
+    /// Say [`Input::Woke`] at that time.
+    Wake {
+        /// When.
+        at: Timestamp,
+        /// Whom.
+        token: WakeToken,
+    },
+    /// All calls of a batch have ended. Comes once for each.
+    BatchDone(BatchId),
+    /// A step that cannot be: a fault in who drives the machine or in the machine itself.
+    Illegal(CallId, Illegal),
+}
+
+/// A call, and what the machine keeps beside it.
+#[derive(Clone, Debug)]
+struct Entry {
+    call: Call,
+    /// How many of the calls that it waits for have not succeeded yet.
+    unmet: u32,
+    /// Who waits for it.
+    dependants: Vec<CallId>,
+    /// The newest look at its arguments.
+    look: Look,
+}
+
+#[derive(Clone, Debug)]
+struct Batch {
+    calls: std::ops::Range<u32>,
+    left: u32,
+}
+
+/// The machine.
+#[derive(Clone, Debug)]
+pub struct Scheduler {
+    options: Options,
+    calls: Vec<Entry>,
+    batches: Vec<Batch>,
+    /// The calls that are looked at. Nobody gets in line before an earlier one is known.
+    validating: BTreeSet<CallId>,
+    /// The calls that wait for nothing but their place in line.
+    coming: BTreeSet<CallId>,
+    line: Line,
+    queue: Queue,
+    questions: BTreeMap<QuestionId, CallId>,
+    next_question: u32,
+}
+
+impl Scheduler {
+    /// A machine without calls.
+    pub fn new(options: Options) -> Self {
+        let queue = Queue::new(&options.limits);
+        Self {
+            options,
+            calls: Vec::new(),
+            batches: Vec::new(),
+            validating: BTreeSet::new(),
+            coming: BTreeSet::new(),
+            line: Line::default(),
+            queue,
+            questions: BTreeMap::new(),
+            next_question: 0,
+        }
+    }
+
+    /// What the next call will be called; the one after it by the next number, and so on.
+    pub fn next_call(&self) -> CallId {
+        CallId(u32::try_from(self.calls.len()).unwrap_or(u32::MAX))
+    }
+
+    /// What the next batch will be called.
+    pub fn next_batch(&self) -> BatchId {
+        BatchId(u32::try_from(self.batches.len()).unwrap_or(u32::MAX))
+    }
+
+    /// A call.
+    pub fn call(&self, id: CallId) -> Option<&Call> {
+        self.entry(id).map(|entry| &entry.call)
+    }
+
+    /// All calls, in their order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().map(|entry| &entry.call)
+    }
+
+    /// Whether every call has ended.
+    pub fn is_idle(&self) -> bool {
+        self.batches.iter().all(|batch| batch.left == 0)
+    }
+
+    /// Takes a fact in and says what is to be done, in this order.
+    pub fn handle(&mut self, now: Timestamp, input: Input, effects: &mut Vec<Effect>) {
+        match input {
+            Input::Schedule(requests) => self.schedule(requests, effects),
+            Input::Validated { call, look, found } => self.validated(call, look, found, effects),
+            Input::Answered { question, answer } => self.answered(question, answer, effects),
+            Input::Ended { call, attempt, how } => self.ended(now, call, attempt, how, effects),
+            Input::Woke(token) => self.woke(token, effects),
+            Input::Cancel(target, reason) => self.cancel(target, &reason, effects),
+        }
+        self.get_in_line(effects);
+        self.start(now, effects);
+    }
+
+    fn schedule(&mut self, requests: Vec<Request>, effects: &mut Vec<Effect>) {
+        let (batch, first) = (self.next_batch(), self.next_call());
+        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
+        let calls = first.0..first.0.saturating_add(count);
+        self.batches.push(Batch { calls: calls.clone(), left: count });
+        for (n, request) in calls.clone().zip(requests) {
+            let (id, look) = (CallId(n), Look::default());
+            let state = State::Live(Live::Validating { look });
+            let call = Call { id, batch, request, checked: Checked::default(), state };
+            effects.push(Effect::Record(id, call.state.clone()));
+            self.calls.push(Entry { call, unmet: 0, dependants: Vec::new(), look });
+            self.validating.insert(id);
+        }
+        for n in calls.clone() {
+            self.tie(CallId(n), effects);
+        }
+        for circle in self.circles(calls.clone()) {
+            // Each is told of the circle, not that the one before it did not succeed.
+            for id in &circle {
+                if let Some(entry) = self.entry_mut(*id) {
+                    entry.dependants.retain(|it| !circle.contains(it));
+                }
+            }
+            for id in &circle {
+                let error = CallError::Circle(circle.clone());
+                self.step(*id, Step::Invalid(error), effects);
+            }
+        }
+        for n in calls {
+            if let Some(Live::Validating { look }) = self.live(CallId(n)) {
+                effects.push(Effect::Validate(CallId(n), *look));
+            }
+        }
+        if count == 0 {
+            effects.push(Effect::BatchDone(batch));
+        }
+    }
+
+    /// Ties a new call to those that it waits for.
+    fn tie(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        let Some(entry) = self.entry(id) else { return };
+        let after: BTreeSet<CallId> = entry.call.request.after.iter().copied().collect();
+        for other in after {
+            let ended = match self.entry(other).map(|it| &it.call.state) {
+                None => {
+                    self.step(id, Step::Invalid(CallError::Unknown(other)), effects);
+                    return;
+                }
+                Some(State::Done(outcome)) => Some(outcome.is_success()),
+                Some(State::Live(_)) => None,
+            };
+            match ended {
+                Some(true) => {}
+                Some(false) => {
+                    let reason = CancelReason::Dependency(other);
+                    self.step(id, Step::Stop(Stop::Cancelled(reason)), effects);
+                    return;
+                }
+                None => {
+                    if let Some(other) = self.entry_mut(other) {
+                        other.dependants.push(id);
+                    }
+                    if let Some(entry) = self.entry_mut(id) {
+                        entry.unmet += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    fn validated(
+        &mut self,
+        id: CallId,
+        look: Look,
+        found: Result<Checked, String>,
+        effects: &mut Vec<Effect>,
+    ) {
+        match self.live(id) {
+            Some(Live::Validating { look: present }) if *present == look => {}
+            // Late: it was modified or cancelled meanwhile.
+            Some(_) | None => return,
+        }
+        let step = match found {
+            Err(what) => Step::Invalid(CallError::Invalid(what)),
+            Ok(checked) => {
+                let step = match self.options.policy.verdict(&checked.subject) {
+                    Verdict::Allow => Step::Valid { allowed: true },
+                    Verdict::Ask if self.options.attended => Step::Valid { allowed: false },
+                    Verdict::Ask => {
+                        let rules = allowing(&checked.subject);
+                        let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+                        Step::Invalid(CallError::NobodyToAsk(rules.join(", ")))
+                    }
+                    Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),
+                };
+                if let Some(entry) = self.entry_mut(id) {
+                    entry.call.checked = checked;
+                }
+                step
+            }
+        };
+        self.step(id, step, effects);
+        self.come(id);
+    }
+
+    fn answered(&mut self, question: QuestionId, answer: Answer, effects: &mut Vec<Effect>) {
+        // Late: somebody else answered, or the call was cancelled.
+        let Some(id) = self.questions.get(&question).copied() else { return };
+        match answer {
+            Answer::Once => self.allow(id, effects),
+            Answer::Always(rule) => {
+                self.options.policy.add(rule);
+                // What was asked is answered, even if the rule is too narrow to say so.
+                self.allow(id, effects);
+                let waiting: Vec<CallId> = self.questions.values().copied().collect();
+                for other in waiting {
+                    if self.is_allowed(other) {
+                        self.allow(other, effects);
+                    }
+                }
+            }
+            Answer::Modify(arguments) => {
+                let Some(entry) = self.entry_mut(id) else { return };
+                entry.call.request.arguments = arguments;
+                entry.look = Look(entry.look.0.saturating_add(1));
+                let look = entry.look;
+                // It may touch other things now, so it gives up its place.
+                self.leave(id, effects);
+                self.step(id, Step::Modify(look), effects);
+                self.validating.insert(id);
+                effects.push(Effect::Validate(id, look));
+            }
+            Answer::Refuse(reason) => {
+                let stop = Stop::Cancelled(CancelReason::Refused(reason));
+                self.step(id, Step::Stop(stop), effects);
+            }
+        }
+    }
+
+    fn ended(
+        &mut self,
+        now: Timestamp,
+        id: CallId,
+        attempt: Attempt,
+        how: Ended,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(entry) = self.entry(id) else { return };
+        match &entry.call.state {
+            State::Live(Live::Executing { attempt: present, .. }) if *present == attempt => {}
+            State::Live(_) | State::Done(_) => return,
+        }
+        let (kind, request) = (entry.call.checked.kind, &entry.call.request);
+        let timeout_ms = request.timeout_ms.unwrap_or_default();
+        // A tool that broke is not asked again: it has a fault.
+        let again = !matches!(how, Ended::Well(_) | Ended::Panicked(_));
+        let wait = request.retry.wait_after(attempt).filter(|_| again);
+        let again_at = wait.map(|wait| later(now, wait));
+        self.queue.ended(kind);
+        self.step(id, Step::End { how, timeout_ms, again_at }, effects);
+        if let Some(Live::Scheduled { again_at: Some(at), .. }) = self.live(id) {
+            let token = WakeToken { call: id, attempt, what: Alarm::Retry };
+            effects.push(Effect::Wake { at: *at, token });
+        }
+    }
+
+    fn woke(&mut self, token: WakeToken, effects: &mut Vec<Effect>) {
+        let WakeToken { call: id, attempt, what } = token;
+        match (what, self.live(id)) {
+            (Alarm::Timeout, Some(Live::Executing { attempt: present, stopping, .. }))
+                if *present == attempt && stopping.is_none() =>
+            {
+                self.step(id, Step::Stop(Stop::TimedOut), effects);
+            }
+            (Alarm::Retry, Some(Live::Scheduled { tried, again_at: Some(_), .. }))
+                if *tried == attempt =>
+            {
+                self.step(id, Step::Allow, effects);
+                self.make_ready(id);
+            }
+            // Late.
+            (Alarm::Timeout | Alarm::Retry, _) => {}
+        }
+    }
+
+    fn cancel(&mut self, target: Target, reason: &CancelReason, effects: &mut Vec<Effect>) {
+        let calls = match target {
+            Target::Call(id) => id.0..id.0.saturating_add(1),
+            Target::Batch(BatchId(n)) => {
+                let batch = self.batches.get(usize::try_from(n).unwrap_or(usize::MAX));
+                batch.map_or(0..0, |it| it.calls.clone())
+            }
+            Target::All => 0..self.next_call().0,
+        };
+        // From the end: so a call is told what was meant, not that another was cancelled before it.
+        for id in calls.rev().map(CallId) {
+            if self.live(id).is_some() {
+                self.step(id, Step::Stop(Stop::Cancelled(reason.clone())), effects);
+            }
+        }
+    }
+
+    fn is_allowed(&self, id: CallId) -> bool {
+        self.call(id).is_some_and(|call| {
+            self.options.policy.verdict(&call.checked.subject) == Verdict::Allow
+        })
+    }
+
+    fn entry(&self, id: CallId) -> Option<&Entry> {
+        self.calls.get(usize::try_from(id.0).ok()?)
+    }
+
+    fn entry_mut(&mut self, id: CallId) -> Option<&mut Entry> {
+        self.calls.get_mut(usize::try_from(id.0).ok()?)
+    }
+
+    fn live(&self, id: CallId) -> Option<&Live> {
+        match &self.entry(id)?.call.state {
+            State::Live(live) => Some(live),
+            State::Done(_) => None,
+        }
+    }
+}
+
+/// So many milliseconds later, or the end of time.
+fn later(now: Timestamp, ms: u64) -> Timestamp {
+    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
+    let at = now.as_millisecond().saturating_add(ms);
+    Timestamp::from_millisecond(at).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,250 @@
+//! Moving calls, and what follows from it for others.
+
+use std::ops::Range;
+
+use punchlist_model::Timestamp;
+
+use super::{Alarm, Effect, Scheduler, WakeToken, later};
+use crate::call::{CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
+
+impl Scheduler {
+    /// Moves a call and whatever ends because of it.
+    pub(super) fn step(&mut self, id: CallId, step: Step, effects: &mut Vec<Effect>) {
+        // A chain of dependants may be long, so they are not called one within the other.
+        let mut steps = vec![(id, step)];
+        while let Some((id, step)) = steps.pop() {
+            let Some(entry) = self.entry_mut(id) else { continue };
+            let State::Live(live) = &entry.call.state else { continue };
+            let before = live.clone();
+            let next = match live.clone().step(step) {
+                Ok(next) => next,
+                Err(illegal) => {
+                    effects.push(Effect::Illegal(id, illegal));
+                    continue;
+                }
+            };
+            if next == entry.call.state {
+                continue;
+            }
+            entry.call.state = next.clone();
+            effects.push(Effect::Record(id, next.clone()));
+            match before {
+                Live::Validating { .. } => drop(self.validating.remove(&id)),
+                Live::AwaitingApproval { question } => drop(self.questions.remove(&question)),
+                Live::Scheduled { .. } | Live::Executing { .. } => {}
+            }
+            match next {
+                State::Live(Live::Executing { attempt, stopping: Some(_), .. }) => {
+                    // Why it is stopped may change; that it is, need be said once.
+                    if matches!(before, Live::Executing { stopping: None, .. }) {
+                        effects.push(Effect::Kill(id, attempt));
+                    }
+                }
+                State::Live(_) => {}
+                State::Done(outcome) => {
+                    self.end(id, &before, outcome.is_success(), &mut steps, effects);
+                }
+            }
+        }
+    }
+
+    /// What follows from a call's end.
+    fn end(
+        &mut self,
+        id: CallId,
+        before: &Live,
+        well: bool,
+        steps: &mut Vec<(CallId, Step)>,
+        effects: &mut Vec<Effect>,
+    ) {
+        if !self.coming.remove(&id) && self.was_in_line(id, before) {
+            self.leave(id, effects);
+        }
+        let Some(entry) = self.entry_mut(id) else { return };
+        let (batch, dependants) = (entry.call.batch, std::mem::take(&mut entry.dependants));
+        // Backwards, because the last one that is put there is taken first.
+        for dependant in dependants.into_iter().rev() {
+            if well {
+                self.met(dependant);
+            } else {
+                let reason = CancelReason::Dependency(id);
+                steps.push((dependant, Step::Stop(Stop::Cancelled(reason))));
+            }
+        }
+        let batch_of = usize::try_from(batch.0).ok().and_then(|n| self.batches.get_mut(n));
+        if let Some(it) = batch_of {
+            it.left = it.left.saturating_sub(1);
+            if it.left == 0 {
+                effects.push(Effect::BatchDone(batch));
+            }
+        }
+    }
+
+    /// Whether a call that was in this state had got in line.
+    fn was_in_line(&self, id: CallId, before: &Live) -> bool {
+        match before {
+            Live::Validating { .. } => false,
+            Live::AwaitingApproval { .. } | Live::Executing { .. } => true,
+            Live::Scheduled { .. } => self.entry(id).is_some_and(|entry| entry.unmet == 0),
+        }
+    }
+
+    /// One that a call waited for has succeeded.
+    fn met(&mut self, id: CallId) {
+        if let Some(entry) = self.entry_mut(id) {
+            entry.unmet = entry.unmet.saturating_sub(1);
+        }
+        self.come(id);
+    }
+
+    /// A call may have become one that waits for its place in line only.
+    pub(super) fn come(&mut self, id: CallId) {
+        let Some(entry) = self.entry(id) else { return };
+        if entry.unmet == 0 && matches!(entry.call.state, State::Live(Live::Scheduled { .. })) {
+            self.coming.insert(id);
+        }
+    }
+
+    /// Lets calls get in line, in their order.
+    pub(super) fn get_in_line(&mut self, effects: &mut Vec<Effect>) {
+        while let Some(id) = self.coming.first().copied() {
+            // One that was scheduled before may be in the way; nobody knows yet.
+            if self.validating.first().is_some_and(|earlier| *earlier < id) {
+                return;
+            }
+            self.coming.remove(&id);
+            let Some(entry) = self.entry(id) else { continue };
+            let access = entry.call.checked.access.clone();
+            if let Some(id) = self.line.enter(id, access) {
+                self.turn_came(id, effects);
+            }
+        }
+    }
+
+    /// A call leaves the line, and others move up.
+    pub(super) fn leave(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        let free = self.entry(id).is_none_or(|entry| entry.call.checked.access.is_free());
+        for next in self.line.leave(id, free) {
+            self.turn_came(next, effects);
+        }
+    }
+
+    /// Nobody ahead is in the way any more.
+    fn turn_came(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        let Some(Live::Scheduled { allowed, .. }) = self.live(id) else { return };
+        if *allowed {
+            self.make_ready(id);
+        } else if self.is_allowed(id) {
+            // An answer to another question allowed it meanwhile.
+            self.allow(id, effects);
+        } else {
+            let question = QuestionId(self.next_question);
+            self.next_question = self.next_question.saturating_add(1);
+            self.questions.insert(question, id);
+            self.step(id, Step::Ask(question), effects);
+            effects.push(Effect::Ask(id, question));
+        }
+    }
+
+    pub(super) fn allow(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        self.step(id, Step::Allow, effects);
+        self.make_ready(id);
+    }
+
+    pub(super) fn make_ready(&mut self, id: CallId) {
+        if let Some(entry) = self.entry(id) {
+            let (kind, priority) = (entry.call.checked.kind, entry.call.request.priority);
+            self.queue.push(id, kind, priority);
+        }
+    }
+
+    /// Starts what there is room for.
+    pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        while let Some(id) = self.queue.pop() {
+            let Some(entry) = self.entry(id) else { continue };
+            let (kind, timeout) = (entry.call.checked.kind, entry.call.request.timeout_ms);
+            if !matches!(entry.call.state, State::Live(Live::Scheduled { .. })) {
+                // It was cancelled while it waited for room.
+                self.queue.ended(kind);
+                continue;
+            }
+            self.step(id, Step::Start(now), effects);
+            if let Some(Live::Executing { attempt, .. }) = self.live(id) {
+                let attempt = *attempt;
+                effects.push(Effect::Run(id, attempt));
+                if let Some(timeout) = timeout {
+                    let token = WakeToken { call: id, attempt, what: Alarm::Timeout };
+                    effects.push(Effect::Wake { at: later(now, timeout), token });
+                }
+            } else {
+                self.queue.ended(kind);
+            }
+        }
+    }
+
+    /// The circles among new calls: who is on one waits for itself.
+    pub(super) fn circles(&self, calls: Range<u32>) -> Vec<Vec<CallId>> {
+        // Only new calls can be on a circle: older ones could not name them.
+        let mut unmet: Vec<u32> = Vec::new();
+        let mut free = Vec::new();
+        let within = |id: &CallId| calls.contains(&id.0);
+        for n in calls.clone() {
+            let entry = self.entry(CallId(n));
+            let waits = entry.map_or(0, |it| {
+                let mut after: Vec<CallId> =
+                    it.call.request.after.iter().copied().filter(within).collect();
+                after.sort_unstable();
+                after.dedup();
+                u32::try_from(after.len()).unwrap_or(u32::MAX)
+            });
+            if waits == 0 {
+                free.push(CallId(n));
+            }
+            unmet.push(waits);
+        }
+        let at = |id: CallId| usize::try_from(id.0.wrapping_sub(calls.start)).unwrap_or(usize::MAX);
+        while let Some(id) = free.pop() {
+            for dependant in self.entry(id).map_or(&[][..], |it| &it.dependants) {
+                if let Some(left) = unmet.get_mut(at(*dependant)) {
+                    *left = left.saturating_sub(1);
+                    if *left == 0 {
+                        free.push(*dependant);
+                    }
+                }
+            }
+        }
+        // What is left is on a circle or waits for one. Walking back always meets a circle.
+        let stuck = |id: CallId| unmet.get(at(id)).is_some_and(|left| *left > 0);
+        let mut circles: Vec<Vec<CallId>> = Vec::new();
+        let mut seen = vec![false; unmet.len()];
+        for start in calls.clone().map(CallId).filter(|id| stuck(*id)) {
+            let mut path: Vec<CallId> = Vec::new();
+            let mut id = start;
+            while !seen.get(at(id)).copied().unwrap_or(true) {
+                if let Some(seen) = seen.get_mut(at(id)) {
+                    *seen = true;
+                }
+                path.push(id);
+                let after = self.entry(id).map_or(&[][..], |it| &it.call.request.after);
+                let Some(next) = after.iter().copied().find(|it| within(it) && stuck(*it)) else {
+                    break;
+                };
+                id = next;
+            }
+            if let Some(from) = path.iter().position(|it| *it == id) {
+                circles.push(path.split_off(from));
+            }
+        }
+        circles
+    }
+}
+
+impl Outcome {
+    /// Whether it did what it was asked.
+    pub fn is_success(&self) -> bool {
+        match self {
+            Self::Success(_) => true,
+            Self::Error(_) | Self::Cancelled(_) => false,
+        }
+    }
+}

@@ -1,0 +1,319 @@
+use std::collections::BTreeMap;
+
+use punchlist_model::{Attempt, Timestamp};
+use serde_json::json;
+
+use super::{Alarm, Answer, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
+use crate::access::Access;
+use crate::call::{
+    BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Look, Outcome, Output,
+    QuestionId, Request, Retry, State,
+};
+use crate::policy::{Decision, Policy, Rule, Subject};
+
+/// A driver that a test is: it tells facts and reads what is to be done.
+struct Desk {
+    machine: Scheduler,
+    now: Timestamp,
+}
+
+impl Desk {
+    fn new(limits: Limits) -> Self {
+        let policy = Policy::new(vec![Rule::tool(Decision::Allow, "free")], Vec::new());
+        let options = Options { limits, policy, attended: true };
+        Self { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH }
+    }
+
+    fn with_room(all: u32) -> Self {
+        Self::new(Limits { all, of_kind: BTreeMap::new() })
+    }
+
+    /// What is to be done, records left out.
+    fn tell(&mut self, input: Input) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.machine.handle(self.now, input, &mut effects);
+        effects.retain(|it| !matches!(it, Effect::Record(..)));
+        effects
+    }
+
+    fn schedule(&mut self, requests: Vec<Request>) -> Vec<Effect> {
+        self.tell(Input::Schedule(requests))
+    }
+
+    fn valid(&mut self, call: u32, access: Access) -> Vec<Effect> {
+        self.valid_of(call, access, Kind::OTHER)
+    }
+
+    fn valid_of(&mut self, call: u32, access: Access, kind: Kind) -> Vec<Effect> {
+        let request = &self.machine.call(CallId(call)).unwrap().request;
+        let subject = Subject { tool: request.tool.clone(), ..Subject::default() };
+        let found = Ok(Checked { access, kind, subject });
+        self.tell(Input::Validated { call: CallId(call), look: Look(0), found })
+    }
+
+    fn well(&mut self, call: u32) -> Vec<Effect> {
+        self.ended(call, 1, Ended::Well(Output::default()))
+    }
+
+    fn badly(&mut self, call: u32, attempt: u32) -> Vec<Effect> {
+        self.ended(call, attempt, Ended::Badly { what: "bad".into(), output: Output::default() })
+    }
+
+    fn ended(&mut self, call: u32, attempt: u32, how: Ended) -> Vec<Effect> {
+        self.tell(Input::Ended { call: CallId(call), attempt: Attempt(attempt), how })
+    }
+
+    fn answer(&mut self, question: u32, answer: Answer) -> Vec<Effect> {
+        self.tell(Input::Answered { question: QuestionId(question), answer })
+    }
+
+    fn outcome(&self, call: u32) -> &Outcome {
+        match &self.machine.call(CallId(call)).unwrap().state {
+            State::Done(outcome) => outcome,
+            State::Live(live) => panic!("call {call} is {}", live.name()),
+        }
+    }
+}
+
+fn free() -> Request {
+    Request { tool: "free".into(), ..Request::default() }
+}
+
+fn careful() -> Request {
+    Request { tool: "careful".into(), ..Request::default() }
+}
+
+fn run(call: u32) -> Effect {
+    Effect::Run(CallId(call), Attempt(1))
+}
+
+fn ask(call: u32, question: u32) -> Effect {
+    Effect::Ask(CallId(call), QuestionId(question))
+}
+
+const DONE: Effect = Effect::BatchDone(BatchId(0));
+
+#[test]
+fn an_empty_batch_is_done_at_once() {
+    assert_eq!(Desk::with_room(1).schedule(Vec::new()), [DONE]);
+}
+
+#[test]
+fn the_higher_priority_goes_first_then_the_order() {
+    let mut desk = Desk::with_room(1);
+    desk.schedule(vec![free(), free(), Request { priority: 5, ..free() }]);
+    assert_eq!(desk.valid(0, Access::none()), [run(0)]);
+    desk.valid(1, Access::none());
+    desk.valid(2, Access::none());
+    assert_eq!(desk.well(0), [run(2)]);
+    assert_eq!(desk.well(2), [run(1)]);
+    assert_eq!(desk.well(1), [DONE]);
+}
+
+#[test]
+fn a_kind_at_its_limit_does_not_hold_others_up() {
+    let mut desk = Desk::new(Limits { all: 3, of_kind: BTreeMap::from([(Kind(1), 1)]) });
+    desk.schedule(vec![free(), free(), free()]);
+    assert_eq!(desk.valid_of(0, Access::none(), Kind(1)), [run(0)]);
+    assert_eq!(desk.valid_of(1, Access::none(), Kind(1)), []);
+    assert_eq!(desk.valid_of(2, Access::none(), Kind(7)), [run(2)]);
+    assert_eq!(desk.well(0), [run(1)]);
+}
+
+#[test]
+fn writers_of_one_thing_go_in_the_order_in_which_they_were_scheduled() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![free(), free(), free()]);
+    // The first is looked at last, and still goes first.
+    assert_eq!(desk.valid(1, Access::writes(["src"])), []);
+    assert_eq!(desk.valid(2, Access::writes(["docs"])), []);
+    assert_eq!(desk.valid(0, Access::writes(["src/a"])), [run(0), run(2)]);
+    assert_eq!(desk.well(0), [run(1)]);
+}
+
+#[test]
+fn who_must_be_alone_waits_for_all_ahead_and_holds_up_all_behind() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![free(), free(), free(), free()]);
+    assert_eq!(desk.valid(0, Access::none()), [run(0)]);
+    assert_eq!(desk.valid(1, Access::exclusive()), []);
+    assert_eq!(desk.valid(2, Access::none()), []);
+    assert_eq!(desk.valid(3, Access::none()), []);
+    assert_eq!(desk.well(0), [run(1)]);
+    assert_eq!(desk.well(1), [run(2), run(3)]);
+}
+
+#[test]
+fn a_call_whose_dependency_fails_says_which() {
+    let mut desk = Desk::with_room(9);
+    let after = |call| Request { after: vec![CallId(call)], ..free() };
+    desk.schedule(vec![free(), after(0), after(1)]);
+    (0..3).for_each(|call| drop(desk.valid(call, Access::none())));
+    assert_eq!(desk.badly(0, 1), [DONE]);
+    let waited_for = |call| Outcome::Cancelled(CancelReason::Dependency(CallId(call)));
+    assert_eq!(*desk.outcome(1), waited_for(0));
+    assert_eq!(*desk.outcome(2), waited_for(1));
+    // One that comes later hears it too.
+    desk.schedule(vec![after(2)]);
+    assert_eq!(*desk.outcome(3), waited_for(2));
+}
+
+#[test]
+fn calls_that_wait_for_themselves_or_for_nobody_are_errors_of_their_own() {
+    let mut desk = Desk::with_room(9);
+    let after =
+        |calls: &[u32]| Request { after: calls.iter().copied().map(CallId).collect(), ..free() };
+    let effects = desk.schedule(vec![after(&[1]), after(&[0]), after(&[2]), after(&[99]), free()]);
+    assert_eq!(effects, [Effect::Validate(CallId(4), Look(0))]);
+    let error = |call: u32| {
+        let Outcome::Error(error) = desk.outcome(call) else { panic!("{:?}", desk.outcome(call)) };
+        error.to_string()
+    };
+    insta::assert_snapshot!((0..4).map(error).collect::<Vec<_>>().join("\n"), @r"
+    it waits for itself: call 0 → call 1
+    it waits for itself: call 0 → call 1
+    it waits for itself: call 2
+    it waits for call 99, which does not exist
+    ");
+}
+
+#[test]
+fn a_chain_of_a_hundred_thousand_calls_fails_without_a_deep_stack() {
+    let mut desk = Desk::with_room(1);
+    let chain = (0..100_000_u32)
+        .map(|n| Request { after: n.checked_sub(1).map(CallId).into_iter().collect(), ..free() });
+    desk.schedule(chain.collect());
+    let found = Err("no such tool".to_owned());
+    assert_eq!(desk.tell(Input::Validated { call: CallId(0), look: Look(0), found }), [DONE]);
+}
+
+#[test]
+fn a_question_is_asked_when_the_turn_comes_and_its_answer_starts_the_call() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![free(), careful()]);
+    assert_eq!(desk.valid(0, Access::writes(["a"])), [run(0)]);
+    // What it would show may depend on what is written before.
+    assert_eq!(desk.valid(1, Access::writes(["a"])), []);
+    assert_eq!(desk.well(0), [ask(1, 0)]);
+    assert_eq!(desk.answer(0, Answer::Once), [run(1)]);
+    // Somebody else was slower.
+    assert_eq!(desk.answer(0, Answer::Refuse(None)), []);
+}
+
+#[test]
+fn always_settles_what_else_is_waiting_and_fits() {
+    let mut desk = Desk::with_room(9);
+    let other = Request { tool: "other".into(), ..Request::default() };
+    desk.schedule(vec![careful(), other, careful(), careful()]);
+    assert_eq!(desk.valid(0, Access::none()), [ask(0, 0)]);
+    assert_eq!(desk.valid(1, Access::none()), [ask(1, 1)]);
+    assert_eq!(desk.valid(2, Access::none()), [ask(2, 2)]);
+    let always = Answer::Always(Rule::tool(Decision::Allow, "careful"));
+    assert_eq!(desk.answer(0, always), [run(0), run(2)]);
+    // Nor is it asked about again.
+    assert_eq!(desk.valid(3, Access::none()), [run(3)]);
+    let refused = desk.answer(1, Answer::Refuse(Some("no".into())));
+    assert_eq!(refused, []);
+    let reason = CancelReason::Refused(Some("no".into()));
+    assert_eq!(*desk.outcome(1), Outcome::Cancelled(reason));
+}
+
+#[test]
+fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![careful(), free()]);
+    desk.valid(0, Access::writes(["a"]));
+    assert_eq!(desk.valid(1, Access::writes(["a"])), []);
+    // It gives up its place: nobody knows yet what it touches now.
+    let arguments = json!({"path": "b"});
+    let effects = desk.answer(0, Answer::Modify(arguments.clone()));
+    assert_eq!(effects, [Effect::Validate(CallId(0), Look(1)), run(1)]);
+    assert_eq!(desk.machine.call(CallId(0)).unwrap().request.arguments, arguments);
+    assert_eq!(desk.valid(0, Access::writes(["a"])), [], "the look at what it was before");
+    let subject = Subject { tool: "careful".into(), ..Subject::default() };
+    let checked = Checked { access: Access::writes(["b"]), subject, kind: Kind::OTHER };
+    let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
+    assert_eq!(desk.tell(look), [ask(0, 1)]);
+}
+
+#[test]
+fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
+    let limits = Limits { all: 1, of_kind: BTreeMap::new() };
+    let options = Options { limits, policy: Policy::default(), attended: false };
+    let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
+    desk.schedule(vec![careful()]);
+    assert_eq!(desk.valid(0, Access::none()), [DONE]);
+    let Outcome::Error(error) = desk.outcome(0) else { panic!("{:?}", desk.outcome(0)) };
+    insta::assert_snapshot!(error, @r#"nobody is there to be asked; to allow it, add the rule: { decision = "allow", tool = "careful" }"#);
+}
+
+#[test]
+fn a_call_that_failed_is_tried_again_after_a_while_and_keeps_its_place() {
+    let mut desk = Desk::with_room(9);
+    let retry = Retry { times: 1, wait_ms: 50 };
+    desk.schedule(vec![Request { retry, ..free() }, free()]);
+    assert_eq!(desk.valid(0, Access::writes(["a"])), [run(0)]);
+    assert_eq!(desk.valid(1, Access::writes(["a"])), []);
+    let token = WakeToken { call: CallId(0), attempt: Attempt(1), what: Alarm::Retry };
+    let at = Timestamp::from_millisecond(50).unwrap();
+    assert_eq!(desk.badly(0, 1), [Effect::Wake { at, token }]);
+    assert_eq!(desk.tell(Input::Woke(token)), [Effect::Run(CallId(0), Attempt(2))]);
+    // The alarm is told twice, and the first attempt has a late word: neither counts.
+    assert_eq!(desk.tell(Input::Woke(token)), []);
+    assert_eq!(desk.well(0), []);
+    assert_eq!(desk.badly(0, 2), [run(1)]);
+    let failed = CallError::Failed { what: "bad".into(), output: Output::default() };
+    assert_eq!(*desk.outcome(0), Outcome::Error(failed));
+}
+
+#[test]
+fn a_call_that_takes_too_long_is_ended_and_others_wait_until_it_has() {
+    let mut desk = Desk::with_room(1);
+    desk.schedule(vec![Request { timeout_ms: Some(20), ..free() }, free()]);
+    let token = WakeToken { call: CallId(0), attempt: Attempt(1), what: Alarm::Timeout };
+    let at = Timestamp::from_millisecond(20).unwrap();
+    assert_eq!(desk.valid(0, Access::none()), [run(0), Effect::Wake { at, token }]);
+    desk.valid(1, Access::none());
+    assert_eq!(desk.tell(Input::Woke(token)), [Effect::Kill(CallId(0), Attempt(1))]);
+    assert_eq!(desk.badly(0, 1), [run(1)]);
+    let timed_out = CallError::TimedOut { after_ms: 20, output: Output::default() };
+    assert_eq!(*desk.outcome(0), Outcome::Error(timed_out));
+}
+
+#[test]
+fn a_cancel_that_crosses_a_completion_changes_nothing() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![free(), free()]);
+    desk.valid(0, Access::none());
+    desk.valid(1, Access::none());
+    let cancel = |target| Input::Cancel(target, CancelReason::Asked(None));
+    let kill = |call| Effect::Kill(CallId(call), Attempt(1));
+    assert_eq!(desk.tell(cancel(Target::Batch(BatchId(0)))), [kill(1), kill(0)]);
+    assert_eq!(desk.tell(cancel(Target::All)), [], "said once");
+    assert_eq!(desk.well(0), [], "it was done before it could be stopped");
+    assert_eq!(desk.badly(1, 1), [DONE]);
+    assert_eq!(*desk.outcome(0), Outcome::Success(Output::default()));
+    assert_eq!(*desk.outcome(1), Outcome::Cancelled(CancelReason::Asked(None)));
+    assert_eq!(desk.badly(1, 1), [], "told twice");
+}
+
+#[test]
+fn one_call_is_cancelled_and_the_others_go_on() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![free(), free(), free()]);
+    let cancel = Input::Cancel(Target::Call(CallId(0)), CancelReason::Asked(Some("no".into())));
+    assert_eq!(desk.valid(1, Access::writes(["a"])), []);
+    assert_eq!(desk.tell(cancel), [run(1)], "nobody waits for a look that is not needed");
+    assert_eq!(desk.valid(0, Access::none()), [], "late");
+    assert_eq!(desk.valid(2, Access::none()), [run(2)]);
+}
+
+#[test]
+fn a_tool_that_broke_is_not_asked_again() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![Request { retry: Retry { times: 3, wait_ms: 1 }, ..free() }]);
+    desk.valid(0, Access::none());
+    assert_eq!(desk.ended(0, 1, Ended::Panicked("index out of bounds".into())), [DONE]);
+    let broke = CallError::Panicked("index out of bounds".into());
+    assert_eq!(*desk.outcome(0), Outcome::Error(broke));
+}

@@ -1,0 +1,144 @@
+use proptest::prelude::*;
+
+use super::{Commands, Decision, Policy, Rule, Subject, Verdict, allowing, like};
+
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+/// A shell call of commands that are divided by `;`.
+fn shell(line: &str) -> Subject {
+    let commands = line.split(';').map(words).filter(|it| !it.is_empty()).collect();
+    Subject { tool: "shell".to_owned(), commands: Commands::All(commands), ..Subject::default() }
+}
+
+fn opaque() -> Subject {
+    Subject { tool: "shell".to_owned(), commands: Commands::Opaque, ..Subject::default() }
+}
+
+fn name(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask => "ask",
+        Verdict::Deny(_) => "deny",
+    }
+}
+
+#[test]
+fn what_a_call_may_do() {
+    use Decision::{Allow, Ask, Deny};
+    let policy = Policy::new(
+        vec![
+            Rule::command(Allow, "shell", &["cargo", "test"]),
+            Rule::command(Allow, "shell", &["ls"]),
+            Rule::command(Deny, "shell", &["rm", "-rf"]),
+            Rule::server(Allow, "docs*"),
+            Rule { argument: Some(("path".into(), "src/*".into())), ..Rule::tool(Allow, "edit") },
+        ],
+        vec![
+            Rule::tool(Allow, "deploy"),
+            Rule::tool(Ask, "fetch"),
+            Rule::command(Ask, "shell", &["ls", "/etc"]),
+        ],
+    );
+    let check = |subject: &Subject, expected: &str| {
+        assert_eq!(name(&policy.verdict(subject)), expected, "{subject:?}");
+    };
+    let tool = |tool: &str| Subject { tool: tool.to_owned(), ..Subject::default() };
+    check(&shell("cargo test --workspace"), "allow");
+    check(&shell("cargo"), "ask");
+    check(&shell("cargo testing"), "ask");
+    // A chain passes only if every link does.
+    check(&shell("cargo test; ls -l"), "allow");
+    check(&shell("cargo test; curl x"), "ask");
+    check(&shell("cargo test; rm -rf /"), "deny");
+    check(&shell(""), "ask");
+    check(&opaque(), "ask");
+    // A project tightens and never allows.
+    check(&shell("ls /etc"), "ask");
+    check(&tool("deploy"), "ask");
+    check(&Subject { harmless: true, ..tool("read") }, "allow");
+    check(&Subject { harmless: true, ..tool("fetch") }, "ask");
+    check(&Subject { server: Some("docs.internal".into()), ..tool("search") }, "allow");
+    check(&tool("search"), "ask");
+    let edit =
+        |path: &str| Subject { arguments: vec![("path".into(), path.into())], ..tool("edit") };
+    check(&edit("src/main.rs"), "allow");
+    check(&edit("/etc/passwd"), "ask");
+}
+
+#[test]
+fn the_rules_that_are_proposed_allow_the_call() {
+    for subject in [shell("cargo test; git status --short"), opaque(), Subject::default()] {
+        let mut policy = Policy::default();
+        assert_eq!(policy.verdict(&subject), Verdict::Ask);
+        allowing(&subject).into_iter().for_each(|rule| policy.add(rule));
+        assert_eq!(policy.verdict(&subject), Verdict::Allow, "{subject:?}");
+    }
+    insta::assert_snapshot!(
+        Rule::command(Decision::Allow, "shell", &["git", "status"]),
+        @r#"{ decision = "allow", tool = "shell", command = ["git", "status"] }"#
+    );
+}
+
+#[test]
+fn a_star_stands_for_any_text() {
+    for (pattern, text, fits) in [
+        ("a", "a", true),
+        ("a", "ab", false),
+        ("a*", "ab", true),
+        ("*b", "ab", true),
+        ("a*a", "a", false),
+        ("a*b*c", "a-b-b-c", true),
+        ("a*b*c", "a-c-b", false),
+        ("*", "", true),
+        ("", "x", false),
+    ] {
+        assert_eq!(like(pattern, text), fits, "{pattern:?} and {text:?}");
+    }
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let decision = prop::sample::select(vec![Decision::Allow, Decision::Ask, Decision::Deny]);
+    let command = prop::option::of(prop::collection::vec("[ab]", 0..3));
+    (decision, command)
+        .prop_map(|(decision, command)| Rule { command, ..Rule::tool(decision, "shell") })
+}
+
+proptest! {
+    /// Whatever a project writes, a call is never freer for it.
+    #[test]
+    fn a_project_only_tightens(
+        user in prop::collection::vec(rule(), 0..5),
+        project in prop::collection::vec(rule(), 0..5),
+        line in "[ab ;]{0,9}",
+        opaque in any::<bool>(),
+    ) {
+        let mut subject = shell(&line);
+        if opaque {
+            subject.commands = Commands::Opaque;
+        }
+        let rank = |verdict: &Verdict| match verdict {
+            Verdict::Allow => 0,
+            Verdict::Ask => 1,
+            Verdict::Deny(_) => 2,
+        };
+        let alone = Policy::new(user.clone(), Vec::new()).verdict(&subject);
+        let both = Policy::new(user, project).verdict(&subject);
+        prop_assert!(rank(&both) >= rank(&alone), "{alone:?}, {both:?}");
+    }
+
+    /// One command more never makes a chain freer.
+    #[test]
+    fn a_longer_chain_is_never_freer(
+        user in prop::collection::vec(rule(), 0..5),
+        line in "[ab ;]{1,9}",
+        more in "[ab]",
+    ) {
+        prop_assume!(shell(&line).commands != Commands::All(Vec::new()));
+        let policy = Policy::new(user, Vec::new());
+        let before = policy.verdict(&shell(&line));
+        let after = policy.verdict(&shell(&format!("{line};{more}")));
+        prop_assert!(before == Verdict::Allow || after != Verdict::Allow);
+    }
+}
