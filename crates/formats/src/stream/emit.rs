@@ -62,7 +62,9 @@ pub(crate) struct Core {
     sub: Option<String>,
     agent: AgentId,
     timestamp: Option<i64>,
-    index: u32,
+    /// How many events the line has had: lists, and others.
+    lists: u32,
+    others: u32,
     pub(crate) tally: Tally,
 }
 
@@ -79,7 +81,8 @@ impl Core {
             sub: None,
             agent,
             timestamp: None,
-            index: 0,
+            lists: 0,
+            others: 0,
             tally,
         }
     }
@@ -87,7 +90,7 @@ impl Core {
     /// Begins the next line.
     pub(crate) fn next_line(&mut self) {
         self.tally.lines += 1;
-        self.index = 0;
+        (self.lists, self.others) = (0, 0);
         self.timestamp = None;
     }
 
@@ -162,8 +165,11 @@ impl<'a> Emit<'a> {
         tally.events += 1;
         tally.lists += u64::from(name == KindName::TodoList);
         tally.warnings += u64::from(name == KindName::Warning);
-        let index = self.core.index;
-        self.core.index += 1;
+        // Lists are counted apart: where only they are wanted, much that comes before them is not read.
+        let is_list = name == KindName::TodoList;
+        let count = if is_list { &mut self.core.lists } else { &mut self.core.others };
+        let index = *count;
+        *count += 1;
         if self.core.only.has(name) {
             self.sink.event(&Event {
                 agent: &self.core.agent,

@@ -68,11 +68,21 @@ pub(crate) fn item<'a>(
     shape: Shape,
     emit: &mut Emit<'_>,
 ) -> Option<Item<'a>> {
-    let Some(text) = entry.text(shape.text).map(Text::raw).filter(|it| !it.is_blank()) else {
+    let (mut text, mut status, mut active_form) = (None, None, None);
+    for (key, value) in entry.fields() {
+        if key.is(shape.text) {
+            text = value.str();
+        } else if key.is(shape.status) {
+            status = value.str();
+        } else if shape.active_form.is_some_and(|it| key.is(it)) {
+            active_form = value.str();
+        }
+    }
+    let Some(text) = text.map(Text::raw).filter(|it| !it.is_blank()) else {
         emit.warn(format!("item {number} has no text; it is left out"));
         return None;
     };
-    let Some(status) = entry.text(shape.status) else {
+    let Some(status) = status else {
         emit.warn(format!("item {number} has no status; it is left out"));
         return None;
     };
@@ -88,8 +98,7 @@ pub(crate) fn item<'a>(
             return None;
         }
     };
-    item.active_form = shape.active_form.and_then(|it| entry.text(it)).map(Text::raw);
-    item.active_form = item.active_form.filter(|it| !it.is_blank());
+    item.active_form = active_form.map(Text::raw).filter(|it| !it.is_blank());
     Some(item)
 }
 

@@ -68,12 +68,12 @@ impl Lists {
         emit: &mut Emit<'_>,
     ) {
         let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
-        if let Some(new) = new.filter(|_| call.tool == Tool::TodoWrite) {
+        if let Some(new) = new.filter(|_| call.what.tool == Tool::TodoWrite) {
             return self.tell_todos(new, false, emit);
         }
         let mut tape = Tape::default();
         let Ok(input) = tape.read(call.input.as_bytes()) else { return };
-        if call.tool == Tool::TodoWrite {
+        if call.what.tool == Tool::TodoWrite {
             return self.tell_asked(input, false, emit);
         }
         // A fork begins with the conversation that it was made from, but with an empty list.
@@ -86,8 +86,8 @@ impl Lists {
         }
         let tasks = self.tasks.entry(owner.session.clone().into_owned()).or_default();
         let structured = structured.filter(|it| it.is_object());
-        let (line, asked) = (emit.line(), call.line);
-        let change = match call.tool {
+        let (line, asked) = (emit.line(), call.what.line);
+        let change = match call.what.tool {
             Tool::TodoWrite => return,
             Tool::TaskCreate => {
                 emit.todo_call();
