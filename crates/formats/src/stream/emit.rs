@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::event::{AgentId, AgentType, Event, Kind, KindName, KindSet};
+use super::json::Str;
 use super::{Options, Sink};
 
 /// The most names of unknown kinds that are counted apart, and the longest of them.
@@ -191,6 +192,12 @@ impl<'a> Emit<'a> {
     /// A kind of line that we do not know.
     pub(crate) fn unknown(&mut self, kind: &str) {
         self.core.tally.unknown(kind);
+    }
+
+    /// A kind of something within a line that we do not know, by the name that it has or lacks.
+    pub(crate) fn unknown_in(&mut self, area: &str, name: Option<Str<'_>>) {
+        let name = name.map_or(Cow::Borrowed(""), |it| it.cow());
+        self.unknown(&format!("{area}/{name}"));
     }
 
     /// A todo tool was called.

@@ -226,10 +226,7 @@ impl Acp {
             | "\"notice\""
             | "\"compaction_update\""
             | "\"compaction_summary_chunk\"" => {}
-            _ => {
-                let kind = kind.map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("session/update/{kind}"));
-            }
+            _ => emit.unknown_in("session/update", kind),
         }
     }
 
@@ -271,10 +268,7 @@ impl Acp {
                     emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
                 }
             }
-            _ => {
-                let kind = plan.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("plan_update/{kind}"));
-            }
+            _ => emit.unknown_in("plan_update", plan.text("type")),
         }
     }
 

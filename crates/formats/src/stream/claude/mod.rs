@@ -21,6 +21,7 @@ use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
 use super::json::{Str, Value};
 use super::names::digest;
 use super::search::Needle;
+use super::texts::text;
 use super::time::Clock;
 
 /// The most sub-agents whose names are remembered.
@@ -431,7 +432,7 @@ impl Claude {
         let Some(id) = id else { return emit.warn("a tool result without the id of its call") };
         let known = if self.calls.is_empty() { None } else { self.calls.take(&id.cow()) };
         let is_wanted = known.is_some() || emit.wants(KindName::ToolCompleted);
-        let output = content.filter(|_| is_wanted).and_then(output);
+        let output = content.filter(|_| is_wanted).and_then(text);
         if let Some(call) = known {
             if !is_error {
                 let said = output.as_ref().map_or(Cow::Borrowed(""), Text::to_str);
@@ -624,25 +625,6 @@ impl Claude {
             other => emit.unknown(&format!("attachment/{other}")),
         }
     }
-}
-
-/// What a tool answered, as one text: its own, or the texts of its blocks.
-fn output(content: Value<'_>) -> Option<Text<'_>> {
-    if let Some(text) = content.str() {
-        return Some(Text::raw(text));
-    }
-    let mut texts = content.items().filter_map(|it| it.text("text"));
-    let first = texts.next()?;
-    let mut rest = texts.peekable();
-    if rest.peek().is_none() {
-        return Some(Text::raw(first));
-    }
-    let mut all = first.cow().into_owned();
-    for text in rest {
-        all.push('\n');
-        all.push_str(&text.cow());
-    }
-    Some(Text::from(all))
 }
 
 /// Tokens as the API counts them: what came from a cache is not in `input_tokens`.

@@ -148,10 +148,7 @@ impl Rollout {
             | "\"compaction_summary\""
             | "\"ghost_snapshot\""
             | "\"web_search_call\"" => {}
-            _ => {
-                let kind = item.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("response_item/{kind}"));
-            }
+            _ => emit.unknown_in("response_item", item.text("type")),
         }
     }
 
@@ -344,10 +341,7 @@ impl Rollout {
             | "\"thread_rolled_back\""
             | "\"context_compacted\""
             | "\"item_started\"" => {}
-            _ => {
-                let kind = event.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("event_msg/{kind}"));
-            }
+            _ => emit.unknown_in("event_msg", event.text("type")),
         }
     }
 
@@ -393,10 +387,7 @@ impl Rollout {
                     Some(_) | None => items::completed(sort, item, emit),
                 }
             }
-            None => {
-                let kind = item.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("item/{kind}"));
-            }
+            None => emit.unknown_in("item", item.text("type")),
         }
     }
 }
