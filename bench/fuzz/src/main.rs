@@ -25,6 +25,9 @@ use punchlist_formats::stream::{Options, Source, Stream};
 /// The most memory that the whole process may take, in kilobytes, corpus and threads included.
 const BOUND: u64 = 256 << 10;
 
+/// How the kind of a list is written.
+const LIST: &[u8] = b"\"type\":\"todo_list\"";
+
 /// How many executions a thread takes at once.
 const BATCH: u64 = 1_024;
 
@@ -151,7 +154,26 @@ fn one(corpora: &[(Source, Corpus)], chance: &mut Chance) -> Result<(u64, u64), 
             return Err("cut otherwise, it is read otherwise".to_owned());
         }
     }
+    if only == KindSet::ALL && chance.one_in(4) {
+        let (alone, (lines, _)) = read(*source, lists, &bytes, bytes.len() + 1);
+        if alone != lists_of(&out) {
+            return Err("lists alone are other lists".to_owned());
+        }
+        if lines != tally.0 {
+            return Err("lines that are not read are not counted".to_owned());
+        }
+    }
     Ok((tally.0, tally.1))
+}
+
+/// Those of the lines that are lists.
+fn lists_of(out: &[u8]) -> Vec<u8> {
+    // The first `"type":` is the kind: a quote within an agent's name would have a backslash before it.
+    let is_list = |line: &&[u8]| {
+        let mut words = line.windows(LIST.len());
+        words.find(|it| it.starts_with(b"\"type\":")).is_some_and(|it| it == LIST)
+    };
+    out.split_inclusive(|it| *it == b'\n').filter(is_list).flatten().copied().collect()
 }
 
 fn problem(why: &serde_json::Error, line: &[u8]) -> String {

@@ -2,7 +2,8 @@
 //!
 //! `generate FILE MEGABYTES` writes a log, `measure FILE ROUNDS` prints `NAME MICROSECONDS` a line for
 //! each round, and `peak FILE lists|all` reads it once as a stream and prints the most memory that it
-//! took. What is measured here is one core and no input or output.
+//! took. `repeat FILE ROUNDS lists|all` does one thing and nothing else, for a profiler to look at. What is
+//! measured here is one core and no input or output.
 
 mod generate;
 mod typed;
@@ -16,6 +17,9 @@ use std::time::Instant;
 use punchlist_formats::stream::event::{Event, KindName, KindSet};
 use punchlist_formats::stream::{Options, Source, Stream};
 
+/// How often what takes little time is done before the clock is looked at, which goes by milliseconds.
+const SEVERAL: u128 = 8;
+
 /// How much is handed on at once, as the program reads.
 const CHUNK: usize = 256 << 10;
 
@@ -27,7 +31,9 @@ fn main() -> ExitCode {
             ["generate", file, megabytes] => generate(file, megabytes),
             ["measure", file, rounds] => measure(file, rounds),
             ["peak", file, what] => peak(file, what),
-            _ => Err("usage: generate FILE MEGABYTES | measure FILE ROUNDS | peak FILE lists|all"
+            ["repeat", file, rounds, what] => repeat(file, rounds, what),
+            _ => Err("usage: generate FILE MEGABYTES | measure FILE ROUNDS | peak FILE lists|all | \
+                      repeat FILE ROUNDS lists|all"
                 .to_owned()),
         };
     match outcome {
@@ -53,16 +59,19 @@ fn measure(file: &str, rounds: &str) -> Result<String, String> {
     let mut text = String::new();
     let mut lists = None;
     for _ in 0..rounds {
-        let mut time = |name: &str, work: &mut dyn FnMut() -> u64| {
+        let mut time = |name: &str, times: u128, work: &mut dyn FnMut() -> u64| {
             let began = Clock::now();
-            let found = black_box(work());
-            text.push_str(&format!("{name} {}\n", began.micros()));
+            let mut found = 0;
+            for _ in 0..times {
+                found = black_box(work());
+            }
+            text.push_str(&format!("{name} {}\n", began.micros() / times));
             found
         };
-        time("lines", &mut || scan(&bytes));
-        let only = time("lists", &mut || ours(&bytes, KindSet::of([KindName::TodoList])));
-        let typed = time("sonic", &mut || typed::lists(&bytes));
-        let all = time("all", &mut || ours(&bytes, KindSet::ALL));
+        time("lines", SEVERAL, &mut || scan(&bytes));
+        let only = time("lists", SEVERAL, &mut || ours(&bytes, KindSet::of([KindName::TodoList])));
+        let typed = time("sonic", 1, &mut || typed::lists(&bytes));
+        let all = time("all", 1, &mut || ours(&bytes, KindSet::ALL));
         // Whoever finds something else has read something else.
         let same = *lists.get_or_insert(only);
         if (only, typed, all) != (same, same, same) {
@@ -124,13 +133,30 @@ fn ours(bytes: &[u8], only: KindSet) -> u64 {
     stream.tally().lists
 }
 
+fn kinds(what: &str) -> Result<KindSet, String> {
+    match what {
+        "lists" => Ok(KindSet::of([KindName::TodoList])),
+        "all" => Ok(KindSet::ALL),
+        other => Err(format!("{other} is neither lists nor all")),
+    }
+}
+
+fn repeat(file: &str, rounds: &str, what: &str) -> Result<String, String> {
+    let rounds: usize = rounds.parse().map_err(|_| "rounds is a number".to_owned())?;
+    let bytes = fs::read(file).map_err(|why| format!("{file}: {why}"))?;
+    let only = kinds(what)?;
+    let mut text = String::new();
+    for _ in 0..rounds {
+        let began = Clock::now();
+        black_box(ours(&bytes, only));
+        text.push_str(&format!("{what} {}\n", began.micros()));
+    }
+    Ok(text)
+}
+
 /// Reads a file as the program does, and gives the most memory that the process had, in kilobytes.
 fn peak(file: &str, what: &str) -> Result<String, String> {
-    let only = match what {
-        "lists" => KindSet::of([KindName::TodoList]),
-        "all" => KindSet::ALL,
-        other => return Err(format!("{other} is neither lists nor all")),
-    };
+    let only = kinds(what)?;
     let mut source = File::open(file).map_err(|why| format!("{file}: {why}"))?;
     let mut buffer = vec![0; CHUNK];
     let mut out = Vec::new();

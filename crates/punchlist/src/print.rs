@@ -185,7 +185,10 @@ impl Progress {
         }
         let bar = bar(bytes, self.total, done, self.files);
         if self.drawn != bar {
-            err(&format!("\r\x1b[K{bar}"));
+            // A line that the terminal would break could not be taken back.
+            let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |it| it.ws_col);
+            let columns = if columns == 0 { 80 } else { usize::from(columns) };
+            err(&format!("\r\x1b[K{}", text::truncate(&bar, columns - 1)));
             self.drawn = bar;
         }
     }

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::event::{AgentId, AgentType, Event, Kind, KindName, KindSet};
+use super::json::Str;
 use super::{Options, Sink};
 
 /// The most names of unknown kinds that are counted apart, and the longest of them.
@@ -62,7 +63,9 @@ pub(crate) struct Core {
     sub: Option<String>,
     agent: AgentId,
     timestamp: Option<i64>,
-    index: u32,
+    /// How many events the line has had: lists, and others.
+    lists: u32,
+    others: u32,
     pub(crate) tally: Tally,
 }
 
@@ -79,7 +82,8 @@ impl Core {
             sub: None,
             agent,
             timestamp: None,
-            index: 0,
+            lists: 0,
+            others: 0,
             tally,
         }
     }
@@ -87,7 +91,7 @@ impl Core {
     /// Begins the next line.
     pub(crate) fn next_line(&mut self) {
         self.tally.lines += 1;
-        self.index = 0;
+        (self.lists, self.others) = (0, 0);
         self.timestamp = None;
     }
 
@@ -162,8 +166,11 @@ impl<'a> Emit<'a> {
         tally.events += 1;
         tally.lists += u64::from(name == KindName::TodoList);
         tally.warnings += u64::from(name == KindName::Warning);
-        let index = self.core.index;
-        self.core.index += 1;
+        // Lists are counted apart: where only they are wanted, much that comes before them is not read.
+        let is_list = name == KindName::TodoList;
+        let count = if is_list { &mut self.core.lists } else { &mut self.core.others };
+        let index = *count;
+        *count += 1;
         if self.core.only.has(name) {
             self.sink.event(&Event {
                 agent: &self.core.agent,
@@ -185,6 +192,12 @@ impl<'a> Emit<'a> {
     /// A kind of line that we do not know.
     pub(crate) fn unknown(&mut self, kind: &str) {
         self.core.tally.unknown(kind);
+    }
+
+    /// A kind of something within a line that we do not know, by the name that it has or lacks.
+    pub(crate) fn unknown_in(&mut self, area: &str, name: Option<Str<'_>>) {
+        let name = name.map_or(Cow::Borrowed(""), |it| it.cow());
+        self.unknown(&format!("{area}/{name}"));
     }
 
     /// A todo tool was called.

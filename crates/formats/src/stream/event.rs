@@ -483,7 +483,8 @@ pub struct Event<'a> {
     pub timestamp: Option<i64>,
     /// The line that it came from, counted from 1; what only the end told is on the line after the last.
     pub line: u64,
-    /// Which of that line's events it is, counted from 0, wanted or not.
+    /// Which of that line's events it is, counted from 0, wanted or not; lists are counted apart from all
+    /// others, so that a list is the same event whatever else is wanted.
     pub index: u32,
     /// What happened.
     pub kind: Kind<'a>,

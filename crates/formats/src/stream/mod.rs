@@ -32,7 +32,7 @@ use event::{AgentType, Event, KindName, KindSet};
 use json::{Tape, Value};
 use lines::{LONGEST_LINE, Lines, Piece};
 pub use recognise::{LOOK_AHEAD, recognise};
-use search::Search;
+use search::Needle;
 
 /// Which program's stream it is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -126,14 +126,9 @@ trait Agent: Send {
     fn end(&mut self, emit: &mut Emit<'_>);
 
     /// Texts of which every line has one that can change a list, while nothing is awaited. They must
-    /// not depend on blanks between tokens. They may change from call to call.
-    fn needles(&self) -> &'static [&'static str];
-
-    /// Texts of the same kind that count only if they stand in the first half kilobyte of a line. Looking for
-    /// them costs much less.
-    fn heads(&self) -> &'static [&'static str] {
-        &[]
-    }
+    /// not depend on blanks between tokens. They may change from call to call. A line without any is not
+    /// read if only lists are wanted: nothing in it may matter to a later list, nor to its id.
+    fn needles(&self) -> &'static [Needle];
 
     /// Whether a place where a needle was found can really change a list. It begins with the needle and
     /// may be cut short by the end of the lines.
@@ -150,8 +145,8 @@ pub struct Parser {
     core: Core,
     tape: Tape,
     agent: Box<dyn Agent>,
-    /// Set if only lists are wanted, so that lines that cannot change one need not be read.
-    search: Option<Search>,
+    /// Whether only lists are wanted, so that lines that cannot change one need not be read.
+    is_quick: bool,
     longest_line: usize,
 }
 
@@ -164,7 +159,7 @@ impl Parser {
             core: Core::new(source.agent_type(), &options),
             tape: Tape::default(),
             agent,
-            search: only_lists.then(Search::default),
+            is_quick: only_lists,
             longest_line: options.longest_line,
         }
     }
@@ -198,10 +193,8 @@ impl Parser {
     pub fn lines(&mut self, lines: &[u8], sink: &mut dyn Sink) {
         let mut at = 0;
         while at < lines.len() {
-            if let Some(search) = &mut self.search
-                && !self.agent.is_waiting()
-            {
-                let found = search.next(&*self.agent, lines, at);
+            if self.is_quick && !self.agent.is_waiting() {
+                let found = search::next(&*self.agent, lines, at);
                 self.core.skip_lines(found.newlines);
                 let Some(line) = found.line else {
                     // What follows the last line end is a line too.

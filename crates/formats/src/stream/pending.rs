@@ -10,44 +10,51 @@ const MOST_BYTES: usize = 16 << 20;
 
 /// A call that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Call {
+pub(crate) struct Call<T> {
     pub(crate) id: String,
     pub(crate) session: String,
     pub(crate) agent: Option<String>,
-    /// The tool.
-    pub(crate) tool: String,
+    /// The tool, and whatever else the parser must know of the call. It owns no memory.
+    pub(crate) what: T,
     /// The arguments as the source wrote them.
     pub(crate) input: String,
     /// Whether it is to be told if no result comes: a whole list that no later one has replaced.
     pub(crate) is_wish: bool,
 }
 
-impl Call {
+impl<T> Call<T> {
     /// How many bytes it takes, about.
     fn size(&self) -> usize {
         let agent = self.agent.as_ref().map_or(0, String::len);
-        self.id.len() + self.session.len() + agent + self.tool.len() + self.input.len()
+        self.id.len() + self.session.len() + agent + self.input.len()
     }
 
-    fn has_owner_of(&self, other: &Self) -> bool {
+    /// Whether both were asked for by the same agent.
+    pub(crate) fn has_owner_of(&self, other: &Self) -> bool {
         self.session == other.session && self.agent == other.agent
     }
 }
 
 /// What is awaited.
-#[derive(Default, Debug)]
-pub(crate) struct Pending {
-    calls: VecDeque<Call>,
+#[derive(Debug)]
+pub(crate) struct Pending<T> {
+    calls: VecDeque<Call<T>>,
     bytes: usize,
 }
 
-impl Pending {
+impl<T> Default for Pending<T> {
+    fn default() -> Self {
+        Self { calls: VecDeque::new(), bytes: 0 }
+    }
+}
+
+impl<T: Copy> Pending<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
     /// Awaits a call. Gives whether older ones had to be given up for it.
-    pub(crate) fn push(&mut self, call: Call) -> bool {
+    pub(crate) fn push(&mut self, call: Call<T>) -> bool {
         // A program that was resumed may count its calls anew.
         self.take(&call.id);
         if call.is_wish {
@@ -65,18 +72,26 @@ impl Pending {
     }
 
     /// The call that a result belongs to.
-    pub(crate) fn take(&mut self, id: &str) -> Option<Call> {
+    pub(crate) fn take(&mut self, id: &str) -> Option<Call<T>> {
         let at = self.calls.iter().position(|it| it.id == id)?;
         self.remove(at)
     }
 
-    /// Whatever will not be answered any more, oldest first.
-    pub(crate) fn give_up(&mut self) -> VecDeque<Call> {
-        self.bytes = 0;
-        std::mem::take(&mut self.calls)
+    /// Those that will not be answered any more, oldest first.
+    pub(crate) fn give_up(&mut self, is_over: impl Fn(&Call<T>) -> bool) -> Vec<Call<T>> {
+        let mut over = Vec::new();
+        let mut at = 0;
+        while let Some(call) = self.calls.get(at) {
+            if is_over(call) {
+                over.extend(self.remove(at));
+            } else {
+                at += 1;
+            }
+        }
+        over
     }
 
-    fn remove(&mut self, at: usize) -> Option<Call> {
+    fn remove(&mut self, at: usize) -> Option<Call<T>> {
         let call = self.calls.remove(at)?;
         self.bytes -= call.size();
         Some(call)
@@ -87,7 +102,7 @@ impl Pending {
 mod tests {
     use super::*;
 
-    fn call(id: usize, size: usize) -> Call {
+    fn call(id: usize, size: usize) -> Call<()> {
         Call { id: id.to_string(), input: "x".repeat(size), is_wish: true, ..Call::default() }
     }
 
@@ -121,7 +136,7 @@ mod tests {
         for it in [call(1, 1), other(2), call(3, 1), step(4)] {
             pending.push(it);
         }
-        let wishes = pending.give_up().into_iter().filter(|it| it.is_wish);
+        let wishes = pending.give_up(|_| true).into_iter().filter(|it| it.is_wish);
         assert_eq!(wishes.map(|it| it.id).collect::<Vec<_>>(), ["2", "3"]);
     }
 
@@ -132,5 +147,18 @@ mod tests {
         pending.push(call(1, 20));
         assert_eq!(pending.take("1").map(|it| it.input.len()), Some(20));
         assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn what_is_given_up_is_gone_and_the_rest_is_still_awaited() {
+        let mut pending = Pending::default();
+        (1..=4).for_each(|id| {
+            pending.push(call(id, 1));
+        });
+        let over = pending.give_up(|it| it.id == "1" || it.id == "3");
+        assert_eq!(over.into_iter().map(|it| it.id).collect::<Vec<_>>(), ["1", "3"]);
+        assert!(pending.take("3").is_none());
+        assert!(pending.take("2").is_some() && pending.take("4").is_some());
+        assert_eq!(pending.bytes, 0);
     }
 }

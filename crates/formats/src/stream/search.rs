@@ -1,17 +1,37 @@
 //! Where the next line is that can change a list, and how many lines are before it, without reading them.
 //!
-//! It goes window by window, so that each look at the bytes finds them where the last one left them: in
-//! the processor's caches. It knows nothing of what is in a line.
-
-use memchr::memmem::Finder;
+//! Of each text that tells, two bytes are looked for that seldom stand so far apart; only where they do
+//! is the text compared, and only then is the line around it found. Line ends are not looked for but
+//! counted in passing. It knows nothing of what is in a line.
 
 use super::Agent;
+use super::wide::pairs::{self, Pair, STRIDE};
 
-/// How many bytes are looked at together.
-const WINDOW: usize = 32 << 10;
+/// The most texts of one agent.
+const MOST_NEEDLES: usize = 8;
 
-/// How much of a line is its head.
-pub(super) const HEAD: usize = 512;
+/// A text that tells, and where in it the two bytes stand that are looked for first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Needle {
+    text: &'static str,
+    first: usize,
+    pair: Pair,
+}
+
+impl Needle {
+    /// A text, and which two of its bytes seldom stand so far apart elsewhere.
+    pub(super) const fn new(text: &'static str, first: usize, second: usize) -> Self {
+        let bytes = text.as_bytes();
+        let pair = Pair::new(bytes[first], bytes[second], second - first);
+        Self { text, first, pair }
+    }
+
+    /// Where it begins, if its first rare byte stands at a place.
+    fn begins(&self, lines: &[u8], place: usize) -> Option<usize> {
+        let begin = place.checked_sub(self.first)?;
+        lines.get(begin..)?.starts_with(self.text.as_bytes()).then_some(begin)
+    }
+}
 
 /// What was found from some line on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,83 +42,52 @@ pub(super) struct Found {
     pub(super) newlines: u64,
 }
 
-/// Looks for an agent's needles.
-#[derive(Default)]
-pub(super) struct Search {
-    texts: [&'static [&'static str]; 2],
-    needles: Vec<Finder<'static>>,
-    heads: Vec<Finder<'static>>,
-}
-
-impl Search {
-    /// What is in the lines from `at` on, where one begins.
-    pub(super) fn next(&mut self, agent: &dyn Agent, lines: &[u8], mut at: usize) -> Found {
-        if self.texts != [agent.needles(), agent.heads()] {
-            self.texts = [agent.needles(), agent.heads()];
-            let finders = |it: &[&'static str]| it.iter().map(|it| Finder::new(*it)).collect();
-            (self.needles, self.heads) = (finders(self.texts[0]), finders(self.texts[1]));
-        }
-        let mut newlines = 0;
-        while at < lines.len() {
-            let end = after_newline(lines, (at + WINDOW).min(lines.len()));
-            let mut until = end;
-            for needle in &self.needles {
-                until = first(needle, agent, lines, at, until).unwrap_or(until);
-            }
-            // The line that the needle is in is the last one that begins before it.
-            let mut line = at;
-            loop {
-                if self.has_head(lines, line) {
-                    return Found { line: Some(line), newlines };
-                }
-                let Some(newline) = memchr::memchr(b'\n', &lines[line..until]) else { break };
-                newlines += 1;
-                line += newline + 1;
-                if line >= end {
-                    break;
-                }
-            }
-            if until < end {
-                return Found { line: Some(line), newlines };
-            }
-            at = end;
-        }
-        Found { line: None, newlines }
+/// What is in the lines from `at` on, where one begins.
+pub(super) fn next(agent: &dyn Agent, lines: &[u8], at: usize) -> Found {
+    let needles = agent.needles();
+    let mut all = [Pair::NONE; MOST_NEEDLES];
+    all.iter_mut().zip(needles).for_each(|(pair, needle)| *pair = needle.pair);
+    let all = all.get(..needles.len()).unwrap_or(&all);
+    let mut newlines = 0;
+    let mut from = at;
+    while from < lines.len() {
+        let looked = pairs::first_pair(&lines[from..], all);
+        newlines += looked.newlines;
+        from += looked.at;
+        // What is left when there are no more whole strides is looked at as if it had told.
+        let to = if looked.is_hit { (from + STRIDE).min(lines.len()) } else { lines.len() };
+        let Some(place) = first(agent, needles, lines, (at, from, to)) else {
+            newlines += count(&lines[from..to]);
+            from = to;
+            continue;
+        };
+        // The line begins after the last line end before the place. That may be before this stride, and
+        // then this stride has no line end before the place.
+        let line = memchr::memrchr(b'\n', &lines[at..place]).map_or(at, |it| at + it + 1);
+        newlines += lines.get(from..line).map_or(0, count);
+        return Found { line: Some(line), newlines };
     }
-
-    fn has_head(&self, lines: &[u8], line: usize) -> bool {
-        if self.heads.is_empty() {
-            return false;
-        }
-        let head = &lines[line..(line + HEAD).min(lines.len())];
-        self.heads.iter().any(|it| {
-            // What is behind the line's end is another line's.
-            it.find(head).is_some_and(|found| memchr::memchr(b'\n', &head[..found]).is_none())
-        })
-    }
+    Found { line: None, newlines }
 }
 
-/// The first place that no line before it reaches into.
-fn after_newline(lines: &[u8], from: usize) -> usize {
-    let rest = lines.get(from..).unwrap_or_default();
-    memchr::memchr(b'\n', rest).map_or(lines.len(), |it| from + it + 1)
+fn count(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// Where a needle first tells something, between two places.
+/// Where a needle first begins that tells something, at or after `begin`, if its first rare byte stands
+/// between two places.
 fn first(
-    needle: &Finder<'_>,
     agent: &dyn Agent,
+    needles: &[Needle],
     lines: &[u8],
-    mut from: usize,
-    to: usize,
+    (begin, from, to): (usize, usize, usize),
 ) -> Option<usize> {
-    loop {
-        let place = from + needle.find(lines.get(from..to)?)?;
-        if agent.is_telling(&lines[place..]) {
-            return Some(place);
-        }
-        from = place + 1;
-    }
+    let tells = |needle: &Needle| {
+        let places = memchr::memchr_iter(needle.pair.first, &lines[from..to]);
+        let begins = places.filter_map(|it| needle.begins(lines, from + it));
+        begins.filter(|it| *it >= begin).find(|it| agent.is_telling(&lines[*it..]))
+    };
+    needles.iter().filter_map(tells).min()
 }
 
 #[cfg(test)]
@@ -110,16 +99,13 @@ mod tests {
     use super::*;
 
     /// An agent that only has needles.
-    struct Needles(&'static [&'static str], &'static [&'static str]);
+    struct Needles(&'static [Needle]);
 
     impl Agent for Needles {
         fn line(&mut self, _: Value<'_>, _: &mut Emit<'_>) {}
         fn end(&mut self, _: &mut Emit<'_>) {}
-        fn needles(&self) -> &'static [&'static str] {
+        fn needles(&self) -> &'static [Needle] {
             self.0
-        }
-        fn heads(&self) -> &'static [&'static str] {
-            self.1
         }
         fn is_telling(&self, found: &[u8]) -> bool {
             found.get(2) != Some(&b'!')
@@ -134,41 +120,50 @@ mod tests {
         let (mut line, mut newlines) = (at, 0);
         while line < lines.len() {
             let end = after_newline(lines, line);
-            let text = &lines[line..end];
-            let has = |needle: &&str| text.windows(needle.len()).any(|it| it == needle.as_bytes());
-            let tells = |needle: &&str| {
-                let at = |it: &usize| {
-                    lines[*it..end].starts_with(needle.as_bytes())
-                        && agent.is_telling(&lines[*it..])
-                };
-                (line..end).any(|it| at(&it))
+            let tells = |needle: &Needle| {
+                (line..end).any(|it| {
+                    lines[it..].starts_with(needle.text.as_bytes())
+                        && agent.is_telling(&lines[it..])
+                })
             };
-            if agent.0.iter().any(tells) || agent.1.iter().any(has) {
+            if agent.0.iter().any(tells) {
                 return Found { line: Some(line), newlines };
             }
-            newlines += u64::from(text.ends_with(b"\n"));
+            newlines += u64::from(lines[line..end].ends_with(b"\n"));
             line = end;
         }
         Found { line: None, newlines }
     }
 
+    /// The first place that no line before it reaches into.
+    fn after_newline(lines: &[u8], from: usize) -> usize {
+        lines[from..].iter().position(|it| *it == b'\n').map_or(lines.len(), |it| from + it + 1)
+    }
+
+    const QUOTE: Needle = Needle::new("\"T", 0, 1);
+    const REMINDER: Needle = Needle::new("_reminder\"", 0, 3);
+    const LATE: Needle = Needle::new("abcdefgh", 5, 7);
+
     proptest! {
         #[test]
         fn it_finds_what_a_plain_search_finds(
             pieces in prop::collection::vec(
-                prop::sample::select(vec!["\"T", "_rem", "ab", "\n", "\n\n", "!", "x", "         ", "\"", "_"]),
-                0..100,
+                prop_oneof![
+                    20 => prop::sample::select(vec![
+                        "\"T", "_rem", "_reminder\"", "abcdefgh", "fgh", "\n", "\n\n", "!", "x", "\"", "_",
+                    ]).prop_map(str::to_owned),
+                    10 => (0..700usize).prop_map(|it| "z".repeat(it)),
+                    1 => (0..20 * STRIDE).prop_map(|it| "y".repeat(it)),
+                ],
+                0..60,
             ),
         ) {
             let lines = pieces.concat().into_bytes();
-            for (needles, heads) in [
-                (&[][..], &[][..]), (&["\"T"], &[]), (&["\"T"], &["_rem"]), (&["\"T", "ab"], &["_rem", "x"]),
-            ] {
-                let agent = Needles(needles, heads);
-                let mut search = Search::default();
+            for needles in [&[][..], &[QUOTE], &[REMINDER, QUOTE], &[LATE, QUOTE, REMINDER]] {
+                let agent = Needles(needles);
                 let mut at = 0;
                 while at < lines.len() {
-                    prop_assert_eq!(search.next(&agent, &lines, at), plainly(&agent, &lines, at));
+                    prop_assert_eq!(next(&agent, &lines, at), plainly(&agent, &lines, at));
                     at = after_newline(&lines, at);
                 }
             }

@@ -50,29 +50,58 @@ pub(crate) fn common(status: &str) -> Option<Meaning> {
 
 /// The items of a whole list, and warnings about those that cannot be shown.
 pub(crate) fn whole<'a>(list: Value<'a>, shape: Shape, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
+    each(list, emit, |number, entry, emit| item(number, entry, shape, emit))
+}
+
+/// The items of a whole list. Each entry, counted from 1, is read into one, or into none with a warning.
+pub(crate) fn each<'a>(
+    list: Value<'a>,
+    emit: &mut Emit<'_>,
+    read: impl Fn(usize, Value<'a>, &mut Emit<'_>) -> Option<Item<'a>>,
+) -> Vec<Item<'a>> {
     let mut items = Vec::new();
     for (at, entry) in list.items().enumerate() {
         if at >= MOST_ITEMS {
             emit.warn(format!("only the first {MOST_ITEMS} items of the list are read"));
             break;
         }
-        items.extend(item(at + 1, entry, shape, emit));
+        items.extend(read(at + 1, entry, emit));
     }
     items
 }
 
+/// The text of an entry, or a warning.
+pub(crate) fn text<'a>(
+    number: usize,
+    literal: Option<Str<'a>>,
+    emit: &mut Emit<'_>,
+) -> Option<Text<'a>> {
+    let text = literal.map(Text::raw).filter(|it| !it.is_blank());
+    if text.is_none() {
+        emit.warn(format!("item {number} has no text; it is left out"));
+    }
+    text
+}
+
 /// One entry of a list as an item, or a warning.
-pub(crate) fn item<'a>(
+fn item<'a>(
     number: usize,
     entry: Value<'a>,
     shape: Shape,
     emit: &mut Emit<'_>,
 ) -> Option<Item<'a>> {
-    let Some(text) = entry.text(shape.text).map(Text::raw).filter(|it| !it.is_blank()) else {
-        emit.warn(format!("item {number} has no text; it is left out"));
-        return None;
-    };
-    let Some(status) = entry.text(shape.status) else {
+    let (mut text, mut status, mut active_form) = (None, None, None);
+    for (key, value) in entry.fields() {
+        if key.is(shape.text) {
+            text = value.str();
+        } else if key.is(shape.status) {
+            status = value.str();
+        } else if shape.active_form.is_some_and(|it| key.is(it)) {
+            active_form = value.str();
+        }
+    }
+    let text = self::text(number, text, emit)?;
+    let Some(status) = status else {
         emit.warn(format!("item {number} has no status; it is left out"));
         return None;
     };
@@ -88,8 +117,7 @@ pub(crate) fn item<'a>(
             return None;
         }
     };
-    item.active_form = shape.active_form.and_then(|it| entry.text(it)).map(Text::raw);
-    item.active_form = item.active_form.filter(|it| !it.is_blank());
+    item.active_form = active_form.map(Text::raw).filter(|it| !it.is_blank());
     Some(item)
 }
 

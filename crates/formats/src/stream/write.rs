@@ -3,16 +3,20 @@
 
 use uuid::Uuid;
 
-use super::event::{Event, Item, Kind, RawJson, Text};
+use super::event::{Event, Item, Kind, KindName, RawJson, Text};
 use super::json;
 
 impl Event<'_> {
-    /// The same for the same agent, line and index: `LINE:INDEX` in a namespace that is the agent's id
-    /// in a namespace of ours.
+    /// The same for the same agent, line and index: `LINE:INDEX`, or `LINE:todo_list:INDEX` for a list, in
+    /// a namespace that is the agent's id in a namespace of ours.
     pub fn id(&self) -> Uuid {
         let mut name = Vec::with_capacity(32);
         number(&mut name, self.line);
         name.push(b':');
+        if self.kind.name() == KindName::TodoList {
+            name.extend_from_slice(KindName::TodoList.name().as_bytes());
+            name.push(b':');
+        }
         number(&mut name, u64::from(self.index));
         Uuid::new_v5(&self.agent.namespace, &name)
     }

@@ -107,6 +107,61 @@ fn bad_lines_become_warnings_and_the_rest_is_read() {
 }
 
 #[test]
+fn a_thousand_sessions_at_once_are_told_apart() {
+    let world = World::new();
+    for n in 0..1_000 {
+        let todos =
+            serde_json::json!({"todos": [{"content": format!("do {n}"), "status": "pending"}]});
+        let call = serde_json::json!({"type": "assistant", "session_id": format!("s{n:03}"), "message":
+            {"content": [{"type": "tool_use", "id": "1", "name": "TodoWrite", "input": todos}]}});
+        world.write(&format!("project/logs/{n:03}.jsonl"), format!("{call}\n"));
+    }
+    let ran = world.run(&["events", "--only", "todo_list", "-j", "64", "logs/*.jsonl"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.err, "1000 files, 1000 lines, 1000 lists, 0 warnings, 0 unknown kinds\n");
+    for (n, line) in ran.out.lines().enumerate() {
+        assert!(line.contains(&format!("\"todoId\":\"s{n:03}#1\"")), "{n}: {line}");
+        assert!(line.contains(&format!("\"text\":\"do {n}\"")), "{n}: {line}");
+    }
+}
+
+/// A line is dropped as it comes once it is longer than what is read: here five times as long, and for a
+/// line of a gigabyte see `cargo xtask fuzz streams`.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_line_without_end_is_not_kept_and_the_next_one_is_read() {
+    let world = World::new();
+    let mut command = world.command("project");
+    command.args(["events", "--from", "claude", "--only", "todo_list,warning"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"{\"type\":\"assistant\",\"message\":\"").unwrap();
+    for _ in 0..160 {
+        stdin.write_all(&[b'x'; 1 << 20]).unwrap();
+    }
+    stdin.write_all(b"\n").unwrap();
+    stdin.write_all(TASKS).unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    // The longest line that is read, while it grows twice, and the program itself.
+    assert!(peak < 160 << 10, "{peak} kB");
+    // No newline at the very end either.
+    stdin.write_all(b"no end").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let warnings: Vec<&str> = out.lines().filter_map(|it| it.split("\"why\":").nth(1)).collect();
+    assert_eq!(
+        warnings,
+        ["\"a line of 167772191 bytes; at most 33554432 are read\"}", "\"not JSON at byte 1\"}",]
+    );
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(told, "38 lines, 11 lists, 2 warnings, 0 unknown kinds\n");
+}
+
+#[test]
 fn a_live_stream_is_passed_on_line_by_line() {
     let world = World::new();
     let mut command = world.command("project");

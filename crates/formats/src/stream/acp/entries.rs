@@ -3,7 +3,7 @@
 use super::super::emit::Emit;
 use super::super::event::{Item, Status, Text};
 use super::super::json::Value;
-use super::super::todo::MOST_ITEMS;
+use super::super::todo;
 
 /// The entries of a plan.
 pub(super) fn items<'a>(entries: Value<'a>, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
@@ -16,18 +16,10 @@ pub(super) fn steps<'a>(plan: Value<'a>, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
 }
 
 fn read<'a>(entries: Value<'a>, field: &str, emit: &mut Emit<'_>) -> Vec<Item<'a>> {
-    let mut items = Vec::new();
-    for (at, entry) in entries.items().enumerate() {
-        if at >= MOST_ITEMS {
-            emit.warn(format!("only the first {MOST_ITEMS} items of the list are read"));
-            break;
-        }
-        match entry.text(field).map(Text::raw).filter(|it| !it.is_blank()) {
-            Some(text) => items.push(item(text, entry)),
-            None => emit.warn(format!("item {} has no text; it is left out", at + 1)),
-        }
-    }
-    items
+    todo::each(entries, emit, |number, entry, emit| {
+        let text = todo::text(number, entry.text(field), emit)?;
+        Some(item(text, entry))
+    })
 }
 
 fn item<'a>(text: Text<'a>, entry: Value<'a>) -> Item<'a> {

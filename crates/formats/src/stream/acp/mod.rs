@@ -18,6 +18,7 @@ use super::emit::{Emit, Who};
 use super::event::{Kind, Outcome, Role, Text, Usage};
 use super::json::{Str, Value};
 use super::names::{MOST_AGENTS, Names, digest, name, tell};
+use super::search::Needle;
 use super::texts::text;
 
 /// What is kept from line to line.
@@ -96,17 +97,18 @@ impl Agent for Acp {
 
     fn end(&mut self, _: &mut Emit<'_>) {}
 
-    fn needles(&self) -> &'static [&'static str] {
+    fn needles(&self) -> &'static [Needle] {
         // The first is how all updates that concern plans begin; the next are calls that hide one.
-        &[
-            "\"plan",
-            "\"write_todos__",
-            "\"tracker_",
-            "\"update_plan\"",
-            "\"session/load\"",
-            "\"session/resume\"",
-            "\"session/prompt\"",
-        ]
+        const ALL: &[Needle] = &[
+            Needle::new("\"plan", 0, 2),
+            Needle::new("\"write_todos__", 12, 13),
+            Needle::new("\"tracker_", 5, 8),
+            Needle::new("\"update_plan\"", 7, 8),
+            Needle::new("\"session/load\"", 8, 9),
+            Needle::new("\"session/resume\"", 8, 9),
+            Needle::new("\"session/prompt\"", 8, 9),
+        ];
+        ALL
     }
 
     fn is_waiting(&self) -> bool {
@@ -224,10 +226,7 @@ impl Acp {
             | "\"notice\""
             | "\"compaction_update\""
             | "\"compaction_summary_chunk\"" => {}
-            _ => {
-                let kind = kind.map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("session/update/{kind}"));
-            }
+            _ => emit.unknown_in("session/update", kind),
         }
     }
 
@@ -269,10 +268,7 @@ impl Acp {
                     emit.event(Kind::Text { role: Role::Assistant, text, delta: false });
                 }
             }
-            _ => {
-                let kind = plan.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("plan_update/{kind}"));
-            }
+            _ => emit.unknown_in("plan_update", plan.text("type")),
         }
     }
 

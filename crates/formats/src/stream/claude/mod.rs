@@ -11,9 +11,7 @@ mod tasks;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use memchr::memmem;
-
-use calls::{Call, Calls, Tool};
+use calls::{Asked, Call, Calls, Tool};
 use line::{Form, Line};
 use results::Lists;
 
@@ -21,16 +19,19 @@ use super::Agent;
 use super::emit::{Emit, Who};
 use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
 use super::json::{Str, Value};
-use super::search::HEAD;
+use super::names::digest;
+use super::search::Needle;
+use super::texts::text;
 use super::time::Clock;
 
 /// The most sub-agents whose names are remembered.
 const MOST_AGENTS: usize = 1_024;
 
-/// What the lines that tell of a sub-agent's start or of a reminder have in their heads. One that had it
-/// further behind would not be believed: looking through whole lines for it costs too much.
-const STARTED: &str = "\"task_started\"";
-const REMINDER: &str = "_reminder\"";
+/// The lines that can change a list, or say whose it is: the names of the tools begin so, and each of the
+/// two forms has one other kind.
+const TOOL: Needle = Needle::new("\"T", 0, 1);
+const STARTED: Needle = Needle::new("\"task_started\"", 5, 10);
+const REMINDER: Needle = Needle::new("_reminder\"", 0, 3);
 
 /// Why a turn ended that an error of the API ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
@@ -53,6 +54,8 @@ pub(super) struct Claude {
     is_turn_open: bool,
     /// The message whose use of tokens was told last.
     message: String,
+    /// The message that ended the turn, until the next one starts.
+    last: String,
     /// What the session had cost when its last turn ended.
     cost: f64,
     /// The beginning of an answer that has not come whole.
@@ -97,7 +100,7 @@ impl Agent for Claude {
             "system" => self.system(value, &line, &owner, emit),
             "result" => self.result(value, &owner, emit),
             "stream_event" => self.stream_event(&line),
-            "attachment" => self.attachment(value, &line, &owner, emit),
+            "attachment" => self.attachment(&line, &owner, emit),
             "queue-operation" => {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
@@ -124,25 +127,15 @@ impl Agent for Claude {
         }
     }
 
-    fn needles(&self) -> &'static [&'static str] {
-        // The names of the tools begin so.
-        &["\"T"]
-    }
-
-    fn heads(&self) -> &'static [&'static str] {
-        // What each of the two forms has besides.
+    fn needles(&self) -> &'static [Needle] {
         match self.form {
-            None | Some(Form::Stream) => &[STARTED],
-            Some(Form::Transcript) => &[REMINDER],
+            None | Some(Form::Stream) => &[TOOL, STARTED],
+            Some(Form::Transcript) => &[TOOL, REMINDER],
         }
     }
 
     fn is_telling(&self, found: &[u8]) -> bool {
-        Tool::ALL.iter().any(|it| {
-            let name = it.name().as_bytes();
-            found.get(1..).is_some_and(|it| it.starts_with(name))
-                && found.get(1 + name.len()) == Some(&b'"')
-        })
+        !found.starts_with(b"\"T") || Tool::is_named(found)
     }
 
     fn is_waiting(&self) -> bool {
@@ -187,6 +180,7 @@ impl Claude {
         // What the last turn left unanswered will not be answered any more.
         self.give_up(owner, emit);
         self.is_turn_open = true;
+        self.last.clear();
         emit.event(Kind::TurnStarted { prompt });
     }
 
@@ -255,7 +249,13 @@ impl Claude {
             if line.error.is_some() {
                 self.turn_ends(owner, Outcome::Error, Some(Text::from(API_ERROR)), emit);
             } else if is_over {
-                self.turn_ends(owner, Outcome::Success, stop_reason.map(Text::raw), emit);
+                self.give_up(owner, emit);
+                // Each text of the last message has a line, and each line says that it is the last.
+                let id = id.map_or("", |it| it.literal());
+                if id.is_empty() || self.last != id {
+                    id.clone_into(&mut self.last);
+                    self.turn_ends(owner, Outcome::Success, stop_reason.map(Text::raw), emit);
+                }
             }
         }
     }
@@ -304,7 +304,7 @@ impl Claude {
                     emit.warn("a tool call without id or name");
                     return false;
                 };
-                match Tool::parse(&name.cow()) {
+                match Tool::parse(name.literal()) {
                     Some(tool) => self.called(tool, id, input, line, owner, emit),
                     None => emit.event(Kind::ToolScheduled {
                         call_id: Text::raw(id),
@@ -328,21 +328,17 @@ impl Claude {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
+        let message = line.message.and_then(|it| it.text("id"));
+        let message = digest(&[message.map_or("", |it| it.literal())]);
         let call = Call {
             id: id.cow().into_owned(),
             session: owner.session.clone().into_owned(),
             agent: owner.agent.as_deref().map(str::to_owned),
-            tool,
+            what: Asked { tool, line: emit.line(), message },
             input: input.map_or("{}", |it| it.raw()).to_owned(),
-            line: emit.line(),
-            message: line
-                .message
-                .and_then(|it| it.text("id"))
-                .map_or("", |it| it.literal())
-                .to_owned(),
             is_wish: tool == Tool::TodoWrite,
         };
-        if self.calls.push(call) {
+        if calls::push(&mut self.calls, call) {
             emit.warn("too many calls without a result; the oldest are given up");
         }
     }
@@ -393,9 +389,12 @@ impl Claude {
             if !line.is_machine && !is_local {
                 return self.turn_starts(owner, Some(text), emit);
             }
-            if begins("Stop hook feedback:") && !self.is_turn_open {
+            if begins("Stop hook feedback:") {
                 // A hook did not let it stop.
-                self.turn_starts(owner, None, emit);
+                self.give_up(owner, emit);
+                if !self.is_turn_open {
+                    self.turn_starts(owner, None, emit);
+                }
             }
         }
         if !line.is_machine
@@ -433,10 +432,9 @@ impl Claude {
         let Some(id) = id else { return emit.warn("a tool result without the id of its call") };
         let known = if self.calls.is_empty() { None } else { self.calls.take(&id.cow()) };
         let is_wanted = known.is_some() || emit.wants(KindName::ToolCompleted);
-        let output = content.filter(|_| is_wanted).and_then(output);
+        let output = content.filter(|_| is_wanted).and_then(text);
         if let Some(call) = known {
             if !is_error {
-                self.calls.supersede(&call);
                 let said = output.as_ref().map_or(Cow::Borrowed(""), Text::to_str);
                 self.lists.answered(&call, structured, &said, timestamp, owner, emit);
             }
@@ -463,14 +461,14 @@ impl Claude {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let subtype = line.subtype.map_or(Cow::Borrowed(""), |it| it.cow());
-        match &*subtype {
+        let subtype = line.subtype.map_or("", |it| it.literal()).trim_matches('"');
+        match subtype {
             "init" => {
                 self.session_starts(owner, line, value.text("model"), emit);
                 // It comes again for each turn of the same process.
                 self.turn_starts(owner, None, emit);
             }
-            "task_started" if self.form == Some(Form::Stream) && has_in_head(value, STARTED) => {
+            "task_started" if self.form == Some(Form::Stream) => {
                 self.agent_starts(value, owner, emit);
             }
             "task_notification" => self.agent_ends(value, owner, emit),
@@ -481,6 +479,7 @@ impl Claude {
                 emit.event(Kind::Error { message, code, recoverable: true });
             }
             "turn_duration" => {
+                self.give_up(owner, emit);
                 if self.is_turn_open {
                     self.turn_ends(owner, Outcome::Success, None, emit);
                 }
@@ -598,20 +597,12 @@ impl Claude {
         }
     }
 
-    fn attachment(
-        &mut self,
-        value: Value<'_>,
-        line: &Line<'_>,
-        owner: &Owner<'_>,
-        emit: &mut Emit<'_>,
-    ) {
+    fn attachment(&mut self, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let Some(attachment) = line.attachment else { return };
-        let kind = attachment.text("type").map_or(Cow::Borrowed(""), |it| it.cow());
-        match &*kind {
-            "task_reminder" | "todo_reminder"
-                if self.form == Some(Form::Transcript) && has_in_head(value, REMINDER) =>
-            {
-                self.lists.reminded(&kind, attachment, owner, emit);
+        let kind = attachment.text("type").map_or("", |it| it.literal()).trim_matches('"');
+        match kind {
+            "task_reminder" | "todo_reminder" if self.form == Some(Form::Transcript) => {
+                self.lists.reminded(kind, attachment, owner, emit);
             }
             "max_turns_reached" => {
                 self.turn_ends(owner, Outcome::Error, attachment.text("type").map(Text::raw), emit);
@@ -634,31 +625,6 @@ impl Claude {
             other => emit.unknown(&format!("attachment/{other}")),
         }
     }
-}
-
-/// Whether a text stands in the head of a line.
-fn has_in_head(line: Value<'_>, text: &str) -> bool {
-    let line = line.raw().as_bytes();
-    memmem::find(line.get(..HEAD).unwrap_or(line), text.as_bytes()).is_some()
-}
-
-/// What a tool answered, as one text: its own, or the texts of its blocks.
-fn output(content: Value<'_>) -> Option<Text<'_>> {
-    if let Some(text) = content.str() {
-        return Some(Text::raw(text));
-    }
-    let mut texts = content.items().filter_map(|it| it.text("text"));
-    let first = texts.next()?;
-    let mut rest = texts.peekable();
-    if rest.peek().is_none() {
-        return Some(Text::raw(first));
-    }
-    let mut all = first.cow().into_owned();
-    for text in rest {
-        all.push('\n');
-        all.push_str(&text.cow());
-    }
-    Some(Text::from(all))
 }
 
 /// Tokens as the API counts them: what came from a cache is not in `input_tokens`.

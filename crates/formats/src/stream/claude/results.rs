@@ -7,18 +7,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::super::emit::Emit;
-use super::super::event::{Item, Kind, Text};
+use super::super::event::Text;
 use super::super::json::{Str, Tape, Value};
-use super::super::todo::{self, ListName, Shape};
+use super::super::names::{LONGEST_NAME, Names, tell};
+use super::super::todo::{self, Shape};
 use super::Owner;
 use super::calls::{Call, Tool};
 use super::tasks::{Change, Tasks};
 
-/// The most lists of one stream. A stream has one session, as a rule.
+/// The most lists of tasks of one stream. A stream has one session, as a rule.
 const MOST_LISTS: usize = 64;
-
-/// The longest name of a session or sub-agent whose list is kept.
-const LONGEST_NAME: usize = 256;
 
 const TODO: Shape = Shape {
     text: "content",
@@ -32,8 +30,8 @@ const TODO: Shape = Shape {
 pub(super) struct Lists {
     /// By session: all its agents share it.
     tasks: BTreeMap<String, Tasks>,
-    /// What the lists of `TodoWrite` are called, by agent: each has its own.
-    todos: BTreeMap<String, ListName>,
+    /// What the lists of `TodoWrite` are called: each agent has its own.
+    todos: Names,
     /// The first time that the stream names.
     began: Option<i64>,
     lines: u64,
@@ -68,12 +66,12 @@ impl Lists {
         emit: &mut Emit<'_>,
     ) {
         let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
-        if let Some(new) = new.filter(|_| call.tool == Tool::TodoWrite) {
+        if let Some(new) = new.filter(|_| call.what.tool == Tool::TodoWrite) {
             return self.tell_todos(new, false, emit);
         }
         let mut tape = Tape::default();
         let Ok(input) = tape.read(call.input.as_bytes()) else { return };
-        if call.tool == Tool::TodoWrite {
+        if call.what.tool == Tool::TodoWrite {
             return self.tell_asked(input, false, emit);
         }
         // A fork begins with the conversation that it was made from, but with an empty list.
@@ -86,8 +84,8 @@ impl Lists {
         }
         let tasks = self.tasks.entry(owner.session.clone().into_owned()).or_default();
         let structured = structured.filter(|it| it.is_object());
-        let (line, asked) = (emit.line(), call.line);
-        let change = match call.tool {
+        let (line, asked) = (emit.line(), call.what.line);
+        let change = match call.what.tool {
             Tool::TodoWrite => return,
             Tool::TaskCreate => {
                 emit.todo_call();
@@ -193,17 +191,10 @@ impl Lists {
     fn tell_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         emit.todo_call();
         let mut items = todo::whole(todos, TODO, emit);
-        items.iter_mut().for_each(|it| it.unconfirmed = unconfirmed);
-        let agent_id = emit.agent_id().to_owned();
-        if agent_id.len() > 2 * LONGEST_NAME {
+        if emit.agent_id().len() > 2 * LONGEST_NAME {
             return emit.warn("the agent's name is too long");
         }
-        if !self.todos.contains_key(&agent_id) && self.todos.len() >= MOST_LISTS {
-            self.todos.pop_first();
-        }
-        let todo_id =
-            self.todos.entry(agent_id.clone()).or_default().next(&agent_id, items.is_empty());
-        tell(todo_id, &items, unconfirmed, emit);
+        self.todos.tell(&mut items, unconfirmed, emit);
     }
 
     fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
@@ -218,13 +209,9 @@ impl Lists {
             emit.of(owner.main());
         }
         let todo_id = tasks.name(emit.agent_id());
-        tell(todo_id, &tasks.items(), false, emit);
+        tell(todo_id, &mut tasks.items(), false, emit);
         emit.of(owner.who());
     }
-}
-
-fn tell(todo_id: String, items: &[Item<'_>], unconfirmed: bool, emit: &mut Emit<'_>) {
-    emit.event(Kind::TodoList { todo_id: Cow::Owned(todo_id), items, unconfirmed });
 }
 
 /// The id and subject of a new task, from what the program keeps or from what it says.

@@ -68,8 +68,7 @@ impl Exec {
 
     fn item(&mut self, kind: &str, item: Value<'_>, emit: &mut Emit<'_>) {
         let Some(sort) = Sort::of(item) else {
-            let name = item.text("type").map_or_else(Default::default, |it| it.cow());
-            return emit.unknown(&format!("item/{name}"));
+            return emit.unknown_in("item", item.text("type"));
         };
         match kind {
             _ if sort == Sort::Todo => self.todo(kind, item, emit),

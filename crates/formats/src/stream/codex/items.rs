@@ -58,8 +58,8 @@ impl Sort {
 
 /// An item has begun. Only calls of tools have a beginning that tells.
 pub(super) fn started(sort: Sort, item: Value<'_>, emit: &mut Emit<'_>) {
-    if let (Some(name), Some(id)) = (tool(sort, item), item.text("id")) {
-        let input = input(sort, item);
+    if let (Some((name, arguments)), Some(id)) = (tool(sort, item), item.text("id")) {
+        let input = input(arguments, item);
         emit.event(Kind::ToolStarted {
             call_id: Text::raw(id),
             name: Some(Text::from(name)),
@@ -102,7 +102,7 @@ pub(super) fn completed(sort: Sort, item: Value<'_>, emit: &mut Emit<'_>) {
         }
         Sort::Command | Sort::FileChange | Sort::Mcp | Sort::Collab | Sort::WebSearch => {
             if let Some(id) = item.text("id") {
-                let name = tool(sort, item).map(Text::from);
+                let name = tool(sort, item).map(|it| Text::from(it.0));
                 let status = outcome(item).unwrap_or(Outcome::Success);
                 let output = output(item);
                 emit.event(Kind::ToolCompleted { call_id: Text::raw(id), name, status, output });
@@ -121,15 +121,16 @@ pub(super) fn outcome(item: Value<'_>) -> Option<Outcome> {
     }
 }
 
-fn tool(sort: Sort, item: Value<'_>) -> Option<String> {
+/// What a tool is called, and which field has its arguments.
+fn tool(sort: Sort, item: Value<'_>) -> Option<(String, &'static str)> {
     let word = |name: &str| item.text(name).map_or_else(String::new, |it| it.cow().into_owned());
     match sort {
-        Sort::Command => Some("command_execution".to_owned()),
-        Sort::FileChange => Some("file_change".to_owned()),
+        Sort::Command => Some(("command_execution".to_owned(), "command")),
+        Sort::FileChange => Some(("file_change".to_owned(), "changes")),
         // As the program's hooks call it.
-        Sort::Mcp => Some(format!("mcp__{}__{}", word("server"), word("tool"))),
-        Sort::Collab => Some(word("tool")),
-        Sort::WebSearch => Some("web_search".to_owned()),
+        Sort::Mcp => Some((format!("mcp__{}__{}", word("server"), word("tool")), ARGUMENTS)),
+        Sort::Collab => Some((word("tool"), "prompt")),
+        Sort::WebSearch => Some(("web_search".to_owned(), "query")),
         Sort::Message
         | Sort::Reasoning
         | Sort::User
@@ -140,22 +141,17 @@ fn tool(sort: Sort, item: Value<'_>) -> Option<String> {
     }
 }
 
-fn input(sort: Sort, item: Value<'_>) -> Option<String> {
-    let field = match sort {
-        Sort::Command => "command",
-        Sort::FileChange => "changes",
-        Sort::Mcp => return item.get("arguments").map(|it| it.raw().to_owned()),
-        Sort::Collab => "prompt",
-        Sort::WebSearch => "query",
-        Sort::Message
-        | Sort::Reasoning
-        | Sort::User
-        | Sort::Hook
-        | Sort::Warning
-        | Sort::Todo
-        | Sort::Silent => return None,
-    };
-    let value = item.get(field).filter(|it| !it.is_null())?;
+/// The field of which each field is an argument. Any other is an argument itself.
+const ARGUMENTS: &str = "arguments";
+
+fn input(field: &str, item: Value<'_>) -> Option<String> {
+    let value = item.get(field)?;
+    if field == ARGUMENTS {
+        return Some(value.raw().to_owned());
+    }
+    if value.is_null() {
+        return None;
+    }
     let mut input = b"{".to_vec();
     write_string(field, &mut input);
     input.push(b':');

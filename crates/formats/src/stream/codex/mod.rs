@@ -17,6 +17,7 @@ use server::Server;
 use super::Agent;
 use super::emit::Emit;
 use super::json::Value;
+use super::search::Needle;
 
 /// What is kept from line to line.
 #[derive(Default, Debug)]
@@ -96,13 +97,19 @@ impl Agent for Codex {
         }
     }
 
-    fn needles(&self) -> &'static [&'static str] {
+    fn needles(&self) -> &'static [Needle] {
         // The lists, and what says whose they are.
+        const EXEC: &[Needle] =
+            &[Needle::new("\"todo_list\"", 1, 5), Needle::new("\"thread.started\"", 3, 7)];
+        const ROLLOUT: &[Needle] =
+            &[Needle::new("update_plan", 6, 7), Needle::new("\"session_meta\"", 8, 9)];
+        const SERVER: &[Needle] =
+            &[Needle::new("\"turn/plan/updated\"", 5, 10), Needle::new("\"thread/started\"", 0, 7)];
         match &self.form {
             Form::Unknown => &[],
-            Form::Exec(_) => &["\"todo_list\"", "\"thread.started\""],
-            Form::Rollout(_) => &["update_plan", "\"session_meta\""],
-            Form::Server(_) => &["\"turn/plan/updated\"", "\"thread/started\""],
+            Form::Exec(_) => EXEC,
+            Form::Rollout(_) => ROLLOUT,
+            Form::Server(_) => SERVER,
         }
     }
 

@@ -22,8 +22,17 @@ use super::script::Plans;
 /// The most calls of which is known that they were made, or how they ended.
 const MOST_CALLS: usize = 4_096;
 
+/// How the plan's tool is written, in a script too.
 const PLAN: &str = "update_plan";
-const SCRIPT: &str = "exec";
+
+/// Which of the two ways to write a plan it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// A call of the tool.
+    Call,
+    /// A script that has one.
+    Script,
+}
 
 /// What is kept from line to line.
 #[derive(Default, Debug)]
@@ -36,7 +45,7 @@ pub(super) struct Rollout {
     /// The thread, if it is a sub-agent's.
     agent: Option<String>,
     names: Names,
-    pending: Pending,
+    pending: Pending<Way>,
     /// Calls that were told, and how those ended of which the program said so.
     calls: VecDeque<u64>,
     outcomes: BTreeMap<u64, Outcome>,
@@ -139,10 +148,7 @@ impl Rollout {
             | "\"compaction_summary\""
             | "\"ghost_snapshot\""
             | "\"web_search_call\"" => {}
-            _ => {
-                let kind = item.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("response_item/{kind}"));
-            }
+            _ => emit.unknown_in("response_item", item.text("type")),
         }
     }
 
@@ -154,14 +160,14 @@ impl Rollout {
         let area = item.text("namespace");
         let is_custom = field == "input";
         if tool.literal() == "\"update_plan\"" && area.is_none() {
-            return self.awaits(id, PLAN, input, emit);
+            return self.awaits(id, Way::Call, input, emit);
         }
         if is_custom && tool.literal() == "\"exec\"" {
             // The search for lists finds the name as it stands.
             let script = input.filter(|it| it.literal().contains(PLAN));
             let plans = script.map(|it| Plans::of(&it.cow())).unwrap_or_default();
             if plans.is_any() {
-                self.awaits(id, SCRIPT, input, emit);
+                self.awaits(id, Way::Script, input, emit);
                 if !plans.has_others {
                     return;
                 }
@@ -199,12 +205,12 @@ impl Rollout {
         }
     }
 
-    fn awaits(&mut self, id: Str<'_>, tool: &str, input: Option<Str<'_>>, emit: &mut Emit<'_>) {
+    fn awaits(&mut self, id: Str<'_>, way: Way, input: Option<Str<'_>>, emit: &mut Emit<'_>) {
         let call = Call {
             id: id.cow().into_owned(),
             session: self.session.clone(),
             agent: self.agent.clone(),
-            tool: tool.to_owned(),
+            what: way,
             input: input.map_or_else(String::new, |it| it.cow().into_owned()),
             is_wish: true,
         };
@@ -236,8 +242,8 @@ impl Rollout {
     }
 
     /// What came of a plan. Only the words of the answer tell whether it was taken.
-    fn planned(&mut self, call: &Call, said: &str, emit: &mut Emit<'_>) {
-        if call.tool == SCRIPT {
+    fn planned(&mut self, call: &Call<Way>, said: &str, emit: &mut Emit<'_>) {
+        if call.what == Way::Script {
             // The script ran; whether the call in it was reached, nobody wrote down.
             if said.starts_with("Script completed") || said.starts_with("Script running") {
                 self.tell_script(&call.input, emit);
@@ -282,11 +288,11 @@ impl Rollout {
 
     /// What was asked for and will not be answered any more.
     pub(super) fn give_up(&mut self, emit: &mut Emit<'_>) {
-        for call in self.pending.give_up().into_iter().filter(|it| it.is_wish) {
+        for call in self.pending.give_up(|_| true).into_iter().filter(|it| it.is_wish) {
             emit.of(Who { session: &call.session, agent: call.agent.as_deref() });
-            match call.tool == SCRIPT {
-                true => self.tell_script(&call.input, emit),
-                false => self.tell(&call.input, true, emit),
+            match call.what {
+                Way::Script => self.tell_script(&call.input, emit),
+                Way::Call => self.tell(&call.input, true, emit),
             }
         }
     }
@@ -335,10 +341,7 @@ impl Rollout {
             | "\"thread_rolled_back\""
             | "\"context_compacted\""
             | "\"item_started\"" => {}
-            _ => {
-                let kind = event.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("event_msg/{kind}"));
-            }
+            _ => emit.unknown_in("event_msg", event.text("type")),
         }
     }
 
@@ -384,10 +387,7 @@ impl Rollout {
                     Some(_) | None => items::completed(sort, item, emit),
                 }
             }
-            None => {
-                let kind = item.text("type").map_or_else(Default::default, |it| it.cow());
-                emit.unknown(&format!("item/{kind}"));
-            }
+            None => emit.unknown_in("item", item.text("type")),
         }
     }
 }

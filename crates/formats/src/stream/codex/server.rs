@@ -125,10 +125,7 @@ fn item(params: Value<'_>, tell: fn(Sort, Value<'_>, &mut Emit<'_>), emit: &mut 
     };
     match Sort::of(item) {
         Some(sort) => tell(sort, item, emit),
-        None => {
-            let name = item.text("type").map_or_else(Default::default, |it| it.cow());
-            emit.unknown(&format!("item/{name}"));
-        }
+        None => emit.unknown_in("item", item.text("type")),
     }
 }
 

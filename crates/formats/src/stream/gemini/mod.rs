@@ -13,6 +13,7 @@ use print::Print;
 use super::Agent;
 use super::emit::Emit;
 use super::json::Value;
+use super::search::Needle;
 
 /// What is kept from line to line.
 #[derive(Default, Debug)]
@@ -85,9 +86,14 @@ impl Agent for Gemini {
         }
     }
 
-    fn needles(&self) -> &'static [&'static str] {
+    fn needles(&self) -> &'static [Needle] {
+        const PRINT: &[Needle] = &[
+            Needle::new("\"init\"", 0, 5),
+            Needle::new("\"write_todos\"", 1, 6),
+            Needle::new("\"tracker_", 5, 8),
+        ];
         match &self.form {
-            Form::Print(_) => &["\"init\"", "\"write_todos\"", "\"tracker_"],
+            Form::Print(_) => PRINT,
             Form::Unknown | Form::Chat(_) => &[],
         }
     }

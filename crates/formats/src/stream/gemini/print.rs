@@ -24,7 +24,7 @@ pub(super) struct Print {
     clock: Clock,
     session: String,
     names: Names,
-    pending: Pending,
+    pending: Pending<Tool>,
     tracker: Tracker,
 }
 
@@ -103,7 +103,7 @@ impl Print {
             id: id.cow().into_owned(),
             session: self.session.clone(),
             agent: None,
-            tool: tool.literal().to_owned(),
+            what: todo,
             input: input.map_or("{}", |it| it.raw()).to_owned(),
             is_wish: todo == Tool::Write,
         };
@@ -137,11 +137,9 @@ impl Print {
     }
 
     /// A todo tool succeeded.
-    fn taken(&mut self, call: &Call, output: Option<Str<'_>>, emit: &mut Emit<'_>) {
+    fn taken(&mut self, call: &Call<Tool>, output: Option<Str<'_>>, emit: &mut Emit<'_>) {
         let said = output.map_or(Cow::Borrowed(""), |it| it.cow());
-        let mut tape = Tape::default();
-        let Ok(tool) = tape.read(call.tool.as_bytes()) else { return };
-        let Some(tool) = tool.str().and_then(Tool::of) else { return };
+        let tool = call.what;
         // One of the program's two loops gives the list as JSON inside a text.
         let mut tape = Tape::default();
         if let Ok(shown) = tape.read(said.as_bytes())
@@ -241,7 +239,7 @@ impl Print {
 
     /// What was asked for and will not be answered any more.
     pub(super) fn give_up(&mut self, emit: &mut Emit<'_>) {
-        for call in self.pending.give_up().into_iter().filter(|it| it.is_wish) {
+        for call in self.pending.give_up(|_| true).into_iter().filter(|it| it.is_wish) {
             emit.of(Who { session: &call.session, agent: None });
             self.tell_asked(&call.input, true, emit);
         }

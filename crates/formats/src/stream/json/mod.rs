@@ -8,7 +8,9 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
-use super::wide::{self, BLOCK, SHORT, Specials};
+#[cfg(target_arch = "x86_64")]
+use super::wide::Avx2;
+use super::wide::{self, BLOCK, Narrow, SHORT, Specials, Width};
 
 /// The deepest nesting that is read. Readers of our output commonly stop at 128.
 pub(crate) const MOST_DEPTH: usize = 120;
@@ -73,7 +75,7 @@ impl Tape {
         if u32::try_from(text.len()).is_err() {
             return Err(Flaw::Many);
         }
-        Scan { bytes: line, at: 0, tape: self }.document()?;
+        self.index(line)?;
         let text = match std::str::from_utf8(&self.patched) {
             Ok(patched) if !patched.is_empty() => patched,
             Ok(_) | Err(_) => text,
@@ -84,6 +86,26 @@ impl Tape {
         }
         Ok(Value { text, nodes: &self.nodes, at: 0 })
     }
+
+    fn index(&mut self, line: &[u8]) -> Result<(), Flaw> {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(width) = Avx2::find() {
+            #[expect(
+                unsafe_code,
+                reason = "the compiler wants a word that the processor has AVX2"
+            )]
+            // SAFETY: there is a value that says so, and the function takes references, not pointers.
+            return unsafe { index_widely(Scan { bytes: line, at: 0, tape: self, width }) };
+        }
+        Scan { bytes: line, at: 0, tape: self, width: Narrow }.document()
+    }
+}
+
+/// The same, compiled for wider registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn index_widely(mut scan: Scan<'_, '_, Avx2>) -> Result<(), Flaw> {
+    scan.document()
 }
 
 /// Where a line ceases to be UTF-8; the quick check does not say.
@@ -102,13 +124,16 @@ enum Expect {
     Nothing,
 }
 
-struct Scan<'a, 't> {
+struct Scan<'a, 't, W> {
     bytes: &'a [u8],
     at: usize,
     tape: &'t mut Tape,
+    width: W,
 }
 
-impl Scan<'_, '_> {
+#[expect(clippy::inline_always, reason = "it is compiled for each width as one function")]
+impl<W: Width> Scan<'_, '_, W> {
+    #[inline(always)]
     fn document(&mut self) -> Result<(), Flaw> {
         let mut expect = Expect::Value;
         loop {
@@ -167,7 +192,7 @@ impl Scan<'_, '_> {
         if self.tape.open.is_empty() { Expect::Nothing } else { Expect::CommaOrEnd }
     }
 
-    #[inline]
+    #[inline(always)]
     fn value(&mut self, byte: u8) -> Result<Expect, Flaw> {
         let start = self.at;
         match byte {
@@ -205,7 +230,7 @@ impl Scan<'_, '_> {
         Ok(self.after())
     }
 
-    #[inline]
+    #[inline(always)]
     fn key(&mut self) -> Result<Expect, Flaw> {
         let start = self.at;
         self.string()?;
@@ -278,11 +303,11 @@ impl Scan<'_, '_> {
     }
 
     /// Goes from the opening quote to behind the closing one.
-    #[inline]
+    #[inline(always)]
     fn string(&mut self) -> Result<(), Flaw> {
         self.at += 1;
         let head = self.bytes.get(self.at..).and_then(|it| it.first_chunk::<SHORT>());
-        if let Some(end) = head.and_then(wide::short) {
+        if let Some(end) = head.and_then(|it| self.width.short(it)) {
             self.at += end + 1;
             return Ok(());
         }
@@ -309,15 +334,15 @@ impl Scan<'_, '_> {
     ///
     /// Texts of programs have an escape every few words. So the block is looked at as a whole, without a
     /// step or a branch for each of them.
-    #[inline]
+    #[inline(always)]
     fn block(&mut self, block: &[u8; BLOCK]) -> Result<bool, Flaw> {
-        let Specials { quotes, slashes, has_controls } = wide::specials(block);
+        let Specials { quotes, slashes, has_controls } = self.width.specials(block);
         let escaping = wide::escaping(slashes);
         let escaped = escaping << 1;
         let quote = (quotes & !escaped).trailing_zeros();
         // What stands before the quote, or all.
         let inside = 1u64.checked_shl(quote).map_or(u64::MAX, |it| it - 1);
-        let is_odd = escaping != 0 && escaped & inside & !wide::short_escapes(block) != 0;
+        let is_odd = escaping != 0 && escaped & inside & !self.width.short_escapes(block) != 0;
         if is_odd || has_controls {
             return self.odd_block(block);
         }
@@ -412,7 +437,7 @@ fn hex(bytes: &[u8], at: usize) -> Result<u32, Flaw> {
 fn plain_until(bytes: &[u8], mut at: usize) -> usize {
     let mut rest = bytes.get(at..).unwrap_or_default();
     while let Some((block, tail)) = rest.split_first_chunk::<BLOCK>() {
-        let Specials { quotes, slashes, has_controls } = wide::specials(block);
+        let Specials { quotes, slashes, has_controls } = Narrow.specials(block);
         if quotes | slashes != 0 || has_controls {
             break;
         }

@@ -2,27 +2,31 @@
 
 use serde_json::{Value, json};
 
+use super::lines::{bytes, check_events, check_known, check_warnings};
 use super::{golden, hostile, lists, parse, read, recordings};
-use crate::stream::{Options, Source, owned, recognise};
+use crate::stream::{Options, Source, recognise};
+
+const CLAUDE: Source = Source::ClaudeCode;
 
 #[test]
 fn every_recording_gives_these_events() {
     for (name, bytes) in recordings("claude") {
-        golden(Source::ClaudeCode, &name, &bytes);
+        golden(CLAUDE, &name, &bytes);
     }
 }
 
 #[test]
-fn every_recording_is_recognised() {
+fn every_recording_is_recognised_and_nothing_in_it_is_unknown() {
     for (name, bytes) in recordings("claude") {
-        assert_eq!(recognise(&bytes), Some(Source::ClaudeCode), "{name}");
+        assert_eq!(recognise(&bytes), Some(CLAUDE), "{name}");
     }
+    check_known(CLAUDE);
 }
 
 #[test]
 fn spoilt_recordings_are_read_as_far_as_they_go() {
     let corpus: Vec<Vec<u8>> = recordings("claude").into_iter().map(|it| it.1).collect();
-    hostile(Source::ClaudeCode, &corpus);
+    hostile(CLAUDE, &corpus);
 }
 
 /// A line of the stream: its type and message, and whose it is.
@@ -107,29 +111,10 @@ fn todos(entries: &[(&str, &str)]) -> Value {
     entries.iter().map(entry).collect()
 }
 
-fn bytes(lines: &[Value]) -> Vec<u8> {
-    lines.iter().flat_map(|it| format!("{it}\n").into_bytes()).collect()
-}
-
-/// Lines to the lists that follow from them, and any other way to read them to the same.
+/// Lines to the lists that follow from them, one a line.
 #[track_caller]
 fn check(lines: &[Value], expected: &str) {
-    let bytes = bytes(lines);
-    super::check(Source::ClaudeCode, &bytes);
-    assert_eq!(lists(Source::ClaudeCode, &bytes).trim_end(), expected);
-}
-
-/// Lines to the warnings that follow from them.
-#[track_caller]
-fn check_warnings(lines: &[Value], expected: &[&str]) {
-    let all = super::check(Source::ClaudeCode, &bytes(lines));
-    let mut warnings = Vec::new();
-    for line in all.lines() {
-        if let owned::Kind::Warning { line, why } = parse(line).kind {
-            warnings.push(format!("{line}: {why}"));
-        }
-    }
-    assert_eq!(warnings, expected);
+    super::lines::check(CLAUDE, lines, &expected.lines().collect::<Vec<_>>());
 }
 
 #[test]
@@ -155,7 +140,7 @@ fn a_todo_tool_gives_no_events_of_tools_whatever_becomes_of_it() {
         result("2", "No tasks found", json!({"tasks": []})),
         call("3", "TaskOutput", json!({"task_id": "b"})),
     ];
-    let events = super::events(Source::ClaudeCode, &bytes(&lines));
+    let events = super::events(CLAUDE, &bytes(&lines));
     let events: Vec<&str> = events.lines().collect();
     assert_eq!(events.len(), 1, "{events:?}");
     assert!(events[0].contains("\"type\":\"tool.scheduled\""), "background work is no plan");
@@ -284,7 +269,7 @@ fn both_edges_of_two_updates_in_one_message_are_kept_though_the_program_loses_on
     lines.push(call("5", "TaskUpdate", json!({"taskId": "1", "addBlocks": ["3"]})));
     lines.push(updated("4", "2", json!(["blockedBy"])));
     lines.push(updated("5", "1", json!(["blocks"])));
-    let lists = lists(Source::ClaudeCode, &bytes(&lines));
+    let lists = lists(CLAUDE, &bytes(&lines));
     assert!(lists.ends_with("s#1: [ ] #1 a, [ ] #2 b (blocked), [ ] #3 c (blocked)\n"), "{lists}");
 }
 
@@ -304,7 +289,7 @@ fn a_list_that_was_asked_for_before_a_change_does_not_undo_it() {
         result("6", "", json!({"task": {"id": "3", "subject": "c"}})),
         result("5", "", old),
     ]);
-    let lists = lists(Source::ClaudeCode, &bytes(&lines));
+    let lists = lists(CLAUDE, &bytes(&lines));
     assert!(lists.ends_with("s#1: [x] #1 a, [ ] #3 c\n"), "{lists}");
 }
 
@@ -329,7 +314,7 @@ fn a_blocker_that_snapshots_leave_out_because_it_is_done_blocks_again_when_it_is
     lines.extend(update("4", "1", json!({"status": "completed"}), json!(["status"])));
     lines.extend([call("5", "TaskList", json!({})), result("5", "", now)]);
     lines.extend(update("6", "1", json!({"status": "in_progress"}), json!(["status"])));
-    let lists = lists(Source::ClaudeCode, &bytes(&lines));
+    let lists = lists(CLAUDE, &bytes(&lines));
     assert!(
         lists.ends_with("s#1: [x] #1 a, [ ] #2 b\ns#1: [>] #1 a, [ ] #2 b (blocked)\n"),
         "{lists}"
@@ -346,14 +331,14 @@ fn one_task_that_is_looked_at_is_brought_up_to_date_or_found_gone() {
         call("3", "TaskGet", json!({"taskId": "1"})),
         result("3", "Task not found", json!({"task": null})),
     ]);
-    check(&lines, "s#1: [ ] #1 a\ns#1: [>] #1 a2\ns#1:");
+    check(&lines, "s#1: [ ] #1 a\ns#1: [>] #1 a2\ns#1: ");
 }
 
 #[test]
 fn a_task_from_before_the_stream_is_shown_by_its_number_with_a_warning() {
     let lines = update("1", "3", json!({"status": "in_progress"}), json!(["status"]));
     check(&lines, "s#1: [>] #3 Task #3");
-    check_warnings(&lines, &["2: task 3 was created before this stream"]);
+    check_warnings(CLAUDE, &lines, &["2: task 3 was created before this stream"]);
 }
 
 #[test]
@@ -388,7 +373,7 @@ fn a_list_that_was_never_answered_is_told_at_the_end_of_its_turn_as_a_wish() {
     check(&[asked.clone(), task], "s#1 unconfirmed: [>] a");
     let again = json!({"type": "system", "subtype": "init", "session_id": "s"});
     check(&[asked.clone(), again], "s#1 unconfirmed: [>] a");
-    let events = super::events(Source::ClaudeCode, &bytes(&[asked]));
+    let events = super::events(CLAUDE, &bytes(&[asked]));
     assert_eq!(
         events.matches("\"unconfirmed\":true").count(),
         2,
@@ -402,6 +387,7 @@ fn a_list_given_as_a_text_is_read() {
     check(&[call("1", "TodoWrite", json!({"todos": text}))], "s#1 unconfirmed: [ ] a");
     let lines = [call("1", "TodoWrite", json!({"todos": "[{"}))];
     check_warnings(
+        CLAUDE,
         &lines,
         &["2: a list was written as a text, but it is not JSON: it ends in the middle"],
     );
@@ -434,7 +420,7 @@ fn sub_agents_share_the_tasks_and_get_results_as_text() {
          s#1: [ ] #1 a, [>] #2 sub: with colon\n\
          s#1: [>] #2 sub: with colon",
     );
-    let events = super::events(Source::ClaudeCode, &bytes(&lines));
+    let events = super::events(CLAUDE, &bytes(&lines));
     assert!(!events.contains("\"agentId\":\"s/agent\""), "the list is the session's: {events}");
 }
 
@@ -547,6 +533,172 @@ fn a_list_that_was_never_answered_is_not_told_after_a_later_one() {
 }
 
 #[test]
+fn a_list_is_the_same_event_whatever_else_is_wanted() {
+    let asked = call("1", "TodoWrite", json!({"todos": todos(&[("a", "pending")])}));
+    let known = |time: &str, session: &str, mut line: Value| {
+        line["session_id"] = json!(session);
+        let mut line = kept(time, line);
+        line["version"] = json!("2");
+        line
+    };
+    let text = stream_line("assistant", json!({"type": "text", "text": "x"}), None);
+    let prompt = stream_line("user", json!({"type": "text", "text": "x"}), None);
+    // Which session began, which message was counted and whether a turn is open is told by lines that
+    // are not read if only lists are wanted.
+    let mut counted = text.clone();
+    counted["message"]["id"] = json!("m");
+    counted["message"]["usage"] = json!({"output_tokens": 1});
+    let mut last = counted.clone();
+    last["message"]["stop_reason"] = json!("end_turn");
+    let duration = json!({"type": "system", "subtype": "turn_duration", "session_id": "t"});
+    let feedback = json!({"type": "text", "text": "Stop hook feedback:\nno"});
+    let mut feedback = stream_line("user", feedback, None);
+    feedback["isMeta"] = json!(true);
+    for end in [last.clone(), duration, feedback, prompt.clone(), last] {
+        for before in [vec![], vec![prompt.clone()], vec![prompt.clone(), counted.clone()]] {
+            let mut lines = vec![known("12:00:00", "s", text.clone())];
+            lines.extend(before.into_iter().map(|it| known("12:00:01", "t", it)));
+            lines.push(known("12:00:02", "t", asked.clone()));
+            lines.push(known("12:00:03", "t", end.clone()));
+            check(&lines, "t#1 unconfirmed: [ ] a");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_is_written_with_escapes_is_no_todo_tool_whatever_is_wanted() {
+    let asked = call("1", "TodoWrite", json!({"todos": todos(&[("a", "pending")])}));
+    let lines = [asked, result("1", "ok", json!({"newTodos": []}))];
+    let escaped = String::from_utf8(bytes(&lines)).expect("UTF-8");
+    let escaped = escaped.replace("TodoWrite", "TodoWri\\u0074e");
+    let head = json!({"type": "mode", "session_id": "s"});
+    let first = bytes(&[kept("12:00:00", head)]);
+    super::check(CLAUDE, &[&first[..], escaped.as_bytes()].concat());
+    assert_eq!(lists(CLAUDE, escaped.as_bytes()), "");
+}
+
+#[test]
+fn a_last_message_of_several_texts_ends_its_turn_once() {
+    let says = |text: &str| {
+        let mut line =
+            kept("12:00:00", stream_line("assistant", json!({"type": "text", "text": text}), None));
+        line["message"]["id"] = json!("m");
+        line["message"]["stop_reason"] = json!("end_turn");
+        line
+    };
+    let events = super::events(CLAUDE, &bytes(&[says("one"), says("two")]));
+    assert_eq!(events.matches("\"turn.completed\"").count(), 1, "{events}");
+    assert_eq!(events.matches("\"text\":").count(), 2, "{events}");
+}
+
+#[test]
+fn a_session_starts_once_and_every_init_begins_a_turn() {
+    let hook = json!({"type": "system", "subtype": "hook_started", "session_id": "s"});
+    let init = json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m"});
+    check_events(
+        CLAUDE,
+        &[hook, init.clone(), ended(), init, ended()],
+        &[
+            "session.started model=m",
+            "turn.started",
+            "turn.completed status=success reason=success",
+            "turn.started",
+            "turn.completed status=success reason=success",
+        ],
+    );
+}
+
+#[test]
+fn what_a_message_used_is_told_once_though_each_of_its_lines_repeats_it() {
+    let says = |id: &str, text: &str| {
+        let block = json!({"type": "text", "text": text});
+        let mut line = kept("12:00:00", stream_line("assistant", block, None));
+        line["message"]["id"] = json!(id);
+        line["message"]["usage"] = json!({"input_tokens": 1, "cache_read_input_tokens": 2,
+                                          "cache_creation_input_tokens": 4, "output_tokens": 8});
+        line
+    };
+    check_events(
+        CLAUDE,
+        &[says("m", "one"), says("m", "two"), says("n", "three")],
+        &[
+            "text role=assistant text=one",
+            "usage inputTokens=7 outputTokens=8 cachedTokens=2",
+            "text role=assistant text=two",
+            "text role=assistant text=three",
+            "usage inputTokens=7 outputTokens=8 cachedTokens=2",
+        ],
+    );
+}
+
+#[test]
+fn what_a_hook_says_is_not_the_users_word_and_a_stop_that_it_blocked_goes_on() {
+    let says = |text: &str| stream_line("user", json!({"type": "text", "text": text}), None);
+    let mut synthetic = says("Stop hook feedback:\nnot yet");
+    synthetic["isSynthetic"] = json!(true);
+    check_events(
+        CLAUDE,
+        &[synthetic, ended()],
+        &[
+            "text role=system text=Stop hook feedback:\nnot yet",
+            "turn.completed status=success reason=success",
+        ],
+    );
+    let mut meta = says("Stop hook feedback:\nnot yet");
+    meta["isMeta"] = json!(true);
+    let mut last = stream_line("assistant", json!({"type": "text", "text": "done"}), None);
+    last["message"]["stop_reason"] = json!("end_turn");
+    let lines = [says("go"), last, meta].map(|it| kept("12:00:00", it));
+    check_events(
+        CLAUDE,
+        &lines,
+        &[
+            "turn.started prompt=go",
+            "text role=assistant text=done",
+            "turn.completed status=success reason=end_turn",
+            "turn.started",
+            "text role=system text=Stop hook feedback:\nnot yet",
+        ],
+    );
+}
+
+#[test]
+fn compaction_keeps_the_list_and_its_summary_is_not_the_users_word() {
+    let boundary = json!({"type": "system", "subtype": "compact_boundary", "session_id": "s"});
+    let status =
+        json!({"type": "system", "subtype": "status", "status": "compacting", "session_id": "s"});
+    let summary = json!({"type": "text", "text": "This session is being continued"});
+    let mut summary = stream_line("user", summary, None);
+    summary["isSynthetic"] = json!(true);
+    let mut lines = create("1", "1", "a").to_vec();
+    lines.extend([status, boundary, summary]);
+    lines.extend(create("2", "2", "b"));
+    check(&lines, "s#1: [ ] #1 a\ns#1: [ ] #1 a, [ ] #2 b");
+    let events = super::events(CLAUDE, &bytes(&lines));
+    assert!(events.contains("\"role\":\"system\",\"text\":\"This session"), "{events}");
+}
+
+#[test]
+fn a_retry_is_no_end_and_what_is_shown_last_of_an_api_error_is() {
+    let retry = json!({"type": "system", "subtype": "api_retry", "attempt": 1, "error": "overloaded",
+                       "error_status": 529, "session_id": "s"});
+    let mut said = stream_line("assistant", json!({"type": "text", "text": "API Error"}), None);
+    said["error"] = json!("server_error");
+    said["message"]["model"] = json!("<synthetic>");
+    let over = json!({"type": "result", "subtype": "success", "is_error": true,
+                      "api_error_status": null, "session_id": "s"});
+    check_events(
+        CLAUDE,
+        &[retry, said, over],
+        &[
+            "error message=overloaded code=529 recoverable=true",
+            "error message=API Error code=server_error",
+            "turn.completed status=error reason=api_error",
+        ],
+    );
+}
+
+#[test]
 fn items_that_cannot_be_shown_are_left_out_with_a_warning() {
     let bad = json!([
         {"content": "good", "status": "pending"},
@@ -562,6 +714,7 @@ fn items_that_cannot_be_shown_are_left_out_with_a_warning() {
     ];
     check(&lines, "s#1: [ ] good");
     check_warnings(
+        CLAUDE,
         &lines,
         &[
             "2: item 2 has no text; it is left out",
@@ -578,7 +731,7 @@ fn malformed_lines_are_told_and_the_next_is_read() {
     let good = call("1", "TodoWrite", json!({"todos": todos(&[("a", "pending")])}));
     let mut all = b"stray text\n\n[1]\n{\"type\":\n".to_vec();
     all.extend(bytes(&[good]));
-    let lines = super::check(Source::ClaudeCode, &all);
+    let lines = super::check(CLAUDE, &all);
     let whys: Vec<String> = lines.lines().map(|it| super::in_short(&parse(it))).collect();
     assert_eq!(
         whys,
@@ -599,7 +752,7 @@ fn unknown_kinds_are_counted_by_name() {
         json!({"type": "system", "subtype": "tide", "session_id": "s"}),
         stream_line("assistant", json!({"type": "poem"}), None),
     ];
-    let (events, tally) = read(Source::ClaudeCode, Options::default(), &bytes(&lines), 100);
+    let (events, tally) = read(CLAUDE, Options::default(), &bytes(&lines), 100);
     assert_eq!(events, "");
     let unknown: Vec<String> =
         tally.unknown.iter().map(|(kind, n)| format!("{kind} {n}")).collect();
@@ -614,7 +767,7 @@ fn an_answer_that_broke_off_is_told_as_far_as_it_came() {
     };
     let whole = stream_line("assistant", json!({"type": "text", "text": "one two"}), None);
     let said = |lines: &[Value]| {
-        let events = super::events(Source::ClaudeCode, &bytes(lines));
+        let events = super::events(CLAUDE, &bytes(lines));
         events.lines().map(|it| super::in_short(&parse(it))).collect::<Vec<_>>()
     };
     assert_eq!(
@@ -633,7 +786,7 @@ fn turns_end_as_the_source_says_and_not_as_it_calls_itself() {
     fn check(mut line: Value, expected: &str) {
         line["type"] = json!("result");
         line["session_id"] = json!("s");
-        let events = super::events(Source::ClaudeCode, &bytes(&[line]));
+        let events = super::events(CLAUDE, &bytes(&[line]));
         let last = events.lines().last().map(|it| super::in_short(&parse(it)));
         assert_eq!(last.as_deref(), Some(expected));
     }
@@ -668,13 +821,13 @@ fn state_is_bounded_whatever_comes() {
                           "task_id": format!("a{session}"), "tool_use_id": format!("t{session}")}));
         lines.push(call(&format!("open {session}"), "TaskList", json!({})));
     }
-    let (_, tally) = read(Source::ClaudeCode, Options::default(), &bytes(&lines), 1 << 16);
+    let (_, tally) = read(CLAUDE, Options::default(), &bytes(&lines), 1 << 16);
     assert_eq!(tally.lists, 2_000);
     let mut long = create("1", "1", "a").to_vec();
     let text = "x".repeat(3 << 20);
     long.extend(create("2", "2", &text));
     long.extend(create("3", "3", &text));
-    let (events, _) = read(Source::ClaudeCode, Options::default(), &bytes(&long), 1 << 16);
+    let (events, _) = read(CLAUDE, Options::default(), &bytes(&long), 1 << 16);
     let why = "\"line\":6,\"why\":\"the list is too long; it is not complete\"";
     assert!(events.contains(why), "the third is not kept");
 }

@@ -69,6 +69,29 @@ fn the_last_list_of_a_turn_is_told_if_it_is_news() {
 }
 
 #[test]
+fn warnings_before_a_turn_use_up_names_and_a_stopped_process_leaves_its_last_list() {
+    let warning = json!({"id": "item_0", "type": "error", "message": "old hook"});
+    let lines = [
+        thread("t"),
+        item("completed", warning),
+        json!({"type": "turn.started"}),
+        todo("started", "item_1", &[("a", false)]),
+        todo("completed", "item_1", &[("a", false)]),
+    ];
+    check(CODEX, &lines, &["t#1.item_1: [ ] a"]);
+    check_events(
+        CODEX,
+        &lines,
+        &[
+            "session.started",
+            "error message=old hook recoverable=true",
+            "turn.started",
+            "todo_list todoId=t#1.item_1",
+        ],
+    );
+}
+
+#[test]
 fn lists_of_the_same_name_in_two_processes_are_two_lists() {
     let list = todo("started", "item_0", &[("a", false)]);
     let end = todo("completed", "item_0", &[("a", false)]);

@@ -245,6 +245,42 @@ fn turns_end_in_more_ways_than_well() {
 }
 
 #[test]
+fn a_stop_that_a_hook_blocked_is_a_warning_and_the_turn_goes_on() {
+    let blocked = json!({"type": "error", "timestamp": TIME, "severity": "warning",
+                         "message": "Agent execution blocked: open items"});
+    check(
+        GEMINI,
+        &[
+            init("s"),
+            write("1", &[("a", "in_progress")]),
+            done("1"),
+            blocked,
+            write("2", &[("a", "completed")]),
+            done("2"),
+            result("success"),
+        ],
+        &["s#1: [>] a", "s#1: [x] a"],
+    );
+}
+
+#[test]
+fn a_resumed_session_is_the_same_and_its_list_goes_on() {
+    check(
+        GEMINI,
+        &[
+            init("s"),
+            write("1", &[("a", "pending")]),
+            done("1"),
+            result("success"),
+            init("s"),
+            write("2", &[("a", "completed")]),
+            done("2"),
+        ],
+        &["s#1: [ ] a", "s#1: [x] a"],
+    );
+}
+
+#[test]
 fn a_sub_agent_is_one_call() {
     check_events(
         GEMINI,
@@ -343,6 +379,13 @@ fn a_message_that_comes_again_is_told_once_and_its_calls_as_they_end() {
             "todo_list todoId=s#1",
         ],
     );
+}
+
+#[test]
+fn what_a_hook_rewrote_is_taken_from_what_the_chat_file_shows() {
+    let mut call = wrote("1", &[("taken", "completed")]);
+    call["args"] = json!({"todos": todos(&[("asked", "pending")])});
+    check(GEMINI, &[header("s"), gemini("m", "", &[call])], &["s#1: [x] taken"]);
 }
 
 #[test]

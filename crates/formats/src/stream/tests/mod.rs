@@ -9,6 +9,7 @@ mod codex;
 mod gemini;
 mod lines;
 mod schema;
+mod traps;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -136,7 +137,10 @@ pub(super) fn hostile(source: Source, corpus: &[Vec<u8>]) {
     let corpus: Vec<Vec<Vec<u8>>> = corpus.iter().map(lines).collect();
     let recording = prop::sample::select(corpus);
     let edits = prop::collection::vec((any::<prop::sample::Index>(), edit()), 1..6);
-    let config = Config { cases: 96, failure_persistence: None, ..Config::default() };
+    // A long run says how many: `PROPTEST_CASES=100000`.
+    let is_long = std::env::var_os("PROPTEST_CASES").is_some();
+    let cases = if is_long { Config::default().cases } else { 96 };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     let outcome = TestRunner::new(config).run(&(recording, edits), |(lines, edits)| {
         let mut lines = lines;
         for (at, edit) in edits {

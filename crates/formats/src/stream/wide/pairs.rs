@@ -1,0 +1,152 @@
+//! Two bytes that stand some way apart, looked for in many bytes at once.
+//!
+//! It is written plainly, for the compiler to compare as many bytes at once as a processor can, and
+//! compiled twice: for every processor, and for those with registers of 32 bytes.
+
+/// How many bytes are looked at for pairs at once, few enough that a byte can count what is in them; and
+/// how far apart the two of a pair may be.
+pub(crate) const STRIDE: usize = 224;
+pub(crate) const REACH: usize = 16;
+
+/// How far ahead memory is asked for. The processor itself does not look beyond a page of 4 KiB.
+const AHEAD: usize = 4 << 10;
+
+/// Two bytes that stand some way apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pair {
+    pub(crate) first: u8,
+    second: u8,
+    apart: usize,
+}
+
+impl Pair {
+    /// A pair that says nothing.
+    pub(crate) const NONE: Self = Self { first: 0, second: 0, apart: 0 };
+
+    /// Two bytes, and how far the second is behind the first.
+    pub(crate) const fn new(first: u8, second: u8, apart: usize) -> Self {
+        assert!(apart <= REACH, "a pair must be near enough");
+        Self { first, second, apart }
+    }
+}
+
+/// How far a look for pairs came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Looked {
+    /// Whether one of the pairs begins in the stride that begins here. If not, this is where the strides
+    /// end that are whole and have their reach behind them.
+    pub(crate) is_hit: bool,
+    /// Where.
+    pub(crate) at: usize,
+    /// How many line ends are before it.
+    pub(crate) newlines: u64,
+}
+
+/// Looks for the first stride in which one of the pairs begins, and counts line ends on the way.
+#[inline]
+pub(crate) fn first_pair(bytes: &[u8], pairs: &[Pair]) -> Looked {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        #[expect(unsafe_code, reason = "the compiler wants a word that the processor has AVX2")]
+        // SAFETY: it has been asked for, and the function takes references, not pointers.
+        return unsafe { widely(bytes, pairs) };
+    }
+    plainly(bytes, pairs)
+}
+
+/// The plain way, compiled for wider registers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn widely(bytes: &[u8], pairs: &[Pair]) -> Looked {
+    plainly(bytes, pairs)
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is compiled once more for wider processors")]
+fn plainly(bytes: &[u8], pairs: &[Pair]) -> Looked {
+    let mut looked = Looked { is_hit: false, at: 0, newlines: 0 };
+    while let Some(here) =
+        bytes.get(looked.at..).and_then(|it| it.first_chunk::<{ STRIDE + REACH }>())
+    {
+        fetch(bytes, looked.at + AHEAD);
+        if pairs.iter().any(|it| has(here, *it)) {
+            looked.is_hit = true;
+            return looked;
+        }
+        looked.newlines += u64::from(newlines(here));
+        looked.at += STRIDE;
+    }
+    looked
+}
+
+/// Asks for the memory of a stride, so that it is there when it is looked at.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is compiled once more for wider processors")]
+fn fetch(bytes: &[u8], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in 0..STRIDE.div_ceil(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let place = bytes.as_ptr().wrapping_add(at + 64 * line);
+        #[expect(unsafe_code, reason = "it takes a pointer")]
+        // SAFETY: nothing is read; a place that is not ours is not asked for.
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(place.cast());
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (bytes, at);
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is compiled once more for wider processors")]
+fn newlines(bytes: &[u8; STRIDE + REACH]) -> u8 {
+    let mut count = 0;
+    for byte in bytes.iter().take(STRIDE) {
+        count += u8::from(*byte == b'\n');
+    }
+    count
+}
+
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "it is compiled once more for wider processors")]
+fn has(bytes: &[u8; STRIDE + REACH], pair: Pair) -> bool {
+    let firsts = bytes.first_chunk::<STRIDE>();
+    let seconds = bytes.get(pair.apart..).and_then(|it| it.first_chunk::<STRIDE>());
+    let (Some(firsts), Some(seconds)) = (firsts, seconds) else { return true };
+    let mut has = 0;
+    for (first, second) in firsts.iter().zip(seconds) {
+        has |= u8::from(*first == pair.first) & u8::from(*second == pair.second);
+    }
+    has != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_pair_is_found_in_the_stride_that_it_begins_in(
+            length in 0..5 * STRIDE,
+            apart in 0..=REACH,
+            place in any::<prop::sample::Index>(),
+            newlines in any::<bool>(),
+        ) {
+            let mut bytes = vec![if newlines { b'\n' } else { b'x' }; length];
+            let pairs = [Pair::new(b'n', b'o', 1), Pair::new(b'a', b'a', apart)];
+            let whole = length.saturating_sub(REACH) / STRIDE * STRIDE;
+            let count = |at: usize| if newlines { at as u64 } else { 0 };
+            let looked = |is_hit, at| Looked { is_hit, at, newlines: count(at) };
+            prop_assert_eq!(first_pair(&bytes, &pairs), looked(false, whole));
+            if length > REACH {
+                let first = place.index(length - REACH);
+                (bytes[first], bytes[first + apart]) = (b'a', b'a');
+                let stride = first / STRIDE * STRIDE;
+                prop_assert_eq!(first_pair(&bytes, &pairs), looked(stride < whole, stride.min(whole)));
+            }
+            prop_assert_eq!(first_pair(&bytes, &pairs), plainly(&bytes, &pairs));
+        }
+    }
+}
