@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use punchlist_testkit::anthropic::{Request, Server};
+use punchlist_testkit::model::{Request, Server};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 

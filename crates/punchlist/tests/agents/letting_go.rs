@@ -1,7 +1,7 @@
 //! Models that will not do what they are told: each is let go within the bound, and the plan says
 //! how it ended.
 
-use punchlist_testkit::anthropic::{Message, Model, Request, Script};
+use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use crate::claude::{assert_says, refusals};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use punchlist_testkit::anthropic::{Message, Model, Request, Script, Server};
+use punchlist_testkit::model::{Message, Model, Request, Script, Server};
 use serde_json::{Value, json};
 
 use crate::claude::{assert_says, refusals};

@@ -1,6 +1,6 @@
 //! Ways to stop with items open that nobody minds: a question, plan mode, and the user's word.
 
-use punchlist_testkit::anthropic::{Message, Model, Script};
+use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::json;
 
 use crate::claude::{assert_says, refusals};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punchlist_testkit::anthropic::{Model, Script, Server};
+use punchlist_testkit::model::{Model, Script, Server};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 

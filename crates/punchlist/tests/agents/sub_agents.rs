@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use punchlist_testkit::anthropic::{Message, Model, Script};
+use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
 
 use crate::claude::{assert_says, refusals};
