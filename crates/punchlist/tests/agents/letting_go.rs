@@ -4,8 +4,9 @@
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
-use crate::claude::{assert_says, refusals};
+use crate::claude::refusals;
 use crate::place::Place;
+use crate::run::assert_says;
 
 /// Two tasks, and then whatever the model does for ever.
 fn after_two_tasks(then: impl FnMut(&Request) -> Message + Send + 'static) -> Script {

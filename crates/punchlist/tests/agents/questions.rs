@@ -3,8 +3,9 @@
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::json;
 
-use crate::claude::{assert_says, refusals};
+use crate::claude::refusals;
 use crate::place::Place;
+use crate::run::assert_says;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]

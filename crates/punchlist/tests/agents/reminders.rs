@@ -3,8 +3,8 @@
 use punchlist_testkit::model::{Model, Request, Script};
 use serde_json::json;
 
-use crate::claude::assert_says;
 use crate::place::Place;
+use crate::run::assert_says;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
-use crate::claude::assert_says;
 use crate::place::Place;
+use crate::run::assert_says;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
