@@ -14,20 +14,45 @@ use serde_json::Value;
 /// The longest that one run of a program may take.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// What is said to a program next.
+pub(crate) enum Say {
+    /// Not a word.
+    Nothing,
+    /// This, with its line ends.
+    This(String),
+    /// Nothing more, ever: the end of its input.
+    Over,
+}
+
+/// Decides what is said at first, when nothing was heard yet, and after each line of the program's.
+type Talk = Box<dyn FnMut(Option<&str>) -> Say + Send>;
+
 /// A run that has not begun.
 pub(crate) struct Run {
     command: Command,
-    prompts: Option<VecDeque<String>>,
+    talk: Option<Talk>,
 }
 
 impl Run {
     pub(crate) fn new(command: Command) -> Self {
-        Self { command, prompts: None }
+        Self { command, talk: None }
     }
 
     /// Says these things to it on stdin, each after its answer to the one before.
-    pub(crate) fn told(mut self, lines: impl Iterator<Item = String>) -> Self {
-        self.prompts = Some(lines.collect());
+    pub(crate) fn told(self, lines: impl Iterator<Item = String>) -> Self {
+        let mut lines: VecDeque<String> = lines.collect();
+        self.talked_to(move |heard| match heard {
+            Some(line) if !line.contains("\"type\":\"result\"") => Say::Nothing,
+            Some(_) | None => lines.pop_front().map_or(Say::Over, Say::This),
+        })
+    }
+
+    /// Says to it on stdin what follows from what it says.
+    pub(crate) fn talked_to(
+        mut self,
+        talk: impl FnMut(Option<&str>) -> Say + Send + 'static,
+    ) -> Self {
+        self.talk = Some(Box::new(talk));
         self
     }
 
@@ -42,30 +67,26 @@ impl Run {
     }
 
     pub(crate) fn begin(self) -> Running {
-        let Self { mut command, prompts } = self;
-        let stdin = if prompts.is_some() { Stdio::piped() } else { Stdio::null() };
+        let Self { mut command, talk } = self;
+        let stdin = if talk.is_some() { Stdio::piped() } else { Stdio::null() };
         command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
         // A group of its own, so that its end is the end of what it started.
         let mut child = command.process_group(0).spawn().unwrap();
-        let mut prompts = prompts.unwrap_or_default();
         let mut stdin = child.stdin.take();
-        let mut ask = move || match (prompts.pop_front(), &mut stdin) {
-            (Some(prompt), Some(pipe)) => drop(pipe.write_all(prompt.as_bytes())),
-            // The end of its input tells it that nothing more will come.
-            (Some(_) | None, _) => drop(stdin.take()),
+        let mut talk = talk.unwrap_or_else(|| Box::new(|_| Say::Nothing));
+        let mut hear = move |line: Option<&str>| match (talk(line), &mut stdin) {
+            // Whether it still listens is its own affair: how it ended will tell.
+            (Say::This(text), Some(pipe)) => drop(pipe.write_all(text.as_bytes())),
+            (Say::This(_) | Say::Nothing, _) => {}
+            (Say::Over, _) => drop(stdin.take()),
         };
-        ask();
+        hear(None);
         let group = Pid::from_child(&child);
         let stdout = BufReader::new(child.stdout.take().unwrap());
         let mut stderr = child.stderr.take().unwrap();
         let lines = thread::spawn(move || {
             let lines = stdout.lines().map_while(Result::ok);
-            let answered = |line: &String| {
-                if line.contains("\"type\":\"result\"") {
-                    ask();
-                }
-            };
-            lines.inspect(answered).collect()
+            lines.inspect(|line| hear(Some(line))).collect()
         });
         let errors = thread::spawn(move || {
             let mut text = String::new();

@@ -1,9 +1,11 @@
 //! Runs Codex without a screen, and tells what came of it.
 
 mod plans;
+mod server;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use punchlist_testkit::model::Server;
 
@@ -76,12 +78,18 @@ impl Place {
         fs::write(self.path("home/.codex/config.toml"), settings).unwrap();
     }
 
-    /// One prompt, without a screen. The key is no key.
+    /// One prompt, without a screen.
     pub(crate) fn codex(&self, arguments: &[&str]) -> Run {
-        let mut command = self.command(&program());
-        command.env("TERM", "xterm-256color").env("SCRIPTED_API_KEY", "dummy-key-for-loopback");
+        let mut command = self.codex_itself();
         command.args(["exec", "--json"]).args(arguments);
         Run::new(command)
+    }
+
+    /// The program. The key is no key.
+    fn codex_itself(&self) -> Command {
+        let mut command = self.command(&program());
+        command.env("TERM", "xterm-256color").env("SCRIPTED_API_KEY", "dummy-key-for-loopback");
+        command
     }
 
     /// The session files of all threads.

@@ -8,7 +8,7 @@ use crate::place::Place;
 
 /// A plan from first to last, as steps and statuses: made, worked through, changed, finished. The
 /// third is refused, because there is no such status.
-const STORY: [&[(&str, &str)]; 5] = [
+pub(super) const STORY: [&[(&str, &str)]; 5] = [
     &[("Write the parser", "in_progress"), ("Test the parser", "pending")],
     &[("Write the parser", "completed"), ("Test the parser", "in_progress")],
     &[("Write the parser", "given_up")],
@@ -27,14 +27,14 @@ const PRINTED: [&str; 4] = [
 ];
 
 /// What it keeps.
-const KEPT: [&str; 4] = [
+pub(super) const KEPT: [&str; 4] = [
     "[>] Write the parser, [ ] Test the parser",
     "[x] Write the parser, [>] Test the parser",
     "[x] Write the parser, [>] Fuzz the parser, [ ] Tag it",
     END,
 ];
 
-fn plan(steps: &[(&str, &str)]) -> Value {
+pub(super) fn plan(steps: &[(&str, &str)]) -> Value {
     let entry = |(step, status): &(&str, &str)| json!({"step": step, "status": status});
     json!({"plan": steps.iter().map(entry).collect::<Vec<_>>()})
 }
@@ -193,4 +193,26 @@ fn a_tool_that_is_switched_off_gives_no_list() {
     assert_eq!(place.printed(&ended).understood().lists(), [] as [&str; 0]);
     let kept = place.kept(&place.rollout(&ended.session())).understood();
     assert_eq!(kept.lists(), [] as [&str; 0]);
+}
+
+#[test]
+#[ignore = "needs Codex: cargo xtask test agents"]
+fn a_thread_that_was_summed_up_goes_on_with_its_list() {
+    let place = Place::new();
+    let begun = plan(&[("Write the parser", "in_progress")]);
+    let script = Script::new()
+        .turn(Message::new().calls("update_plan", begun).counting(90_000))
+        .calls("update_plan", plan(&[("Write the parser", "completed")]))
+        .stops("All is done.");
+    let model = Model::new(script).aside("I was at the parser.").serve().unwrap();
+    place.codex_settings(&model, DIRECT);
+    let limit = ["-c", "model_auto_compact_token_limit=20000", "Build a parser"];
+    let ended = place.codex(&limit).ends().completed();
+    assert_eq!((model.asides().len(), model.left()), (1, 0));
+    let told = model.requests()[1].news();
+    assert!(told.contains("I was at the parser."), "{told}");
+    let printed = place.printed(&ended).understood();
+    let kept = place.kept(&place.rollout(&ended.session())).understood();
+    assert_eq!(printed.lists(), ["[ ] Write the parser", "[x] Write the parser"]);
+    assert_eq!(kept.lists(), ["[>] Write the parser", "[x] Write the parser"]);
 }
