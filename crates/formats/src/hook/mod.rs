@@ -41,6 +41,15 @@ impl Agent {
         }
     }
 
+    /// What it calls itself.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+        }
+    }
+
     /// The agent with that name, in any case.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(name))

@@ -6,6 +6,7 @@ use std::time::Duration;
 use punchlist_bridge::doctor::{self, Finding, State, is_same_file};
 use punchlist_bridge::hook::failures;
 use punchlist_db::{Options, Sqlite};
+use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
 use punchlist_formats::view::duration::ago;
 use punchlist_model::End;
@@ -41,21 +42,36 @@ Examples:
   punchlist doctor --json | jq '.findings[] | select(.state == \"broken\")'";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let mut install = agent::options(app, Goal::User)?;
-        // Another's plan says nothing about what is installed.
-        install.plan = None;
         let directory = app.project()?.root.clone();
-        let report = doctor::claude(&doctor::Options {
-            install,
-            program: agent::program("claude"),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            directory,
-            patience: PATIENCE,
-        });
-        let mut parts = vec![("claude", report.findings)];
-        parts[0].1.push(gate(app)?);
-        parts[0].1.extend(failures(app));
-        let used = report.database.unwrap_or_else(|| app.database().cloned().unwrap_or_default());
+        let mut parts = Vec::new();
+        let mut used = None;
+        for it in Agent::ALL {
+            let mut install = agent::options(app, it, Goal::User)?;
+            // Another's plan says nothing about what is installed.
+            install.plan = None;
+            let program = agent::program(it.as_str());
+            let is_here = program.is_some();
+            let report = doctor::agent(&doctor::Options {
+                install,
+                program,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                directory: directory.clone(),
+                patience: PATIENCE,
+            });
+            // An agent that is neither here nor set up is nobody's concern, unless none is.
+            let is_wired = report.findings.len() > 2 || report.database.is_some();
+            if is_here || is_wired || it == Agent::Claude {
+                parts.push((it.as_str(), report.findings));
+            }
+            used = used.or(report.database);
+        }
+        if parts.len() > 1 && parts[0].1.len() == 2 && agent::program("claude").is_none() {
+            parts.remove(0);
+        }
+        let mut common = vec![gate(app)?];
+        common.extend(failures(app));
+        parts.push(("hooks", common));
+        let used = used.unwrap_or_else(|| app.database().cloned().unwrap_or_default());
         parts.push(("store", store(app, &used)?));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
         let exit = u8::from(!doctor::is_well(&all));
