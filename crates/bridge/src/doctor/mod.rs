@@ -4,10 +4,12 @@
 //! Nothing is changed and nothing is believed that can be tried. A finding says what is so and, where
 //! something is amiss, the command that mends it. The store is looked at by the caller, who has it.
 
+pub mod locks;
 mod mcp;
 mod run;
 #[cfg(test)]
 mod tests;
+mod transcripts;
 mod wiring;
 
 use std::path::{Path, PathBuf};
@@ -90,11 +92,13 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The database that hooks and server use, if they are set up.
     pub database: Option<PathBuf>,
+    /// Whether anything of ours was found in the agent's files.
+    pub is_wired: bool,
 }
 
 /// Looks at an agent.
 pub fn agent(options: &Options) -> Report {
-    let mut report = Report { findings: vec![program(options)], database: None };
+    let mut report = Report { findings: vec![program(options)], ..Report::default() };
     let own = Scope::Project(match &options.install.scope {
         Scope::Project(root) => root.clone(),
         Scope::User => options.directory.clone(),
@@ -124,10 +128,17 @@ pub fn agent(options: &Options) -> Report {
             format!("punchlist uninstall {} --project", options.install.agent.as_str()),
         ));
     }
+    let install = &options.install;
+    let wired_at_all = !wired.is_empty();
     for wiring in wired {
         report.findings.extend(wiring.findings(options));
         report.database = report.database.or_else(|| wiring.database());
     }
+    if wired_at_all || options.program.is_some() {
+        let config = install.config_dir.as_deref();
+        report.findings.extend(transcripts::look(install.agent, &install.home, config));
+    }
+    report.is_wired = wired_at_all;
     report
 }
 

@@ -121,7 +121,7 @@ impl Call<'_> {
         }
         Ok(match verdict {
             Verdict::Refuse { open, .. } => {
-                Answer::Refuse(Words::of(self.given.agent, &self.session, plan).refusal(plan, open))
+                Answer::Refuse(Words::of(self.agent(), &self.session, plan).refusal(plan, open))
             }
             Verdict::Noted | Verdict::End(_) | Verdict::LetGo { .. } => Answer::Nothing,
         })

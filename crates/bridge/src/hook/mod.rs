@@ -20,7 +20,7 @@ use punchlist_model::guard::{self, Gate};
 use punchlist_model::remind::{Agent as Profile, Policy};
 use punchlist_model::session::{Memory, Session, SessionKey, Store};
 use punchlist_model::store::Error;
-use punchlist_model::{Ctx, IdSource, Limits, Mode, PlanId, Process, Timestamp};
+use punchlist_model::{Ctx, IdSource, Limits, ListEntry, Mode, PlanId, Process, Timestamp};
 
 use crate::process;
 use crate::session::{Seen, record, update_from};
@@ -38,10 +38,13 @@ pub const TRACKER: &str = "tracker";
 /// The same for the tools of our server.
 pub const TURN: &str = "turn";
 
+/// The same for somebody who watched the session from outside.
+pub const WATCHED: &str = "watched";
+
 /// Everything that an answer depends on besides the event and the store.
 pub struct Given<'a> {
-    /// The agent whose hook it is.
-    pub agent: Agent,
+    /// The agent whose hook it is: `claude`, `codex`, `gemini`, or another that somebody watches.
+    pub agent: &'a str,
     /// Whether the agent has the tools of our server.
     pub has_server: bool,
     /// The time.
@@ -82,7 +85,7 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
         return Ok(Answer::Message(format!("punchlist {}", given.version)));
     }
     let seen = Seen {
-        key: SessionKey { agent: given.agent.as_str().to_owned(), id: event.session.clone() },
+        key: SessionKey { agent: given.agent.to_owned(), id: event.session.clone() },
         project: given.project.to_owned(),
         directory: event.directory.clone(),
         process: given.process.clone(),
@@ -107,6 +110,18 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
         What::SubStop(stop) => call.sub_stop(stop, event.plan_mode).await,
         What::Ends | What::Doctor => Ok(Answer::Nothing),
     }
+}
+
+/// Keeps the whole list of a session, or of one of its sub-agents, that somebody saw from outside, as the
+/// session's own hook would.
+pub async fn keep_list(
+    store: &dyn Store,
+    given: &Given<'_>,
+    session: Session,
+    sub_agent: &str,
+    entries: &[ListEntry],
+) -> Result<(), Error> {
+    Call { store, given, session, sub_agent }.list(entries, WATCHED).await.map(|_| ())
 }
 
 /// One event of a session that has been recorded.
@@ -162,26 +177,32 @@ impl Call<'_> {
         let writes_ours = self.session.memory.written_with.as_deref() == Some(TURN);
         Profile {
             has_tools: self.given.has_server || self.session.memory.written_with.is_some(),
-            reminds_itself: self.given.agent == Agent::Claude && !writes_ours,
+            reminds_itself: self.agent() == Some(Agent::Claude) && !writes_ours,
             echoes_changes: false,
             hears_compaction: true,
         }
     }
 
+    /// The agent, if its hooks are understood.
+    fn agent(&self) -> Option<Agent> {
+        Agent::named(self.given.agent)
+    }
+
     /// What the agent's own tool for whole lists is called in [`Memory::written_with`].
     fn list_tool(&self) -> &'static str {
-        match self.given.agent {
-            Agent::Claude => TODOWRITE,
-            Agent::Codex => UPDATE_PLAN,
-            Agent::Gemini => WRITE_TODOS,
+        match self.agent() {
+            Some(Agent::Claude) => TODOWRITE,
+            Some(Agent::Codex) => UPDATE_PLAN,
+            Some(Agent::Gemini) => WRITE_TODOS,
+            None => WATCHED,
         }
     }
 
     /// The same for its tools for single tasks. Codex has none.
     fn task_tools(&self) -> &'static str {
-        match self.given.agent {
-            Agent::Claude | Agent::Codex => TASKS,
-            Agent::Gemini => TRACKER,
+        match self.agent() {
+            Some(Agent::Claude | Agent::Codex) | None => TASKS,
+            Some(Agent::Gemini) => TRACKER,
         }
     }
 }

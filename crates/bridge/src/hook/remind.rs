@@ -27,7 +27,7 @@ impl Call<'_> {
             self.took(called).await?;
             return Ok(Answer::Nothing);
         }
-        let is_claude = self.given.agent == Agent::Claude;
+        let is_claude = self.agent() == Some(Agent::Claude);
         if is_claude && self.session.memory.written_with.as_deref() != Some(TURN) {
             self.lost(called).await?;
             return Ok(Answer::Nothing);
@@ -112,14 +112,14 @@ impl Call<'_> {
     fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
         let tag = Tag::reminder();
         match (reminder, plan) {
-            (Reminder::Initial, _) => Some(prompt::initial(server(self.given.agent), &tag)),
+            (Reminder::Initial, _) => Some(prompt::initial(server(self.agent()), &tag)),
             (Reminder::Offer(others), _) => Some(prompt::offer(*others, &tag)),
             (Reminder::Boundary, Some(plan)) => {
-                Words::of(self.given.agent, &self.session, plan).boundary(plan)
+                Words::of(self.agent(), &self.session, plan).boundary(plan)
             }
             (Reminder::Nag { turns, changed, whole_list }, Some(plan)) => {
                 let list = whole_list.then(|| plain::text(plan));
-                let tools = Words::of(self.given.agent, &self.session, plan).tools();
+                let tools = Words::of(self.agent(), &self.session, plan).tools();
                 Some(prompt::nag(*turns, changed, plan, list.as_deref(), tools, &tag))
             }
             (Reminder::AfterChange, _) | (Reminder::Boundary | Reminder::Nag { .. }, None) => None,

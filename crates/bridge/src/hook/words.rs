@@ -20,7 +20,7 @@ pub(super) enum Words {
 }
 
 impl Words {
-    pub(super) fn of(agent: Agent, session: &Session, plan: &Plan) -> Self {
+    pub(super) fn of(agent: Option<Agent>, session: &Session, plan: &Plan) -> Self {
         let tasks = |tools| Self::Tasks(tools, names(session, plan), server(agent));
         match session.memory.written_with.as_deref() {
             Some(TASKS) => tasks(&Tools::TASKS),
@@ -33,11 +33,11 @@ impl Words {
     }
 
     /// The words of the agent's own tool for whole lists.
-    pub(super) fn of_list(agent: Agent) -> &'static Tools {
+    pub(super) fn of_list(agent: Option<Agent>) -> &'static Tools {
         match agent {
-            Agent::Claude => &Tools::TODOWRITE,
-            Agent::Codex => &Tools::UPDATE_PLAN,
-            Agent::Gemini => &Tools::WRITE_TODOS,
+            Some(Agent::Claude) | None => &Tools::TODOWRITE,
+            Some(Agent::Codex) => &Tools::UPDATE_PLAN,
+            Some(Agent::Gemini) => &Tools::WRITE_TODOS,
         }
     }
 
@@ -69,10 +69,10 @@ impl Words {
 }
 
 /// The tools of our server, as the agent calls them.
-pub(super) fn server(agent: Agent) -> &'static Tools {
+pub(super) fn server(agent: Option<Agent>) -> &'static Tools {
     match agent {
-        Agent::Claude | Agent::Codex => &Tools::MCP_TURN,
-        Agent::Gemini => &Tools::MCP_TURN_SHORT,
+        Some(Agent::Claude | Agent::Codex) | None => &Tools::MCP_TURN,
+        Some(Agent::Gemini) => &Tools::MCP_TURN_SHORT,
     }
 }
 

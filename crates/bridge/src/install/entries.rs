@@ -108,7 +108,7 @@ fn variable(agent: Agent) -> &'static str {
 }
 
 /// A word for a shell.
-pub(crate) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 

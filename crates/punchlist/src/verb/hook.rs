@@ -120,7 +120,7 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
     let read_task = |list: &str, id: &str| task(agent, event, list, id);
     let task_list = variable("CLAUDE_CODE_TASK_LIST_ID").filter(|_| agent == Agent::Claude);
     let given = Given {
-        agent,
+        agent: agent.as_str(),
         has_server,
         now: app.now,
         ids: clock::ids(app.now).map_err(told)?,

@@ -90,7 +90,7 @@ impl Desk {
         let files = &self.files;
         let task = |_: &str, id: &str| files.get(id).cloned();
         let given = Given {
-            agent: self.agent,
+            agent: self.agent.as_str(),
             has_server: self.has_server,
             now: self.now(),
             ids: self.ids(),
