@@ -20,8 +20,8 @@ use ps as system;
 const DEPTH: usize = 64;
 
 /// Most arguments of a process that are kept, and most bytes of them all. What is asked is which
-/// program it is, and that stands in front.
-const ARGUMENTS: usize = 8;
+/// program it is and how it was started, and that stands in front.
+const ARGUMENTS: usize = 32;
 const BYTES: usize = 4096;
 
 /// A process above another.
@@ -71,6 +71,11 @@ pub fn fate(host: &str, process: &Process) -> Fate {
 /// The processes above one, nearest first. It ends early where the next one cannot be seen.
 pub fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
     system::ancestors(host, pid)
+}
+
+/// Whether a process reads from a terminal; `None` if that cannot be seen.
+pub fn has_terminal(process: &Process) -> Option<bool> {
+    system::has_terminal(process)
 }
 
 /// Arguments in one piece, each ended by a NUL, as far as they are kept. Some programs overwrite

@@ -19,7 +19,7 @@ use punchlist_model::{Process, Timestamp};
 use crate::process::{self, Fate};
 
 pub use adopt::{Adopted, adopt};
-pub use agent::{AGENTS, agent_process, known_agent, reach};
+pub use agent::{AGENTS, agent_process, attended, known_agent, only_plans, reach};
 pub use left::{Left, left_open};
 
 /// How often a session is written before it is given up: so many hooks of one session do not run

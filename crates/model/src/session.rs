@@ -147,6 +147,8 @@ pub struct Memory {
     pub unconfirmed: BTreeSet<String>,
     /// Which kind of tools the list was last written with, as the writer calls it.
     pub written_with: Option<String>,
+    /// The agent may only plan, where it says so once and not each time.
+    pub planning: bool,
     /// Its sub-agents, by their ids.
     pub sub_agents: BTreeMap<String, SubAgent>,
 }

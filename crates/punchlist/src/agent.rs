@@ -8,38 +8,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use punchlist_bridge::install::{self, Change, Options, Scope};
+use punchlist_formats::hook::Agent;
 use punchlist_formats::text;
 
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::places;
 use crate::print::Reply;
-
-/// An agent that can be set up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Agent {
-    /// Claude Code.
-    Claude,
-}
-
-impl Agent {
-    /// What is typed.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Claude => "claude",
-        }
-    }
-
-    /// What it calls itself.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Claude => "Claude Code",
-        }
-    }
-}
-
-/// The agents that we know of, and whether they can be set up.
-const KNOWN: [(&str, bool); 3] = [("claude", true), ("codex", false), ("gemini", false)];
 
 /// For whom something is installed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,30 +41,17 @@ impl Goal {
     }
 }
 
-/// An agent on this machine.
-pub(crate) struct OnMachine {
-    pub(crate) name: &'static str,
-    pub(crate) supported: bool,
-    /// Where its program is.
-    pub(crate) program: Option<PathBuf>,
-}
-
 /// The agent with that name.
 pub(crate) fn named(name: &str) -> Result<Agent, Fail> {
-    let lower = name.to_ascii_lowercase();
-    match KNOWN.iter().find(|(known, _)| *known == lower) {
-        Some((_, true)) => Ok(Agent::Claude),
-        Some((known, false)) => Err(Fail::usage(format!("{known} cannot be set up yet")).hint(
-            "this version knows `claude`; any agent that speaks MCP can run `punchlist mcp`.",
-        )),
-        None => Err(Fail::usage(format!("there is no agent {name:?}")).hint("try `claude`.")),
-    }
+    Agent::named(name).ok_or_else(|| {
+        Fail::usage(format!("there is no agent {name:?}"))
+            .hint("use claude, codex or gemini; any other that speaks MCP can run `punchlist mcp`.")
+    })
 }
 
-/// Every agent that we know of, and where it is.
-pub(crate) fn on_this_machine() -> Vec<OnMachine> {
-    let on = |(name, supported)| OnMachine { name, supported, program: program(name) };
-    KNOWN.map(on).into()
+/// The agents that are on this machine, and where.
+pub(crate) fn on_this_machine() -> Vec<(Agent, PathBuf)> {
+    Agent::ALL.into_iter().filter_map(|it| Some((it, program(it.as_str())?))).collect()
 }
 
 /// Where a program is: on the path, else where its own installer puts it.
@@ -115,16 +77,17 @@ fn set(name: &str) -> Option<OsString> {
 }
 
 /// What installing depends on.
-pub(crate) fn options(app: &App, goal: Goal) -> Result<Options, Fail> {
+pub(crate) fn options(app: &App, agent: Agent, goal: Goal) -> Result<Options, Fail> {
     let home = home()
         .filter(|it| it.is_absolute())
         .ok_or_else(|| Fail::new(Code::Unusable, "there is no home directory").hint("set HOME."))?;
-    let config_dir = set("CLAUDE_CONFIG_DIR").map(PathBuf::from).map(absolute).transpose()?;
+    let config_dir = config_dir(agent).map(absolute).transpose()?;
     let scope = match goal {
         Goal::User => Scope::User,
         Goal::Project => Scope::Project(app.project()?.root.clone()),
     };
     Ok(Options {
+        agent,
         home,
         config_dir,
         scope,
@@ -133,7 +96,21 @@ pub(crate) fn options(app: &App, goal: Goal) -> Result<Options, Fail> {
         database: database(app, goal)?,
         plan: app.globals.plan.clone().filter(|it| !it.is_empty()),
         permission: true,
+        trust: true,
+        own_tools: false,
     })
+}
+
+/// Where the user has an agent keep its files, if that was chosen.
+fn config_dir(agent: Agent) -> Option<PathBuf> {
+    match agent {
+        Agent::Claude => set("CLAUDE_CONFIG_DIR").map(PathBuf::from),
+        // Codex looks at what it leads to, and knows its hooks by that path.
+        Agent::Codex => {
+            set("CODEX_HOME").map(PathBuf::from).map(|it| fs::canonicalize(&it).unwrap_or(it))
+        }
+        Agent::Gemini => set("GEMINI_CLI_HOME").map(|it| PathBuf::from(it).join(".gemini")),
+    }
 }
 
 /// This very binary, by its real path.
@@ -171,7 +148,7 @@ pub(crate) fn fail(error: install::Error) -> Fail {
     let code = match &error {
         Error::Malformed { .. } | Error::Odd { .. } | Error::ReadOnly { .. } => Code::Refused,
         Error::Unreadable { .. } | Error::Unwritable { .. } | Error::Busy { .. } => Code::Failure,
-        Error::NoText => Code::Usage,
+        Error::NoText | Error::Variable { .. } => Code::Usage,
     };
     Fail::new(code, error.to_string()).hint(error.hint())
 }
@@ -182,7 +159,7 @@ pub(crate) fn command(verb: &str, agent: Agent, goal: Goal) -> String {
         Goal::User => "",
         Goal::Project => " --project",
     };
-    format!("punchlist {verb} {}{project}", agent.name())
+    format!("punchlist {verb} {}{project}", agent.as_str())
 }
 
 /// `1 file`, `2 files`.
@@ -215,7 +192,7 @@ fn json(agent: Agent, goal: Goal, changes: &[Change], diffs: bool) -> serde_json
             file
         })
         .collect();
-    serde_json::json!({"agent": agent.name(), "scope": goal.name(), "files": files})
+    serde_json::json!({"agent": agent.as_str(), "scope": goal.name(), "files": files})
 }
 
 /// What would happen, as diffs.

@@ -230,9 +230,14 @@ pub(crate) fn say(lines: &[String]) {
     err(&text);
 }
 
+/// Whether there is a terminal to ask at.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
 /// Asks for a yes at the terminal.
 pub(crate) fn confirm(question: &str) -> Said {
-    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+    if !can_ask() {
         return Said::Nothing;
     }
     err(&format!("{} [y/N] ", text::one_line(question)));

@@ -5,6 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use punchlist_formats::hook::Agent;
+use serde_json::{Value, json};
+
 use super::*;
 
 /// Answers as we do.
@@ -47,6 +50,7 @@ impl Place {
     fn options(&self) -> Options {
         Options {
             install: install::Options {
+                agent: Agent::Claude,
                 home: self.path("home"),
                 config_dir: None,
                 scope: Scope::User,
@@ -55,6 +59,8 @@ impl Place {
                 database: self.path("p.db"),
                 plan: None,
                 permission: true,
+                trust: true,
+                own_tools: false,
             },
             program: Some(self.path("claude")),
             version: "1.2.3".to_owned(),
@@ -65,7 +71,7 @@ impl Place {
 
     /// The findings, a line each, without what differs from run to run.
     fn told(&self, options: &Options) -> String {
-        let report = claude(options);
+        let report = agent(options);
         let mut out = String::new();
         for it in &report.findings {
             out.push_str(&format!("{} {}: {}\n", it.state.name(), it.about, it.said));
@@ -99,8 +105,8 @@ fn what_works_is_said_in_a_line_each() {
     told!("not_set_up", place.told(&options));
     install::install(&options.install).unwrap();
     told!("works", place.told(&options));
-    assert!(is_well(&claude(&options).findings));
-    assert_eq!(claude(&options).database, Some(place.path("p.db")));
+    assert!(is_well(&agent(&options).findings));
+    assert_eq!(agent(&options).database, Some(place.path("p.db")));
 }
 
 #[test]
@@ -119,7 +125,7 @@ fn what_does_not_work_is_said_with_what_mends_it() {
         let options = place.options();
         install::install(&options.install).unwrap();
         told!(name, place.told(&options));
-        assert_eq!(is_well(&claude(&options).findings), name == "another_version");
+        assert_eq!(is_well(&agent(&options).findings), name == "another_version");
     }
 }
 
@@ -152,7 +158,7 @@ fn entries_that_were_changed_or_lost_are_named() {
         ..options.install.clone()
     };
     install::install(&with_plan).unwrap();
-    assert!(is_well(&claude(&options).findings), "{}", place.told(&options));
+    assert!(is_well(&agent(&options).findings), "{}", place.told(&options));
     let path = place.path("home/.claude/settings.json");
     let mut settings: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     settings["hooks"]["Stop"] = json!([]);

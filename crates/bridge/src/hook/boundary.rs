@@ -11,6 +11,10 @@ use crate::session::left_open;
 
 impl Call<'_> {
     pub(super) async fn begins(&self, source: Source) -> Result<Answer, Error> {
+        // One that was started to plan may be told to go on later, which it says itself.
+        if self.session.memory.planning != self.given.planning {
+            self.remember(|memory| memory.planning = self.given.planning).await?;
+        }
         let plan = self.whole("").await?;
         let at = match source {
             Source::Startup | Source::Clear => Boundary::Start,
@@ -23,6 +27,15 @@ impl Call<'_> {
         };
         let open = plan.as_ref().map_or(0, |plan| plan.open);
         self.remind(plan.as_ref(), &[Input::Boundary { at, open, others }]).await
+    }
+
+    /// The conversation was compacted, and nothing can be said just now: it is owed.
+    pub(super) async fn compacted(&self) -> Result<Answer, Error> {
+        let open = self.whole("").await?.map_or(0, |plan| plan.open);
+        if open > 0 && self.sub_agent.is_empty() {
+            self.remember(|memory| memory.watch.owe()).await?;
+        }
+        Ok(Answer::Nothing)
     }
 
     /// What sessions that ended left open here.

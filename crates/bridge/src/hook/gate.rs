@@ -32,6 +32,7 @@ fn pass(stop: &Stop, plan_mode: bool) -> Option<Pass> {
 impl Call<'_> {
     pub(super) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
+        let plan_mode = plan_mode || self.session.memory.planning;
         let verdict = self.judge(&plan, &Scope::All, pass(stop, plan_mode), turn_of_agent).await?;
         self.act(&plan, &verdict).await
     }
@@ -71,6 +72,12 @@ impl Call<'_> {
                 Verdict::Noted | Verdict::End(_) | Verdict::Refuse { .. } | Verdict::LetGo { .. },
             ) => self.act(&plan, &verdict).await,
         }
+    }
+
+    /// The agent went into plan mode, or out of it.
+    pub(super) async fn planning(&self, planning: bool) -> Result<Answer, Error> {
+        self.remember(|memory| memory.planning = planning).await?;
+        Ok(Answer::Nothing)
     }
 
     pub(super) async fn sub_begins(&self) -> Result<Answer, Error> {
@@ -114,7 +121,7 @@ impl Call<'_> {
         }
         Ok(match verdict {
             Verdict::Refuse { open, .. } => {
-                Answer::Refuse(Words::of(&self.session, plan).refusal(plan, open))
+                Answer::Refuse(Words::of(self.agent(), &self.session, plan).refusal(plan, open))
             }
             Verdict::Noted | Verdict::End(_) | Verdict::LetGo { .. } => Answer::Nothing,
         })

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hasher, SipHasher};
 
 use punchlist_formats::hook::{Answer, Called, Task, Write};
-use punchlist_formats::prompt::{self, Tag, Tools};
+use punchlist_formats::prompt::{self, Tag};
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
@@ -22,7 +22,8 @@ use punchlist_model::{
 };
 
 use super::gate::sub_agent;
-use super::{Call, TASKS, TODOWRITE};
+use super::words::Words;
+use super::{Call, WATCHED};
 
 /// How often an item is tried to be added while others write the plan: more hooks of one session
 /// than this do not run side by side.
@@ -59,10 +60,21 @@ struct Found {
     made: bool,
 }
 
+/// The items that a task is tied to.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Ties {
+    /// Those that it waits for.
+    after: Vec<ItemRef>,
+    /// Those that wait for it.
+    blocked: Vec<ItemRef>,
+    /// The one that it is a part of.
+    parent: Option<ItemRef>,
+}
+
 impl Call<'_> {
     pub(super) async fn mirror(&self, write: &Write) -> Result<Answer, Error> {
         match write {
-            Write::List(entries) => return self.list(entries).await,
+            Write::List(entries) => return self.list(entries, self.list_tool()).await,
             Write::Created(task) => self.created(task).await?,
             Write::Updated(task) => self.updated(task).await?,
             Write::Deleted(task) => self.deleted(task).await?,
@@ -72,7 +84,7 @@ impl Call<'_> {
     }
 
     /// The whole list of the agent, or of a sub-agent, each of which has its own.
-    async fn list(&self, entries: &[ListEntry]) -> Result<Answer, Error> {
+    pub(super) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
         let attachment = match self.attached(self.sub_agent).await? {
             Some(attachment) => attachment,
             // An empty list is none.
@@ -86,7 +98,11 @@ impl Call<'_> {
         let change = Change::new(vec![Op::Replace(entries.to_vec())], ctx);
         let applied = self.store.change(attachment.plan, change).await?;
         self.note_shown(&attachment, applied.revision()).await?;
-        self.remember(|memory| self.wrote(memory, TODOWRITE)).await?;
+        let is_known = self.session.memory.written_with.as_deref() == Some(with);
+        // Whoever watches from outside sees the same list again and again.
+        if with != WATCHED || !is_known || !applied.decision.events.is_empty() {
+            self.remember(|memory| self.wrote(memory, with)).await?;
+        }
         // What others did meanwhile stays on the list, and is named when the turn wants to end.
         let mut dropped = Vec::new();
         for warning in applied.warnings() {
@@ -97,7 +113,8 @@ impl Call<'_> {
         if dropped.is_empty() {
             return Ok(Answer::Nothing);
         }
-        Ok(Answer::Context(prompt::dropped(&dropped, &Tools::TODOWRITE, &Tag::reminder())))
+        let tools = Words::of_list(self.agent());
+        Ok(Answer::Context(prompt::dropped(&dropped, tools, &Tag::reminder())))
     }
 
     /// A task is being created. Its tool has not answered, and may yet be refused.
@@ -109,7 +126,7 @@ impl Call<'_> {
             if found.made {
                 memory.unconfirmed.insert(task.id.clone());
             }
-            self.wrote(memory, TASKS);
+            self.wrote(memory, self.task_tools());
         })
         .await?;
         Ok(Answer::Nothing)
@@ -118,15 +135,16 @@ impl Call<'_> {
     async fn created(&self, task: &Task) -> Result<(), Error> {
         let attachment = self.attached_or_made("").await?;
         let found = self.take_up(&attachment, task).await?;
-        if !found.made {
-            // It was announced before, with less.
-            self.edit(&attachment, found.id, patch(task, Vec::new()), Vec::new()).await?;
+        let ties = self.ties(&attachment, task).await?;
+        // It may have been announced before, with less.
+        if !found.made || ties != Ties::default() {
+            self.edit(&attachment, found.id, task, ties).await?;
         }
         self.remember(|memory| {
             memory.mirrored.insert(task.id.clone(), found.number);
             memory.unconfirmed.remove(&task.id);
             self.own(memory, found.number);
-            self.wrote(memory, TASKS);
+            self.wrote(memory, self.task_tools());
         })
         .await
     }
@@ -171,20 +189,12 @@ impl Call<'_> {
             Some(found) => found,
             None => self.looked_for(&attachment, &task.id).await?,
         };
-        let mut after = Vec::new();
-        for id in &task.blocked_by {
-            after.extend(self.known(&attachment, id).await?);
-        }
-        let mut blocked = Vec::new();
-        for id in &task.blocks {
-            blocked.extend(self.known(&attachment, id).await?);
-        }
-        let edited = self.edit(&attachment, found.id, patch(task, after.clone()), blocked.clone());
-        let found = match edited.await {
+        let ties = self.ties(&attachment, task).await?;
+        let found = match self.edit(&attachment, found.id, task, ties.clone()).await {
             Ok(()) => found,
             Err(Error::Refused(_)) => {
                 let found = self.looked_for(&attachment, &task.id).await?;
-                self.edit(&attachment, found.id, patch(task, after), blocked).await?;
+                self.edit(&attachment, found.id, task, ties).await?;
                 found
             }
             Err(error) => return Err(error),
@@ -195,7 +205,7 @@ impl Call<'_> {
             if task.status == Some(Status::InProgress) {
                 self.own(memory, found.number);
             }
-            self.wrote(memory, TASKS);
+            self.wrote(memory, self.task_tools());
         })
         .await
     }
@@ -205,7 +215,7 @@ impl Call<'_> {
         if let Some(found) = self.find(&attachment, task).await? {
             self.apply(&attachment, vec![Op::Supersede(ItemRef::Id(found.id))]).await?;
         }
-        self.remember(|memory| self.wrote(memory, TASKS)).await
+        self.remember(|memory| self.wrote(memory, self.task_tools())).await
     }
 
     /// What is unknown is taken up as it was shown; of what is known, a list that ran beside another
@@ -222,22 +232,18 @@ impl Call<'_> {
             numbers.push((task.id.clone(), found.number));
             taken.extend(found.made.then_some((task, found.id)));
         }
-        // Edges once all are there.
+        // Ties once all are there.
         for (task, id) in &taken {
-            let mut after = Vec::new();
-            for blocker in &task.blocked_by {
-                after.extend(self.known(&attachment, blocker).await?);
-            }
-            if !after.is_empty() {
-                let patch = Patch { after, ..Patch::default() };
-                self.edit(&attachment, *id, patch, Vec::new()).await?;
+            let ties = Ties { blocked: Vec::new(), ..self.ties(&attachment, task).await? };
+            if ties != Ties::default() {
+                self.edit(&attachment, *id, &Task::default(), ties).await?;
             }
         }
         let news = !taken.is_empty();
         self.remember(|memory| {
             memory.mirrored.extend(numbers.iter().cloned());
             if news {
-                self.wrote(memory, TASKS);
+                self.wrote(memory, self.task_tools());
             }
         })
         .await
@@ -335,20 +341,41 @@ impl Call<'_> {
         })
     }
 
+    /// The items that a task is tied to.
+    async fn ties(&self, attachment: &Attachment, task: &Task) -> Result<Ties, Error> {
+        let mut ties = Ties::default();
+        for id in &task.blocked_by {
+            ties.after.extend(self.known(attachment, id).await?);
+        }
+        for id in &task.blocks {
+            ties.blocked.extend(self.known(attachment, id).await?);
+        }
+        if let Some(id) = &task.parent {
+            ties.parent = self.known(attachment, id).await?;
+        }
+        Ok(ties)
+    }
+
     /// Edits a task's item; what it blocks gets an edge to it.
     async fn edit(
         &self,
         attachment: &Attachment,
         id: ItemId,
-        patch: Patch,
-        blocked: Vec<ItemRef>,
+        task: &Task,
+        ties: Ties,
     ) -> Result<(), Error> {
-        let first = Op::Edit { item: ItemRef::Id(id), patch: Box::new(patch) };
-        let edges = blocked.into_iter().map(|item| {
-            let patch = Patch { after: vec![ItemRef::Id(id)], ..Patch::default() };
-            Op::Edit { item, patch: Box::new(patch) }
-        });
-        self.apply(attachment, std::iter::once(first).chain(edges).collect()).await
+        let item = ItemRef::Id(id);
+        let patch = Patch { parent: ties.parent.map(Some), ..patch(task, ties.after) };
+        let mut ops = vec![Op::Edit { item: item.clone(), patch: Box::new(patch) }];
+        ops.extend(task.waits.map(|waits| match waits {
+            true => Op::Wait { item: item.clone(), on: ListEntry::BLOCKED.to_owned() },
+            false => Op::Resume(item.clone()),
+        }));
+        ops.extend(ties.blocked.into_iter().map(|blocked| {
+            let patch = Patch { after: vec![item.clone()], ..Patch::default() };
+            Op::Edit { item: blocked, patch: Box::new(patch) }
+        }));
+        self.apply(attachment, ops).await
     }
 
     async fn apply(&self, attachment: &Attachment, ops: Vec<Op>) -> Result<(), Error> {
@@ -381,7 +408,10 @@ fn adding(task: &Task, id: ItemId) -> Vec<Op> {
         let patch = Patch { status: Some(status), ..Patch::default() };
         Op::Edit { item: ItemRef::Id(id), patch: Box::new(patch) }
     });
-    std::iter::once(Op::Add(Box::new(new))).chain(moved).collect()
+    let waits = task.waits.filter(|it| *it);
+    let waits =
+        waits.map(|_| Op::Wait { item: ItemRef::Id(id), on: ListEntry::BLOCKED.to_owned() });
+    std::iter::once(Op::Add(Box::new(new))).chain(moved).chain(waits).collect()
 }
 
 /// What a task's own fields say; edges are given apart.

@@ -15,12 +15,12 @@ mod remind;
 mod tests;
 mod words;
 
-use punchlist_formats::hook::{Answer, Event, Task, What};
+use punchlist_formats::hook::{Agent, Answer, Event, Task, What};
 use punchlist_model::guard::{self, Gate};
-use punchlist_model::remind::{Agent, Policy};
+use punchlist_model::remind::{Agent as Profile, Policy};
 use punchlist_model::session::{Memory, Session, SessionKey, Store};
 use punchlist_model::store::Error;
-use punchlist_model::{Ctx, IdSource, Limits, Mode, PlanId, Process, Timestamp};
+use punchlist_model::{Ctx, IdSource, Limits, ListEntry, Mode, PlanId, Process, Timestamp};
 
 use crate::process;
 use crate::session::{Seen, record, update_from};
@@ -29,13 +29,24 @@ use crate::session::{Seen, record, update_from};
 pub const TASKS: &str = "tasks";
 /// The same for its whole lists.
 pub const TODOWRITE: &str = "todowrite";
+/// The same for Codex's whole lists.
+pub const UPDATE_PLAN: &str = "update_plan";
+/// The same for Gemini CLI's whole lists.
+pub const WRITE_TODOS: &str = "write_todos";
+/// The same for Gemini CLI's tasks.
+pub const TRACKER: &str = "tracker";
 /// The same for the tools of our server.
 pub const TURN: &str = "turn";
 
+/// The same for somebody who watched the session from outside.
+pub const WATCHED: &str = "watched";
+
 /// Everything that an answer depends on besides the event and the store.
 pub struct Given<'a> {
-    /// The agent whose hook it is: `claude`.
+    /// The agent whose hook it is: `claude`, `codex`, `gemini`, or another that somebody watches.
     pub agent: &'a str,
+    /// Whether the agent has the tools of our server.
+    pub has_server: bool,
     /// The time.
     pub now: Timestamp,
     /// Where ids of new items come from.
@@ -52,6 +63,8 @@ pub struct Given<'a> {
     pub process: Option<Process>,
     /// Whether somebody sits before it.
     pub interactive: Option<bool>,
+    /// The agent was started to plan only.
+    pub planning: bool,
     /// How often a stop may be refused, where the user said so.
     pub gate: Option<Gate>,
     /// When to remind.
@@ -85,16 +98,30 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
     match &event.what {
         What::Begins(source) => call.begins(*source).await,
         What::Prompt => call.prompt().await,
+        What::Compacted => call.compacted().await,
         What::Wrote(write) => call.mirror(write).await,
         What::Creating(task) => call.creating(task).await,
         What::NotCreated(task) => call.not_created(task).await,
         What::Completing(task) => call.completing(task).await,
         What::Turn(tools) => call.turn(tools).await,
+        What::Planning(planning) => call.planning(*planning).await,
         What::Stop(stop) => call.stop(stop, event.plan_mode).await,
         What::SubBegins => call.sub_begins().await,
         What::SubStop(stop) => call.sub_stop(stop, event.plan_mode).await,
         What::Ends | What::Doctor => Ok(Answer::Nothing),
     }
+}
+
+/// Keeps the whole list of a session, or of one of its sub-agents, that somebody saw from outside, as the
+/// session's own hook would.
+pub async fn keep_list(
+    store: &dyn Store,
+    given: &Given<'_>,
+    session: Session,
+    sub_agent: &str,
+    entries: &[ListEntry],
+) -> Result<(), Error> {
+    Call { store, given, session, sub_agent }.list(entries, WATCHED).await.map(|_| ())
 }
 
 /// One event of a session that has been recorded.
@@ -144,14 +171,38 @@ impl Call<'_> {
         process::has_ended(self.given.host, process)
     }
 
-    /// The agent as reminders see it. It reminds itself of its own tools, and says by itself that it
-    /// has them.
-    fn profile(&self) -> Agent {
-        Agent {
-            has_tools: true,
-            reminds_itself: self.session.memory.written_with.as_deref() != Some(TURN),
+    /// The agent as reminders see it. Claude Code reminds itself of its own tools, and says by itself
+    /// that it has them; the others do neither.
+    fn profile(&self) -> Profile {
+        let writes_ours = self.session.memory.written_with.as_deref() == Some(TURN);
+        Profile {
+            has_tools: self.given.has_server || self.session.memory.written_with.is_some(),
+            reminds_itself: self.agent() == Some(Agent::Claude) && !writes_ours,
             echoes_changes: false,
             hears_compaction: true,
+        }
+    }
+
+    /// The agent, if its hooks are understood.
+    fn agent(&self) -> Option<Agent> {
+        Agent::named(self.given.agent)
+    }
+
+    /// What the agent's own tool for whole lists is called in [`Memory::written_with`].
+    fn list_tool(&self) -> &'static str {
+        match self.agent() {
+            Some(Agent::Claude) => TODOWRITE,
+            Some(Agent::Codex) => UPDATE_PLAN,
+            Some(Agent::Gemini) => WRITE_TODOS,
+            None => WATCHED,
+        }
+    }
+
+    /// The same for its tools for single tasks. Codex has none.
+    fn task_tools(&self) -> &'static str {
+        match self.agent() {
+            Some(Agent::Claude | Agent::Codex) | None => TASKS,
+            Some(Agent::Gemini) => TRACKER,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use punchlist_formats::hook::{Answer, Called, claude};
+use punchlist_formats::hook::{Agent, Answer, Called};
 use punchlist_formats::prompt::{self, Tag};
 use punchlist_formats::view::plain;
 use punchlist_model::guard::{Asking, Scope, holding};
@@ -10,7 +10,7 @@ use punchlist_model::remind::{Input, Reminder};
 use punchlist_model::store::Error;
 use punchlist_model::{Event, Number, Plan};
 
-use super::words::Words;
+use super::words::{Words, server};
 use super::{Call, TASKS, TODOWRITE, TURN};
 
 /// Tools of ours that only read.
@@ -20,21 +20,20 @@ const READS: [&str; 1] = ["list_todo"];
 const MOST_ENTRIES: u32 = 100;
 
 impl Call<'_> {
-    /// A model turn is over. The agent reminds itself of its own tools, so this counts only where the
-    /// list is written with ours.
+    /// A model turn is over. Claude Code reminds itself of its own tools, so there this counts only
+    /// where the list is written with ours.
     pub(super) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
         if !self.sub_agent.is_empty() {
             self.took(called).await?;
             return Ok(Answer::Nothing);
         }
-        if self.session.memory.written_with.as_deref() != Some(TURN) {
+        let is_claude = self.agent() == Some(Agent::Claude);
+        if is_claude && self.session.memory.written_with.as_deref() != Some(TURN) {
             self.lost(called).await?;
             return Ok(Answer::Nothing);
         }
-        let tools: Vec<&str> = called.iter().map(|it| it.tool.as_str()).collect();
-        let ours = |tool: &str| tool.strip_prefix(claude::MCP_PREFIX).map(str::to_owned);
-        let wrote = tools.iter().filter_map(|tool| ours(tool)).any(|it| !READS.contains(&&it[..]));
-        if wrote {
+        let ours = |it: &Called| it.ours.as_deref().map(|name| READS.contains(&name));
+        if called.iter().any(|it| ours(it) == Some(false)) {
             return self.remind(None, &[Input::Changed]).await;
         }
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
@@ -43,9 +42,14 @@ impl Call<'_> {
         let asking =
             Asking { worker: &worker, now: self.given.now, gone: &gone, scope: &Scope::All };
         let open = u32::try_from(holding(&plan, &asking).len()).unwrap_or(u32::MAX);
-        let worked = tools.iter().any(|tool| ours(tool).is_none());
+        let worked = called.iter().any(|it| it.ours.is_none());
         let others = Input::ChangedByOthers(self.unseen(&plan).await?);
-        self.remind(Some(&plan), &[others, Input::Turn { worked, open }]).await
+        let mut inputs = vec![others, Input::Turn { worked, open }];
+        // What is owed since a compaction in mid-turn need not wait for the user's next word.
+        if !is_claude {
+            inputs.insert(0, Input::Prompt { open: plan.open });
+        }
+        self.remind(Some(&plan), &inputs).await
     }
 
     /// The tools that wrote the list may be gone: another model, or another version of the agent, has
@@ -108,12 +112,14 @@ impl Call<'_> {
     fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
         let tag = Tag::reminder();
         match (reminder, plan) {
-            (Reminder::Initial, _) => Some(prompt::initial(&prompt::Tools::MCP_TURN, &tag)),
+            (Reminder::Initial, _) => Some(prompt::initial(server(self.agent()), &tag)),
             (Reminder::Offer(others), _) => Some(prompt::offer(*others, &tag)),
-            (Reminder::Boundary, Some(plan)) => Words::of(&self.session, plan).boundary(plan),
+            (Reminder::Boundary, Some(plan)) => {
+                Words::of(self.agent(), &self.session, plan).boundary(plan)
+            }
             (Reminder::Nag { turns, changed, whole_list }, Some(plan)) => {
                 let list = whole_list.then(|| plain::text(plan));
-                let tools = Words::of(&self.session, plan).tools();
+                let tools = Words::of(self.agent(), &self.session, plan).tools();
                 Some(prompt::nag(*turns, changed, plan, list.as_deref(), tools, &tag))
             }
             (Reminder::AfterChange, _) | (Reminder::Boundary | Reminder::Nag { .. }, None) => None,

@@ -1,37 +1,50 @@
 //! In whose words the agent is spoken to: those of the tools that wrote the list last.
 
+use punchlist_formats::hook::Agent;
 use punchlist_formats::prompt::{self, Names, Tag, Tools};
 use punchlist_model::session::Session;
 use punchlist_model::{Number, Plan};
 
 use super::mirror::item_id;
-use super::{TASKS, TODOWRITE};
+use super::{TASKS, TODOWRITE, TRACKER, UPDATE_PLAN, WRITE_TODOS};
 
 /// Most that the list costs when it is put back, in tokens.
 const BUDGET: u64 = 1500;
 
 /// The words for one plan of a session.
 pub(super) enum Words {
-    /// The agent's own tasks, with the names that it has for them.
-    Tasks(Names),
+    /// The agent's own tasks, with the names that it has for them; and the tools for the others.
+    Tasks(&'static Tools, Names, &'static Tools),
     /// Some other set of tools.
     Tools(&'static Tools),
 }
 
 impl Words {
-    pub(super) fn of(session: &Session, plan: &Plan) -> Self {
+    pub(super) fn of(agent: Option<Agent>, session: &Session, plan: &Plan) -> Self {
+        let tasks = |tools| Self::Tasks(tools, names(session, plan), server(agent));
         match session.memory.written_with.as_deref() {
-            Some(TASKS) => Self::Tasks(names(session, plan)),
+            Some(TASKS) => tasks(&Tools::TASKS),
+            Some(TRACKER) => tasks(&Tools::TRACKER),
             Some(TODOWRITE) => Self::Tools(&Tools::TODOWRITE),
-            Some(_) | None => Self::Tools(&Tools::MCP_TURN),
+            Some(UPDATE_PLAN) => Self::Tools(&Tools::UPDATE_PLAN),
+            Some(WRITE_TODOS) => Self::Tools(&Tools::WRITE_TODOS),
+            Some(_) | None => Self::Tools(server(agent)),
+        }
+    }
+
+    /// The words of the agent's own tool for whole lists.
+    pub(super) fn of_list(agent: Option<Agent>) -> &'static Tools {
+        match agent {
+            Some(Agent::Claude) | None => &Tools::TODOWRITE,
+            Some(Agent::Codex) => &Tools::UPDATE_PLAN,
+            Some(Agent::Gemini) => &Tools::WRITE_TODOS,
         }
     }
 
     /// Why the turn may not end yet.
     pub(super) fn refusal(&self, plan: &Plan, open: &[Number]) -> String {
         match self {
-            Self::Tasks(names) => {
-                let (own, others) = (&Tools::TASKS, &Tools::MCP_TURN);
+            Self::Tasks(own, names, others) => {
                 prompt::stop_refusal_named(plan, open, own, names, others)
             }
             Self::Tools(tools) => prompt::stop_refusal(plan, open, tools),
@@ -42,7 +55,7 @@ impl Words {
     pub(super) fn boundary(&self, plan: &Plan) -> Option<String> {
         let tag = Tag::reminder();
         match self {
-            Self::Tasks(names) => prompt::boundary_named(plan, &Tools::TASKS, names, &tag, BUDGET),
+            Self::Tasks(own, names, _) => prompt::boundary_named(plan, own, names, &tag, BUDGET),
             Self::Tools(tools) => prompt::boundary(plan, tools, &tag, BUDGET),
         }
     }
@@ -50,9 +63,16 @@ impl Words {
     /// The tools that reminders name.
     pub(super) fn tools(&self) -> &'static Tools {
         match self {
-            Self::Tasks(_) => &Tools::TASKS,
-            Self::Tools(tools) => tools,
+            Self::Tasks(tools, ..) | Self::Tools(tools) => tools,
         }
+    }
+}
+
+/// The tools of our server, as the agent calls them.
+pub(super) fn server(agent: Option<Agent>) -> &'static Tools {
+    match agent {
+        Some(Agent::Claude | Agent::Codex) | None => &Tools::MCP_TURN,
+        Some(Agent::Gemini) => &Tools::MCP_TURN_SHORT,
     }
 }
 

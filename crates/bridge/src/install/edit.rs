@@ -12,7 +12,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-const BOM: &str = "\u{feff}";
+pub(crate) const BOM: &str = "\u{feff}";
 
 /// A JSON file being edited.
 #[derive(Clone, Debug)]
@@ -48,6 +48,35 @@ pub(crate) struct Malformed {
     pub(crate) what: String,
 }
 
+impl Malformed {
+    /// The bytes as text, or where they are none.
+    pub(crate) fn text(bytes: &[u8]) -> Result<&str, Self> {
+        std::str::from_utf8(bytes).map_err(|why| {
+            let good = String::from_utf8_lossy(&bytes[..why.valid_up_to()]);
+            let line = good.matches('\n').count() + 1;
+            let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            Self { line, column, what: "not UTF-8".to_owned() }
+        })
+    }
+}
+
+impl Splice {
+    /// The one edit that makes one text into another; `None` if they are the same.
+    pub(crate) fn between(old: &str, new: &str) -> Option<Self> {
+        if old == new {
+            return None;
+        }
+        let same = |(one, other): &(char, char)| one == other;
+        let front: usize =
+            old.chars().zip(new.chars()).take_while(same).map(|(it, _)| it.len_utf8()).sum();
+        let (old, new) = (&old[front..], &new[front..]);
+        let back = old.chars().rev().zip(new.chars().rev()).take_while(same);
+        let back: usize = back.map(|(it, _)| it.len_utf8()).sum();
+        let removed = old[..old.len() - back].to_owned();
+        Some(Self { at: front, removed, inserted: new.len() - back })
+    }
+}
+
 /// The edit does not fit what is there: something on the way is not the object or array that it
 /// would have to be. Holds how many steps of the way could be gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,12 +86,7 @@ impl Document {
     /// Reads a file's bytes. Comments and trailing commas are tolerated, for some of those who write
     /// such files use them; an empty file counts as an empty object.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, Malformed> {
-        let text = std::str::from_utf8(bytes).map_err(|why| {
-            let good = String::from_utf8_lossy(&bytes[..why.valid_up_to()]);
-            let line = good.matches('\n').count() + 1;
-            let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-            Malformed { line, column, what: "not UTF-8".to_owned() }
-        })?;
+        let text = Malformed::text(bytes)?;
         let (marked, text) = match text.strip_prefix(BOM) {
             Some(rest) => (true, rest),
             None => (false, text),

@@ -121,7 +121,9 @@ pub(crate) fn sweep(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with('.') && name.contains(&format!(".json{DRAFT}")) {
+        if name.starts_with('.')
+            && [".json", ".toml"].iter().any(|it| name.contains(&format!("{it}{DRAFT}")))
+        {
             fs::remove_file(entry.path()).ok();
         }
     }

@@ -6,18 +6,25 @@
 //! Nobody is asked here; the caller shows what would happen and asks.
 
 pub mod claude;
+pub mod codex;
 mod diff;
 pub(crate) mod edit;
+pub mod entries;
 mod file;
+pub mod gemini;
+mod part;
 mod record;
 #[cfg(test)]
 mod tests;
+pub(crate) mod toml;
 
 use std::path::{Path, PathBuf};
 
-use claude::{Places, Wanted};
 use edit::Document;
+use entries::Wanted;
 use file::{For, Seen};
+use part::{Around, Doc, Part};
+use punchlist_formats::hook::Agent;
 use record::{Drawer, Edited, Layer, Original, Record, stamp};
 
 pub use diff::diff;
@@ -28,9 +35,11 @@ const TRIES: u32 = 20;
 /// What an installation depends on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
+    /// Into which agent.
+    pub agent: Agent,
     /// The user's home.
     pub home: PathBuf,
-    /// Where Claude Code keeps its files, if somebody chose that.
+    /// Where the agent keeps its files, if somebody chose that.
     pub config_dir: Option<PathBuf>,
     /// For whom.
     pub scope: Scope,
@@ -44,6 +53,10 @@ pub struct Options {
     pub plan: Option<String>,
     /// Whether the tools may run without asking.
     pub permission: bool,
+    /// Whether the hooks may run without the agent's asking, where it would ask (Codex).
+    pub trust: bool,
+    /// Whether the agent's own tool for plans is switched on instead of our server (Codex).
+    pub own_tools: bool,
 }
 
 /// For whom something is installed.
@@ -69,8 +82,8 @@ pub struct Change {
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A file is no JSON.
-    #[error("{} is not valid JSON: line {line}, column {column}: {what}", path.display())]
+    /// A file is no JSON, or no TOML.
+    #[error("{} is not valid {}: line {line}, column {column}: {what}", path.display(), form(path))]
     Malformed {
         /// Which.
         path: PathBuf,
@@ -117,9 +130,22 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
-    /// A path that JSON cannot spell.
+    /// A path that such files cannot spell.
     #[error("the path of the binary or of the database is not UTF-8")]
     NoText,
+    /// A path that the agent would read as something else.
+    #[error(
+        "Gemini CLI would put a variable in the place of ${name} in the path of the binary or of the database"
+    )]
+    Variable {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// What kind of file it should be.
+fn form(path: &Path) -> &'static str {
+    if path.extension().is_some_and(|it| it == "toml") { "TOML" } else { "JSON" }
 }
 
 impl Error {
@@ -142,15 +168,9 @@ impl Error {
             }
             Self::Busy { .. } => "close the program that writes it, and try again.".to_owned(),
             Self::NoText => "move it to a path that is.".to_owned(),
+            Self::Variable { .. } => "move it to a path without a dollar sign.".to_owned(),
         }
     }
-}
-
-/// One of the two files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Which {
-    Servers,
-    Settings,
 }
 
 /// What is to become of one file.
@@ -181,26 +201,24 @@ fn changes(work: &[Work]) -> Vec<Change> {
 
 /// What installing would change. Writes nothing.
 pub fn would_install(options: &Options) -> Result<Vec<Change>, Error> {
-    let places = options.places();
-    let record = Drawer::unlocked(options).record(&places.settings);
-    Ok(changes(&installing(options, &places, record.as_ref())?))
+    let record = Drawer::unlocked(options).record(&options.place());
+    Ok(changes(&installing(options, record.as_ref())?))
 }
 
 /// What uninstalling would change. Writes nothing.
 pub fn would_uninstall(options: &Options) -> Result<Vec<Change>, Error> {
-    let places = options.places();
-    let record = Drawer::unlocked(options).record(&places.settings);
-    Ok(changes(&uninstalling(&places, record.as_ref())?))
+    let record = Drawer::unlocked(options).record(&options.place());
+    Ok(changes(&uninstalling(options, record.as_ref())?))
 }
 
 /// Installs. Gives what was changed; nothing, if all was there.
 pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
-    let places = options.places();
+    let place = options.place();
     let new_for = options.new_for();
     for _ in 0..TRIES {
         let drawer = Drawer::open(options)?;
-        let known = drawer.record(&places.settings);
-        let work = installing(options, &places, known.as_ref());
+        let known = drawer.record(&place);
+        let work = installing(options, known.as_ref());
         let mut record = known.clone().unwrap_or_default();
         let made = drawer.made.clone();
         let done = work.and_then(|work| {
@@ -208,7 +226,7 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
             if !work.iter().any(Work::is_change) {
                 // Another was quicker, but some of the directories are of our making.
                 if known.is_some() && !made.is_empty() {
-                    drawer.keep(&places.settings, &record)?;
+                    drawer.keep(&place, &record)?;
                 }
                 return Ok(Some((Vec::new(), known.is_some())));
             }
@@ -218,48 +236,48 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
                 record.set(it.edited.clone());
             }
             // First what will be done, then doing it: whatever is cut short can be taken back.
-            drawer.keep(&places.settings, &record)?;
+            drawer.keep(&place, &record)?;
             Ok(write(&work, new_for)?.then(|| (changes(&work), true)))
         });
         match done {
             Ok(Some((changes, true))) => return Ok(changes),
             // Nothing to do and nothing to remember.
             Ok(Some((changes, false))) => {
-                drawer.drop_record(&places.settings, &made);
+                drawer.drop_record(&place, &made);
                 return Ok(changes);
             }
             // Somebody wrote meanwhile: once more, from the beginning.
             Ok(None) => {}
             Err(error) => {
                 match &known {
-                    Some(known) => drop(drawer.keep(&places.settings, known)),
+                    Some(known) => drop(drawer.keep(&place, known)),
                     None => {
                         let made = [made, record.directories].concat();
-                        drawer.drop_record(&places.settings, &made);
+                        drawer.drop_record(&place, &made);
                     }
                 }
                 return Err(error);
             }
         }
     }
-    Err(Error::Busy { path: places.settings })
+    Err(Error::Busy { path: place })
 }
 
 /// Uninstalls. Gives what was changed; nothing, if nothing was there.
 pub fn uninstall(options: &Options) -> Result<Vec<Change>, Error> {
-    let places = options.places();
+    let place = options.place();
     for _ in 0..TRIES {
         let drawer = Drawer::open_if_there(options)?;
-        let record = drawer.record(&places.settings);
-        let work = uninstalling(&places, record.as_ref())?;
+        let record = drawer.record(&place);
+        let work = uninstalling(options, record.as_ref())?;
         if write(&work, options.new_for())? {
             if let Some(record) = record {
-                drawer.drop_record(&places.settings, &record.directories);
+                drawer.drop_record(&place, &record.directories);
             }
             return Ok(changes(&work));
         }
     }
-    Err(Error::Busy { path: places.settings })
+    Err(Error::Busy { path: place })
 }
 
 /// Writes all files, or none of them if one has changed or cannot be written.
@@ -283,9 +301,19 @@ fn write(work: &[Work], new_for: For) -> Result<bool, Error> {
 }
 
 impl Options {
-    /// The files that are concerned.
-    pub fn places(&self) -> Places {
-        Places::of(&self.home, self.config_dir.as_deref(), &self.scope)
+    /// The files that are concerned, in the order in which they are worked out.
+    pub(crate) fn parts(&self) -> Vec<Part> {
+        Part::all(self)
+    }
+
+    /// The file by which the record of what was done is known.
+    fn place(&self) -> PathBuf {
+        let (home, config, scope) = (&self.home, self.config_dir.as_deref(), &self.scope);
+        match self.agent {
+            Agent::Claude => claude::Places::of(home, config, scope).settings,
+            Agent::Codex => codex::Places::of(home, config, scope).hooks,
+            Agent::Gemini => gemini::settings(home, config, scope),
+        }
     }
 
     fn new_for(&self) -> For {
@@ -296,39 +324,60 @@ impl Options {
     }
 }
 
-fn parse(seen: &Seen) -> Result<Document, Error> {
-    Document::parse(seen.bytes.as_deref().unwrap_or_default()).map_err(|why| Error::Malformed {
-        path: seen.path.clone(),
-        line: why.line,
-        column: why.column,
-        what: why.what,
+fn parse(seen: &Seen) -> Result<Doc, Error> {
+    Doc::parse(&seen.path, seen.bytes.as_deref().unwrap_or_default()).map_err(|why| {
+        Error::Malformed {
+            path: seen.path.clone(),
+            line: why.line,
+            column: why.column,
+            what: why.what,
+        }
     })
 }
 
-/// A file of an agent's as it is, for those who only look.
+/// A JSON file of an agent's as it is, for those who only look.
 pub(crate) fn document(path: &Path) -> Result<Document, Error> {
-    parse(&file::look(path)?)
+    match parse(&file::look(path)?)? {
+        Doc::Json(doc) => Ok(doc),
+        Doc::Toml(_) => Err(Error::Odd { path: path.to_owned(), what: "not JSON".to_owned() }),
+    }
 }
 
-/// Works out what installing makes of both files.
-fn installing(
-    options: &Options,
-    places: &Places,
-    record: Option<&Record>,
-) -> Result<Vec<Work>, Error> {
+/// A TOML file of an agent's as it is, for those who only look.
+pub(crate) fn configuration(path: &Path) -> Result<toml::Toml, Error> {
+    match parse(&file::look(path)?)? {
+        Doc::Toml(doc) => Ok(doc),
+        Doc::Json(_) => Err(Error::Odd { path: path.to_owned(), what: "not TOML".to_owned() }),
+    }
+}
+
+/// Works out what installing makes of all files.
+fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     let wanted = Wanted::of(options).ok_or(Error::NoText)?;
-    let (servers, settings) = (file::look(&places.servers)?, file::look(&places.settings)?);
-    let had_hooks = !claude::hooked(&parse(&settings)?.value()).is_empty();
+    if options.agent == Agent::Gemini {
+        let said = [options.binary.to_str(), options.database.to_str(), options.plan.as_deref()];
+        if let Some(name) = said.into_iter().flatten().find_map(gemini::variable) {
+            return Err(Error::Variable { name });
+        }
+    }
+    let parts = options.parts();
+    let mut seen = Vec::new();
+    let mut had_hooks = false;
+    for part in &parts {
+        let file = file::look(&part.path)?;
+        had_hooks |= part.has_hooks(&parse(&file)?);
+        seen.push(file);
+    }
+    let mut around = Around::default();
     let mut work = Vec::new();
-    for (seen, which) in [(servers, Which::Servers), (settings, Which::Settings)] {
+    for (part, seen) in parts.iter().zip(seen) {
+        let odd = |what| Error::Odd { path: seen.path.clone(), what };
         let mut doc = parse(&seen)?;
-        let missing = claude::missing(&doc);
-        let server_before = doc.get(&claude::SERVER_WAY);
-        let done = match which {
-            Which::Servers => claude::put_server(&mut doc, &wanted),
-            Which::Settings => claude::put_settings(&mut doc, &wanted),
-        };
-        done.map_err(|what| Error::Odd { path: seen.path.clone(), what })?;
+        let server_before = part.server(&doc);
+        let is_ours_there = part.is_ours_there(&doc, had_hooks);
+        let unedited = doc.clone();
+        part.put(&mut doc, &wanted, &mut around).map_err(odd)?;
+        let missing = part.missing(&unedited, &around);
         let after = Some(doc.bytes()).filter(|it| seen.bytes.is_some() || !it.is_empty());
         if after != seen.bytes {
             seen.is_writable()?;
@@ -338,16 +387,12 @@ fn installing(
             after: stamp(after.as_deref()),
             splices: doc.splices().to_vec(),
         };
-        let is_ours_there = match which {
-            Which::Servers => server_before.as_ref().is_some_and(claude::is_our_server),
-            Which::Settings => had_hooks,
-        };
         let fresh = Edited {
             path: seen.path.clone(),
             existed: seen.bytes.is_some(),
             layers: vec![layer.clone()],
             made: Some(missing.clone()),
-            server_before: server_before.filter(|_| which == Which::Servers),
+            server_before,
         };
         let edited = match record.and_then(|it| it.of(&seen.path)) {
             // Hooks of ours that nobody remembers: what was before them is not known.
@@ -374,18 +419,20 @@ fn installing(
     Ok(work)
 }
 
-/// Works out what uninstalling makes of both files.
-fn uninstalling(places: &Places, record: Option<&Record>) -> Result<Vec<Work>, Error> {
+/// Works out what uninstalling makes of all files.
+fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
+    let mut around = Around::default();
     let mut work = Vec::new();
-    for (path, which) in [(&places.servers, Which::Servers), (&places.settings, Which::Settings)] {
-        let seen = file::look(path)?;
-        let known = record.and_then(|it| it.of(path));
+    for part in options.parts() {
+        let seen = file::look(&part.path)?;
+        let known = record.and_then(|it| it.of(&part.path));
         let original = known.map_or(Original::Unknown, |it| it.original(seen.bytes.as_deref()));
         let after = match (&seen.bytes, original) {
             (None, _) | (Some(_), Original::Absent) => None,
             (Some(_), Original::Bytes(bytes)) => Some(bytes),
-            (Some(_), Original::Unknown) => without_ours(&seen, which, known)?,
+            (Some(_), Original::Unknown) => without_ours(&part, &seen, known, &around)?,
         };
+        part.note(&seen, after.as_deref(), &mut around);
         if after != seen.bytes {
             seen.is_writable()?;
         }
@@ -396,21 +443,17 @@ fn uninstalling(places: &Places, record: Option<&Record>) -> Result<Vec<Work>, E
 
 /// A file that others have written since we did, without what is ours.
 fn without_ours(
+    part: &Part,
     seen: &Seen,
-    which: Which,
     known: Option<&Edited>,
+    around: &Around,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut doc = parse(seen)?;
     // Without a record all that is ours by its form goes, and what is empty then.
-    let made = claude::Made(known.and_then(|it| it.made.as_deref()));
-    match which {
-        Which::Servers => {
-            let before = known.and_then(|it| it.server_before.as_ref());
-            claude::take_server(&mut doc, before, made);
-        }
-        Which::Settings => claude::take_settings(&mut doc, made),
-    }
-    let is_empty = doc.value().as_object().is_some_and(serde_json::Map::is_empty);
+    let made = entries::Made(known.and_then(|it| it.made.as_deref()));
+    let before = known.and_then(|it| it.server_before.as_ref());
+    let taken = part.take(&mut doc, before, made, around);
+    taken.map_err(|what| Error::Odd { path: seen.path.clone(), what })?;
     let is_ours = known.is_some_and(|it| !it.existed) && !doc.splices().is_empty();
-    Ok(if is_empty && is_ours { None } else { Some(doc.bytes()) })
+    Ok(if doc.is_empty() && is_ours { None } else { Some(doc.bytes()) })
 }

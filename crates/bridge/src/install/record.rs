@@ -10,6 +10,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use punchlist_formats::hook::Agent;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -134,6 +135,7 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// The drawer that records lie in, held by one process at a time.
 pub(crate) struct Drawer {
+    agent: Agent,
     directory: PathBuf,
     /// Directories that were made for it just now.
     pub(crate) made: Vec<PathBuf>,
@@ -174,25 +176,27 @@ impl Drawer {
             lock.lock().map_err(failed)?;
             let (held, there) = (lock.metadata().map_err(failed)?, fs::metadata(&directory).ok());
             if there.is_some_and(|it| (it.dev(), it.ino()) == (held.dev(), held.ino())) {
-                let places = options.places();
-                let beside = [&places.servers, &places.settings].map(|it| it.parent());
-                for directory in beside.into_iter().flatten().chain([directory.as_path()]) {
-                    file::sweep(directory);
+                for part in options.parts() {
+                    if let Some(directory) = part.path.parent() {
+                        file::sweep(directory);
+                    }
                 }
-                return Ok(Self { directory, made, _lock: Some(lock) });
+                file::sweep(&directory);
+                return Ok(Self { agent: options.agent, directory, made, _lock: Some(lock) });
             }
         }
     }
 
     /// Looks into the drawer without holding it, for those who only show what would happen.
     pub(crate) fn unlocked(options: &Options) -> Self {
-        Self { directory: options.data.join(FOLDER), made: Vec::new(), _lock: None }
+        let directory = options.data.join(FOLDER);
+        Self { agent: options.agent, directory, made: Vec::new(), _lock: None }
     }
 
     fn path(&self, place: &Path) -> PathBuf {
         use std::os::unix::ffi::OsStrExt;
         let hash = hash(place.as_os_str().as_bytes());
-        self.directory.join(format!("claude-{hash:016x}.json"))
+        self.directory.join(format!("{}-{hash:016x}.json", self.agent.as_str()))
     }
 
     /// The record of a place. One that cannot be read is as good as none: then our entries are

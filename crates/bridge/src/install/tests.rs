@@ -1,5 +1,7 @@
 //! Installing into files of every kind, and taking it back.
 
+mod agents;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -37,6 +39,7 @@ impl Place {
 
     fn options(&self) -> Options {
         Options {
+            agent: Agent::Claude,
             home: self.path("home"),
             config_dir: None,
             scope: Scope::User,
@@ -45,6 +48,8 @@ impl Place {
             database: PathBuf::from("/data/p.db"),
             plan: None,
             permission: true,
+            trust: true,
+            own_tools: false,
         }
     }
 
@@ -203,7 +208,7 @@ fn another_binary_database_or_plan_takes_the_place_of_the_old_entries() {
     assert_eq!(server["args"], json!(["mcp", "--db", "/new/p.db", "--plan", "release"]));
     let settings = place.json(SETTINGS);
     for (event, _) in claude::EVENTS {
-        let ours = claude::our_hooks(&settings["hooks"][event]);
+        let ours = entries::our_hooks(Agent::Claude, &settings["hooks"][event]);
         assert_eq!(ours.len(), 1, "{event}: {settings:#}");
     }
     assert!(!settings.to_string().contains("it's"), "nothing of the old one");
@@ -316,7 +321,7 @@ fn places_follow_scope_and_configuration() {
     assert_eq!(place.tree().keys().collect::<Vec<_>>(), [&place.path("home")]);
     // An older name of the file, which the program prefers.
     place.write("cfg/.config.json", "{}");
-    assert_eq!(in_config.places().servers, place.path("cfg/.config.json"));
+    assert_eq!(in_config.parts()[0].path, place.path("cfg/.config.json"));
 }
 
 #[test]
@@ -460,7 +465,7 @@ proptest! {
         run["hooks"]["Stop"].as_array_mut().unwrap().push(json!({"hooks": [foreign]}));
         let stops = run["hooks"]["Stop"].as_array().unwrap().clone();
         let others: Vec<Value> =
-            stops.into_iter().filter(|it| !claude::is_our_hook(&it["hooks"][0])).collect();
+            stops.into_iter().filter(|it| !entries::is_our_hook(Agent::Claude, &it["hooks"][0])).collect();
         expected["hooks"]["Stop"] = Value::from(others);
         place.write(SETTINGS, rewritten(&run));
         uninstall(&place.options()).unwrap();

@@ -36,6 +36,12 @@ pub(super) fn fate(process: &Process) -> Fate {
     if runs { Fate::Runs } else { Fate::Ended }
 }
 
+pub(super) fn has_terminal(process: &Process) -> Option<bool> {
+    let stdin = fs::read_link(format!("/proc/{}/fd/0", process.pid)).ok()?;
+    let stdin = stdin.to_string_lossy();
+    Some(stdin.starts_with("/dev/pts/") || stdin.starts_with("/dev/tty"))
+}
+
 pub(super) fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
     let mut found: Vec<Ancestor> = Vec::new();
     let (Some(here), Some(mut below)) = (Here::look(host), Stat::read(pid)) else { return found };

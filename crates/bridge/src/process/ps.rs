@@ -35,6 +35,11 @@ fn look(process: &Process) -> Option<Table> {
 }
 
 #[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
+pub(super) fn has_terminal(_: &Process) -> Option<bool> {
+    None
+}
+
+#[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
 pub(super) fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
     Table::of(&["-ax"]).map(|table| table.ancestors(host, pid)).unwrap_or_default()
 }

@@ -1,8 +1,9 @@
-//! Which of the processes above us is the agent. Names only; nothing is looked up.
+//! Which of the processes above us is the agent, and how it was started. Names and arguments decide;
+//! only where those say nothing is the process itself looked at.
 
 use punchlist_model::Process;
 
-use crate::process::Ancestor;
+use crate::process::{self, Ancestor};
 
 /// The agents that we know by name.
 pub const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
@@ -51,6 +52,48 @@ const INTERPRETERS: [&str; 14] = [
     "ash", "busybox",
 ];
 
+/// Of these, the ones that run the scripts of agents, with options before the script.
+const SCRIPTS: [&str; 3] = ["node", "bun", "deno"];
+
+/// Whether somebody sits before the agent, by how it was started; `None` if that does not tell.
+pub fn attended(agent: &str, it: &Ancestor) -> Option<bool> {
+    let words: Vec<&str> = it.argv.iter().skip(1).map(String::as_str).collect();
+    let has = |these: &[&str]| {
+        let is = |word: &&str| these.iter().any(|it| word == it || is_set(word, it));
+        words.iter().any(is)
+    };
+    match agent {
+        // The first word that is one of these is the command, wherever options stand.
+        "codex" => {
+            const COMMANDS: [&str; 5] = ["exec", "e", "review", "resume", "app-server"];
+            match words.iter().find(|it| COMMANDS.contains(it)).copied() {
+                Some("exec" | "e" | "review") => Some(false),
+                // Whoever drives it knows whether somebody sits there.
+                Some("app-server") => None,
+                Some(_) | None => Some(true),
+            }
+        }
+        "gemini" if has(&["--acp", "--experimental-acp"]) => None,
+        "gemini" if has(&["-i", "--prompt-interactive"]) => Some(true),
+        "gemini" if has(&["-p", "--prompt"]) => Some(false),
+        // Without a prompt it reads one from what is not a terminal.
+        "gemini" => process::has_terminal(&it.process),
+        _ => None,
+    }
+}
+
+/// Whether the agent was started to plan only. Claude Code and Codex say so with each event.
+pub fn only_plans(agent: &str, it: &Ancestor) -> bool {
+    let pairs = it.argv.iter().zip(it.argv.iter().skip(1));
+    let apart = || pairs.clone().any(|(name, value)| name == "--approval-mode" && value == "plan");
+    agent == "gemini" && (apart() || it.argv.iter().any(|it| it == "--approval-mode=plan"))
+}
+
+/// `--name=value`.
+fn is_set(word: &str, name: &str) -> bool {
+    name.starts_with("--") && word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))
+}
+
 /// The nearest process above us that is the agent.
 ///
 /// One that is called like it comes first, then one that lies in a folder called like it (an
@@ -85,8 +128,11 @@ fn is_called(agent: &str, it: &Ancestor) -> bool {
     if is(agent, &it.name) || is(agent, file(program)) {
         return true;
     }
-    let script = it.argv.get(1).filter(|word| !word.starts_with('-'));
     let interprets = INTERPRETERS.contains(&plain(file(program)));
+    // Options of a shell may have a command line behind them; those of the others stand alone.
+    let skips = SCRIPTS.contains(&file(program));
+    let script = it.argv.iter().skip(1).find(|word| !(skips && word.starts_with('-')));
+    let script = script.filter(|word| !word.starts_with('-'));
     interprets && script.is_some_and(|path| is(agent, file(path)) || is_package(agent, path))
 }
 

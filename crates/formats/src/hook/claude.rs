@@ -5,11 +5,14 @@
 //! does not carry the new values (`TaskUpdate`), they are taken from the call once the result says
 //! that it succeeded. Nothing here fails: what is not understood is no event.
 
-use punchlist_model::{ItemId, ListEntry, Status};
-use serde_json::{Map, Value, json};
+use punchlist_model::{ListEntry, Status};
+use serde_json::{Value, json};
 
-use super::{Answer, Called, Event, Source, Stop, Task, What, Write, asks_user};
-use crate::text::mask;
+use super::fields::{
+    Fields, MOST_ENTRIES, answered, called, context, entries, flag, id, ids, masked, masked_value,
+    object, status, text,
+};
+use super::{Answer, Called, Event, Source, Stop, Task, What, Write, asks_user, fields};
 
 /// The tools of the agent's own lists, as the matcher of the tool hooks names them.
 pub const MATCHER: &str = "TodoWrite|TaskCreate|TaskUpdate|TaskList|TaskGet";
@@ -17,36 +20,15 @@ pub const MATCHER: &str = "TodoWrite|TaskCreate|TaskUpdate|TaskList|TaskGet";
 /// What the tools of our MCP server are called, up to their own names.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
 
-/// Longest id that is believed to be one, in bytes.
-const MOST_ID: usize = 200;
-/// Most entries of a list that are looked at.
-const MOST_ENTRIES: usize = 10_000;
-
 /// The event that these bytes tell of; `None` if they tell of none that concerns us.
 ///
 /// `event` names it where the caller knows better than the bytes, in any case.
 pub fn read(bytes: &[u8], event: Option<&str>) -> Option<Event> {
-    let fields: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
-    let named = event.or_else(|| text(&fields, "hook_event_name"))?;
-    let what = what(named, &fields)?;
-    let session = match (&what, id(&fields, "session_id")) {
-        (_, Some(session)) => session,
-        (What::Doctor, None) => String::new(),
-        (_, None) => return None,
-    };
-    Some(Event {
-        session,
-        directory: text(&fields, "cwd").unwrap_or_default().to_owned(),
-        sub_agent: id(&fields, "agent_id"),
-        plan_mode: text(&fields, "permission_mode") == Some("plan"),
-        what,
-    })
+    fields::read(bytes, event, what)
 }
 
-fn what(named: &str, fields: &Map<String, Value>) -> Option<What> {
-    let plain: String =
-        named.chars().filter(char::is_ascii_alphanumeric).take(40).collect::<String>();
-    Some(match plain.to_ascii_lowercase().as_str() {
+fn what(named: &str, fields: &Fields) -> Option<What> {
+    Some(match named {
         "sessionstart" => What::Begins(source(fields)),
         "sessionend" => What::Ends,
         "userpromptsubmit" if is_wake_up(fields) => return None,
@@ -67,47 +49,15 @@ fn what(named: &str, fields: &Map<String, Value>) -> Option<What> {
     })
 }
 
-fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    fields.get(name)?.as_str()
-}
-
-fn object<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Map<String, Value>> {
-    fields.get(name)?.as_object()
-}
-
-/// An id: not empty, of sensible length, nothing in it that no id has.
-fn id(fields: &Map<String, Value>, name: &str) -> Option<String> {
-    plain_id(fields.get(name)?)
-}
-
-fn plain_id(value: &Value) -> Option<String> {
-    let id = value.as_str()?.trim();
-    let fits = !id.is_empty() && id.len() <= MOST_ID && !id.contains(char::is_control);
-    fits.then(|| id.to_owned())
-}
-
-fn ids(fields: &Map<String, Value>, name: &str) -> Vec<String> {
-    let list = fields.get(name).and_then(Value::as_array);
-    list.into_iter().flatten().take(MOST_ENTRIES).filter_map(plain_id).collect()
-}
-
-fn masked(fields: &Map<String, Value>, name: &str) -> Option<String> {
-    text(fields, name).map(|text| mask(text).into_owned())
-}
-
-fn status(fields: &Map<String, Value>, name: &str) -> Option<Status> {
-    text(fields, name)?.parse().ok()
-}
-
 /// Whether a prompt is no word of the user's: background work that ended wakes the agent in this
 /// form. It must not begin a new count of refusals, or an agent could have as many as it likes by
 /// starting background work.
-fn is_wake_up(fields: &Map<String, Value>) -> bool {
+fn is_wake_up(fields: &Fields) -> bool {
     text(fields, "prompt").is_some_and(|it| it.trim_start().starts_with("<task-notification>"))
 }
 
 /// A fork has a session id and an empty list of its own: it begins as a new session does.
-fn source(fields: &Map<String, Value>) -> Source {
+fn source(fields: &Fields) -> Source {
     match text(fields, "source") {
         Some("resume") => Source::Resume,
         Some("clear") => Source::Clear,
@@ -117,8 +67,8 @@ fn source(fields: &Map<String, Value>) -> Source {
 }
 
 /// What a tool came to; `None` if it changed and showed nothing.
-fn written(fields: &Map<String, Value>) -> Option<Write> {
-    let none = Map::new();
+fn written(fields: &Fields) -> Option<Write> {
+    let none = Fields::new();
     let call = object(fields, "tool_input").unwrap_or(&none);
     let result = object(fields, "tool_response").unwrap_or(&none);
     match text(fields, "tool_name")? {
@@ -147,24 +97,17 @@ fn written(fields: &Map<String, Value>) -> Option<Write> {
 
 /// The list as the result has it. A result without one comes from a tool that succeeded, so that
 /// the call tells then; its list may be JSON in a string.
-fn list(call: &Map<String, Value>, result: &Map<String, Value>) -> Option<Vec<ListEntry>> {
-    let parsed;
-    let todos = match result.get("newTodos").and_then(Value::as_array) {
-        Some(todos) => todos,
-        None => match call.get("todos")? {
-            Value::Array(todos) => todos,
-            Value::String(todos) => {
-                parsed = serde_json::from_str::<Vec<Value>>(todos).ok()?;
-                &parsed
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
-        },
-    };
-    let entries = todos.iter().take(MOST_ENTRIES).filter_map(Value::as_object);
-    Some(entries.map(entry).collect())
+fn list(call: &Fields, result: &Fields) -> Option<Vec<ListEntry>> {
+    if let Some(list) = result.get("newTodos").and_then(|it| entries(it, entry)) {
+        return Some(list);
+    }
+    match call.get("todos")? {
+        Value::String(todos) => entries(&serde_json::from_str(todos).ok()?, entry),
+        todos => entries(todos, entry),
+    }
 }
 
-fn entry(todo: &Map<String, Value>) -> ListEntry {
+fn entry(todo: &Fields) -> ListEntry {
     ListEntry {
         item: None,
         title: masked(todo, "content").unwrap_or_default(),
@@ -174,7 +117,7 @@ fn entry(todo: &Map<String, Value>) -> ListEntry {
     }
 }
 
-fn updated(call: &Map<String, Value>, result: &Map<String, Value>) -> Option<Write> {
+fn updated(call: &Fields, result: &Fields) -> Option<Write> {
     // `success: false` is how a task that is not there and a completion that a hook refused are
     // told: nothing has changed.
     if result.get("success").and_then(Value::as_bool) != Some(true) {
@@ -191,7 +134,7 @@ fn updated(call: &Map<String, Value>, result: &Map<String, Value>) -> Option<Wri
 }
 
 /// The fields of a task that a call or a file has.
-fn task_of(fields: &Map<String, Value>) -> Task {
+fn task_of(fields: &Fields) -> Task {
     let metadata = object(fields, "metadata").cloned().unwrap_or_default();
     let both = |one: &str, other: &str| {
         let mut all = ids(fields, one);
@@ -207,31 +150,23 @@ fn task_of(fields: &Map<String, Value>) -> Task {
         status: status(fields, "status"),
         blocks: both("blocks", "addBlocks"),
         blocked_by: both("blockedBy", "addBlockedBy"),
+        parent: None,
+        waits: None,
         metadata: metadata.into_iter().map(|(key, value)| (key, masked_value(value))).collect(),
     }
 }
 
-fn seen(fields: &Map<String, Value>) -> Option<Task> {
+fn seen(fields: &Fields) -> Option<Task> {
     Some(Task { id: id(fields, "id")?, ..task_of(fields) })
 }
 
 /// A task as the agent keeps it in a file of its own.
 pub fn task_file(bytes: &[u8]) -> Option<Task> {
-    let fields: Map<String, Value> = serde_json::from_slice(bytes).ok()?;
+    let fields: Fields = serde_json::from_slice(bytes).ok()?;
     seen(&fields)
 }
 
-/// Secrets in strings anywhere in a value. `serde_json` bounds how deep values nest.
-fn masked_value(value: Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(mask(&text).into_owned()),
-        Value::Array(all) => all.into_iter().map(masked_value).collect(),
-        Value::Object(all) => all.into_iter().map(|(key, it)| (key, masked_value(it))).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value,
-    }
-}
-
-fn announced(fields: &Map<String, Value>) -> Option<Task> {
+fn announced(fields: &Fields) -> Option<Task> {
     Some(Task {
         id: id(fields, "task_id")?,
         subject: masked(fields, "task_subject"),
@@ -240,49 +175,32 @@ fn announced(fields: &Map<String, Value>) -> Option<Task> {
     })
 }
 
-fn calls(fields: &Map<String, Value>) -> Vec<Called> {
+fn calls(fields: &Fields) -> Vec<Called> {
     let calls = fields.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
-    let called = |call: &Value| {
+    let one = |call: &Value| {
         let call = call.as_object()?;
         let tool = text(call, "tool_name")?;
-        let took = tool.strip_prefix(MCP_PREFIX).map(|ours| took(ours, call)).unwrap_or_default();
+        let answer = call.get("tool_response").and_then(answered);
         // Such a call has no event of its own.
         let missing = text(call, "tool_response")
             .is_some_and(|it| it.contains("No such tool available") && it.contains(tool));
-        Some(Called { tool: tool.to_owned(), missing, took })
+        Some(Called { missing, ..called(tool, MCP_PREFIX, answer.as_ref()) })
     };
-    calls.take(MOST_ENTRIES).filter_map(called).collect()
+    calls.take(MOST_ENTRIES).filter_map(one).collect()
 }
 
-/// The items that a tool of ours made or began, by what it answered. The answer comes as JSON in a
-/// string; one that is none is a refusal.
-fn took(tool: &str, call: &Map<String, Value>) -> Vec<ItemId> {
-    let answer = text(call, "tool_response").and_then(|it| serde_json::from_str(it).ok());
-    let answer: Value = answer.unwrap_or_default();
-    let item = |it: &Value| it["id"].as_str()?.parse().ok();
-    match tool {
-        "create_todo" => {
-            let made = answer["created"].as_array().into_iter().flatten();
-            made.take(MOST_ENTRIES).filter_map(item).collect()
-        }
-        "next_todo" => item(&answer["item"]).into_iter().collect(),
-        "update_todo" if answer["status"] == "in_progress" => item(&answer).into_iter().collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn stop(fields: &Map<String, Value>) -> Stop {
+fn stop(fields: &Fields) -> Stop {
     let tasks = fields.get("background_tasks").and_then(Value::as_array).into_iter().flatten();
     Stop {
         asks: text(fields, "last_assistant_message").is_some_and(asks_user),
         background: tasks.filter_map(Value::as_object).any(wakes),
-        again: fields.get("stop_hook_active").and_then(Value::as_bool).unwrap_or(false),
+        again: flag(fields, "stop_hook_active"),
     }
 }
 
 /// Whether a background task still runs and its end will wake the agent. A shell may run for ever,
 /// as a development server does, and would switch the gate off for as long: it does not count.
-fn wakes(task: &Map<String, Value>) -> bool {
+fn wakes(task: &Fields) -> bool {
     const OVER: [&str; 7] =
         ["completed", "failed", "killed", "stopped", "cancelled", "canceled", "error"];
     let kind = text(task, "type").unwrap_or_default();
@@ -308,11 +226,13 @@ pub fn write(answer: &Answer, to: &What) -> Option<String> {
             What::Begins(_)
             | What::Ends
             | What::Prompt
+            | What::Compacted
             | What::Wrote(_)
             | What::NotCreated(_)
             | What::Creating(_)
             | What::Completing(_)
             | What::Turn(_)
+            | What::Planning(_)
             | What::Stop(_)
             | What::SubBegins
             | What::SubStop(_)
@@ -328,18 +248,15 @@ pub fn name(what: &What) -> &'static str {
         What::Begins(_) => "SessionStart",
         What::Ends => "SessionEnd",
         What::Prompt => "UserPromptSubmit",
+        What::Compacted => "PostCompact",
         What::Wrote(_) => "PostToolUse",
         What::NotCreated(_) => "PostToolUseFailure",
         What::Creating(_) => "TaskCreated",
         What::Completing(_) => "TaskCompleted",
-        What::Turn(_) => "PostToolBatch",
+        What::Turn(_) | What::Planning(_) => "PostToolBatch",
         What::Stop(_) => "Stop",
         What::SubBegins => "SubagentStart",
         What::SubStop(_) => "SubagentStop",
         What::Doctor => "PunchlistDoctor",
     }
-}
-
-fn context(event: &str, text: &str) -> Value {
-    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 }

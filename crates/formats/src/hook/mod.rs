@@ -6,6 +6,9 @@
 
 mod asks;
 pub mod claude;
+pub mod codex;
+mod fields;
+pub mod gemini;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +17,75 @@ use serde_json::{Map, Value};
 
 pub use asks::asks_user;
 
+/// An agent whose hooks are understood.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Agent {
+    /// Claude Code.
+    Claude,
+    /// Codex CLI.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+}
+
+impl Agent {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
+
+    /// What it is called in commands and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// What it calls itself.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+        }
+    }
+
+    /// The agent with that name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(name))
+    }
+
+    /// The event that these bytes tell of; `None` if they tell of none that concerns us.
+    ///
+    /// `event` names it where the caller knows better than the bytes, in any case.
+    pub fn read(self, bytes: &[u8], event: Option<&str>) -> Option<Event> {
+        match self {
+            Self::Claude => claude::read(bytes, event),
+            Self::Codex => codex::read(bytes, event),
+            Self::Gemini => gemini::read(bytes, event),
+        }
+    }
+
+    /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes
+    /// no such answer.
+    pub fn write(self, answer: &Answer, to: &What) -> Option<String> {
+        match self {
+            Self::Claude => claude::write(answer, to),
+            Self::Codex => codex::write(answer, to),
+            Self::Gemini => gemini::write(answer, to),
+        }
+    }
+
+    /// What it calls an event.
+    pub fn event(self, what: &What) -> &'static str {
+        match self {
+            Self::Claude => claude::name(what),
+            Self::Codex => codex::name(what),
+            Self::Gemini => gemini::name(what),
+        }
+    }
+}
+
 /// Something that happened in an agent's session.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Event {
@@ -21,6 +93,8 @@ pub struct Event {
     pub session: String,
     /// The directory that the session works in.
     pub directory: String,
+    /// The file that the agent keeps the conversation in; empty where it told none.
+    pub transcript: String,
     /// The sub-agent that it happened in.
     pub sub_agent: Option<String>,
     /// The agent may only plan.
@@ -38,6 +112,8 @@ pub enum What {
     Ends,
     /// The user said something.
     Prompt,
+    /// The conversation was compacted, at an event that takes no answer.
+    Compacted,
     /// A tool of the agent's own list has answered.
     Wrote(Write),
     /// A task was refused after it had been announced.
@@ -48,6 +124,8 @@ pub enum What {
     Completing(Task),
     /// A model turn is over, with these tools called.
     Turn(Vec<Called>),
+    /// From now on the agent may only plan, or may do more again.
+    Planning(bool),
     /// The agent wants to end its turn.
     Stop(Stop),
     /// A sub-agent begins.
@@ -106,6 +184,10 @@ pub struct Task {
     pub blocks: Vec<String>,
     /// Tasks that it waits for.
     pub blocked_by: Vec<String>,
+    /// The task that it is a part of.
+    pub parent: Option<String>,
+    /// Whether it waits for somebody, where that was told.
+    pub waits: Option<bool>,
     /// Keys that change; null takes one away.
     pub metadata: Map<String, Value>,
 }
@@ -115,6 +197,8 @@ pub struct Task {
 pub struct Called {
     /// What the agent calls it.
     pub tool: String,
+    /// What we call it, if it is a tool of our server.
+    pub ours: Option<String>,
     /// The agent has no such tool, or has it no longer.
     pub missing: bool,
     /// The items that it made or began, where it is a tool of our server: nothing else tells which

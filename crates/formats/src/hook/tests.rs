@@ -122,11 +122,13 @@ fn an_answer_has_only_keys_that_the_event_knows() {
         What::Begins(Source::Startup),
         What::Ends,
         What::Prompt,
+        What::Compacted,
         What::Wrote(Write::Seen(Vec::new())),
         What::NotCreated(task.clone()),
         What::Creating(task.clone()),
         What::Completing(task),
         What::Turn(Vec::new()),
+        What::Planning(true),
         What::Stop(stop.clone()),
         What::SubBegins,
         What::SubStop(stop),
@@ -139,11 +141,14 @@ fn an_answer_has_only_keys_that_the_event_knows() {
         Answer::Message("m".to_owned()),
     ];
     let mut table = String::new();
-    for what in &all {
-        for answer in &answers {
-            if let Some(text) = claude::write(answer, what) {
-                assert!(!text.contains('\n'), "{text}");
-                table.push_str(&format!("{:<17} {text}\n", claude::name(what)));
+    for agent in Agent::ALL {
+        table.push_str(&format!("{}\n", agent.as_str()));
+        for what in &all {
+            for answer in &answers {
+                if let Some(text) = agent.write(answer, what) {
+                    assert!(!text.contains('\n'), "{text}");
+                    table.push_str(&format!("  {:<17} {text}\n", agent.event(what)));
+                }
             }
         }
     }
@@ -160,4 +165,49 @@ fn a_list_of_any_length_and_depth_is_read_or_passed_over() {
         panic!("a list was written");
     };
     assert_eq!(list.len(), 10_000);
+}
+
+#[test]
+fn agents_are_known_by_name_in_any_case() {
+    for agent in Agent::ALL {
+        assert_eq!(Agent::named(&agent.as_str().to_uppercase()), Some(agent));
+    }
+    assert_eq!(Agent::named("cursor"), None);
+    assert_eq!(Agent::named(""), None);
+}
+
+#[test]
+fn tools_of_ours_are_known_by_each_agents_name_for_them_and_by_what_they_answered() {
+    let id = "01987654-3210-7abc-8def-0123456789ab";
+    let answer = json!({"created": [{"id": id}], "remaining": 1});
+    let called = |agent: Agent, event: &str, tool: &str, result: Value| {
+        let event = json!({"session_id": "s", "hook_event_name": event, "tool_name": tool,
+            "tool_input": {}, "tool_response": result});
+        let what = agent.read(event.to_string().as_bytes(), None).unwrap().what;
+        let What::Turn(called) = what else { panic!("{what:?}") };
+        (called[0].ours.clone(), called[0].took.len())
+    };
+    let text = answer.to_string();
+    let ours = || Some("create_todo".to_owned());
+    for result in [
+        json!(text),
+        answer.clone(),
+        json!({"content": [{"type": "text", "text": text}], "structuredContent": answer}),
+        json!({"content": [{"type": "text", "text": text}], "isError": false}),
+        json!([{"type": "text", "text": text}]),
+    ] {
+        let tool = "mcp__punchlist__create_todo";
+        assert_eq!(
+            called(Agent::Codex, "PostToolUse", tool, result.clone()),
+            (ours(), 1),
+            "{result}"
+        );
+    }
+    let wrapped = json!([{"text": format!("<untrusted_context>\n{text}\n</untrusted_context>")}]);
+    let result = json!({"llmContent": wrapped, "returnDisplay": text});
+    let tool = "mcp_punchlist_create_todo";
+    assert_eq!(called(Agent::Gemini, "AfterTool", tool, result.clone()), (ours(), 1));
+    assert_eq!(called(Agent::Gemini, "AfterTool", "mcp_other_create_todo", result), (None, 0));
+    let refused = json!({"llmContent": "no", "error": {"message": "no"}});
+    assert_eq!(called(Agent::Gemini, "AfterTool", tool, refused), (ours(), 0));
 }

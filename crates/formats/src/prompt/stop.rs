@@ -15,6 +15,19 @@ use super::wrap::fill;
 const MOST_ITEMS: usize = 10;
 /// Most columns of a title.
 const MOST_TITLE: usize = 100;
+/// How every refusal begins, and how it ends.
+const BEGINS: &str = "Not finished: ";
+const ENDS: &str = "Then stop.";
+
+/// Whether a text is, or contains, a refusal of a stop: some agents hand it to the model as if the
+/// user had said it.
+pub fn is_refusal(text: &str) -> bool {
+    let begun = text.find(BEGINS).filter(|at| *at == 0 || text[..*at].ends_with(['\n', ' ', '>']));
+    // Lines are broken anywhere between words.
+    let words =
+        |at: usize| text[at..].split_whitespace().zip(text[at..].split_whitespace().skip(1));
+    begun.is_some_and(|at| words(at).any(|(one, other)| ENDS == format!("{one} {other}")))
+}
 
 /// Why the turn may not end yet: what holds it, and what can be done about that with these tools.
 ///
@@ -44,7 +57,7 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> St
     let unproven: Vec<&Item> =
         items.iter().copied().filter(|item| owes_evidence(plan, item)).collect();
 
-    let mut text = String::from("Not finished: ");
+    let mut text = String::from(BEGINS);
     text.push_str(&counts(plan, open, unproven.len()));
     for item in items.iter().take(MOST_ITEMS) {
         let title = brief(&item.title, MOST_TITLE);
@@ -76,7 +89,7 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> St
             "What is completed counts once it was checked: run `punchlist verify {commands}`. "
         );
     }
-    advice.push_str("Then stop.");
+    advice.push_str(ENDS);
     text.push('\n');
     text.push_str(&fill(&advice));
     text

@@ -154,6 +154,16 @@ impl Tools {
         ..Self::TURN
     };
 
+    /// The same for a client that joins the names with one line.
+    pub const MCP_TURN_SHORT: Self = Self {
+        plan: "mcp_punchlist_create_todo",
+        update: "mcp_punchlist_complete_todo and mcp_punchlist_update_todo",
+        settle: "say what became of each: mcp_punchlist_complete_todo with an outcome, the same \
+                 with status \"cancelled\" and the reason, or mcp_punchlist_update_todo with \
+                 waitingOn",
+        ..Self::TURN
+    };
+
     /// `todo_manager`.
     pub const MANAGER: Self = Self {
         plan: "todo_manager",
@@ -198,6 +208,17 @@ impl Tools {
                  completed, leave out what will not be done and tell the user why",
         label: Label::Position,
         status: Words::PLAIN,
+    };
+
+    /// Gemini CLI's `tracker_create_task`, `tracker_update_task` and the like. It has no word for what
+    /// will not be done.
+    pub const TRACKER: Self = Self {
+        plan: "tracker_create_task",
+        update: "tracker_update_task",
+        settle: "say what became of each: tracker_update_task with status \"closed\", or with \
+                 status \"blocked\" for what waits for somebody, and tell the user why",
+        label: Label::Number,
+        status: Words { pending: "open", completed: "closed", ..Words::PLAIN },
     };
 
     /// Claude Code's `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`.

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use punchlist_bridge::doctor::{self, Finding, State, is_same_file};
+use punchlist_bridge::doctor::{self, Finding, State, is_same_file, locks};
 use punchlist_bridge::hook::failures;
+use punchlist_bridge::install::entries;
 use punchlist_db::{Options, Sqlite};
+use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
 use punchlist_formats::view::duration::ago;
 use punchlist_model::End;
@@ -17,12 +19,15 @@ use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::error::Fail;
-use crate::places;
 use crate::print::Reply;
 use crate::settle::settle;
+use crate::trust::{self, Found};
+use crate::{config, places};
 
 /// How long a program of the agent's, our hook or our server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// How long a writer may hold the others up before that is a fault.
+const LOCK_PATIENCE: Duration = Duration::from_millis(1500);
 
 /// Say what is wired up and whether it works
 ///
@@ -41,22 +46,35 @@ Examples:
   punchlist doctor --json | jq '.findings[] | select(.state == \"broken\")'";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let mut install = agent::options(app, Goal::User)?;
-        // Another's plan says nothing about what is installed.
-        install.plan = None;
         let directory = app.project()?.root.clone();
-        let report = doctor::claude(&doctor::Options {
-            install,
-            program: agent::program("claude"),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            directory,
-            patience: PATIENCE,
-        });
-        let mut parts = vec![("claude", report.findings)];
-        parts[0].1.push(gate(app)?);
-        parts[0].1.extend(failures(app));
-        let used = report.database.unwrap_or_else(|| app.database().cloned().unwrap_or_default());
-        parts.push(("store", store(app, &used)?));
+        let mut parts = Vec::new();
+        let mut used: Vec<(Agent, PathBuf)> = Vec::new();
+        for it in Agent::ALL {
+            let mut install = agent::options(app, it, Goal::User)?;
+            // Another's plan says nothing about what is installed.
+            install.plan = None;
+            let program = agent::program(it.as_str());
+            let is_here = program.is_some();
+            let report = doctor::agent(&doctor::Options {
+                install,
+                program,
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+                directory: directory.clone(),
+                patience: PATIENCE,
+            });
+            let broken = !doctor::is_well(&report.findings);
+            let findings = if is_here || report.is_wired || broken {
+                report.findings
+            } else {
+                vec![absent(it)]
+            };
+            parts.push((it.as_str(), findings));
+            used.extend(report.database.map(|database| (it, database)));
+        }
+        let mut common = vec![gate(app)?];
+        common.extend(failures(app));
+        parts.push(("hooks", common));
+        parts.push(("store", stores(app, &used)?));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
         let exit = u8::from(!doctor::is_well(&all));
         if app.globals.json {
@@ -106,26 +124,74 @@ fn sign(state: State, glyphs: Glyphs) -> (&'static str, Style) {
     }
 }
 
-/// The database that hooks and server use, and what they left in it.
-fn store(app: &App, used: &Path) -> Result<Vec<Finding>, Fail> {
-    let mut findings = Vec::new();
+/// An agent that is neither here nor set up.
+fn absent(agent: Agent) -> Finding {
+    let said = format!("{} is not on this machine", agent.title());
+    Finding { fix: None, ..Finding::note("program", said, "") }
+}
+
+/// The databases that hooks and servers use, and what they left in them.
+fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
     let here = app.database()?;
-    if !is_same_file(here, used) && here.as_path() != used {
-        findings.push(Finding::note(
-            "database",
-            format!("verbs here use {}, the agent uses {}", here.display(), used.display()),
-            "punchlist install claude --project, or set PUNCHLIST_DB",
-        ));
+    let mut findings = Vec::new();
+    let mut looked: Vec<&Path> = Vec::new();
+    let own = [(None, here)];
+    let used = used.iter().map(|(agent, path)| (Some(*agent), path));
+    // The agents' own come first: what they use is what matters.
+    let all: Vec<(Option<Agent>, &PathBuf)> = used.chain(own).collect();
+    let has_agents = all.len() > 1;
+    for (agent, path) in all {
+        if let Some(agent) = agent.filter(|_| !is_same_file(here, path)) {
+            findings.push(Finding::note(
+                "database",
+                format!(
+                    "verbs here use {}, {} uses {}",
+                    here.display(),
+                    agent.title(),
+                    path.display()
+                ),
+                format!(
+                    "punchlist install {} --db {}",
+                    agent.as_str(),
+                    entries::quoted(&here.to_string_lossy())
+                ),
+            ));
+        }
+        let is_known = looked.iter().any(|it| is_same_file(it, path));
+        if !is_known && (agent.is_some() || !has_agents) {
+            findings.extend(store(app, path));
+            looked.push(path);
+        }
     }
+    findings.extend(foreign(app)?);
+    Ok(findings)
+}
+
+/// A database in the project's tree that is nobody's whom we know.
+fn foreign(app: &App) -> Result<Option<Finding>, Fail> {
+    let own = config::own_database(app.project()?);
+    Ok(match trust::look(&own)? {
+        Found::Trusted | Found::Absent => None,
+        Found::Ignored(why) => Some(Finding::note(
+            "database",
+            why,
+            format!("`punchlist init` if it is yours, else `rm {}`", own.display()),
+        )),
+    })
+}
+
+fn store(app: &App, used: &Path) -> Vec<Finding> {
     if !used.exists() {
         let said = format!("no plans yet; {} is made by the first", used.display());
-        findings.insert(0, Finding::good("database", said));
-        return Ok(findings);
+        return vec![Finding::good("database", said)];
     }
-    let found = looked_through(app, used.to_owned()).unwrap_or_else(|fail| {
+    // Whoever waits for a lock that is never let go says nothing more.
+    if let Some(held) = locks::look(used, LOCK_PATIENCE) {
+        return vec![held];
+    }
+    looked_through(app, used.to_owned()).unwrap_or_else(|fail| {
         vec![Finding::bad("database", fail.message, fail.hint.unwrap_or_default())]
-    });
-    Ok([found, findings].concat())
+    })
 }
 
 fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
@@ -205,7 +271,7 @@ fn gate(app: &App) -> Result<Finding, Fail> {
         None => Finding::good("gate", "once where somebody sits before the agent, else full"),
         Some(Gate::Off) => {
             let said = "off: no stop is held, whatever is open";
-            Finding::note("gate", said, "take `gate` out of the configuration")
+            Finding::note("gate", said, "take `gate` out of the configuration (config.toml)")
         }
         Some(gate @ (Gate::Once | Gate::Full)) => {
             Finding::good("gate", format!("{}, by configuration", gate.as_str()))

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::Duration;
 
 use punchlist_bridge::hook::{self, Given, failures};
-use punchlist_bridge::session::agent_process;
-use punchlist_formats::hook::{Answer, Event, Task, What, claude};
+use punchlist_bridge::session::{agent_process, attended, only_plans};
+use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -32,12 +32,15 @@ use crate::{clock, places, which, who};
 /// printed but an answer, and `punchlist doctor` shows what failed.
 #[derive(clap::Args)]
 pub(crate) struct Hook {
-    /// The agent: claude
+    /// The agent: claude, codex, gemini
     #[arg(value_name = "AGENT")]
     agent: String,
     /// The event, in any case; else the JSON names it
     #[arg(value_name = "EVENT")]
     event: Option<String>,
+    /// The agent does not have the tools of our server: it is not told of them
+    #[arg(long)]
+    own_tools: bool,
 }
 
 /// The longest input that is read.
@@ -77,10 +80,10 @@ Examples:
 impl Hook {
     /// The answer, if there is one.
     fn answer(&self, app: &App, log: &Log) -> Option<String> {
-        if self.agent != "claude" {
-            log.note(app, None, "there is no such agent: use claude");
+        let Some(agent) = Agent::named(&self.agent) else {
+            log.note(app, None, "there is no such agent: use claude, codex or gemini");
             return None;
-        }
+        };
         let bytes = match stdin() {
             Ok(bytes) => bytes,
             Err(why) => {
@@ -88,18 +91,18 @@ impl Hook {
                 return None;
             }
         };
-        let event = claude::read(&bytes, self.event.as_deref())?;
-        match decide(app, &event) {
-            Ok(answer) => claude::write(&answer, &event.what),
+        let event = agent.read(&bytes, self.event.as_deref())?;
+        match decide(app, agent, &event, !self.own_tools) {
+            Ok(answer) => agent.write(&answer, &event.what),
             Err(why) => {
-                log.note(app, Some(claude::name(&event.what)), &why);
+                log.note(app, Some(agent.event(&event.what)), &why);
                 None
             }
         }
     }
 }
 
-fn decide(app: &App, event: &Event) -> Result<Answer, String> {
+fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<Answer, String> {
     let told = |fail: Fail| fail.message;
     let app = &at(app, event)?;
     if event.what == What::Doctor {
@@ -113,22 +116,27 @@ fn decide(app: &App, event: &Event) -> Result<Answer, String> {
     let named = app.globals.plan.clone().or_else(|| variable("PUNCHLIST_PLAN"));
     let plan = named.as_deref().map(which::valid_name).transpose().map_err(told)?;
     let ancestors = who::ancestors();
-    let config = config_dir();
-    let read_task = |list: &str, id: &str| task(config.as_deref()?, list, id);
-    let task_list = variable("CLAUDE_CODE_TASK_LIST_ID");
+    let own = agent_process(agent.as_str(), &ancestors);
+    let read_task = |list: &str, id: &str| task(agent, event, list, id);
+    let task_list = variable("CLAUDE_CODE_TASK_LIST_ID").filter(|_| agent == Agent::Claude);
     let given = Given {
-        agent: "claude",
+        agent: agent.as_str(),
+        has_server,
         now: app.now,
         ids: clock::ids(app.now).map_err(told)?,
         plan_id: clock::plan_id(app.now).map_err(told)?,
         project: &project.name,
         plan,
         host: &who::host(),
-        process: agent_process("claude", &ancestors).map(|it| it.process.clone()),
-        interactive: interactive(
-            variable("CLAUDE_CODE_ENTRYPOINT").as_deref(),
-            variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref(),
-        ),
+        process: own.map(|it| it.process.clone()),
+        interactive: match agent {
+            Agent::Claude => interactive(
+                variable("CLAUDE_CODE_ENTRYPOINT").as_deref(),
+                variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref(),
+            ),
+            Agent::Codex | Agent::Gemini => own.and_then(|it| attended(agent.as_str(), it)),
+        },
+        planning: own.is_some_and(|it| only_plans(agent.as_str(), it)),
         gate: settings.gate,
         policy: &settings.reminders,
         limits: settings.limits,
@@ -176,21 +184,34 @@ fn config_dir() -> Option<PathBuf> {
 }
 
 /// A task as the agent keeps it in a file. Ids come from outside, and are names of files here.
-fn task(config: &Path, list: &str, id: &str) -> Option<Task> {
+fn task(agent: Agent, event: &Event, list: &str, id: &str) -> Option<Task> {
     let is_name = |text: &str| {
         !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
     };
     if !is_name(list) || !is_name(id) {
         return None;
     }
-    let path = config.join("tasks").join(list).join(format!("{id}.json"));
+    let folder = match agent {
+        Agent::Claude => config_dir()?.join("tasks").join(list),
+        // Beside the folder of the conversation.
+        Agent::Gemini => {
+            let chats = Path::new(&event.transcript).parent()?;
+            chats.parent()?.join(list).join("tracker")
+        }
+        Agent::Codex => return None,
+    };
+    let path = folder.join(format!("{id}.json"));
     // What is no plain file could keep us waiting.
     if !fs::symlink_metadata(&path).ok()?.is_file() {
         return None;
     }
     let mut bytes = Vec::new();
     fs::File::open(path).ok()?.take(MOST_TASK).read_to_end(&mut bytes).ok()?;
-    claude::task_file(&bytes)
+    match agent {
+        Agent::Claude => claude::task_file(&bytes),
+        Agent::Gemini => gemini::task_file(&bytes),
+        Agent::Codex => None,
+    }
 }
 
 fn stdin() -> io::Result<Vec<u8>> {

@@ -1,23 +1,25 @@
 //! `punchlist install`.
 
+use punchlist_bridge::install::entries::events;
 use punchlist_bridge::install::{self, Change, Options, claude};
+use punchlist_formats::hook::Agent;
 
 use super::{Group, Verb};
-use crate::agent::{self, Agent, Goal};
+use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Reply, Said};
 
 /// Set an agent up to work with Punchlist
 ///
-/// Writes three things into the agent's own settings: the MCP server with the plan tools, the
-/// permission to use them without asking, and hooks that keep the plan, put it back after a
-/// compaction and hold a turn that would end with items open. Says so first and asks, unless
-/// `--yes`. What is there already stays, formatting included; `punchlist uninstall` takes it all
-/// back. Without an agent, shows the ones on this machine.
+/// Writes into the agent's own settings: the MCP server with the plan tools, the permission to use
+/// them without asking, and hooks that keep the plan, put it back after a compaction and hold a turn
+/// that would end with items open. Says so first and asks, for each thing that the agent itself would
+/// ask about on its own, unless `--yes`. What is there already stays, formatting included; `punchlist
+/// uninstall` takes it all back. Without an agent, does so for each one that is on this machine.
 #[derive(clap::Args)]
 pub(crate) struct Install {
-    /// Which agent: claude
+    /// Which agent: claude, codex, gemini; else all that are on this machine
     #[arg(value_name = "AGENT")]
     agent: Option<String>,
     /// For you, in every project (the default)
@@ -35,6 +37,12 @@ pub(crate) struct Install {
     /// Leave the permission out: the agent asks before it uses a plan tool
     #[arg(long)]
     without_permission: bool,
+    /// Codex: leave the trust out, and accept the hooks in Codex itself
+    #[arg(long)]
+    without_trust: bool,
+    /// Codex: switch its own `update_plan` on and keep that list, instead of our plan tools
+    #[arg(long)]
+    own_tools: bool,
 }
 
 impl Verb for Install {
@@ -42,23 +50,39 @@ impl Verb for Install {
     const GROUP: Group = Group::Agent;
     const EXAMPLES: &'static str = "\
 Examples:
+  punchlist install
   punchlist install claude
-  punchlist install claude --dry-run
-  punchlist install claude --project --yes
+  punchlist install codex --dry-run
+  punchlist install gemini --project --yes
   punchlist install claude --plan release --yes";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some(name) = &self.agent else { return agents(app, &self) };
+        let Some(name) = &self.agent else { return self.all(app) };
         let agent = agent::named(name)?;
-        self.into(app, agent)
+        if self.own_tools && agent != Agent::Codex {
+            return Err(Fail::usage(format!("{} has no such choice", agent.title()))
+                .hint("--own-tools is for codex: leave it out."));
+        }
+        self.into_one(app, agent)
     }
 }
 
 impl Install {
-    fn into(self, app: &App, agent: Agent) -> Result<Reply, Fail> {
-        let goal = if self.project { Goal::Project } else { Goal::User };
-        let mut options = agent::options(app, goal)?;
+    fn goal(&self) -> Goal {
+        if self.project { Goal::Project } else { Goal::User }
+    }
+
+    fn options(&self, app: &App, agent: Agent) -> Result<Options, Fail> {
+        let mut options = agent::options(app, agent, self.goal())?;
         options.permission = !self.without_permission;
+        options.trust = !self.without_trust;
+        options.own_tools = self.own_tools && agent == Agent::Codex;
+        Ok(options)
+    }
+
+    fn into_one(&self, app: &App, agent: Agent) -> Result<Reply, Fail> {
+        let goal = self.goal();
+        let mut options = self.options(app, agent)?;
         let would = install::would_install(&options).map_err(agent::fail)?;
         if self.dry_run {
             let last = match would.len() {
@@ -75,7 +99,7 @@ impl Install {
             return agent::done(app, agent, goal, &[], "nothing to do: it is set up already");
         }
         if !self.yes {
-            ask(app, agent, goal, &mut options, &would)?;
+            self.ask(app, &mut options, &would)?;
         }
         let changes = install::install(&options).map_err(agent::fail)?;
         let last = format!(
@@ -85,19 +109,98 @@ impl Install {
         );
         agent::done(app, agent, goal, &changes, &last)
     }
+
+    /// Says what will be done, each consent by its name, and asks.
+    fn ask(&self, app: &App, options: &mut Options, would: &[Change]) -> Result<(), Fail> {
+        let agent = options.agent;
+        if !app.globals.json {
+            print::say(&words(options, self.goal(), would));
+        }
+        if agent == Agent::Codex && !self.own_tools && print::can_ask() {
+            let question = "Codex has a plan tool of its own, update_plan, which is off. Switch it on \
+                            and keep its list, instead of the plan tools above?";
+            options.own_tools = print::confirm(question) == Said::Yes;
+        }
+        settled(print::confirm("Write these entries?"))?;
+        if let Some(question) = permission(options) {
+            options.permission = print::confirm(&question) == Said::Yes;
+        }
+        let without = Options { trust: false, ..options.clone() };
+        if agent == Agent::Codex && differ(options, &without)? {
+            let question = "Codex runs a hook only once you have trusted it. Trust these now \
+                            (trusted_hash in hooks.state)?";
+            options.trust = print::confirm(question) == Said::Yes;
+        }
+        Ok(())
+    }
+
+    /// Without an agent's name: each one that is on this machine, in turn.
+    fn all(&self, app: &App) -> Result<Reply, Fail> {
+        let found = agent::on_this_machine();
+        if found.is_empty() {
+            return Err(Fail::not_found("no agent was found on this machine").hint(
+                "`punchlist install claude` (or codex, or gemini) sets one up all the same.",
+            ));
+        }
+        if self.own_tools {
+            return Err(Fail::usage("--own-tools is for one agent").hint(
+                "call `punchlist install codex --own-tools`, then `punchlist install` for the rest.",
+            ));
+        }
+        if !self.dry_run && !self.yes && !print::can_ask() {
+            let mut details = Vec::new();
+            for (agent, program) in &found {
+                let options = self.options(app, *agent)?;
+                details.push(format!("{}  {}", agent.as_str(), program.display()));
+                details.extend(summary(&options).into_iter().map(|it| format!("  {it}")));
+            }
+            return Err(Fail::usage("it asks first, and there is no terminal to ask at")
+                .details(details)
+                .hint(
+                    "add `--yes` to agree to all of it; `--dry-run` shows it; name one agent to \
+                       set up that one alone.",
+                ));
+        }
+        let mut whole = Reply::default();
+        let mut parts = Vec::new();
+        for (agent, program) in found {
+            if !app.globals.json && !self.dry_run {
+                let head = format!("{}  {}", agent.title(), program.display());
+                whole.out.push_str(&agent::text(&[head]));
+            }
+            match self.into_one(app, agent) {
+                Ok(reply) => {
+                    whole.changed |= reply.changed;
+                    parts.push(reply.out);
+                }
+                // One that is not wanted, or cannot be edited, does not keep the others from it.
+                Err(fail) if fail.code == Code::Interrupted => {
+                    parts.push(format!("left as it is: {}\n", agent.title()));
+                }
+                Err(fail) => {
+                    whole.exit = fail.code.exit();
+                    whole.notes.push(format!("{}: {}", agent.title(), fail.message));
+                    whole.notes.extend(fail.hint.map(|it| format!("hint: {it}")));
+                    continue;
+                }
+            }
+            if !app.globals.json {
+                whole.out.push_str(&parts.pop().unwrap_or_default());
+            }
+        }
+        if app.globals.json {
+            let parts = parts.iter().filter_map(|it| serde_json::from_str(it).ok());
+            let agents: Vec<serde_json::Value> = parts.collect();
+            whole.out = Reply::json(&serde_json::json!({"agents": agents})).out;
+        }
+        Ok(whole)
+    }
 }
 
-/// Says what will be done, each consent by its name, and asks.
-fn ask(
-    app: &App,
-    agent: Agent,
-    goal: Goal,
-    options: &mut Options,
-    would: &[Change],
-) -> Result<(), Fail> {
+/// What will be done, in words.
+fn words(options: &Options, goal: Goal, would: &[Change]) -> Vec<String> {
+    let agent = options.agent;
     let (binary, database) = (options.binary.display(), options.database.display());
-    let adds_permission = options.permission && adds_permission(would);
-    let events: Vec<&str> = claude::EVENTS.iter().map(|(event, _)| *event).collect();
     let mut words = vec![format!("{}, {}:", agent.title(), goal.words())];
     for change in would {
         let what = if change.before.is_none() { "makes" } else { "edits" };
@@ -105,40 +208,72 @@ fn ask(
     }
     words.push(String::new());
     let plan = options.plan.as_ref().map(|it| format!(" --plan {it}")).unwrap_or_default();
-    words.push(format!("  server      {binary} mcp --db {database}{plan}"));
-    words.push("              the plan tools; started with each session".to_owned());
-    words.push(format!("  hooks       {binary} hook claude --db {database}{plan}"));
+    if options.own_tools {
+        words.push("  tool        update_plan, Codex's own, is switched on".to_owned());
+    } else {
+        words.push(format!("  server      {binary} mcp --db {database}{plan}"));
+        words.push("              the plan tools; started with each session".to_owned());
+    }
+    words.push(format!("  hooks       {binary} hook {} --db {database}{plan}", agent.as_str()));
     words.push(
         "              commands run at these events, and may hold a turn that would end with"
             .to_owned(),
     );
     words.push("              items open:".to_owned());
+    let events: Vec<&str> = events(agent).iter().map(|(event, _)| *event).collect();
     for line in events.chunks(4) {
         words.push(format!("              {}", line.join(", ")));
     }
-    if adds_permission {
-        words.push(format!("  permission  {}", claude::PERMISSION));
+    if permission(options).is_some() {
+        words.push(format!("  permission  {}", permission_name(agent)));
         words.push("              its tools run without asking; asked for on its own".to_owned());
     }
+    if agent == Agent::Codex && options.trust {
+        words.push("  trust       hooks.state, trusted_hash".to_owned());
+        words.push(
+            "              Codex runs the hooks without asking; asked for on its own".to_owned(),
+        );
+    }
     words.push(String::new());
-    if !app.globals.json {
-        print::say(&words);
-    }
-    settled(print::confirm("Write these entries?"))?;
-    if adds_permission {
-        let question = format!("Let the plan tools run without asking ({})?", claude::PERMISSION);
-        options.permission = print::confirm(&question) == Said::Yes;
-    }
-    Ok(())
+    words
 }
 
-/// Whether one of the changes gives the permission.
-fn adds_permission(would: &[Change]) -> bool {
-    let has = |bytes: &Option<Vec<u8>>| {
-        let bytes = bytes.as_deref().unwrap_or_default();
-        String::from_utf8_lossy(bytes).contains(&format!("\"{}\"", claude::PERMISSION))
-    };
-    would.iter().any(|it| has(&it.after) && !has(&it.before))
+/// What would be done to an agent, in a line each.
+fn summary(options: &Options) -> Vec<String> {
+    match install::would_install(options) {
+        Ok(would) if would.is_empty() => vec!["is set up already".to_owned()],
+        Ok(would) => would
+            .iter()
+            .map(|it| {
+                let what = if it.before.is_none() { "makes" } else { "edits" };
+                format!("{what} {}", it.path.display())
+            })
+            .collect(),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+/// What the permission is called in the agent's settings.
+fn permission_name(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude => claude::PERMISSION,
+        Agent::Codex => "default_tools_approval_mode = \"approve\"",
+        Agent::Gemini => "trust: true",
+    }
+}
+
+/// The question for the permission, if it would be given anew.
+fn permission(options: &Options) -> Option<String> {
+    let without = Options { permission: false, ..options.clone() };
+    let adds = options.permission && differ(options, &without).unwrap_or(false);
+    let name = permission_name(options.agent);
+    adds.then(|| format!("Let the plan tools run without asking ({name})?"))
+}
+
+/// Whether two installations would come to different files.
+fn differ(one: &Options, other: &Options) -> Result<bool, Fail> {
+    let would = |it: &Options| install::would_install(it).map_err(agent::fail);
+    Ok(would(one)? != would(other)?)
 }
 
 fn settled(said: Said) -> Result<(), Fail> {
@@ -148,42 +283,4 @@ fn settled(said: Said) -> Result<(), Fail> {
         Said::Nothing => Err(Fail::usage("it asks first, and there is no terminal to ask at")
             .hint("add `--yes` to agree to the server, the hooks and the permission; `--dry-run` shows them.")),
     }
-}
-
-/// Without an agent's name: which there are, and for the one that can be set up, the same question.
-fn agents(app: &App, verb: &Install) -> Result<Reply, Fail> {
-    let found = agent::on_this_machine();
-    if app.globals.json {
-        let agents: Vec<_> = found
-            .iter()
-            .map(|it| {
-                let path = it.program.as_ref().map(|it| it.to_string_lossy().into_owned());
-                serde_json::json!({"agent": it.name, "program": path, "supported": it.supported})
-            })
-            .collect();
-        return Ok(Reply::json(&serde_json::json!({"agents": agents})));
-    }
-    let mut lines = Vec::new();
-    for it in &found {
-        let what = match (&it.program, it.supported) {
-            (Some(program), true) => program.display().to_string(),
-            (Some(_), false) => "not yet: this version does not know how to set it up".to_owned(),
-            (None, _) => "not found on this machine".to_owned(),
-        };
-        lines.push(format!("{:<8}{what}", it.name));
-    }
-    let can = found.iter().any(|it| it.supported && it.program.is_some());
-    if !can || verb.dry_run || verb.yes {
-        if !can {
-            lines.push(String::new());
-            lines.push("`punchlist install claude` sets it up all the same.".to_owned());
-            return Ok(Reply::text(agent::text(&lines)));
-        }
-        print::say(&lines);
-    } else {
-        lines.push(String::new());
-        print::say(&lines);
-    }
-    let verb = Install { agent: None, ..*verb };
-    verb.into(app, Agent::Claude)
 }

@@ -148,6 +148,15 @@ async fn named(
     Ok(None)
 }
 
+/// The session that Codex names with a call, whether or not a hook has seen it: its hooks may not be
+/// trusted, and a conversation that is resumed shall find its list all the same.
+fn told(meta: &Map<String, Value>) -> Option<SessionKey> {
+    let id = |name: &str| meta.get(name)?.as_str().filter(|id| here::is_id(id));
+    let (_, id) = (id("threadId")?, id("sessionId")?);
+    meta.contains_key("x-codex-turn-metadata")
+        .then(|| SessionKey { agent: "codex".to_owned(), id: id.to_owned() })
+}
+
 impl Surroundings for Around {
     fn store(&self) -> Result<Arc<dyn Store>, store::Error> {
         let store = self.opened(|| Sqlite::open(&self.database).map(Some))?;
@@ -170,14 +179,20 @@ impl Surroundings for Around {
         meta: &'a Map<String, Value>,
     ) -> punchlist_serve::BoxFuture<'a, Result<Who, store::Error>> {
         Box::pin(async move {
+            let own = told(meta);
             let session = match store {
-                Some(store) => match named(store, meta).await? {
-                    Some(session) => Some(session),
-                    None => session::current(store, &self.above, self.told.as_ref()).await?,
+                Some(store) => match (named(store, meta).await?, &own) {
+                    (Some(session), _) => Some(session),
+                    // Another session above is not the one that is named.
+                    (None, Some(key)) => store.session(key.clone()).await?,
+                    (None, None) => {
+                        session::current(store, &self.above, self.told.as_ref()).await?
+                    }
                 },
                 None => None,
             };
-            let (key, name) = match (&session, &self.told) {
+            let told = own.as_ref().or(self.told.as_ref());
+            let (key, name) = match (&session, told) {
                 (Some(session), _) => (session.attachment(), session.actor_name("")),
                 (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
                 (None, None) => (self.connection(), self.connection.clone()),
@@ -235,4 +250,27 @@ impl Around {
 
 fn no_random(fail: Fail) -> store::Error {
     store::Error::Unusable { what: fail.message, source: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_session_that_codex_names_is_known_by_all_that_it_says() {
+        let id = |meta: Value| told(meta.as_object().unwrap()).map(|it| (it.agent, it.id));
+        let full =
+            json!({"threadId": "t", "sessionId": "s", "x-codex-turn-metadata": {}, "callId": "c"});
+        assert_eq!(id(full.clone()), Some(("codex".to_owned(), "s".to_owned())));
+        for missing in ["threadId", "sessionId", "x-codex-turn-metadata"] {
+            let mut meta = full.clone();
+            meta.as_object_mut().unwrap().remove(missing);
+            assert_eq!(id(meta), None, "{missing}");
+        }
+        let mut odd = full;
+        odd["sessionId"] = json!("\u{1b}[2J");
+        assert_eq!(id(odd), None);
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! A verb reads its arguments, asks for one thing and prints one thing. Its doc comment is its help.
 
+mod acp_tap;
 mod add;
 mod adopt;
 mod completions;
@@ -147,6 +148,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<adopt::Adopt>(),
         row::<mcp::Mcp>(),
         row::<hook::Hook>(),
+        row::<acp_tap::AcpTap>(),
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<completions::Completions>(),

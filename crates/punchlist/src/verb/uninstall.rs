@@ -14,7 +14,7 @@ use crate::print::Reply;
 /// own entries go. Plans stay in the database.
 #[derive(clap::Args)]
 pub(crate) struct Uninstall {
-    /// Which agent: claude
+    /// Which agent: claude, codex, gemini
     #[arg(value_name = "AGENT")]
     agent: String,
     /// From your own settings (the default)
@@ -34,12 +34,13 @@ impl Verb for Uninstall {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist uninstall claude
+  punchlist uninstall codex
   punchlist uninstall claude --project --dry-run";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let agent = agent::named(&self.agent)?;
         let goal = if self.project { Goal::Project } else { Goal::User };
-        let options = agent::options(app, goal)?;
+        let options = agent::options(app, agent, goal)?;
         if self.dry_run {
             let would = install::would_uninstall(&options).map_err(agent::fail)?;
             let removed = would.iter().filter(|it| it.after.is_none()).count();

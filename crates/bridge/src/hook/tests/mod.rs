@@ -1,8 +1,10 @@
-//! The engine over the store in memory: JSON in as Claude Code sends it, JSON out as it reads it.
+//! The engine over the store in memory: JSON in as an agent sends it, JSON out as it reads it.
 
 mod boundary;
+mod codex;
 mod fuzz;
 mod gate;
+mod gemini;
 mod mirror;
 mod recorded;
 
@@ -12,7 +14,7 @@ use std::fmt::Write as _;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use punchlist_formats::hook::{Answer, Task, claude};
+use punchlist_formats::hook::{Agent, Answer, Task};
 use punchlist_model::guard::Gate;
 use punchlist_model::needs::Needs;
 use punchlist_model::remind::Policy;
@@ -32,8 +34,10 @@ fn settle<T>(future: impl Future<Output = T>) -> T {
     }
 }
 
-/// A machine on which Claude Code runs.
+/// A machine on which an agent runs.
 struct Desk {
+    agent: Agent,
+    has_server: bool,
     store: Memory,
     clock: Cell<i64>,
     gate: Option<Gate>,
@@ -45,9 +49,15 @@ struct Desk {
 }
 
 impl Desk {
-    /// Nobody sits before it.
+    /// Nobody sits before Claude Code.
     fn new() -> Self {
+        Self::with(Agent::Claude)
+    }
+
+    fn with(agent: Agent) -> Self {
         Self {
+            agent,
+            has_server: true,
             store: Memory::new(),
             clock: Cell::new(1_800_000_000),
             gate: None,
@@ -76,11 +86,12 @@ impl Desk {
 
     fn bytes(&self, bytes: &[u8]) -> Option<Value> {
         self.clock.set(self.clock.get() + 1);
-        let event = claude::read(bytes, None)?;
+        let event = self.agent.read(bytes, None)?;
         let files = &self.files;
         let task = |_: &str, id: &str| files.get(id).cloned();
         let given = Given {
-            agent: "claude",
+            agent: self.agent.as_str(),
+            has_server: self.has_server,
             now: self.now(),
             ids: self.ids(),
             plan_id: PlanId(self.ids().nth(1000)),
@@ -89,6 +100,7 @@ impl Desk {
             host: "here",
             process: self.process.clone(),
             interactive: self.interactive,
+            planning: false,
             gate: self.gate,
             policy: &self.policy,
             limits: Limits::default(),
@@ -97,7 +109,7 @@ impl Desk {
             version: "1.2.3",
         };
         let answer: Answer = settle(answer(&self.store, &event, &given)).unwrap();
-        let text = claude::write(&answer, &event.what)?;
+        let text = self.agent.write(&answer, &event.what)?;
         Some(serde_json::from_str(&text).unwrap())
     }
 
@@ -191,7 +203,7 @@ impl Desk {
     }
 
     fn session(&self, id: &str) -> Session {
-        let key = SessionKey { agent: "claude".to_owned(), id: id.to_owned() };
+        let key = SessionKey { agent: self.agent.as_str().to_owned(), id: id.to_owned() };
         settle(self.store.session(key)).unwrap().unwrap()
     }
 

@@ -1,0 +1,410 @@
+//! What stands in the files of one agent and one scope, and whether that works.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use punchlist_formats::hook::Agent;
+use serde_json::{Value, json};
+
+use super::{Finding, Options, mcp, run, thousands};
+use crate::install::claude::{self, PERMISSION};
+use crate::install::edit::Document;
+use crate::install::entries::{self, SERVER, SERVER_WAY, Wanted, events, hooked, our_hooks};
+use crate::install::{self, Scope, codex, gemini};
+
+/// What is known of one scope's files.
+pub(super) struct Wiring {
+    agent: Agent,
+    scope: Scope,
+    /// Our server's entry.
+    server: Option<Value>,
+    /// What the file with the hooks says.
+    settings: Value,
+    /// The agent's other settings: the same, or those in a file of their own.
+    config: Value,
+    /// Hooks of ours that the agent does not trust; `None` where it asks for no trust.
+    untrusted: Option<usize>,
+}
+
+/// Looks at the files.
+pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::Error> {
+    let install = &options.install;
+    let agent = install.agent;
+    let (home, config_dir) = (&install.home, install.config_dir.as_deref());
+    let wiring = |server: Option<Value>, settings: Value, config: Value| Wiring {
+        agent,
+        scope: scope.clone(),
+        server: server.filter(entries::is_our_server),
+        settings,
+        config,
+        untrusted: None,
+    };
+    Ok(match agent {
+        Agent::Claude => {
+            let places = claude::Places::of(home, config_dir, &scope);
+            let server = install::document(&places.servers)?.get(&SERVER_WAY);
+            let settings = Document::value(&install::document(&places.settings)?);
+            wiring(server, settings.clone(), settings)
+        }
+        Agent::Gemini => {
+            let doc = install::document(&gemini::settings(home, config_dir, &scope))?;
+            wiring(doc.get(&SERVER_WAY), doc.value(), doc.value())
+        }
+        Agent::Codex => {
+            let places = codex::Places::of(home, config_dir, &scope);
+            let config = install::configuration(&places.config)?;
+            let trust = install::configuration(&places.trust)?;
+            let hooks = install::document(&places.hooks)?.value();
+            let ours = codex::trusted(&places.hooks.to_string_lossy(), &hooks);
+            let untrusted = ours.iter().filter(|(key, hash)| !codex::trusts(&trust, key, hash));
+            let untrusted = Some(untrusted.count());
+            let found = wiring(config.get(&codex::SERVER_WAY), hooks, config.value());
+            Wiring { untrusted, ..found }
+        }
+    })
+}
+
+impl Wiring {
+    pub(super) fn is_there(&self) -> bool {
+        self.server.is_some() || !hooked(self.agent, &self.settings).is_empty()
+    }
+
+    /// The hook's command, as it is called.
+    pub(super) fn command(&self) -> Option<String> {
+        let events = self.settings["hooks"].as_object()?;
+        events.values().find_map(|groups| {
+            let (group, hook) = *our_hooks(self.agent, groups).first()?;
+            Some(groups[group]["hooks"][hook]["command"].as_str()?.to_owned())
+        })
+    }
+
+    /// An argument of the server's, or, where that is lost, of the hook's.
+    fn argument(&self, name: &str) -> Option<String> {
+        let Some(server) = &self.server else {
+            return entries::argument(&self.command()?, name);
+        };
+        let arguments = server["args"].as_array()?;
+        let at = arguments.iter().position(|it| it == name)?;
+        Some(arguments.get(at + 1)?.as_str()?.to_owned())
+    }
+
+    pub(super) fn database(&self) -> Option<PathBuf> {
+        self.argument("--db").map(PathBuf::from)
+    }
+
+    /// What an installation of the same kind would depend on now.
+    fn install(&self, options: &Options) -> install::Options {
+        install::Options {
+            scope: self.scope.clone(),
+            database: self.database().unwrap_or_else(|| options.install.database.clone()),
+            plan: self.argument("--plan"),
+            permission: self.permits(),
+            own_tools: self.has_own_tools(),
+            ..options.install.clone()
+        }
+    }
+
+    /// The command that installs it anew in the same way.
+    fn fix(&self, options: &Options) -> String {
+        let wanted = self.install(options);
+        let mut command = format!("punchlist install {}", self.agent.as_str());
+        if self.scope != Scope::User {
+            command.push_str(" --project");
+        }
+        if wanted.database != options.install.database {
+            command.push_str(&format!(
+                " --db {}",
+                entries::quoted(&wanted.database.to_string_lossy())
+            ));
+        }
+        if wanted.own_tools {
+            command.push_str(" --own-tools");
+        }
+        if let Some(plan) = &wanted.plan {
+            command.push_str(&format!(" --plan {}", entries::quoted(plan)));
+        }
+        command
+    }
+
+    pub(super) fn findings(&self, options: &Options) -> Vec<Finding> {
+        let mut findings = vec![self.entries(options), self.binary(options)];
+        findings.extend(self.permission(options));
+        findings.extend(self.deferred(options));
+        findings.extend(self.switched_off());
+        findings.extend(self.trust(options));
+        findings.push(self.hook(options));
+        findings.extend(self.serves(options));
+        findings
+    }
+
+    /// Whether the entries are those that an installation would write.
+    fn entries(&self, options: &Options) -> Finding {
+        let fix = self.fix(options);
+        let Some(wanted) = Wanted::of(&self.install(options)) else {
+            return Finding::bad("entries", install::Error::NoText.to_string(), fix);
+        };
+        let mut wrong = Vec::new();
+        match (&self.server, &wanted.server) {
+            (None, Some(_)) => wrong.push(format!("the MCP server {SERVER} is missing")),
+            (Some(server), Some(wanted)) if !self.is_as(server, wanted) => {
+                wrong.push(format!("the MCP server {SERVER} differs"));
+            }
+            (Some(_), Some(_)) | (_, None) => {}
+        }
+        let mut missing = Vec::new();
+        let mut differs = Vec::new();
+        for &(event, matcher) in events(self.agent) {
+            let groups = &self.settings["hooks"][event];
+            let ours = our_hooks(self.agent, groups);
+            let is_right = |(group, hook): &(usize, usize)| {
+                let (group, wanted) = (&groups[*group], wanted.group(matcher));
+                group["hooks"][*hook] == wanted["hooks"][0]
+                    && group["matcher"].as_str().unwrap_or_default() == matcher.unwrap_or_default()
+            };
+            match ours.as_slice() {
+                [] => missing.push(event),
+                [one] if is_right(one) => {}
+                [_, ..] => differs.push(event),
+            }
+        }
+        let known = |event: &String| events(self.agent).iter().any(|(it, _)| it == event);
+        let old = hooked(self.agent, &self.settings).into_iter().filter(|it| !known(it));
+        let old: Vec<String> = old.collect();
+        for (what, events) in [
+            ("no hook at", missing.join(", ")),
+            ("another hook at", differs.join(", ")),
+            ("a hook too many at", old.join(", ")),
+        ] {
+            if !events.is_empty() {
+                wrong.push(format!("{what} {events}"));
+            }
+        }
+        if wrong.is_empty() {
+            let whom = match &self.scope {
+                Scope::User => "for you in every project".to_owned(),
+                Scope::Project(root) => format!("for {}", root.display()),
+            };
+            let what = if self.server.is_some() { "server and hooks" } else { "hooks" };
+            return Finding::good("entries", format!("{what} {whom}"));
+        }
+        Finding::bad("entries", wrong.join("; "), fix)
+    }
+
+    /// Whether the binary that the entries name is there, and which it is.
+    fn binary(&self, options: &Options) -> Finding {
+        let fix = self.fix(options);
+        let named = self.server.as_ref().and_then(|it| Some(it["command"].as_str()?.to_owned()));
+        let called = || self.command().as_deref().and_then(entries::program);
+        let Some(binary) = &named.or_else(called) else {
+            return Finding::bad("binary", "no entry names one", fix);
+        };
+        let mut command = Command::new(binary);
+        command.arg("--version");
+        let ran = match run::run(command, b"", options.patience) {
+            Ok(ran) => ran,
+            Err(why) => {
+                return Finding::bad("binary", format!("{binary} does not start: {why}"), fix);
+            }
+        };
+        let text = String::from_utf8_lossy(&ran.out);
+        let version = text.trim().strip_prefix("punchlist ").filter(|_| ran.code == Some(0));
+        match version {
+            Some(version) if version == options.version => {
+                Finding::good("binary", format!("{version}  {binary}"))
+            }
+            Some(version) => Finding::note(
+                "binary",
+                format!("{binary} is version {version}, this one is {}", options.version),
+                fix,
+            ),
+            None => Finding::bad("binary", format!("{binary} --version {}", ran.end()), fix),
+        }
+    }
+
+    /// Whether an entry is as it should be. What a user added to Codex's stays there, and is no fault.
+    fn is_as(&self, server: &Value, wanted: &Value) -> bool {
+        match (self.agent, wanted.as_object()) {
+            (Agent::Codex, Some(wanted)) => wanted.iter().all(|(name, it)| server[name] == *it),
+            (Agent::Claude | Agent::Codex | Agent::Gemini, _) => server == wanted,
+        }
+    }
+
+    /// Whether the agent may use the tools without asking.
+    fn permits(&self) -> bool {
+        let server = self.server.as_ref();
+        match self.agent {
+            Agent::Claude => claude::permits(&self.settings),
+            Agent::Codex => server.is_none_or(|it| it["default_tools_approval_mode"] == "approve"),
+            Agent::Gemini => server.is_none_or(|it| it["trust"] == true),
+        }
+    }
+
+    /// Whether the agent was set up to plan with a tool of its own.
+    fn has_own_tools(&self) -> bool {
+        self.command().is_some_and(|it| it.contains(" --own-tools"))
+    }
+
+    fn permission(&self, options: &Options) -> Option<Finding> {
+        let lists = |name: &str| {
+            let list = self.settings["permissions"][name].as_array();
+            list.is_some_and(|it| {
+                it.iter()
+                    .filter_map(Value::as_str)
+                    .any(|it| it == PERMISSION || it == "mcp__punchlist__*")
+            })
+        };
+        if self.agent == Agent::Claude && lists("deny") {
+            let said = format!("permissions.deny names {PERMISSION}: no plan tool can be used");
+            return Some(Finding::bad("permission", said, "take it out of the settings"));
+        }
+        let permits = self.permits() || self.agent == Agent::Claude && lists("allow");
+        let (given, missing) = match self.agent {
+            Agent::Claude => (
+                format!("{PERMISSION}: the plan tools run without asking"),
+                format!("{PERMISSION} is not allowed: Claude Code asks before it uses a plan tool"),
+            ),
+            _ if self.has_own_tools() => return None,
+            Agent::Codex => (
+                "the plan tools are approved".to_owned(),
+                "the plan tools are not approved: Codex asks, and `codex exec` refuses".to_owned(),
+            ),
+            Agent::Gemini => (
+                "trust: the plan tools run without asking".to_owned(),
+                "the server is not trusted: Gemini CLI asks, and without a screen has no plan tools"
+                    .to_owned(),
+            ),
+        };
+        Some(if permits {
+            Finding::good("permission", given)
+        } else {
+            Finding::note("permission", missing, self.fix(options))
+        })
+    }
+
+    /// Whether the model sees no more of the tools than their names, or not even those.
+    fn deferred(&self, options: &Options) -> Option<Finding> {
+        let server = self.server.as_ref()?;
+        let omits = |what: &str| {
+            let list = server["omit_tools_from"].as_array();
+            list.is_some_and(|it| it.iter().any(|it| it == what))
+        };
+        let is_deferred = match self.agent {
+            Agent::Claude => server["alwaysLoad"] != true,
+            Agent::Codex => !omits("deferred"),
+            Agent::Gemini => return None,
+        };
+        is_deferred.then(|| {
+            let said = format!(
+                "the plan tools are deferred: {} does not show them to the model",
+                self.agent.title()
+            );
+            Finding::bad("tools", said, self.fix(options))
+        })
+    }
+
+    fn switched_off(&self) -> Option<Finding> {
+        let off = |said: &str, fix: &str| Some(Finding::bad("hooks", said, fix));
+        let names_us =
+            |list: &Value| list.as_array().is_some_and(|it| it.iter().any(|it| it == SERVER));
+        match self.agent {
+            Agent::Claude if self.settings["disableAllHooks"] == true => off(
+                "disableAllHooks is set: Claude Code calls no hook at all",
+                "take disableAllHooks out of the settings",
+            ),
+            Agent::Codex if self.config["features"]["hooks"] == false => off(
+                "features.hooks is false: Codex calls no hook at all",
+                "take `hooks = false` out of [features] in config.toml",
+            ),
+            Agent::Gemini if self.config["hooksConfig"]["enabled"] == false => off(
+                "hooksConfig.enabled is false: Gemini CLI calls no hook at all",
+                "take hooksConfig.enabled out of the settings",
+            ),
+            Agent::Gemini if names_us(&self.config["hooksConfig"]["disabled"]) => off(
+                "hooksConfig.disabled names punchlist: Gemini CLI does not call our hooks",
+                "take punchlist out of hooksConfig.disabled in the settings",
+            ),
+            Agent::Claude | Agent::Codex | Agent::Gemini => None,
+        }
+    }
+
+    /// Whether the agent trusts the hooks: one that it does not is passed over in silence.
+    fn trust(&self, options: &Options) -> Option<Finding> {
+        let all = events(self.agent).len();
+        match self.untrusted? {
+            0 => Some(Finding::good("trust", "Codex trusts the hooks")),
+            n => Some(Finding::bad(
+                "trust",
+                format!("{n} of {all} hooks are not trusted: Codex passes over them in silence"),
+                format!("{}, or accept them at the start of `codex`", self.fix(options)),
+            )),
+        }
+    }
+
+    /// Calls the hook as the agent would.
+    fn hook(&self, options: &Options) -> Finding {
+        let fix = self.fix(options);
+        let Some(line) = self.command() else {
+            return Finding::bad("hooks", "none is set up", fix);
+        };
+        let event = json!({
+            "hook_event_name": "PunchlistDoctor",
+            "session_id": "doctor",
+            "cwd": options.directory.to_string_lossy(),
+        });
+        let mut command = Command::new("/bin/sh");
+        command.arg("-c").arg(line).current_dir(&options.directory);
+        let ran = match run::run(command, event.to_string().as_bytes(), options.patience) {
+            Ok(ran) => ran,
+            Err(why) => {
+                return Finding::bad("hooks", format!("the hook does not start: {why}"), fix);
+            }
+        };
+        let took = format!("{} ms", ran.took.as_millis());
+        let answer: Option<Value> = serde_json::from_slice(&ran.out).ok();
+        let said = answer.as_ref().and_then(|it| it["systemMessage"].as_str());
+        match said {
+            Some(said) if said == format!("punchlist {}", options.version) => {
+                Finding::good("hooks", format!("answered in {took}"))
+            }
+            Some(said) if said.starts_with("punchlist ") => {
+                Finding::note("hooks", format!("answered in {took}, but by {said}"), fix)
+            }
+            Some(_) | None if ran.code.is_none() => {
+                Finding::bad("hooks", format!("no answer within {took}"), fix)
+            }
+            Some(_) | None if ran.out.is_empty() => Finding::bad(
+                "hooks",
+                format!("the hook said nothing ({took}): its binary is missing or fails"),
+                fix,
+            ),
+            Some(_) | None => Finding::bad("hooks", "the answer is none of ours", fix),
+        }
+    }
+
+    /// Starts the server as the agent would.
+    fn serves(&self, options: &Options) -> Option<Finding> {
+        let fix = self.fix(options);
+        let Some(server) = &self.server else {
+            let said = "no server is set up";
+            return (!self.has_own_tools()).then(|| Finding::bad("mcp", said, fix));
+        };
+        let mut command = Command::new(server["command"].as_str().unwrap_or_default());
+        let arguments = server["args"].as_array().into_iter().flatten();
+        command.args(arguments.filter_map(Value::as_str)).current_dir(&options.directory);
+        Some(match mcp::tools(command, &options.version, options.patience) {
+            Ok(tools) if tools.names.is_empty() => {
+                Finding::bad("mcp", "the server has no tools", fix)
+            }
+            Ok(tools) => Finding::good(
+                "mcp",
+                format!(
+                    "{} tools, about {} tokens, in {} ms",
+                    tools.names.len(),
+                    thousands(tools.bytes / 4),
+                    tools.took.as_millis()
+                ),
+            ),
+            Err(why) => Finding::bad("mcp", format!("the server {why}"), fix),
+        })
+    }
+}

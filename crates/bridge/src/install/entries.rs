@@ -1,0 +1,425 @@
+//! What is ours in an agent's JSON settings: a server and hooks, put in and taken out.
+//!
+//! Claude Code, Codex and Gemini CLI have the same form for both, with a few words of their own.
+//! Entries of others are never touched, not even those beside ours in one array. What is ours is
+//! known by its form, so that another version of ours finds it too.
+
+use punchlist_formats::hook::Agent;
+use serde_json::{Value, json};
+
+use super::edit::{Document, Step, Unfit};
+use super::{Options, claude, codex, gemini};
+use Step::{Index, Key};
+
+/// The name of our server, and so the beginning of its tools' names.
+pub const SERVER: &str = "punchlist";
+/// The way to its entry.
+pub(crate) const SERVER_WAY: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER)];
+/// After so many seconds an agent goes on without our hook. The hook itself gives up earlier.
+pub const HOOK_SECONDS: u32 = 3;
+
+/// The events of an agent that we hear of, with the tools that matter where an event is about a tool.
+pub fn events(agent: Agent) -> &'static [(&'static str, Option<&'static str>)] {
+    match agent {
+        Agent::Claude => &claude::EVENTS,
+        Agent::Codex => &codex::EVENTS,
+        Agent::Gemini => &gemini::EVENTS,
+    }
+}
+
+/// What ought to stand in the files.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) agent: Agent,
+    /// `None` where the agent's own tools are to be used instead of ours.
+    pub(crate) server: Option<Value>,
+    pub(crate) command: String,
+    pub(crate) permission: bool,
+    pub(crate) trust: bool,
+}
+
+impl Wanted {
+    /// By what the installation is told. `None` if a path has no spelling in such files.
+    pub(crate) fn of(options: &Options) -> Option<Self> {
+        let agent = options.agent;
+        let (binary, database) = (options.binary.to_str()?, options.database.to_str()?);
+        let mut arguments = vec!["mcp", "--db", database];
+        let name = agent.as_str();
+        let mut command = format!("{} hook {name} --db {}", quoted(binary), quoted(database));
+        if let Some(plan) = &options.plan {
+            arguments.extend(["--plan", plan]);
+            command.push_str(&format!(" --plan {}", quoted(plan)));
+        }
+        if options.own_tools {
+            command.push_str(" --own-tools");
+        }
+        let server = match agent {
+            Agent::Claude => claude::server(binary, &arguments),
+            Agent::Codex => codex::server(binary, &arguments, options.permission),
+            Agent::Gemini => gemini::server(binary, &arguments, options.permission),
+        };
+        Some(Self {
+            agent,
+            server: (!options.own_tools).then_some(server),
+            command: guard(agent, &command),
+            permission: options.permission,
+            trust: options.trust,
+        })
+    }
+
+    fn hook(&self) -> Value {
+        match self.agent {
+            Agent::Claude | Agent::Codex => {
+                json!({"type": "command", "command": self.command, "timeout": HOOK_SECONDS})
+            }
+            Agent::Gemini => json!({
+                "type": "command", "name": SERVER, "command": self.command,
+                "timeout": HOOK_SECONDS * 1000,
+            }),
+        }
+    }
+
+    /// The group of an event with our hook alone.
+    pub(crate) fn group(&self, matcher: Option<&str>) -> Value {
+        match matcher {
+            Some(matcher) => json!({"matcher": matcher, "hooks": [self.hook()]}),
+            None => json!({"hooks": [self.hook()]}),
+        }
+    }
+}
+
+/// A command that lets nothing through but a deliberate answer: whatever else happens (no binary, a
+/// crash, an error text), nothing is printed and the exit code is 0, so the agent goes on.
+pub fn guard(agent: Agent, command: &str) -> String {
+    let said = variable(agent);
+    format!(
+        "{said}=$({command} 2>/dev/null) && case ${said} in '{{'*'}}') printf '%s\\n' \"${said}\";; \
+         esac; exit 0"
+    )
+}
+
+/// What the guard keeps the answer in. Gemini CLI puts the environment's variables into its settings
+/// as it reads them, so there it must be a name that no environment has.
+fn variable(agent: Agent) -> &'static str {
+    match agent {
+        Agent::Claude | Agent::Codex => "o",
+        Agent::Gemini => "punchlist_said",
+    }
+}
+
+/// A word for a shell.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// An argument of the command inside a guard.
+pub(crate) fn argument(guard: &str, name: &str) -> Option<String> {
+    let (_, mut rest) = guard.split_once(&format!(" {name} '"))?;
+    let mut word = String::new();
+    loop {
+        let (part, after) = rest.split_once('\'')?;
+        word.push_str(part);
+        // A quote inside a word, as `quoted` writes it.
+        match after.strip_prefix("\\''") {
+            Some(after) => rest = after,
+            None => return Some(word),
+        }
+        word.push('\'');
+    }
+}
+
+/// The program inside a guard.
+pub(crate) fn program(guard: &str) -> Option<String> {
+    let (_, rest) = guard.split_once("=$(")?;
+    argument(&format!(" it {rest}"), "it")
+}
+
+/// Whether a server's entry is one of ours, of any version.
+pub(crate) fn is_our_server(entry: &Value) -> bool {
+    let name = |command: &str| {
+        let name = command.rsplit('/').next().unwrap_or(command);
+        name.to_ascii_lowercase().contains("punchlist")
+    };
+    entry["command"].as_str().is_some_and(name) && entry["args"][0] == "mcp"
+}
+
+/// Whether a hook is one of ours, of any version.
+pub(crate) fn is_our_hook(agent: Agent, hook: &Value) -> bool {
+    let begins = format!("{}=$(", variable(agent));
+    let calls = format!(" hook {}", agent.as_str());
+    hook["command"]
+        .as_str()
+        .is_some_and(|it| it.starts_with(&begins) && it.contains(&calls) && it.ends_with("exit 0"))
+}
+
+/// Where our hooks stand, as (group, hook) in the array of an event.
+pub(crate) fn our_hooks(agent: Agent, groups: &Value) -> Vec<(usize, usize)> {
+    hooks(groups).into_iter().filter(|it| is_our_hook(agent, it.1)).map(|it| it.0).collect()
+}
+
+/// All hooks in the array of an event, with where they stand.
+pub(crate) fn hooks(groups: &Value) -> Vec<((usize, usize), &Value)> {
+    let mut found = Vec::new();
+    for (at, group) in groups.as_array().into_iter().flatten().enumerate() {
+        let hooks = group["hooks"].as_array().into_iter().flatten().enumerate();
+        found.extend(hooks.map(|(hook, value)| ((at, hook), value)));
+    }
+    found
+}
+
+/// The events at which a hook of ours stands.
+pub(crate) fn hooked(agent: Agent, settings: &Value) -> Vec<String> {
+    let events = settings["hooks"].as_object().into_iter().flatten();
+    let ours = events.filter(|(_, it)| !our_hooks(agent, it).is_empty());
+    ours.map(|(name, _)| name.clone()).collect()
+}
+
+/// What cannot be edited, because it is not what the agent would have there.
+pub(crate) fn unfit(way: &[Step<'_>], unfit: Unfit) -> String {
+    let names = way.iter().take(unfit.0).map(|step| match step {
+        Key(key) => (*key).to_owned(),
+        Index(at) => at.to_string(),
+    });
+    let place = names.collect::<Vec<_>>().join(".");
+    let wanted = match way.get(unfit.0) {
+        Some(Index(_)) => "an array",
+        Some(Key(_)) | None => "an object",
+    };
+    if place.is_empty() {
+        format!("the file does not hold {wanted}")
+    } else {
+        format!("{place} is not {wanted}")
+    }
+}
+
+/// Puts our server into a file. Says why not, where that cannot be.
+pub(crate) fn put_server(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
+    let way = SERVER_WAY;
+    let Some(server) = &wanted.server else { return Ok(()) };
+    match doc.get(&way) {
+        Some(entry) if entry == *server => return Ok(()),
+        Some(entry) if !is_our_server(&entry) => {
+            return Err(format!("mcpServers.{SERVER} is somebody else's server"));
+        }
+        Some(_) | None => {}
+    }
+    doc.put(&way, server).map_err(|it| unfit(&way, it))
+}
+
+/// Takes our server out, and puts back what was there before.
+pub(crate) fn take_server(doc: &mut Document, before: Option<&Value>, made: Made<'_>) {
+    let way = SERVER_WAY;
+    if !doc.get(&way).is_some_and(|it| is_our_server(&it)) {
+        return;
+    }
+    match before {
+        // It is there, so it can be replaced.
+        Some(before) => drop(doc.put(&way, before)),
+        None => {
+            doc.remove(&way);
+            drop_if_empty(doc, &way[..1], "mcpServers", made, true);
+        }
+    }
+}
+
+/// Puts our hooks in.
+pub(crate) fn put_hooks(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
+    let events = events(wanted.agent);
+    for (event, matcher) in events {
+        put_hook(doc, event, *matcher, wanted)?;
+    }
+    // Events that an earlier version wanted to hear of.
+    for event in hooked(wanted.agent, &doc.value()) {
+        if !events.iter().any(|(name, _)| *name == event) {
+            take_hooks(doc, wanted.agent, &event, None, Made(None));
+        }
+    }
+    Ok(())
+}
+
+fn put_hook(
+    doc: &mut Document,
+    event: &str,
+    matcher: Option<&str>,
+    wanted: &Wanted,
+) -> Result<(), String> {
+    let array = [Key("hooks"), Key(event)];
+    let groups = doc.get(&array).unwrap_or_default();
+    let group = wanted.group(matcher);
+    let ours = our_hooks(wanted.agent, &groups);
+    // The first of ours that can stay or be made right where it stands is the one.
+    let is_alone = |at: usize| groups[at]["hooks"].as_array().is_some_and(|it| it.len() == 1);
+    let fits = |at: usize| groups[at]["matcher"].as_str().filter(|it| !it.is_empty()) == matcher;
+    let kept = ours.iter().copied().find(|(at, _)| is_alone(*at) || fits(*at));
+    match kept {
+        Some((at, _)) if is_alone(at) => {
+            if groups[at] != group {
+                let way = [array[0], array[1], Index(at)];
+                doc.put(&way, &group).map_err(|it| unfit(&way, it))?;
+            }
+        }
+        Some((at, hook)) => {
+            let way = [array[0], array[1], Index(at), Key("hooks"), Index(hook)];
+            if groups[at]["hooks"][hook] != wanted.hook() {
+                doc.put(&way, &wanted.hook()).map_err(|it| unfit(&way, it))?;
+            }
+        }
+        None => {
+            let count = groups.as_array().map_or(0, Vec::len);
+            let way = [array[0], array[1], Index(count)];
+            doc.put(&way, &group).map_err(|it| unfit(&way, it))?;
+        }
+    }
+    if ours.len() > usize::from(kept.is_some()) {
+        take_hooks(doc, wanted.agent, event, kept.or(Some((usize::MAX, 0))), Made(Some(&[])));
+    }
+    Ok(())
+}
+
+/// Takes our hooks of an event out, except the one at `but`; or, where `but` is beyond all, except
+/// the last, which was just put there.
+fn take_hooks(
+    doc: &mut Document,
+    agent: Agent,
+    event: &str,
+    but: Option<(usize, usize)>,
+    made: Made<'_>,
+) {
+    let array = [Key("hooks"), Key(event)];
+    let groups = doc.get(&array).unwrap_or_default();
+    let mut ours = our_hooks(agent, &groups);
+    match but {
+        Some((usize::MAX, _)) => drop(ours.pop()),
+        Some(but) => ours.retain(|it| *it != but),
+        None => {}
+    }
+    // From the end, so that the places of the others stay right.
+    for (at, hook) in ours.into_iter().rev() {
+        let group = [array[0], array[1], Index(at)];
+        doc.remove(&[group[0], group[1], group[2], Key("hooks"), Index(hook)]);
+        let left = doc.get(&[group[0], group[1], group[2], Key("hooks")]);
+        if left.is_some_and(|it| it.as_array().is_some_and(Vec::is_empty)) {
+            doc.remove(&group);
+        }
+    }
+    drop_if_empty(doc, &array, &format!("hooks/{event}"), made, true);
+}
+
+/// Takes our hooks out, and the containers that were made for them. Gives whether there were any.
+pub(crate) fn take_all_hooks(doc: &mut Document, agent: Agent, made: Made<'_>) -> bool {
+    let found = hooked(agent, &doc.value());
+    for event in &found {
+        take_hooks(doc, agent, event, None, made);
+    }
+    for (event, _) in events(agent) {
+        drop_if_empty(doc, &[Key("hooks"), Key(event)], &format!("hooks/{event}"), made, false);
+    }
+    drop_if_empty(doc, &[Key("hooks")], "hooks", made, !found.is_empty());
+    !found.is_empty()
+}
+
+/// What an installation made, by name; `None` if nobody knows any more.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Made<'a>(pub(crate) Option<&'a [String]>);
+
+impl Made<'_> {
+    /// Whether it made that. Where nobody knows, what something of ours was just taken out of
+    /// counts as made for it.
+    pub(crate) fn has(self, name: &str, had_ours: bool) -> bool {
+        self.0.map_or(had_ours, |it| it.iter().any(|it| it == name))
+    }
+}
+
+pub(crate) fn drop_if_empty(
+    doc: &mut Document,
+    way: &[Step<'_>],
+    name: &str,
+    made: Made<'_>,
+    had_ours: bool,
+) {
+    let is_empty = |it: &Value| match it {
+        Value::Array(it) => it.is_empty(),
+        Value::Object(it) => it.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    };
+    if made.has(name, had_ours) && doc.get(way).as_ref().is_some_and(is_empty) {
+        doc.remove(way);
+    }
+}
+
+/// The names of all that our edits would have to make, which is not there yet; `more` beside the
+/// hooks.
+pub(crate) fn missing(value: &Value, agent: Agent, more: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = more.iter().map(|it| (*it).to_owned()).collect();
+    names.push("hooks".to_owned());
+    names.extend(events(agent).iter().map(|(event, _)| format!("hooks/{event}")));
+    names.retain(|name| value.pointer(&format!("/{name}")).is_none());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_event_that_is_asked_for_is_understood() {
+        for agent in Agent::ALL {
+            for (event, tools) in events(agent) {
+                let tools = tools.filter(|it| *it != "*").unwrap_or("");
+                for tool in tools.split('|') {
+                    let told = json!({
+                        "hook_event_name": event, "session_id": "s", "cwd": "/",
+                        "tool_name": tool, "task_id": "1", "task_subject": "A",
+                        "tool_input": {"todos": [], "taskId": "1"},
+                        "tool_response": {
+                            "newTodos": [], "task": {"id": "1", "subject": "A"}, "tasks": [],
+                            "success": true, "taskId": "1", "updatedFields": ["subject"],
+                        },
+                    });
+                    let read = agent.read(told.to_string().as_bytes(), None);
+                    assert!(read.is_some(), "{} {event} {tool}", agent.as_str());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_quoted_for_a_shell_is_read_back() {
+        for word in ["/a/b.db", "it's", "'", "''", "a b", "$(x) `y` \"z\"", "\\", ""] {
+            let command = format!("{} hook claude --db {}", quoted("/bin/p"), quoted(word));
+            let guard = guard(Agent::Claude, &command);
+            assert_eq!(argument(&guard, "--db").as_deref(), Some(word));
+            assert_eq!(argument(&guard, "--plan"), None);
+            let said = std::process::Command::new("/bin/sh")
+                .args(["-c", &format!("printf %s {}", quoted(word))])
+                .output()
+                .unwrap();
+            assert_eq!(String::from_utf8_lossy(&said.stdout), word);
+        }
+    }
+
+    #[test]
+    fn a_guard_lets_through_what_we_say_and_nothing_else() {
+        for agent in Agent::ALL {
+            for (script, expected) in [
+                ("echo '{\"decision\":\"block\"}'", "{\"decision\":\"block\"}\n"),
+                ("echo '{\"decision\":\"block\"}'; exit 3", ""),
+                ("echo oops; echo oops >&2; exit 2", ""),
+                ("echo oops", ""),
+                ("echo oops >&2", ""),
+                ("/there/is/no/such/binary", ""),
+                ("kill -9 $$", ""),
+            ] {
+                let command = format!("sh -c {}", quoted(script));
+                let ran = std::process::Command::new("/bin/sh")
+                    .args(["-c", &guard(agent, &command)])
+                    .output()
+                    .unwrap();
+                let said = String::from_utf8_lossy(&ran.stdout);
+                assert_eq!((ran.status.code(), said.as_ref()), (Some(0), expected), "{script}");
+                // A shell says by itself that something was killed, which no agent takes for an answer.
+                assert!(ran.stderr.is_empty() || script.contains("kill"), "{script}");
+            }
+        }
+    }
+}

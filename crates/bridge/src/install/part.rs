@@ -1,0 +1,235 @@
+//! The files of each agent, and what is ours in each of them.
+//!
+//! This is the one place that knows which agent has which file; how an entry looks is told by the
+//! agents' own modules, how a file is edited by `edit` and `toml`.
+
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::hook::Agent;
+use serde_json::Value;
+
+use super::edit::{Document, Malformed, Splice};
+use super::entries::{self, Made, SERVER_WAY, Wanted, hooked, is_our_server};
+use super::file::Seen;
+use super::toml::Toml;
+use super::{Options, claude, codex, gemini};
+
+/// A file being edited, of either form.
+#[derive(Clone, Debug)]
+pub(crate) enum Doc {
+    Json(Document),
+    Toml(Toml),
+}
+
+impl Doc {
+    /// Reads a file's bytes; its name tells the form.
+    pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, Malformed> {
+        if path.extension().is_some_and(|it| it == "toml") {
+            return Toml::parse(bytes).map(Self::Toml);
+        }
+        Document::parse(bytes).map(Self::Json)
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Json(doc) => doc.bytes(),
+            Self::Toml(doc) => doc.bytes(),
+        }
+    }
+
+    pub(crate) fn splices(&self) -> &[Splice] {
+        match self {
+            Self::Json(doc) => doc.splices(),
+            Self::Toml(doc) => doc.splices(),
+        }
+    }
+
+    /// Whether it says nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        let value = match self {
+            Self::Json(doc) => doc.value(),
+            // A comment is something that somebody wrote.
+            Self::Toml(doc) => return doc.bytes().trim_ascii().is_empty(),
+        };
+        value.as_object().is_some_and(serde_json::Map::is_empty)
+    }
+}
+
+/// One file of an agent's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Part {
+    pub(crate) path: PathBuf,
+    agent: Agent,
+    what: What,
+}
+
+/// What of ours stands in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    /// Claude Code's servers.
+    Servers,
+    /// Hooks, and what else the agent has beside them: permissions, or the servers.
+    Settings,
+    /// Codex's hooks.
+    Hooks,
+    /// Codex's configuration: the server and the trust in the hooks, each where it belongs.
+    Config { server: bool, trust: bool },
+}
+
+/// What the files that were worked out before tell those that come after.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Around {
+    /// Codex's file of hooks: where it is, and what it says before and after.
+    hooks: Option<(String, Value, Value)>,
+}
+
+impl Part {
+    /// The files of an installation, those first that others depend on.
+    pub(super) fn all(options: &Options) -> Vec<Self> {
+        let agent = options.agent;
+        let (home, config, scope) = (&options.home, options.config_dir.as_deref(), &options.scope);
+        let part = |path, what| Self { path, agent, what };
+        match agent {
+            Agent::Claude => {
+                let places = claude::Places::of(home, config, scope);
+                vec![part(places.servers, What::Servers), part(places.settings, What::Settings)]
+            }
+            Agent::Gemini => vec![part(gemini::settings(home, config, scope), What::Settings)],
+            Agent::Codex => {
+                let places = codex::Places::of(home, config, scope);
+                let hooks = part(places.hooks, What::Hooks);
+                if places.config == places.trust {
+                    let whole = What::Config { server: true, trust: true };
+                    return vec![hooks, part(places.config, whole)];
+                }
+                let server = What::Config { server: true, trust: false };
+                let trust = What::Config { server: false, trust: true };
+                vec![hooks, part(places.config, server), part(places.trust, trust)]
+            }
+        }
+    }
+
+    /// Whether hooks of ours stand in it.
+    pub(super) fn has_hooks(&self, doc: &Doc) -> bool {
+        match (self.what, doc) {
+            (What::Settings | What::Hooks, Doc::Json(doc)) => {
+                !hooked(self.agent, &doc.value()).is_empty()
+            }
+            (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => false,
+        }
+    }
+
+    /// The server under our name.
+    pub(super) fn server(&self, doc: &Doc) -> Option<Value> {
+        match (self.what, doc) {
+            (What::Servers | What::Settings, Doc::Json(doc)) => doc.get(&SERVER_WAY),
+            (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::SERVER_WAY),
+            (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => None,
+        }
+    }
+
+    /// Whether anything of ours stands in it; `had_hooks` tells whether hooks of ours stand anywhere.
+    pub(super) fn is_ours_there(&self, doc: &Doc, had_hooks: bool) -> bool {
+        let server = || self.server(doc).as_ref().is_some_and(is_our_server);
+        match self.what {
+            What::Servers => server(),
+            What::Settings | What::Hooks => had_hooks,
+            What::Config { .. } => had_hooks || server(),
+        }
+    }
+
+    /// Puts in what is ours. Says why not, where that cannot be.
+    pub(super) fn put(
+        &self,
+        doc: &mut Doc,
+        wanted: &Wanted,
+        around: &mut Around,
+    ) -> Result<(), String> {
+        match (self.what, doc) {
+            (What::Servers, Doc::Json(doc)) => entries::put_server(doc, wanted),
+            (What::Settings, Doc::Json(doc)) if self.agent == Agent::Claude => {
+                claude::put_settings(doc, wanted)
+            }
+            (What::Settings, Doc::Json(doc)) => {
+                entries::put_server(doc, wanted)?;
+                entries::put_hooks(doc, wanted)
+            }
+            (What::Hooks, Doc::Json(doc)) => {
+                let before = doc.value();
+                entries::put_hooks(doc, wanted)?;
+                let file = self.path.to_str().ok_or("its path is not UTF-8")?.to_owned();
+                around.hooks = Some((file, before, doc.value()));
+                Ok(())
+            }
+            (What::Config { server, trust }, Doc::Toml(doc)) => {
+                if server {
+                    codex::put_config(doc, wanted)?;
+                }
+                if let Some((file, _, hooks)) = around.hooks.as_ref().filter(|_| trust) {
+                    codex::put_trust(doc, file, hooks, wanted)?;
+                }
+                Ok(())
+            }
+            (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => {
+                Err("it is of another form".to_owned())
+            }
+        }
+    }
+
+    /// Takes out what is ours, and puts back the server that was there before.
+    pub(super) fn take(
+        &self,
+        doc: &mut Doc,
+        before: Option<&Value>,
+        made: Made<'_>,
+        around: &Around,
+    ) -> Result<(), String> {
+        match (self.what, doc) {
+            (What::Servers, Doc::Json(doc)) => entries::take_server(doc, before, made),
+            (What::Settings, Doc::Json(doc)) if self.agent == Agent::Claude => {
+                claude::take_settings(doc, made);
+            }
+            (What::Settings, Doc::Json(doc)) => {
+                entries::take_server(doc, before, made);
+                entries::take_all_hooks(doc, self.agent, made);
+            }
+            (What::Hooks, Doc::Json(doc)) => {
+                entries::take_all_hooks(doc, self.agent, made);
+            }
+            (What::Config { server, trust }, Doc::Toml(doc)) => {
+                if server {
+                    codex::take_config(doc, made)?;
+                }
+                if let Some((file, before, after)) = around.hooks.as_ref().filter(|_| trust) {
+                    codex::take_trust(doc, file, before, after, made)?;
+                }
+            }
+            (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => {}
+        }
+        Ok(())
+    }
+
+    /// Notes what becomes of this file, for those that come after.
+    pub(super) fn note(&self, seen: &Seen, after: Option<&[u8]>, around: &mut Around) {
+        let value = |bytes: Option<&[u8]>| {
+            Document::parse(bytes.unwrap_or_default()).map_or(Value::Null, |doc| doc.value())
+        };
+        if let (What::Hooks, Some(file)) = (self.what, self.path.to_str()) {
+            let before = value(seen.bytes.as_deref());
+            around.hooks = Some((file.to_owned(), before, value(after)));
+        }
+    }
+
+    /// The names of all that our edits would have to make, which is not there yet.
+    pub(super) fn missing(&self, doc: &Doc, around: &Around) -> Vec<String> {
+        match doc {
+            Doc::Json(doc) if self.agent == Agent::Claude => claude::all_missing(&doc.value()),
+            Doc::Json(doc) => entries::missing(&doc.value(), self.agent, &["mcpServers"]),
+            Doc::Toml(doc) => {
+                let none = (String::new(), Value::Null, Value::Null);
+                let (file, _, hooks) = around.hooks.as_ref().unwrap_or(&none);
+                codex::missing(doc, file, hooks)
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Gemini CLI's hooks: the JSON on stdin made into an [`Event`], an [`Answer`] made into JSON.
+//!
+//! State is taken from results: a tool that failed has an `error` in its response and changed
+//! nothing. The ids of tracker tasks stand only in the text of a result, which is read for them.
+//! There is no event for a model turn; a tool that was called stands for one. Nothing here fails:
+//! what is not understood is no event.
+
+use punchlist_model::{ListEntry, Status};
+use serde_json::{Value, json};
+
+use super::fields::{
+    Fields, MOST_ENTRIES, answered, called, context, entries, flag, id, ids, masked, object,
+    plain_id, text,
+};
+use super::{Answer, Event, Source, Stop, Task, What, Write, asks_user, fields};
+use crate::prompt::is_refusal;
+use crate::text::mask;
+
+/// What the tools of our MCP server are called, up to their own names.
+pub const MCP_PREFIX: &str = "mcp_punchlist_";
+
+/// The event that these bytes tell of; `None` if they tell of none that concerns us.
+///
+/// `event` names it where the caller knows better than the bytes, in any case.
+pub fn read(bytes: &[u8], event: Option<&str>) -> Option<Event> {
+    fields::read(bytes, event, what)
+}
+
+fn what(named: &str, fields: &Fields) -> Option<What> {
+    Some(match named {
+        "sessionstart" => What::Begins(match text(fields, "source") {
+            Some("resume") => Source::Resume,
+            Some("clear") => Source::Clear,
+            Some(_) | None => Source::Startup,
+        }),
+        "sessionend" => What::Ends,
+        // A refused stop goes to the model as a prompt of its own. It must not begin a new count.
+        "beforeagent" if text(fields, "prompt").is_some_and(is_refusal) => return None,
+        "beforeagent" => What::Prompt,
+        "aftertool" => used(fields)?,
+        "afteragent" => What::Stop(Stop {
+            // All texts of the turn in order: the end is what counts.
+            asks: text(fields, "prompt_response").is_some_and(asks_user),
+            background: false,
+            again: flag(fields, "stop_hook_active"),
+        }),
+        "punchlistdoctor" => What::Doctor,
+        _ => return None,
+    })
+}
+
+fn used(fields: &Fields) -> Option<What> {
+    let tool = text(fields, "tool_name")?;
+    let none = Fields::new();
+    let call = object(fields, "tool_input").unwrap_or(&none);
+    let result = object(fields, "tool_response").unwrap_or(&none);
+    let failed = result.get("error").is_some_and(|it| !it.is_null());
+    if !failed && !result.is_empty() {
+        if let Some(write) = written(tool, call, result) {
+            return Some(What::Wrote(write));
+        }
+        if let Some(planning) = planning(tool, &said(result)) {
+            return Some(What::Planning(planning));
+        }
+    }
+    let answer = result.get("llmContent").filter(|_| !failed).and_then(answered);
+    Some(What::Turn(vec![called(tool, MCP_PREFIX, answer.as_ref())]))
+}
+
+/// What a tool of the agent's own lists came to; `None` if it is none, or changed and showed nothing.
+fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
+    let said = said(result);
+    match tool {
+        "write_todos" => {
+            let shown = result.get("returnDisplay").and_then(|it| it.get("todos"));
+            let list = shown.or_else(|| call.get("todos"))?;
+            Some(Write::List(entries(list, entry)?))
+        }
+        "tracker_create_task" => {
+            let (id, _) = said.strip_prefix("Created task ")?.split_once(':')?;
+            Some(Write::Created(Task { id: plain_id(id)?, ..task_of(call) }))
+        }
+        "tracker_update_task" => {
+            let (id, rest) = said.strip_prefix("Updated task ")?.split_once('.')?;
+            let mut task = Task { id: plain_id(id)?, ..task_of(call) };
+            // The result tells where it stands, whether or not the call said so.
+            if let Some((_, word)) = rest.split_once("Status: ") {
+                (task.status, task.waits) = stands(word.trim().trim_end_matches('.'));
+            }
+            Some(Write::Updated(task))
+        }
+        "tracker_add_dependency" => {
+            let (id, blocker) = said.strip_prefix("Linked ")?.split_once(" -> ")?;
+            let blocker = plain_id(blocker.trim_end_matches('.'))?;
+            let blocked_by = vec![blocker];
+            Some(Write::Updated(Task { id: plain_id(id)?, blocked_by, ..Task::default() }))
+        }
+        "tracker_get_task" => Some(Write::Seen(vec![task_file(said.as_bytes())?])),
+        "tracker_list_tasks" => {
+            let lines = said.lines().take(MOST_ENTRIES);
+            Some(Write::Seen(lines.filter_map(listed).collect()))
+        }
+        _ => None,
+    }
+}
+
+/// What the model was told, as text.
+fn said(result: &Fields) -> String {
+    match result.get("llmContent") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let parts = parts.iter().filter_map(|it| it["text"].as_str());
+            parts.collect::<Vec<_>>().join("\n")
+        }
+        Some(Value::Object(part)) => text(part, "text").unwrap_or_default().to_owned(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => String::new(),
+    }
+}
+
+/// Whether the agent went into plan mode or out of it. Asking for it is not enough: the user may
+/// say no.
+fn planning(tool: &str, said: &str) -> Option<bool> {
+    const LEFT: [&str; 2] = ["Plan approved", "User has manually exited Plan Mode"];
+    match tool {
+        "enter_plan_mode" if said.starts_with("Switching to Plan mode") => Some(true),
+        "exit_plan_mode" if LEFT.iter().any(|it| said.starts_with(it)) => Some(false),
+        _ => None,
+    }
+}
+
+fn entry(todo: &Fields) -> ListEntry {
+    let (status, waits) = stands(text(todo, "status").unwrap_or_default());
+    ListEntry {
+        item: None,
+        title: masked(todo, "description").unwrap_or_default(),
+        active_form: None,
+        status: status.unwrap_or(Status::Pending),
+        waiting_on: match waits {
+            Some(true) => Some(ListEntry::BLOCKED.to_owned()),
+            // What is pending does not wait, or it would be called blocked.
+            Some(false) => Some(String::new()),
+            None => None,
+        },
+    }
+}
+
+/// A status by the words of both kinds of list, and whether it says that somebody is waited for.
+fn stands(word: &str) -> (Option<Status>, Option<bool>) {
+    match word {
+        "pending" | "open" => (Some(Status::Pending), Some(false)),
+        "blocked" => (Some(Status::Pending), Some(true)),
+        "in_progress" => (Some(Status::InProgress), None),
+        "completed" | "closed" => (Some(Status::Completed), None),
+        "cancelled" => (Some(Status::Cancelled), None),
+        _ => (None, None),
+    }
+}
+
+/// The fields of a task that a call or a file has.
+fn task_of(fields: &Fields) -> Task {
+    let (status, waits) = stands(text(fields, "status").unwrap_or_default());
+    Task {
+        subject: masked(fields, "title"),
+        description: masked(fields, "description"),
+        status,
+        waits,
+        blocked_by: ids(fields, "dependencies"),
+        parent: id(fields, "parentId"),
+        ..Task::default()
+    }
+}
+
+/// A task as the agent keeps it in a file of its own.
+pub fn task_file(bytes: &[u8]) -> Option<Task> {
+    let fields: Fields = serde_json::from_slice(bytes).ok()?;
+    Some(Task { id: id(&fields, "id")?, ..task_of(&fields) })
+}
+
+/// A line of the list: `- [10e943] Write code (closed)`.
+fn listed(line: &str) -> Option<Task> {
+    let (id, rest) = line.trim().strip_prefix("- [")?.split_once("] ")?;
+    let (title, word) = rest.rsplit_once(" (")?;
+    let (status, waits) = stands(word.strip_suffix(')')?);
+    let subject = Some(mask(title).into_owned());
+    Some(Task { id: plain_id(id)?, subject, status, waits, ..Task::default() })
+}
+
+/// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
+/// such answer.
+pub fn write(answer: &Answer, to: &What) -> Option<String> {
+    let value = match (answer, to) {
+        (
+            Answer::Context(text),
+            What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
+        ) => context(name(to), text),
+        (Answer::Refuse(reason), What::Stop(_)) => json!({"decision": "deny", "reason": reason}),
+        (Answer::Message(text), What::Doctor) => json!({"systemMessage": text}),
+        (
+            Answer::Nothing | Answer::Context(_) | Answer::Refuse(_) | Answer::Message(_),
+            What::Begins(_)
+            | What::Ends
+            | What::Prompt
+            | What::Compacted
+            | What::Wrote(_)
+            | What::NotCreated(_)
+            | What::Creating(_)
+            | What::Completing(_)
+            | What::Turn(_)
+            | What::Planning(_)
+            | What::Stop(_)
+            | What::SubBegins
+            | What::SubStop(_)
+            | What::Doctor,
+        ) => return None,
+    };
+    Some(value.to_string())
+}
+
+/// What Gemini CLI calls an event; of those that it does not have, what they would come with.
+pub fn name(what: &What) -> &'static str {
+    match what {
+        What::Begins(_) => "SessionStart",
+        What::Ends => "SessionEnd",
+        What::Prompt => "BeforeAgent",
+        What::Compacted => "PreCompress",
+        What::Wrote(_)
+        | What::NotCreated(_)
+        | What::Creating(_)
+        | What::Completing(_)
+        | What::Turn(_)
+        | What::Planning(_)
+        | What::SubBegins
+        | What::SubStop(_) => "AfterTool",
+        What::Stop(_) => "AfterAgent",
+        What::Doctor => "PunchlistDoctor",
+    }
+}
