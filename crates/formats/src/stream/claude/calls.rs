@@ -51,17 +51,16 @@ pub(super) struct Asked {
 pub(super) type Call = pending::Call<Asked>;
 pub(super) type Calls = pending::Pending<Asked>;
 
-/// Awaits a call. Gives whether older ones had to be given up for it.
-pub(super) fn push(calls: &mut Calls, call: Call) -> bool {
+/// Those that will not be answered any more once a call is made.
+pub(super) fn dead(calls: &mut Calls, call: &Call) -> Vec<Call> {
     // All results of a message come before the next message: what came before it is not answered any
     // more. Of that, a whole list is still worth telling until another one takes its place.
     let is_list = |it: &Call| it.what.tool == Tool::TodoWrite;
     calls.give_up(|it| {
-        it.has_owner_of(&call)
+        it.has_owner_of(call)
             && it.what.message != call.what.message
-            && (!is_list(it) || is_list(&call))
-    });
-    calls.push(call)
+            && (!is_list(it) || is_list(call))
+    })
 }
 
 #[cfg(test)]
@@ -79,13 +78,18 @@ mod tests {
             input: String::new(),
             is_wish: tool == Tool::TodoWrite,
         };
-        push(&mut calls, call(1, Tool::TodoWrite, 1));
-        push(&mut calls, call(2, Tool::TaskList, 1));
-        push(&mut calls, call(3, Tool::TaskList, 2));
-        push(&mut calls, call(4, Tool::TodoWrite, 2));
-        push(&mut calls, call(5, Tool::TaskGet, 3));
-        let left: Vec<String> = calls.give_up(|_| true).into_iter().map(|it| it.id).collect();
-        assert_eq!(left, ["4", "5"]);
+        let ids = |calls: Vec<Call>| calls.into_iter().map(|it| it.id).collect::<Vec<_>>();
+        for (call, expected) in [
+            (call(1, Tool::TodoWrite, 1), &[][..]),
+            (call(2, Tool::TaskList, 1), &[]),
+            (call(3, Tool::TaskList, 2), &["2"]),
+            (call(4, Tool::TodoWrite, 2), &["1"]),
+            (call(5, Tool::TaskGet, 3), &["3"]),
+        ] {
+            assert_eq!(ids(dead(&mut calls, &call)), expected);
+            calls.push(call);
+        }
+        assert_eq!(ids(calls.give_up(|_| true)), ["4", "5"]);
     }
 
     #[test]

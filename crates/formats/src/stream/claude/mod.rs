@@ -344,7 +344,10 @@ impl Claude {
             input: input.map_or("{}", |it| it.raw()).to_owned(),
             is_wish: tool == Tool::TodoWrite,
         };
-        if calls::push(&mut self.calls, call) {
+        for call in calls::dead(&mut self.calls, &call) {
+            results::lost(&call, emit);
+        }
+        if self.calls.push(call) {
             emit.warn("too many calls without a result; the oldest are given up");
         }
     }

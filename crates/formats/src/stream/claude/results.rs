@@ -102,7 +102,13 @@ impl Lists {
                 tasks.create(&id, subject, form, line)
             }
             Tool::TaskUpdate => {
-                let Some(update) = Update::of(structured, said) else { return };
+                let Some(update) = Update::of(structured, said) else {
+                    if !is_refused(structured, said) {
+                        emit.todo_call();
+                        emit.warn("a task was changed, but its result does not say how");
+                    }
+                    return;
+                };
                 emit.todo_call();
                 if !tasks.has(&update.id) && !update.fields.contains(&"deleted") {
                     emit.warn(format!("task {} was created before this stream", update.word()));
@@ -128,7 +134,7 @@ impl Lists {
     /// A call was never answered. A whole list is told as what it is, a wish.
     pub(super) fn unanswered(&mut self, call: &Call, emit: &mut Emit<'_>) {
         if !call.is_wish {
-            return;
+            return lost(call, emit);
         }
         let mut tape = Tape::default();
         let Ok(input) = tape.read(call.input.as_bytes()) else { return };
@@ -212,6 +218,21 @@ impl Lists {
         tell(todo_id, &mut tasks.items(), false, emit);
         emit.of(owner.who());
     }
+}
+
+/// A call's result never came. If that is so for all of them, the format has changed.
+pub(super) fn lost(call: &Call, emit: &mut Emit<'_>) {
+    match call.what.tool {
+        Tool::TaskCreate | Tool::TaskUpdate => emit.todo_call(),
+        Tool::TodoWrite | Tool::TaskList | Tool::TaskGet => {}
+    }
+}
+
+/// Whether a change was not made, though its result is no error.
+fn is_refused(structured: Option<Value<'_>>, said: &str) -> bool {
+    structured.is_some_and(|it| it.get("success").and_then(|it| it.bool()) == Some(false))
+        || said.starts_with("Task not found")
+        || said.starts_with("TaskCompleted hook feedback:")
 }
 
 /// The id and subject of a new task, from what the program keeps or from what it says.

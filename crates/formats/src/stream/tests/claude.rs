@@ -777,6 +777,40 @@ fn malformed_lines_are_told_and_the_next_is_read() {
 }
 
 #[test]
+fn results_that_are_not_understood_or_never_come_are_never_silence() {
+    let calls = |lines: &[Value]| {
+        let tally = super::lines::tally(CLAUDE, lines);
+        (tally.todo_calls, tally.lists)
+    };
+    let asked = |id: &str, tool: &str| {
+        let mut line = call(id, tool, json!({"taskId": "1", "subject": "a"}));
+        line["message"]["id"] = json!(id);
+        line
+    };
+    let odd = json!({"state": "fine"});
+    let lines = [
+        asked("1", "TaskCreate"),
+        result("1", "Made it", odd.clone()),
+        asked("2", "TaskUpdate"),
+        result("2", "Changed it", odd),
+    ];
+    check_warnings(
+        CLAUDE,
+        &lines,
+        &[
+            "2: a task was created, but its result does not say which",
+            "4: a task was changed, but its result does not say how",
+        ],
+    );
+    assert_eq!(calls(&lines), (2, 0));
+    let lost = [asked("1", "TaskCreate"), asked("2", "TaskUpdate"), asked("3", "TaskList")];
+    assert_eq!(calls(&lost), (2, 0), "the results were called otherwise");
+    let no = json!({"success": false, "taskId": "1", "updatedFields": [], "error": "no"});
+    let refused = [asked("1", "TaskUpdate"), result("1", "no", no)];
+    assert_eq!(calls(&refused), (0, 0), "a refusal is no drift");
+}
+
+#[test]
 fn unknown_kinds_are_counted_by_name() {
     let lines = [
         json!({"type": "moon", "session_id": "s"}),
