@@ -2,24 +2,52 @@
 //!
 //! Agents are installed under `target/agents` and nowhere else; the tests themselves run in a
 //! network namespace that has loopback alone, so that neither an agent nor a test can reach
-//! anybody. Each version of an agent is a run of its own of the same tests.
+//! anybody. Each version of an agent is a run of its own of that agent's tests; one that cannot be
+//! had is skipped by name.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use super::npm::Package;
 use super::tally::Report;
-use super::{Program, text_of};
-use crate::print::warn;
-use crate::workspace::{cargo, root};
+use super::{Program, Step, text_of};
+use crate::workspace::cargo;
 
-/// Claude Code, as npm calls it.
-const CLAUDE: &str = "@anthropic-ai/claude-code";
+/// A program that the tests run.
+struct Agent {
+    name: &'static str,
+    package: Package,
+    /// The version that was studied; the newest runs beside it.
+    studied: &'static str,
+    /// Names the program for the tests.
+    variable: &'static str,
+    /// Chooses its tests among all.
+    tests: &'static [&'static str],
+}
 
-/// The version that was studied; the newest runs beside it.
-const STUDIED: &str = "2.1.197";
-
-/// Names the program for the tests.
-const PROGRAM: &str = "PUNCHLIST_TEST_CLAUDE";
+const AGENTS: &[Agent] = &[
+    Agent {
+        name: "Claude Code",
+        package: Package { name: "@anthropic-ai/claude-code", program: "claude", has_script: true },
+        studied: "2.1.197",
+        variable: "PUNCHLIST_TEST_CLAUDE",
+        tests: &["--skip", "codex::", "--skip", "gemini::"],
+    },
+    Agent {
+        name: "Codex",
+        package: Package { name: "@openai/codex", program: "codex", has_script: false },
+        studied: "0.166.0",
+        variable: "PUNCHLIST_TEST_CODEX",
+        tests: &["codex::"],
+    },
+    Agent {
+        name: "Gemini CLI",
+        package: Package { name: "@google/gemini-cli", program: "gemini", has_script: false },
+        studied: "0.61.0",
+        variable: "PUNCHLIST_TEST_GEMINI",
+        tests: &["gemini::"],
+    },
+];
 
 /// Ways to get a network namespace: as root, and as somebody who may be root in one of their own.
 const ENCLOSURES: &[&[&str]] = &[&["-n"], &["-rn"]];
@@ -29,34 +57,58 @@ const WITH_LOOPBACK: &str = "{ ip link set lo up || ifconfig lo up || busybox ip
                              2>/dev/null || { echo 'loopback stays down' >&2; exit 1; }; exec \"$@\"";
 
 /// Installs what is missing and builds the tests, or says what cannot be had here.
-pub(super) fn prepare() -> Result<Vec<Program>, String> {
+pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
     let mut script = Command::new("script");
     script.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
     text_of(script).ok_or("it needs `script` of util-linux, which makes terminals")?;
-    let newest = newest()?;
-    let mut versions = vec![STUDIED.to_owned(), newest];
-    versions.dedup();
-    let agents = versions.into_iter().map(|version| {
-        let program = installed(&version)?;
-        Ok((version, program))
-    });
-    let agents = agents.collect::<Result<Vec<(String, PathBuf)>, String>>()?;
+    let found: Vec<Found> = AGENTS.iter().flat_map(|it| it.versions(enclosure)).collect();
     // Outside of the namespace: whatever is missing can still be fetched.
-    let built = tests(cargo()).arg("--no-run").status();
-    if !built.is_ok_and(|it| it.success()) {
+    let is_any = found.iter().any(|it| it.program.is_ok());
+    if is_any && !tests(cargo()).arg("--no-run").status().is_ok_and(|it| it.success()) {
         return Err("the tests did not build".to_owned());
     }
     // Agents wait for processes and for the model more than they compute.
     let threads = std::thread::available_parallelism().map_or(2, |it| it.get() * 2).to_string();
-    let run = |(version, program): (String, PathBuf)| {
-        let mut command = enclosed(enclosure, &tests(cargo()));
-        command.args(["--offline", "--", "--ignored", "--test-threads", &threads]);
-        command.env(PROGRAM, program);
-        let about = format!("-- Claude Code {version}");
-        Program { command, report: Report::Harness, about }
+    let step = |Found { agent, version, program }| match program {
+        Ok(program) => {
+            let mut command = enclosed(enclosure, &tests(cargo()));
+            command.args(["--offline", "--", "--ignored", "--test-threads", &threads]);
+            command.args(agent.tests).env(agent.variable, program);
+            let about = format!("-- {} {version}", agent.name);
+            Step::Run(Box::new(Program { command, report: Report::Harness, about }))
+        }
+        Err(why) => Step::Skip(format!("{} {version}: {why}", agent.name)),
     };
-    Ok(agents.into_iter().map(run).collect())
+    Ok(found.into_iter().map(step).collect())
+}
+
+/// A version of an agent: where it is, or why it cannot be had.
+struct Found {
+    agent: &'static Agent,
+    version: String,
+    program: Result<PathBuf, String>,
+}
+
+impl Agent {
+    /// The version that was studied, and the newest where that is another.
+    fn versions(&'static self, enclosure: &[&str]) -> Vec<Found> {
+        let found = |version: &str| Found {
+            agent: self,
+            version: version.to_owned(),
+            program: self.package.installed(version, enclosure),
+        };
+        let mut versions = vec![found(self.studied)];
+        match self.package.newest() {
+            Ok(newest) if newest == self.studied => {}
+            Ok(newest) => versions.push(found(&newest)),
+            Err(why) => {
+                let version = "(the newest)".to_owned();
+                versions.push(Found { agent: self, version, program: Err(why) });
+            }
+        }
+        versions
+    }
 }
 
 fn tests(mut cargo: Command) -> Command {
@@ -90,62 +142,10 @@ pub(super) fn enclosed(how: &[&str], command: &Command) -> Command {
     enclosed
 }
 
-/// The newest version that npm has.
-fn newest() -> Result<String, String> {
-    let mut npm = npm();
-    npm.args(["view", CLAUDE, "version"]).stderr(Stdio::null());
-    let version = text_of(npm).ok_or("npm is not there, or cannot reach its registry")?;
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || ".-+".contains(it);
-    if version.is_empty() || !version.chars().all(is_plain) {
-        return Err(format!("npm names no version of {CLAUDE} but {version:?}"));
-    }
-    Ok(version)
-}
-
-/// Where the program of this version is; installed first unless it was already.
-fn installed(version: &str) -> Result<PathBuf, String> {
-    let place = root().join("target/agents").join(format!("claude-{version}"));
-    let program = place.join("node_modules/.bin/claude");
-    if says_version(&program, version) {
-        return Ok(program);
-    }
-    warn(&format!("installing {CLAUDE} {version}; a few hundred megabytes …"));
-    let made = std::fs::create_dir_all(&place);
-    made.map_err(|why| format!("{} cannot be made: {why}", place.display()))?;
-    let mut npm = npm();
-    npm.args([
-        "install",
-        "--no-audit",
-        "--no-fund",
-        "--no-save",
-        "--loglevel",
-        "error",
-        "--prefix",
-    ]);
-    npm.arg(&place).arg(format!("{CLAUDE}@{version}")).stdout(Stdio::null());
-    if !npm.status().is_ok_and(|it| it.success()) {
-        return Err(format!("npm could not install {CLAUDE} {version}"));
-    }
-    if says_version(&program, version) {
-        return Ok(program);
-    }
-    Err(format!("{CLAUDE} {version} was installed but does not run"))
-}
-
-fn npm() -> Command {
-    let mut npm = Command::new("npm");
-    npm.current_dir(root()).stdin(Stdio::null());
-    npm
-}
-
-fn says_version(program: &Path, version: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
-    text_of(command).is_some_and(|it| it.split(' ').next() == Some(version))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]
@@ -161,7 +161,10 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_not_there_has_no_version() {
-        assert!(!says_version(Path::new("/nonexistent/claude"), STUDIED));
+    fn every_test_belongs_to_one_agent() {
+        let [claude, others @ ..] = AGENTS else { panic!("there are none") };
+        let skipped: Vec<_> = claude.tests.iter().filter(|it| **it != "--skip").collect();
+        let chosen: Vec<_> = others.iter().flat_map(|it| it.tests).collect();
+        assert_eq!(skipped, chosen);
     }
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::agents::{enclosed, enclosure};
 use super::tally::Report;
-use super::{Program, text_of};
+use super::{Program, Step, text_of};
 use crate::print::warn;
 use crate::workspace::{cargo, root};
 
@@ -29,7 +29,7 @@ const TESTS: [(&str, &str); 2] = [
 ];
 
 /// Installs what is missing and builds the tests, or says what cannot be had here.
-pub(super) fn prepare() -> Result<Vec<Program>, String> {
+pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
     let place = installed()?;
     // Outside of the namespace: whatever is missing can still be fetched.
@@ -39,7 +39,11 @@ pub(super) fn prepare() -> Result<Vec<Program>, String> {
     let run = |(about, filter): &(&str, &str)| {
         let mut command = enclosed(enclosure, &tests(cargo()));
         command.args(["--offline", filter, "--", "--ignored", "--nocapture"]).env(PLACE, &place);
-        Program { command, report: Report::Harness, about: (*about).to_owned() }
+        Step::Run(Box::new(Program {
+            command,
+            report: Report::Harness,
+            about: (*about).to_owned(),
+        }))
     };
     Ok(TESTS.iter().map(run).collect())
 }

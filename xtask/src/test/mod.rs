@@ -1,11 +1,12 @@
 //! The tests, by group.
 //!
 //! A group is a set of tests with needs of its own: [`Group::prepare`] meets them, or says why it
-//! cannot. A group that cannot run is skipped by name and with its reason; where `CI` is `true`
-//! that is a failure, so that nothing is believed tested that was not.
+//! cannot. A group that cannot run, or a part of one, is skipped by name and with its reason; where
+//! `CI` is `true` that is a failure, so that nothing is believed tested that was not.
 
 mod agents;
 mod mcp;
+mod npm;
 mod tally;
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -26,7 +27,14 @@ pub(crate) struct Group {
     pub(crate) about: &'static str,
     /// Makes ready what the tests need and gives the programs that run them, or says why they
     /// cannot run here.
-    prepare: fn() -> Result<Vec<Program>, String>,
+    prepare: fn() -> Result<Vec<Step>, String>,
+}
+
+/// A part of a group.
+enum Step {
+    Run(Box<Program>),
+    /// It cannot run here: what, and why.
+    Skip(String),
 }
 
 /// A program that runs tests.
@@ -65,15 +73,12 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         warn(&format!("== {}: {}", group.name, group.about));
         let began = Instant::now();
         let tally = match (group.prepare)() {
-            Ok(programs) => {
-                let tally = run_all(programs)?;
+            Ok(steps) => {
+                let tally = run_all(group.name, steps, must_run)?;
                 say(&format!("{}: {tally} in {} s", group.name, began.elapsed().as_secs()));
                 tally
             }
-            Err(why) => {
-                say(&format!("{}: skipped: {why}", group.name));
-                unable(must_run)
-            }
+            Err(why) => unable(group.name, &why, must_run),
         };
         total += tally;
     }
@@ -95,8 +100,9 @@ fn chosen(names: &[&str]) -> Result<Vec<&'static Group>, Failure> {
     names.iter().map(find).collect()
 }
 
-/// How a group that cannot run counts.
-fn unable(must_run: bool) -> Tally {
+/// Says that something cannot run, and how that counts.
+fn unable(group: &str, why: &str, must_run: bool) -> Tally {
+    say(&format!("{group}: skipped: {why}"));
     if must_run {
         Tally { failed: 1, ..Tally::default() }
     } else {
@@ -104,10 +110,13 @@ fn unable(must_run: bool) -> Tally {
     }
 }
 
-fn run_all(programs: Vec<Program>) -> Result<Tally, Failure> {
+fn run_all(group: &str, steps: Vec<Step>, must_run: bool) -> Result<Tally, Failure> {
     let mut total = Tally::default();
-    for program in programs {
-        total += run_one(program)?;
+    for step in steps {
+        total += match step {
+            Step::Run(program) => run_one(*program)?,
+            Step::Skip(why) => unable(group, &why, must_run),
+        };
     }
     Ok(total)
 }
@@ -162,7 +171,7 @@ fn text_of(mut command: Command) -> Option<String> {
 }
 
 /// nextest where it is installed, because it runs test programs side by side; else cargo itself.
-fn core() -> Result<Vec<Program>, String> {
+fn core() -> Result<Vec<Step>, String> {
     let has_nextest = cargo()
         .args(["nextest", "--version"])
         .stdout(Stdio::null())
@@ -178,7 +187,7 @@ fn core() -> Result<Vec<Program>, String> {
         Report::Harness
     };
     command.args(["--workspace", "--locked", "--no-fail-fast"]);
-    Ok(vec![Program { command, report, about: String::new() }])
+    Ok(vec![Step::Run(Box::new(Program { command, report, about: String::new() }))])
 }
 
 #[cfg(test)]
@@ -197,9 +206,14 @@ mod tests {
     }
 
     #[test]
-    fn a_group_that_cannot_run_is_skipped_and_in_ci_has_failed() {
-        assert_eq!(unable(false).to_string(), "0 passed, 0 failed, 1 skipped");
-        assert_eq!(unable(true).to_string(), "0 passed, 1 failed, 0 skipped");
+    fn what_cannot_run_is_skipped_and_in_ci_has_failed() {
+        for (must_run, tally) in
+            [(false, "0 passed, 0 failed, 1 skipped"), (true, "0 passed, 1 failed, 0 skipped")]
+        {
+            assert_eq!(unable("agents", "no npm", must_run).to_string(), tally);
+            let steps = vec![Step::Skip("Codex 1.2.3: no npm".to_owned())];
+            assert_eq!(run_all("agents", steps, must_run).unwrap().to_string(), tally);
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use punchlist_testkit::anthropic::{Model, Script};
+use punchlist_testkit::model::{Model, Script};
 use serde_json::json;
 
 use crate::claude::refusals;
@@ -34,8 +34,8 @@ fn check(break_it: impl FnOnce(&Place)) {
     assert_eq!((ended.answer(), model.left()), ("Done.", 0));
     let requests = model.requests();
     assert_eq!(refusals(&requests), [] as [String; 0]);
-    assert_eq!(requests[1].results()[0].text, "Task #1 created successfully: Write the parser\n");
-    assert_eq!(requests[2].results()[0].text, "it works\n");
+    assert_eq!(requests[1].results()[0].text, "Task #1 created successfully: Write the parser");
+    assert_eq!(requests[2].results()[0].text, "it works");
 }
 
 /// Puts a shell script where the program was.

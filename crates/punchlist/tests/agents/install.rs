@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punchlist_testkit::anthropic::{Model, Script};
+use punchlist_testkit::model::{Model, Script};
 use serde_json::Value;
 
 use crate::place::Place;

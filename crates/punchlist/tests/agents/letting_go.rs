@@ -1,11 +1,12 @@
 //! Models that will not do what they are told: each is let go within the bound, and the plan says
 //! how it ended.
 
-use punchlist_testkit::anthropic::{Message, Model, Request, Script};
+use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
-use crate::claude::{assert_says, refusals};
+use crate::claude::refusals;
 use crate::place::Place;
+use crate::run::assert_says;
 
 /// Two tasks, and then whatever the model does for ever.
 fn after_two_tasks(then: impl FnMut(&Request) -> Message + Send + 'static) -> Script {

@@ -1,8 +1,10 @@
-//! The real Claude Code with a scripted model, after nothing but `punchlist install claude --yes`.
+//! Real agents with a scripted model: Claude Code after nothing but `punchlist install claude --yes`,
+//! and what `punchlist events` makes of the words of Claude Code, Codex and Gemini CLI.
 //!
-//! `cargo xtask test agents` installs the program, shuts the tests into a network namespace with
-//! loopback alone and runs them; by themselves they are ignored. A test is a scenario: what the
-//! model does, and then what it was told, what the store holds, and how the program ended.
+//! `cargo xtask test agents` installs the programs, shuts the tests into a network namespace with
+//! loopback alone and runs them; by themselves they are ignored. Tests of Codex and Gemini CLI are in
+//! the modules of those names, and all others are Claude Code's. A test is a scenario: what the model
+//! does, and then what it was told, what the store holds, and how the program ended.
 
 #![expect(
     clippy::unwrap_used,
@@ -12,14 +14,19 @@
 
 mod broken;
 mod claude;
+mod codex;
+mod gemini;
 mod install;
 mod letting_go;
+mod lists;
 mod memory;
 mod place;
 mod questions;
 mod reminders;
+mod run;
 mod screen;
 mod stops;
+mod streams;
 mod sub_agents;
 mod together;
 mod weather;

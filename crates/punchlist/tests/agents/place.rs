@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::claude;
+/// What names the agents that this run has.
+const AGENTS: [&str; 3] = [crate::claude::PROGRAM, crate::codex::PROGRAM, crate::gemini::PROGRAM];
 
 /// An empty home, and a project under version control.
 pub(crate) struct Place {
@@ -61,8 +62,9 @@ impl Place {
         let mut command = Command::new(program);
         // The agent is on the path, as it is where somebody has installed it.
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let agent = claude::program().parent().map(Path::to_owned);
-        let path = agent.into_iter().chain(std::env::split_paths(&path));
+        let agents = AGENTS.iter().filter_map(std::env::var_os).map(PathBuf::from);
+        let agents = agents.filter_map(|it| it.parent().map(Path::to_owned));
+        let path = agents.chain(std::env::split_paths(&path));
         command
             .env_clear()
             .env("PATH", std::env::join_paths(path).unwrap())
@@ -81,6 +83,24 @@ impl Place {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "punchlist {arguments:?}: {}: {error}", output.status);
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// Every file under a directory, whose name ends so.
+    pub(crate) fn files(&self, under: &str, ending: &str) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut left = vec![self.path(under)];
+        while let Some(directory) = left.pop() {
+            for entry in fs::read_dir(directory).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    left.push(path);
+                } else if path.to_string_lossy().ends_with(ending) {
+                    found.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
     }
 
     #[track_caller]

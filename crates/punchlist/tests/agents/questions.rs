@@ -1,10 +1,11 @@
 //! Ways to stop with items open that nobody minds: a question, plan mode, and the user's word.
 
-use punchlist_testkit::anthropic::{Message, Model, Script};
+use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::json;
 
-use crate::claude::{assert_says, refusals};
+use crate::claude::refusals;
 use crate::place::Place;
+use crate::run::assert_says;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]

@@ -1,10 +1,10 @@
 //! Work goes on and the list does not: the model is reminded, and the reminder is accounted for.
 
-use punchlist_testkit::anthropic::{Model, Request, Script};
+use punchlist_testkit::model::{Model, Request, Script};
 use serde_json::json;
 
-use crate::claude::assert_says;
 use crate::place::Place;
+use crate::run::assert_says;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]

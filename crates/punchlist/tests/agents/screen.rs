@@ -10,12 +10,13 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punchlist_testkit::anthropic::{Model, Script, Server};
+use punchlist_testkit::model::{Model, Script, Server};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
-use crate::claude::{assert_says, program, refusals};
+use crate::claude::{program, refusals};
 use crate::place::Place;
+use crate::run::assert_says;
 
 /// The longest that anything on the screen may keep us waiting.
 const LIMIT: Duration = Duration::from_secs(60);

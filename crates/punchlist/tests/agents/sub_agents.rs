@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use punchlist_testkit::anthropic::{Message, Model, Script};
+use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
 
-use crate::claude::{assert_says, refusals};
+use crate::claude::refusals;
 use crate::place::Place;
+use crate::run::assert_says;
 
 fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use punchlist_testkit::anthropic::{Message, Model, Request, Script};
+use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
-use crate::claude::assert_says;
 use crate::place::Place;
+use crate::run::assert_says;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]

@@ -1,6 +1,6 @@
 //! The model's servers have a bad day: the plan is none the worse.
 
-use punchlist_testkit::anthropic::{Message, Model, Script};
+use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;

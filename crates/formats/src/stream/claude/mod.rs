@@ -110,6 +110,12 @@ impl Agent for Claude {
             | "permission-mode"
             | "file-history-snapshot"
             | "summary"
+            | "api-request"
+            | "api-request-blob"
+            | "api-request-shape"
+            | "atis-latch"
+            | "cost-state"
+            | "tools-used"
             | "control_request"
             | "control_response"
             | "keep_alive" => {}
@@ -490,9 +496,21 @@ impl Claude {
                     emit.event(Kind::Text { role: Role::System, text, delta: false });
                 }
             }
-            "compact_boundary" | "status" | "hook_started" | "hook_progress" | "hook_response"
-            | "task_started" | "task_progress" | "task_updated" | "thinking_tokens"
-            | "stop_hook_summary" | "local_command" | "away_summary" | "informational" => {}
+            "compact_boundary"
+            | "status"
+            | "hook_started"
+            | "hook_progress"
+            | "hook_response"
+            | "task_started"
+            | "task_progress"
+            | "task_updated"
+            | "thinking_tokens"
+            | "stop_hook_summary"
+            | "local_command"
+            | "away_summary"
+            | "informational"
+            | "background_tasks_changed"
+            | "permission_denied" => {}
             other => emit.unknown(&format!("system/{other}")),
         }
     }
@@ -630,7 +648,14 @@ impl Claude {
             | "mcp_instructions_delta"
             | "plan_mode"
             | "plan_mode_exit"
-            | "budget_usd" => {}
+            | "budget_usd"
+            | "date"
+            | "environment"
+            | "model"
+            | "prompt_snapshot"
+            | "remote_session_change"
+            | "session_context"
+            | "silent_turn_reminder" => {}
             other => emit.unknown(&format!("attachment/{other}")),
         }
     }

@@ -50,7 +50,10 @@ impl Sort {
             }
             "\"web_search\"" | "\"webSearch\"" | "\"WebSearch\"" => Self::WebSearch,
             "\"todo_list\"" => Self::Todo,
-            "\"subAgentActivity\"" | "\"SubAgentActivity\"" => Self::Silent,
+            "\"subAgentActivity\""
+            | "\"SubAgentActivity\""
+            | "\"contextCompaction\""
+            | "\"ContextCompaction\"" => Self::Silent,
             _ => return None,
         })
     }

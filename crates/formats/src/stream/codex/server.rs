@@ -64,8 +64,9 @@ impl Server {
                     emit.event(Kind::Error { message, code: None, recoverable });
                 }
             }
-            "\"warning\"" => {
-                if let Some(message) = params.text("message").map(Text::raw) {
+            "\"warning\"" | "\"configWarning\"" => {
+                let message = params.text("message").or_else(|| params.text("summary"));
+                if let Some(message) = message.map(Text::raw) {
                     emit.event(Kind::Error { message, code: None, recoverable: true });
                 }
             }

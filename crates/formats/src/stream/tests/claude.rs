@@ -133,6 +133,38 @@ fn check_warnings(lines: &[Value], expected: &[&str]) {
 }
 
 #[test]
+fn what_newer_versions_keep_for_themselves_is_known() {
+    let of = |kind: &str, more: Value| {
+        let mut line = json!({"type": kind, "sessionId": "s", "version": "2.1.325"});
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let mut lines = Vec::new();
+    for kind in ["api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state"]
+    {
+        lines.push(of(kind, json!({"params": {}})));
+    }
+    lines.push(of("tools-used", json!({"tools": ["TaskCreate"]})));
+    for kind in [
+        "date",
+        "environment",
+        "model",
+        "prompt_snapshot",
+        "remote_session_change",
+        "session_context",
+        "silent_turn_reminder",
+    ] {
+        lines.push(of("attachment", json!({"attachment": {"type": kind}})));
+    }
+    for subtype in ["background_tasks_changed", "permission_denied"] {
+        lines.push(of("system", json!({"subtype": subtype})));
+    }
+    let bytes = bytes(&lines);
+    let (_, tally) = read(Source::ClaudeCode, Options::default(), &bytes, bytes.len());
+    assert_eq!(tally.unknown, std::collections::BTreeMap::new());
+}
+
+#[test]
 fn a_refused_call_changes_nothing() {
     check(
         &[

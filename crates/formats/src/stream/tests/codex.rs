@@ -419,6 +419,20 @@ fn what_stands_twice_is_told_once_and_what_the_program_says_for_the_user_is_not_
 }
 
 #[test]
+fn that_a_thread_was_summed_up_is_known_and_changes_no_list() {
+    let done = json!({"type": "item_completed", "item": {"type": "ContextCompaction", "id": "1"}});
+    let lines = [
+        meta("t"),
+        plan("1", &[("a", "in_progress")]),
+        output("1", "Plan updated"),
+        kept("compacted", json!({"message": "a was begun", "replacement_history": []})),
+        kept("event_msg", done),
+    ];
+    check(CODEX, &lines, &["t#1: [>] a"]);
+    assert!(tally(CODEX, &lines).unknown.is_empty(), "{:?}", tally(CODEX, &lines).unknown);
+}
+
+#[test]
 fn what_was_spent_is_told_when_it_changes() {
     let count = |input: u64| {
         let total = json!({"input_tokens": input, "output_tokens": 1});
@@ -497,6 +511,7 @@ fn the_app_server_ends_turns_asks_and_warns() {
                 json!({"threadId": "t", "itemId": "c", "reason": "may I?"}),
             ),
             says("error", json!({"threadId": "t", "error": {"message": "oh"}, "willRetry": true})),
+            says("configWarning", json!({"summary": "hm", "details": null})),
             ended("interrupted", json!(null)),
             ended("failed", json!({"message": "bad"})),
         ],
@@ -504,6 +519,7 @@ fn the_app_server_ends_turns_asks_and_warns() {
             "text role=assistant text=hi",
             "tool.waiting callId=c question=may I?",
             "error message=oh recoverable=true",
+            "error message=hm recoverable=true",
             "turn.completed status=cancelled reason=interrupted",
             "error message=bad",
             "turn.completed status=error reason=failed",

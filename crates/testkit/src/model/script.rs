@@ -20,7 +20,7 @@ pub enum Turn {
     Error {
         /// The HTTP status.
         status: u16,
-        /// The API's name of the error, e.g. `overloaded_error`.
+        /// The API's name of the error, e.g. `overloaded_error` or `RESOURCE_EXHAUSTED`.
         kind: String,
     },
 }
@@ -31,6 +31,7 @@ pub struct Message {
     pub(super) blocks: Vec<Block>,
     pub(super) pace: Option<Duration>,
     pub(super) ending: Ending,
+    tokens: Option<u64>,
 }
 
 /// A part of a message.
@@ -38,11 +39,12 @@ pub struct Message {
 pub(super) enum Block {
     Thinking(String),
     Text(String),
-    ToolUse { name: String, input: Value },
+    Call { tool: String, input: Value },
+    Raw(Value),
 }
 
 /// How a message ends.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Ending {
     /// As it should.
     #[default]
@@ -51,6 +53,8 @@ pub(super) enum Ending {
     Cut,
     /// Nothing comes any more, until the client goes away.
     Hang,
+    /// The API says in the stream that it failed, and why.
+    Failed(String),
 }
 
 impl Message {
@@ -74,10 +78,26 @@ impl Message {
         self
     }
 
-    /// The model calls a tool.
+    /// The model calls a tool. A tool of Codex that takes text, and no object, gets a JSON string;
+    /// one in a namespace is `namespace.tool`.
     #[must_use]
     pub fn calls(mut self, tool: impl Into<String>, input: Value) -> Self {
-        self.blocks.push(Block::ToolUse { name: tool.into(), input });
+        self.blocks.push(Block::Call { tool: tool.into(), input });
+        self
+    }
+
+    /// The model says something that only one API has: an item of its output, as that API writes
+    /// it.
+    #[must_use]
+    pub fn raw(mut self, item: Value) -> Self {
+        self.blocks.push(Block::Raw(item));
+        self
+    }
+
+    /// The API counts this many tokens of input, so that the agent finds its context full.
+    #[must_use]
+    pub fn counting(mut self, tokens: u64) -> Self {
+        self.tokens = Some(tokens);
         self
     }
 
@@ -100,6 +120,18 @@ impl Message {
     pub fn hangs(mut self) -> Self {
         self.ending = Ending::Hang;
         self
+    }
+
+    /// The API says in mid-stream that it failed, by its own name of the error.
+    #[must_use]
+    pub fn fails(mut self, kind: &str) -> Self {
+        self.ending = Ending::Failed(kind.to_owned());
+        self
+    }
+
+    /// How many tokens of input the API counts.
+    pub(super) fn tokens(&self) -> u64 {
+        self.tokens.unwrap_or(100)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Serves scripts over HTTP on a loopback port and keeps what was asked.
+//! Serves scripts on a loopback port and keeps what was asked. How HTTP looks stands in `routes`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,20 +6,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use axum::Router;
-use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, State};
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse, Json, Response};
-use axum::routing::post;
-use futures_util::stream;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-use super::Request;
-use super::script::{Ending, Message, OVER, Script, Turn};
-use super::stream::{Event, events, whole};
+use super::routes::routes;
+use super::script::{Message, OVER, Script, Turn};
+use super::{Api, Request, openai};
 
 /// The scripts of a model, before it is served.
 #[derive(Debug)]
@@ -35,8 +28,8 @@ impl Model {
         Self { scripts: vec![(String::new(), script)], aside: "ok".to_owned() }
     }
 
-    /// Follows another script in conversations whose first message from the user contains this
-    /// text: those of sub-agents, or of a second agent.
+    /// Follows another script in conversations that the user opened with this text: those of
+    /// sub-agents, or of a second agent.
     #[must_use]
     pub fn conversation(mut self, text: &str, script: Script) -> Self {
         // The script for all the rest stays the last.
@@ -44,7 +37,8 @@ impl Model {
         self
     }
 
-    /// What is answered to requests that offer no tools: agents have titles made, and the like.
+    /// What is answered to requests that offer no tools, or ask to sum the conversation up: agents
+    /// have titles made, and the like. Who wants JSON gets JSON, whatever this says.
     #[must_use]
     pub fn aside(mut self, text: &str) -> Self {
         text.clone_into(&mut self.aside);
@@ -91,7 +85,7 @@ pub struct Server {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Shared {
     inner: Mutex<Inner>,
     news: Condvar,
 }
@@ -109,10 +103,40 @@ impl Shared {
         // A script that panicked has failed its test already; what was seen is still worth showing.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// What is answered, and a number that no other answer has.
+    pub(super) fn answer(&self, api: Api, model: String, body: Value) -> (Turn, usize) {
+        let mut inner = self.lock();
+        let inner = &mut *inner;
+        inner.id += 1;
+        let mut request = Request { conversation: String::new(), api, model, body };
+        if request.tools().is_empty() || openai::is_compaction(&request.body) {
+            let message = api.aside(&request.body, &inner.model.aside);
+            inner.asides.push(request);
+            return (message.into(), inner.id);
+        }
+        let opening = request.opening();
+        let script = inner.model.scripts.iter_mut().find(|it| opening.contains(&it.0));
+        let turn = script.and_then(|(name, script)| {
+            request.conversation.clone_from(name);
+            script.next(&request)
+        });
+        inner.seen.push(request);
+        self.news.notify_all();
+        (turn.unwrap_or_else(|| Message::new().says(OVER).into()), inner.id)
+    }
+
+    /// What is answered to somebody who only wants the conversation summed up.
+    pub(super) fn summary(&self, api: Api, model: String, body: Value) -> String {
+        let mut inner = self.lock();
+        inner.asides.push(Request { conversation: String::new(), api, model, body });
+        inner.model.aside.clone()
+    }
 }
 
 impl Server {
-    /// Where it is: what an agent takes for `ANTHROPIC_BASE_URL`.
+    /// Where it is: what agents take for `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL`. The base
+    /// of a provider in Codex ends in `/v1`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -137,7 +161,7 @@ impl Server {
         seen.filter(|it| it.conversation == conversation).collect()
     }
 
-    /// Requests that offered no tools, and were no part of a conversation.
+    /// Requests that were no part of a conversation.
     #[must_use]
     pub fn asides(&self) -> Vec<Request> {
         self.state.lock().asides.clone()
@@ -175,89 +199,4 @@ impl Drop for Server {
         drop(self.stop.take());
         drop(self.thread.take().map(thread::JoinHandle::join));
     }
-}
-
-fn routes(state: Arc<Shared>) -> Router {
-    Router::new()
-        .route("/v1/messages", post(messages))
-        .route("/v1/messages/count_tokens", post(count_tokens))
-        .fallback(unknown)
-        // Agents send their whole conversation each time.
-        .layer(DefaultBodyLimit::max(256 * 1024 * 1024))
-        .with_state(state)
-}
-
-async fn count_tokens() -> Response {
-    Json(json!({"input_tokens": 100})).into_response()
-}
-
-async fn unknown() -> Response {
-    error(404, "not_found_error", 0)
-}
-
-async fn messages(State(state): State<Arc<Shared>>, body: Bytes) -> Response {
-    let Ok(body) = serde_json::from_slice::<Value>(&body) else {
-        return error(400, "invalid_request_error", 0);
-    };
-    let model = body["model"].as_str().unwrap_or("scripted").to_owned();
-    let streamed = body["stream"] == true;
-    let (turn, id) = answer(&state, body);
-    match turn {
-        Turn::Error { status, kind } => error(status, &kind, id),
-        Turn::Message(message) if streamed => streaming(&message, events(&message, &model, id)),
-        Turn::Message(message) => Json(whole(&message, &model, id)).into_response(),
-    }
-}
-
-/// What is answered, and a number that no other answer has.
-fn answer(state: &Shared, body: Value) -> (Turn, usize) {
-    let mut inner = state.lock();
-    let inner = &mut *inner;
-    inner.id += 1;
-    let mut request = Request { conversation: String::new(), body };
-    if request.tools().is_empty() {
-        inner.asides.push(request);
-        return (Message::new().says(inner.model.aside.clone()).into(), inner.id);
-    }
-    let opening = request.opening();
-    let script = inner.model.scripts.iter_mut().find(|it| opening.contains(&it.0));
-    let turn = script.and_then(|(name, script)| {
-        request.conversation.clone_from(name);
-        script.next(&request)
-    });
-    inner.seen.push(request);
-    state.news.notify_all();
-    (turn.unwrap_or_else(|| Message::new().says(OVER).into()), inner.id)
-}
-
-fn error(status: u16, kind: &str, id: usize) -> Response {
-    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let body = json!({"type": "error", "error": {"type": kind, "message": "as the script says"},
-        "request_id": format!("req_{id:06}")});
-    (status, Json(body)).into_response()
-}
-
-fn streaming(message: &Message, events: Vec<Event>) -> Response {
-    let (pace, ending) = (message.pace, message.ending);
-    let body = stream::unfold(events.into_iter(), move |mut left| async move {
-        if let Some(pace) = pace {
-            tokio::time::sleep(pace).await;
-        }
-        match (left.next(), ending) {
-            (Some((name, data)), _) => {
-                let text = format!("event: {name}\ndata: {data}\n\n");
-                Some((Ok(Bytes::from(text)), left))
-            }
-            (None, Ending::Whole) => None,
-            (None, Ending::Cut) => {
-                // What was sent before goes out only if the stream pauses for a moment.
-                tokio::task::yield_now().await;
-                Some((Err(io::Error::other("cut by the script")), left))
-            }
-            (None, Ending::Hang) => std::future::pending().await,
-        }
-    });
-    let headers =
-        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
-    (headers, Body::from_stream(body)).into_response()
 }

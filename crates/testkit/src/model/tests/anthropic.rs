@@ -1,35 +1,13 @@
-//! The scripted model, asked over a socket as an agent would.
+//! The Anthropic Messages API, and what is the same for every API.
 
-use std::io::{ErrorKind, Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Message, Model, Script, Server, Turn};
-
-/// What came back: the status, what was read of the body, and whether the body came to its end.
-struct Reply {
-    status: u16,
-    body: String,
-    whole: bool,
-}
+use super::{Reply, send};
+use crate::model::{Message, Model, Script, Server, Turn};
 
 impl Reply {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|why| panic!("{why}: {}", self.body))
-    }
-
-    /// The data of the events, in order.
-    fn events(&self) -> Vec<Value> {
-        let data = self.body.lines().filter_map(|it| it.strip_prefix("data: "));
-        data.map(|it| serde_json::from_str(it).unwrap()).collect()
-    }
-
-    fn names(&self) -> Vec<&str> {
-        self.body.lines().filter_map(|it| it.strip_prefix("event: ")).collect()
-    }
-
     /// The text that the deltas of one block make together.
     fn block(&self, index: usize) -> String {
         let events = self.events();
@@ -39,29 +17,6 @@ impl Reply {
         });
         parts.collect()
     }
-}
-
-/// Sends a request as it stands and reads until the server is done, or silent for too long.
-fn send(server: &Server, path: &str, body: &str) -> Reply {
-    let mut socket = TcpStream::connect(server.address()).unwrap();
-    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
-    write!(
-        socket,
-        "POST {path} HTTP/1.1\r\nhost: localhost\r\nx-api-key: sk-secret\r\n\
-         authorization: Bearer sk-secret\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )
-    .unwrap();
-    let mut bytes = Vec::new();
-    if let Err(error) = socket.read_to_end(&mut bytes) {
-        assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
-    }
-    let text = String::from_utf8(bytes).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    let chunked = head.contains("transfer-encoding: chunked");
-    let whole = !chunked || body.ends_with("0\r\n\r\n");
-    Reply { status, body: body.to_owned(), whole }
 }
 
 /// Asks for a message after these messages.
@@ -176,12 +131,13 @@ fn errors_come_as_often_as_the_script_says() {
 }
 
 #[test]
-fn a_stream_may_be_slow_break_off_or_never_end() {
+fn a_stream_may_be_slow_break_off_fail_or_never_end() {
     let message = || Message::new().says("half");
     let script = Script::new()
         .turn(message().paced(Duration::from_millis(1)))
         .turn(message().cut())
-        .turn(message().hangs());
+        .turn(message().hangs())
+        .turn(message().fails("overloaded_error"));
     let server = Model::new(script).serve().unwrap();
     let reply = ask(&server, &says("slow"));
     assert!(reply.whole && reply.names().contains(&"message_stop"), "{}", reply.body);
@@ -190,6 +146,9 @@ fn a_stream_may_be_slow_break_off_or_never_end() {
         assert_eq!((reply.block(0).as_str(), reply.whole), ("half", false), "{how}");
         assert!(!reply.names().contains(&"message_stop"), "{how}");
     }
+    let reply = ask(&server, &says("fail"));
+    assert_eq!((reply.whole, reply.names().last()), (true, Some(&"error")));
+    assert_eq!(reply.events().last().unwrap()["error"]["type"], "overloaded_error");
     // A stream that hangs does not hold up the end: the test would not come to its own.
     drop(server);
 }
@@ -201,7 +160,7 @@ fn what_is_no_part_of_a_conversation_is_answered_plainly() {
     assert_eq!(reply.json()["content"][0]["text"], "A title");
     assert_eq!((server.requests().len(), server.asides().len(), server.left()), (0, 1, 1));
     assert_eq!(send(&server, "/v1/messages/count_tokens", "{}").json()["input_tokens"], 100);
-    assert_eq!(send(&server, "/v1/models", "{}").status, 404);
+    assert_eq!(send(&server, "/v1/nothing", "{}").status, 404);
     assert_eq!(send(&server, "/v1/messages", "no json").status, 400);
 }
 

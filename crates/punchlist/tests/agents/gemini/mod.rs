@@ -1,0 +1,78 @@
+//! Runs Gemini CLI without a screen, and tells what came of it.
+
+mod plans;
+
+use std::fs;
+use std::path::PathBuf;
+
+use punchlist_testkit::model::Server;
+use serde_json::{Value, json};
+
+use crate::place::Place;
+use crate::run::{Ended, Run};
+
+/// Names the program.
+pub(crate) const PROGRAM: &str = "PUNCHLIST_TEST_GEMINI";
+
+/// A model that is offered `write_todos`; newer ones are not.
+pub(crate) const WITH_TODOS: &str = "gemini-2.5-flash";
+
+/// Gemini CLI, as the group installed it.
+fn program() -> PathBuf {
+    let path = std::env::var_os(PROGRAM);
+    path.expect("run `cargo xtask test agents`: it names the program").into()
+}
+
+impl Place {
+    /// Writes the user's settings: how to sign in, that nobody else is asked for anything, and these.
+    pub(crate) fn gemini_settings(&self, more: &Value) {
+        let mut settings = json!({
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": false},
+            "telemetry": {"enabled": false},
+            "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+        });
+        for (key, value) in more.as_object().unwrap() {
+            settings[key] = value.clone();
+        }
+        fs::create_dir_all(self.path("home/.gemini")).unwrap();
+        let text = serde_json::to_string_pretty(&settings).unwrap();
+        fs::write(self.path("home/.gemini/settings.json"), text + "\n").unwrap();
+    }
+
+    /// One prompt, without a screen, in a folder that the user trusts. The key is no key.
+    pub(crate) fn gemini(&self, model: &Server, prompt: &str) -> Run {
+        let mut command = self.command(&program());
+        command
+            .env("TERM", "xterm-256color")
+            .env("GEMINI_API_KEY", "dummy-key-for-loopback")
+            .env("GOOGLE_GEMINI_BASE_URL", model.url())
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
+            // It would start itself a second time, to have more memory: some seconds each.
+            .env("GEMINI_CLI_NO_RELAUNCH", "true")
+            .env("NO_BROWSER", "1")
+            .args(["-p", prompt, "--output-format", "stream-json", "--approval-mode", "yolo"]);
+        Run::new(command)
+    }
+
+    /// The chat file of one session.
+    #[track_caller]
+    pub(crate) fn chat(&self, session: &str) -> PathBuf {
+        let files = self.files("home/.gemini/tmp", ".jsonl");
+        let ending = format!("-{}.jsonl", &session[..8]);
+        let own = files.iter().find(|it| it.to_string_lossy().ends_with(&ending));
+        own.unwrap_or_else(|| panic!("no file of {session} among {files:#?}")).clone()
+    }
+}
+
+impl Ended {
+    /// It ended as a run should.
+    #[track_caller]
+    pub(crate) fn succeeded(self) -> Self {
+        let Self { status, lines, errors, .. } = &self;
+        assert!(status.success(), "{status}: {errors}\n{lines:#?}");
+        let last = lines.last().unwrap_or_else(|| panic!("nothing printed: {errors}"));
+        assert_eq!((&last["type"], &last["status"]), (&json!("result"), &json!("success")));
+        self
+    }
+}

@@ -1,0 +1,101 @@
+//! The APIs that are spoken, and what a server must know of each. Says how, and sends nothing.
+
+use serde_json::Value;
+
+use super::request::Entry;
+use super::script::Message;
+use super::{anthropic, gemini, openai};
+
+/// Most characters of a text in one event, so that texts come in several.
+const CHUNK: usize = 40;
+
+/// A provider's way of talking to a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Api {
+    /// Anthropic's Messages API: Claude Code.
+    Anthropic,
+    /// OpenAI's Responses API: Codex.
+    OpenAi,
+    /// Google's Gemini API: Gemini CLI.
+    Gemini,
+}
+
+/// One event of a stream: its name, where the API names events, and its data.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Event {
+    pub(super) name: Option<&'static str>,
+    pub(super) data: Value,
+}
+
+impl Api {
+    /// What the model is shown, in order.
+    pub(super) fn entries(self, body: &Value) -> Vec<Entry> {
+        match self {
+            Self::Anthropic => anthropic::entries(body),
+            Self::OpenAi => openai::entries(body),
+            Self::Gemini => gemini::entries(body),
+        }
+    }
+
+    /// The names of the tools that are offered.
+    pub(super) fn tools(self, body: &Value) -> Vec<String> {
+        match self {
+            Self::Anthropic => anthropic::tools(body),
+            Self::OpenAi => openai::tools(body),
+            Self::Gemini => gemini::tools(body),
+        }
+    }
+
+    /// The events of a message. `id` makes the ids in it different from those of other messages.
+    pub(super) fn events(self, message: &Message, model: &str, id: usize) -> Vec<Event> {
+        match self {
+            Self::Anthropic => anthropic::events(message, model, id),
+            Self::OpenAi => openai::events(message, model, id),
+            Self::Gemini => gemini::events(message, model),
+        }
+    }
+
+    /// The same message for a client that asked for no stream.
+    pub(super) fn whole(self, message: &Message, model: &str, id: usize) -> Value {
+        match self {
+            Self::Anthropic => anthropic::whole(message, model, id),
+            Self::OpenAi => openai::whole(message, model, id),
+            Self::Gemini => gemini::whole(message, model),
+        }
+    }
+
+    /// The body of an answer that is an error.
+    pub(super) fn error(self, status: u16, kind: &str, id: usize) -> Value {
+        match self {
+            Self::Anthropic => anthropic::error(kind, id),
+            Self::OpenAi => openai::error(kind),
+            Self::Gemini => gemini::error(status, kind),
+        }
+    }
+
+    /// What a model says that was asked something beside the conversation.
+    pub(super) fn aside(self, body: &Value, text: &str) -> Message {
+        match self {
+            Self::Anthropic => Message::new().says(text),
+            Self::OpenAi => openai::aside(body, text),
+            Self::Gemini => gemini::aside(body, text),
+        }
+    }
+}
+
+/// A text in pieces, none of which ends within a character.
+pub(super) fn pieces(text: &str) -> impl Iterator<Item = String> {
+    let characters: Vec<char> = text.chars().collect();
+    let pieces: Vec<String> = characters.chunks(CHUNK).map(|it| it.iter().collect()).collect();
+    pieces.into_iter()
+}
+
+/// The members of an array, or nothing.
+pub(super) fn members(array: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    array.as_array().into_iter().flatten()
+}
+
+/// A string, or nothing.
+pub(super) fn string(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
