@@ -8,17 +8,23 @@ use serde_json::Value;
 use crate::world::{Ran, World, finish};
 
 /// The doctor, with an agent on the path that says its version and nothing else.
-fn doctor(world: &World, arguments: &[&str]) -> Ran {
+pub(crate) fn doctor(world: &World, arguments: &[&str]) -> Ran {
     let bin = world.path("bin");
-    fs::create_dir_all(&bin).unwrap();
     if !bin.join("claude").exists() {
-        fs::write(bin.join("new"), "#!/bin/sh\necho '9.8.7 (Claude Code)'\n").unwrap();
-        fs::set_permissions(bin.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
-        fs::rename(bin.join("new"), bin.join("claude")).unwrap();
+        program(world, "claude", "9.8.7 (Claude Code)");
     }
     let mut command = world.command("project");
     command.arg("doctor").args(arguments).env("PATH", bin);
     finish(command, b"")
+}
+
+/// Puts a program on the path that says its version and nothing else.
+pub(crate) fn program(world: &World, name: &str, says: &str) {
+    let bin = world.path("bin");
+    fs::create_dir_all(&bin).unwrap();
+    fs::write(bin.join("new"), format!("#!/bin/sh\necho '{says}'\n")).unwrap();
+    fs::set_permissions(bin.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::rename(bin.join("new"), bin.join(name)).unwrap();
 }
 
 /// How each thing stands: `hooks` → `ok`.

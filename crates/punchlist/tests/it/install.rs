@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::doctor::program;
 use crate::world::{Ran, World, finish};
 
 const SERVERS: &str = "home/.claude.json";
@@ -97,8 +98,12 @@ fn programs_get_json() {
     assert_eq!(again["files"], serde_json::json!([]));
     let gone = world.typed("uninstall claude --json").json();
     assert_eq!(gone["files"][1]["change"], "removed");
-    let listed = world.typed("install --json").json();
-    assert_eq!(listed["agents"][0]["agent"], "claude");
+    program(&world, "codex", "codex-cli 0.166.0");
+    let mut command = world.command("project");
+    command.args(["install", "--json", "--yes"]).env("PATH", world.path("bin"));
+    let listed = finish(command, b"").json();
+    assert_eq!(listed["agents"][0]["agent"], "codex");
+    assert_eq!(listed["agents"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -229,4 +234,71 @@ fn two_at_once_come_to_what_one_comes_to() {
     assert_eq!(world.typed("install claude --yes").ok(), "nothing to do: it is set up already\n");
     world.typed("uninstall claude").works();
     assert_eq!(home(&world), before);
+}
+
+#[test]
+fn without_a_name_every_agent_on_the_machine_is_shown_and_set_up() {
+    let world = World::new();
+    for name in ["claude", "codex", "gemini"] {
+        program(&world, name, "1.2.3");
+    }
+    let before = home(&world);
+    let run = |arguments: &[&str]| {
+        let mut command = world.command("project");
+        command.arg("install").args(arguments).env("PATH", world.path("bin"));
+        let ran = finish(command, b"");
+        let text = format!("$ punchlist install {}\n{}{}", arguments.join(" "), ran.out, ran.err);
+        let own = env!("CARGO_BIN_EXE_punchlist");
+        world.without_chance(&text.replace(own, "/bin/punchlist"))
+    };
+    let mut told = run(&[]);
+    assert_eq!(home(&world), before, "without a terminal nothing is done");
+    run(&["--dry-run"]);
+    assert_eq!(home(&world), before);
+    told.push_str(&run(&["--yes"]));
+    told.push_str(&run(&["--yes"]));
+    told!(told);
+    for name in ["claude", "codex", "gemini"] {
+        world.typed(&format!("uninstall {name}")).works();
+    }
+    assert_eq!(home(&world), before);
+}
+
+#[test]
+fn one_agent_that_cannot_be_edited_does_not_keep_the_others_from_it() {
+    let world = World::new();
+    for name in ["codex", "gemini"] {
+        program(&world, name, "1.2.3");
+    }
+    world.write("home/.codex/config.toml", "model = \n");
+    let mut command = world.command("project");
+    command.args(["install", "--yes"]).env("PATH", world.path("bin"));
+    let ran = finish(command, b"");
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.err.contains("is not valid TOML: line 1"), "{}", ran.err);
+    assert!(world.path("home/.gemini/settings.json").exists());
+    assert!(!world.path("home/.codex/hooks.json").exists());
+}
+
+#[test]
+fn codex_and_gemini_are_set_up_and_shown_as_diffs() {
+    let world = World::new();
+    world.write("home/.codex/config.toml", "model = \"x\" # mine\n");
+    let own = env!("CARGO_BIN_EXE_punchlist");
+    let hashed = |text: String| {
+        let line = |line: &str| match line.split_once("sha256:") {
+            Some((before, _)) => format!("{before}sha256:…\"\n"),
+            None => format!("{line}\n"),
+        };
+        text.lines().map(line).collect::<String>()
+    };
+    let ran = world.typed("install codex --dry-run --own-tools").ok();
+    told!("codex_diff", hashed(world.without_chance(&ran.replace(own, "/bin/punchlist"))));
+    world.typed("install gemini --own-tools").code.eq(&2).then_some(()).unwrap();
+    for agent in ["codex", "gemini"] {
+        let before = home(&world);
+        world.typed(&format!("install {agent} --project --yes")).works();
+        world.typed(&format!("uninstall {agent} --project")).works();
+        assert_eq!(home(&world), before);
+    }
 }

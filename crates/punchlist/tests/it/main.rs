@@ -13,13 +13,16 @@ macro_rules! told {
     };
 }
 
+mod acp_tap;
 mod archive;
 mod bad_input;
 mod doctor;
 mod events;
+mod faults;
 mod follow;
 mod help;
 mod hook;
+mod hooks;
 mod init;
 mod install;
 mod machine;

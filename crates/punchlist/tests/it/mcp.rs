@@ -2,6 +2,7 @@
 
 mod approval;
 mod client;
+mod gemini;
 mod inspector;
 mod many;
 mod resources;
