@@ -195,7 +195,8 @@ impl Plan {
     }
 
     /// The plan without its items.
-    fn header(&self) -> Self {
+    #[must_use]
+    pub fn header(&self) -> Self {
         Self {
             items: std::collections::BTreeMap::new(),
             project: self.project.clone(),
