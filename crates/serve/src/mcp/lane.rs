@@ -152,10 +152,13 @@ fn quoted_json(json: &str, line: &mut Vec<u8>) {
     line.push(b'"');
     let json = json.as_bytes();
     let mut from = 0;
-    for at in memchr::memchr2_iter(b'"', b'\\', json) {
-        line.extend_from_slice(&json[from..at]);
-        line.push(b'\\');
-        from = at;
+    // They are so near each other that a search for the next one costs more than looking.
+    for (at, byte) in json.iter().enumerate() {
+        if matches!(byte, b'"' | b'\\') {
+            line.extend_from_slice(&json[from..at]);
+            line.push(b'\\');
+            from = at;
+        }
     }
     line.extend_from_slice(&json[from..]);
     line.push(b'"');

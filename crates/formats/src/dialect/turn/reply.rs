@@ -93,8 +93,7 @@ struct Completed<'a> {
     title: &'a str,
     status: Status,
     outcome: &'a str,
-    #[serde(serialize_with = "moment_or_empty")]
-    completed_at: Option<Moment>,
+    completed_at: MomentOrEmpty,
     remaining: u32,
     #[serde(skip_serializing_if = "Warnings::is_empty")]
     warnings: Warnings,
@@ -107,16 +106,20 @@ impl<'a> Completed<'a> {
             title: &item.title,
             status: item.status,
             outcome: item.outcome.as_deref().unwrap_or_default(),
-            completed_at: item.completed_at.map(Moment::of),
+            completed_at: MomentOrEmpty(item.completed_at.map(Moment::of)),
             remaining,
             warnings,
         }
     }
 }
 
-/// Here a time that is missing is an empty text.
-fn moment_or_empty<S: Serializer>(at: &Option<Moment>, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_str(at.as_ref().map_or("", Moment::as_str))
+/// A time that is an empty text where it is missing.
+struct MomentOrEmpty(Option<Moment>);
+
+impl Serialize for MomentOrEmpty {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.as_ref().map_or("", Moment::as_str))
+    }
 }
 
 #[derive(Serialize)]
