@@ -76,7 +76,7 @@ const SELECT_RUNNING: &str = "SELECT number FROM item \
 
 const SELECT_CHILDREN: &str = "SELECT number FROM item WHERE plan = ?1 AND parent = ?2";
 
-const UPDATE_PLAN: &str = "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, \
+const UPDATE_PLAN: &str = "UPDATE plan SET title = ?3, revision = ?4, rules = ?5, \
     goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
     WHERE key = ?1";
 
@@ -186,15 +186,7 @@ fn add(database: &str, plan: &str, title: &str) -> Outcome {
     let mut events = String::from("[{\"event\":\"added\",\"item\":{\"id\":\"");
     write!(events, "{id}\",\"number\":{number},\"position\":{position},\"title\":\"")?;
     escape(title, &mut events);
-    write!(
-        events,
-        "\",\"active_form\":null,\"context\":\"\",\"completion_criteria\":\"\",\
-         \"agent_type\":null,\"owner\":null,\"status\":\"pending\",\"priority\":null,\
-         \"outcome\":null,\"depends_on\":[],\"parent\":null,\"waiting_on\":null,\"check\":null,\
-         \"run\":null,\"approve\":false,\"retry\":null,\"timeout\":null,\"evidence\":[],\
-         \"claim\":null,\"attempt\":0,\"marks\":[],\"metadata\":null,\"created_at\":\"{time}\",\
-         \"started_at\":null,\"completed_at\":null,\"superseded_at\":null}}}}]"
-    )?;
+    write!(events, "\",\"status\":\"pending\",\"created_at\":\"{time}\"}}}}]")?;
     tx.prepare(INSERT_ITEM)?.execute(params![
         plan.key, number, id, position, "pending", none, none, 0, now, none, none, none, none,
         none, none, title, none, none, none, none, "", "", none, 0,

@@ -1,22 +1,30 @@
-//! Who is attached to which plan.
+//! Who is attached to which plan, and what they have seen of it.
+//!
+//! Whoever changes a plan that it has seen up to then has seen it up to its own change. That is noted
+//! with the plan, whose row is written anyhow: `plan.seen_by` is the one conversation that has seen the
+//! newest revision so. When somebody else changes the plan, it is settled into the row of that
+//! conversation.
 
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
 use punchlist_model::{PlanId, Revision, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use crate::load::{self, Failure};
-use crate::rows::{self, signed};
+use crate::rows::{self, PlanKey, signed};
 use crate::session::Session;
 
 /// Where a conversation is attached.
 pub(crate) fn get(conn: &Session<'_>, key: &AttachmentKey) -> Result<Option<Attachment>, Failure> {
     let mut select = conn.statement(
-        "SELECT plan.id, shown, at FROM attachment JOIN plan ON plan.key = attachment.plan \
+        "SELECT plan.id, iif(seen_by = ?6, revision, shown), at \
+         FROM attachment JOIN plan ON plan.key = attachment.plan \
          WHERE attachment.project = ?1 AND agent = ?2 AND conversation = ?3 AND sub_agent = ?4 \
          AND turn = ?5",
     )?;
     let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
-    let found = select.query_row(params![project, agent, conversation, sub_agent, turn], |row| {
+    let name = name(key);
+    let params = params![project, agent, conversation, sub_agent, turn, name];
+    let found = select.query_row(params, |row| {
         Ok(Attachment {
             key: key.clone(),
             plan: rows::parsed(row, 0, str::parse::<PlanId>)?,
@@ -36,6 +44,12 @@ pub(crate) fn attach(
 ) -> Result<Attachment, Failure> {
     let (plan_key, _) = load::header(conn, plan)?;
     let shown = get(conn, &key)?.filter(|it| it.plan == plan).map(|it| it.shown);
+    if shown.is_none() {
+        // What it saw in an earlier stay does not count.
+        let mut update =
+            conn.statement("UPDATE plan SET seen_by = NULL WHERE key = ?1 AND seen_by = ?2")?;
+        update.execute(params![plan_key.0, name(&key)])?;
+    }
     let attachment = Attachment { key, plan, shown: shown.unwrap_or_default(), at: kept(now) };
     let mut upsert = conn.statement(
         "INSERT INTO attachment(project, agent, conversation, sub_agent, turn, plan, shown, at) \
@@ -71,20 +85,39 @@ pub(crate) fn shown(
     Ok(())
 }
 
-/// Whether [`shown`] has anything to write: a reader that has nothing new must not wait for writers.
-pub(crate) fn is_news(
+/// A conversation as `plan.seen_by` has it. No two are spelt alike.
+pub(crate) fn name(key: &AttachmentKey) -> String {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    rows::json(&[project, agent, conversation, sub_agent, turn])
+}
+
+/// Notes who has seen the newest revision of a plan, instead of whom; what that one has seen is its own
+/// again.
+pub(crate) fn seen_by(
     conn: &Session<'_>,
-    key: &AttachmentKey,
-    revision: Revision,
-) -> Result<bool, Failure> {
-    Ok(get(conn, key)?.is_some_and(|it| it.shown < revision))
+    plan: PlanKey,
+    now: Option<&str>,
+    before: Option<(&str, Revision)>,
+) -> rusqlite::Result<()> {
+    if let Some((name, revision)) = before
+        && let Ok([project, agent, conversation, sub_agent, turn]) =
+            serde_json::from_str::<[String; 5]>(name)
+    {
+        // Unless it has gone over to another plan.
+        let mut update = conn.statement(
+            "UPDATE attachment SET shown = max(shown, ?6) WHERE project = ?1 AND agent = ?2 \
+             AND conversation = ?3 AND sub_agent = ?4 AND turn = ?5 AND plan = ?7",
+        )?;
+        let revision = signed(revision);
+        update.execute(params![project, agent, conversation, sub_agent, turn, revision, plan.0])?;
+    }
+    let mut update = conn.statement("UPDATE plan SET seen_by = ?2 WHERE key = ?1")?;
+    update.execute(params![plan.0, now])?;
+    Ok(())
 }
 
 /// The newest conversation attached to a plan.
-pub(crate) fn newest(
-    conn: &Session<'_>,
-    plan: rows::PlanKey,
-) -> rusqlite::Result<Option<AttachmentKey>> {
+pub(crate) fn newest(conn: &Session<'_>, plan: PlanKey) -> rusqlite::Result<Option<AttachmentKey>> {
     let mut select = conn.statement(
         "SELECT project, agent, conversation, sub_agent, turn FROM attachment WHERE plan = ?1 \
          ORDER BY at DESC, project DESC, agent DESC, conversation DESC, sub_agent DESC, turn DESC \

@@ -9,6 +9,7 @@ use punchlist_model::{Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, for
 use rusqlite::params;
 
 use crate::load::{self, Failure, Loaded};
+use crate::recent::{Header, Recent};
 use crate::rows::PlanKey;
 use crate::session::Session;
 use crate::{attachments, journal, save};
@@ -24,25 +25,45 @@ pub(crate) fn create(conn: &Session<'_>, new: NewPlan) -> Result<Plan, Failure> 
     Ok(plan)
 }
 
+/// What came of a change.
+pub(crate) struct Changed {
+    pub(crate) key: PlanKey,
+    pub(crate) applied: Applied,
+    /// Who has seen it by making it, now.
+    pub(crate) seen_by: Option<String>,
+    /// Whether that is the conversation that made this change.
+    pub(crate) is_shown: bool,
+}
+
 /// Decides a change and writes what follows.
-pub(crate) fn change(conn: &Session<'_>, id: PlanId, change: Change) -> Result<Applied, Failure> {
-    let (key, plan) = load::header(conn, id)?;
+pub(crate) fn change(
+    conn: &Session<'_>,
+    id: PlanId,
+    change: Change,
+    recent: &mut Recent,
+) -> Result<Changed, Failure> {
+    let (key, plan, runs, before) = match recent.header(conn, id)? {
+        Some(Header { key, plan, seen_by }) => (key, plan, false, seen_by),
+        None => load::header_and_running(conn, id)?,
+    };
     check_revision(conn, key, &plan, change.expect)?;
     let ctx = Ctx { now: kept(change.ctx.now), ..change.ctx };
-    let loaded = load::fill(conn, key, plan, &Needs::of(&change.ops))?;
+    let loaded = load::fill_if(conn, key, plan, &Needs::of(&change.ops), runs)?;
     let since = match journal_needed(&change.ops, &ctx) {
         Some(base) => journal::after(conn, key, id, base, u32::MAX)?,
         None => Vec::new(),
     };
     let decision = decide_since(&loaded.plan, &change.ops, &ctx, &since)?;
+    let old = loaded.plan.revision;
     let applied = commit(conn, loaded, decision, change.kind, None, &ctx)?;
-    let change = Change { ctx, ..change };
-    if !applied.decision.events.is_empty()
-        && let Some(key) = change.has_shown(applied.revision())
-    {
-        attachments::shown(conn, key, applied.revision())?;
+    if applied.decision.events.is_empty() {
+        return Ok(Changed { key, applied, seen_by: before, is_shown: false });
     }
-    Ok(applied)
+    let change = Change { ctx, ..change };
+    let seen_by = change.has_shown(applied.revision()).map(attachments::name);
+    see(conn, key, seen_by.as_deref(), before, old)?;
+    let is_shown = seen_by.is_some();
+    Ok(Changed { key, applied, seen_by, is_shown })
 }
 
 /// Takes back the caller's last change.
@@ -62,6 +83,7 @@ pub(crate) fn undo(
         if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
             let loaded = load::fill(conn, key, plan, &Needs::whole())?;
             let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
+            see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
             return commit(conn, loaded, decision, Kind::Undo, Some(entry.revision), &ctx);
         }
         if entries.len() < usize::try_from(most).unwrap_or(usize::MAX) {
@@ -100,6 +122,7 @@ pub(crate) fn forget(
     let events = vec![Event::Forgotten { number }];
     let decision = Decision { events, ..Decision::default() };
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
+    see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
     commit(conn, loaded, decision, Kind::Forget, None, &ctx)
 }
 
@@ -112,6 +135,20 @@ pub(crate) fn import(conn: &Session<'_>, plan: &Plan, entries: &[Entry]) -> Resu
         journal::append(conn, key, entry)?;
     }
     Ok(())
+}
+
+/// Notes who has seen a change by making it. `before` has seen the revision before so.
+fn see(
+    conn: &Session<'_>,
+    key: PlanKey,
+    now: Option<&str>,
+    before: Option<String>,
+    old: Revision,
+) -> rusqlite::Result<()> {
+    if now == before.as_deref() {
+        return Ok(());
+    }
+    attachments::seen_by(conn, key, now, before.as_deref().map(|it| (it, old)))
 }
 
 fn commit(
@@ -129,6 +166,7 @@ fn commit(
     let mut plan = save::apply(conn, loaded, &decision.events)?;
     if plan.name != old_name {
         check_name(conn, &plan)?;
+        save::name(conn, key, &plan)?;
     }
     plan.revision.0 += 1;
     plan.updated_at = ctx.now;

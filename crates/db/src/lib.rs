@@ -20,6 +20,7 @@ mod load;
 mod migrate;
 mod open;
 mod plans;
+mod recent;
 mod rows;
 mod save;
 mod scrub;

@@ -78,6 +78,26 @@ pub(crate) fn header_at(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Pl
     select.query_row([key.0], rows::plan).map(|(_, plan)| plan)
 }
 
+/// The plan without its items, whether any of them is in progress, and who has seen the newest
+/// revision by making it.
+pub(crate) fn header_and_running(
+    conn: &Session<'_>,
+    id: PlanId,
+) -> Result<(PlanKey, Plan, bool, Option<String>), Failure> {
+    let mut select = conn.statement(HEADER_AND_RUNNING)?;
+    let found = select.query_row([id.spelt(&mut [0; 36])], |row| {
+        let (key, plan) = rows::plan(row)?;
+        Ok((key, plan, row.get(PLAN_COLUMNS)?, row.get(PLAN_COLUMNS + 1)?))
+    });
+    found.optional()?.ok_or(Failure::Store(Error::NoPlan(id)))
+}
+
+/// Who has seen the newest revision of a plan by making it.
+pub(crate) fn seen_by(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Option<String>> {
+    let mut select = conn.statement("SELECT seen_by FROM plan WHERE key = ?1")?;
+    select.query_row([key.0], |row| row.get(0))
+}
+
 /// The part of a plan that `needs` names.
 pub(crate) fn slice(conn: &Session<'_>, id: PlanId, needs: &Needs) -> Result<Loaded, Failure> {
     let (key, plan) = header(conn, id)?;
@@ -97,11 +117,24 @@ pub(crate) fn fill(
     plan: Plan,
     needs: &Needs,
 ) -> rusqlite::Result<Loaded> {
+    fill_if(conn, key, plan, needs, true)
+}
+
+/// The same where it is known whether any item is in progress.
+pub(crate) fn fill_if(
+    conn: &Session<'_>,
+    key: PlanKey,
+    plan: Plan,
+    needs: &Needs,
+    runs: bool,
+) -> rusqlite::Result<Loaded> {
     let mut loader = Loader { conn, key, plan };
     if needs.whole {
         loader.everything()?;
     } else {
-        loader.in_progress()?;
+        if runs {
+            loader.in_progress()?;
+        }
         for reach in &needs.items {
             for number in loader.meant(&reach.item)? {
                 loader.item(number)?;
@@ -242,6 +275,15 @@ impl Loader<'_> {
 /// pays for every column. Left to itself, SQLite would walk the whole plan for the few that are.
 pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_running \
     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
+
+/// The header, whether anything is in progress, and who has seen it, in one look.
+pub(crate) const HEADER_AND_RUNNING: &str = concat!(
+    "SELECT ",
+    plan_columns!("p."),
+    ", EXISTS (SELECT 1 FROM item INDEXED BY item_running \
+     WHERE plan = p.key AND status = 'in_progress' AND superseded_at IS NULL), seen_by \
+     FROM plan p WHERE p.id = ?1"
+);
 
 /// The next ready item: one seek in `item_ready`, whatever the size of the plan.
 pub(crate) const NEXT_READY: &str = select_item!(

@@ -17,16 +17,16 @@ use crate::bell::{Bell, Files};
 use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::migrate::{self, State};
-use crate::sessions;
+use crate::recent::Recent;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long the log may get before the write that fills it empties it into the database: about a
+/// How long the log may get before the write that fills it empties it into the database: about two
 /// hundred pages.
 ///
-/// The first process to open a database reads its log through, at some 3,000 instructions a page,
+/// The first process to open a database reads its log through, at some 1,500 instructions a page,
 /// and every verb is a first process; emptying it costs two waits for the disk. A change is about
 /// eight pages.
 pub(crate) const LOG_BYTES: u64 = 100 * 4120;
@@ -60,8 +60,8 @@ pub(crate) struct Database {
     pub(crate) calls: u32,
     /// What is remembered of the plan whose next item was asked for last.
     pub(crate) known: Option<Known>,
-    /// What was answered to whoever asked last for sessions, while nobody has written since.
-    pub(crate) sessions: Option<sessions::Answered>,
+    /// What it answered last.
+    pub(crate) recent: Recent,
 }
 
 /// What may be done with it.
@@ -120,7 +120,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
         path,
         calls: 0,
         known: None,
-        sessions: None,
+        recent: Recent::default(),
     })
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
                 path,
                 calls: 0,
                 known: None,
-                sessions: None,
+                recent: Recent::default(),
             }))
         }
         State::Empty => Ok(None),
@@ -268,7 +268,7 @@ fn only_to_read(
             path,
             calls: 0,
             known: None,
-            sessions: None,
+            recent: Recent::default(),
         }),
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),

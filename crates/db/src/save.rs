@@ -13,15 +13,21 @@ use crate::load::Loaded;
 use crate::rows::{self, PlanKey, millis, signed};
 use crate::session::Session;
 
-/// Writes the header of a plan.
+/// Writes the name of a plan: seldom, and in an index that would be written every time.
+pub(crate) fn name(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
+    let mut update = conn.statement("UPDATE plan SET name = ?2 WHERE key = ?1")?;
+    update.execute(params![key.0, plan.name])?;
+    Ok(())
+}
+
+/// Writes the rest of the header of a plan.
 pub(crate) fn header(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
     let mut update = conn.statement(
-        "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, goal = ?6, end = ?7, \
-         next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 WHERE key = ?1",
+        "UPDATE plan SET title = ?2, revision = ?3, rules = ?4, goal = ?5, end = ?6, \
+         next_number = ?7, placed = ?8, open = ?9, updated_at = ?10 WHERE key = ?1",
     )?;
     update.execute(params![
         key.0,
-        plan.name,
         plan.title,
         signed(plan.revision),
         rows::rules(plan),
@@ -110,6 +116,63 @@ fn is_moved_only(old: &Item, new: &Item) -> bool {
     old.position != new.position && *new == Item { position: new.position, ..old.clone() }
 }
 
+/// Whether an item has nothing but its texts and its place.
+fn is_plain(item: &Item) -> bool {
+    // Every field is named, so that one that is added is not forgotten.
+    let Item {
+        id: _,
+        number: _,
+        position: _,
+        title: _,
+        context: _,
+        completion_criteria: _,
+        created_at: _,
+        active_form,
+        agent_type,
+        owner,
+        status,
+        priority,
+        outcome,
+        depends_on,
+        parent,
+        waiting_on,
+        check,
+        run,
+        approve,
+        retry,
+        timeout,
+        evidence,
+        claim,
+        attempt,
+        marks,
+        metadata,
+        started_at,
+        completed_at,
+        superseded_at,
+    } = item;
+    let has_text = active_form.is_some()
+        || agent_type.is_some()
+        || owner.is_some()
+        || outcome.is_some()
+        || waiting_on.is_some();
+    let has_links = !depends_on.is_empty() || parent.is_some();
+    let has_orders = check.is_some()
+        || run.is_some()
+        || *approve
+        || retry.is_some()
+        || timeout.is_some()
+        || priority.is_some();
+    let has_history = *status != Status::Pending
+        || !evidence.is_empty()
+        || claim.is_some()
+        || !attempt.is_none()
+        || !marks.is_empty()
+        || started_at.is_some()
+        || completed_at.is_some()
+        || superseded_at.is_some();
+    !(has_text || has_links || has_orders || has_history || metadata.is_some())
+}
+
 /// Whether others that depend on it must wait for it.
 fn blocks(item: &Item) -> bool {
     item.status != Status::Completed && !item.is_superseded()
@@ -180,6 +243,9 @@ impl Writer<'_> {
     }
 
     fn insert(&self, item: &Item) -> rusqlite::Result<()> {
+        if is_plain(item) {
+            return self.insert_plain(item);
+        }
         let mut insert = self.conn.statement(
             "INSERT INTO item(plan, number, id, position, status, priority, parent, attempt, \
              created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
@@ -214,6 +280,26 @@ impl Writer<'_> {
             self.unmet(item)?,
         ])?;
         item.depends_on.iter().try_for_each(|on| self.link(item.number, *on))
+    }
+
+    /// Writes a new item as most of them are, by a statement with nothing in it that is not there.
+    fn insert_plain(&self, item: &Item) -> rusqlite::Result<()> {
+        let mut insert = self.conn.statement(
+            "INSERT INTO item(plan, number, id, position, status, attempt, created_at, title, \
+             context, completion_criteria, unmet) \
+             VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, ?6, ?7, ?8, 0)",
+        )?;
+        insert.execute(params![
+            self.key.0,
+            item.number.0,
+            item.id.spelt(&mut [0; 36]),
+            item.position.map(|it| it.0),
+            millis(item.created_at),
+            item.title,
+            item.context,
+            item.completion_criteria,
+        ])?;
+        Ok(())
     }
 
     fn update(&self, old: &Item, new: &Item) -> rusqlite::Result<()> {

@@ -19,21 +19,6 @@ macro_rules! select_session {
     };
 }
 
-/// An answer to [`list`], and when it was given.
-pub(crate) struct Answered {
-    /// What SQLite counts up when another connection has written.
-    pub(crate) version: i64,
-    pub(crate) filter: SessionFilter,
-    pub(crate) sessions: Vec<Agent>,
-}
-
-impl Answered {
-    /// Whether it is still the answer.
-    pub(crate) fn is_for(&self, version: i64, filter: &SessionFilter) -> bool {
-        self.version == version && self.filter == *filter
-    }
-}
-
 /// A number that changes when another connection has written.
 pub(crate) fn version(conn: &Session<'_>) -> rusqlite::Result<i64> {
     conn.statement("PRAGMA data_version")?.query_row([], |row| row.get(0))

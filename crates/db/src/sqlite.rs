@@ -21,9 +21,13 @@ use crate::error::explain;
 use crate::follow::{Follow, Start};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
+use crate::recent::Recent;
 use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
+
+/// What a store that stays keeps of the file: kilobytes, which SQLite wants to be told below 0.
+const CACHE: i32 = -1000;
 
 /// Plans in a SQLite database.
 pub struct Sqlite {
@@ -75,11 +79,15 @@ impl Sqlite {
     }
 
     /// Settles in for a long stay: while a process has the database open, nobody has to read its
-    /// log through, and SQLite's own limit does.
+    /// log through, and SQLite's own limit does. It is one of many, so it keeps less of the file in
+    /// memory than SQLite would; the system has the rest.
     pub fn stay(&self) {
-        if let Access::Write { tidy, .. } = &mut self.database().access {
+        let mut database = self.database();
+        if let Access::Write { tidy, .. } = &mut database.access {
             *tidy = false;
         }
+        // Where that cannot be said, it keeps more.
+        drop(database.conn.pragma_update(None, "cache_size", CACHE));
     }
 
     /// Empties the log after a long stay.
@@ -127,29 +135,89 @@ impl Database {
         found.map_err(|error| explain(&self.path, error))
     }
 
-    /// The sessions that fit. A server asks the same at every call, so in a long stay the answer is
-    /// remembered until somebody else writes to the database; own sessions are written by `keep`
-    /// alone, which forgets it.
-    fn sessions(&mut self, filter: SessionFilter) -> Result<Vec<Agent>, Error> {
+    /// Looks something up by one statement, which needs no transaction.
+    fn look<T>(
+        &mut self,
+        work: impl FnOnce(&Session<'_>, &mut Recent) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
+        self.calls = self.calls.saturating_add(1);
         let session = Session::new(&self.conn, self.calls);
-        let version = if session.keeps() {
-            let version = sessions::version(&session);
-            Some(version.map_err(|error| explain(&self.path, error))?)
-        } else {
-            None
-        };
-        if let (Some(version), Some(answered)) = (version, &self.sessions)
-            && answered.is_for(version, &filter)
-        {
-            return Ok(answered.sessions.clone());
+        work(&session, &mut self.recent).map_err(|failure| failure.explain(&self.path))
+    }
+
+    /// The sessions that fit.
+    fn sessions(&mut self, filter: SessionFilter) -> Result<Vec<Agent>, Error> {
+        let keeps = self.look(|conn, recent| Ok(recent.refresh(conn)?))?;
+        if let Some(sessions) = self.recent.sessions(&filter) {
+            return Ok(sessions.clone());
         }
         let sessions = self.read(|conn| sessions::list(conn, &filter))?;
-        self.sessions = version.map(|version| sessions::Answered {
-            version,
-            filter,
-            sessions: sessions.clone(),
-        });
+        if keeps {
+            self.recent.keep_sessions(filter, sessions.clone());
+        }
         Ok(sessions)
+    }
+
+    fn session(&mut self, key: SessionKey) -> Result<Option<Agent>, Error> {
+        self.look(|conn, recent| {
+            let keeps = recent.refresh(conn)?;
+            if let Some(session) = recent.session(&key) {
+                return Ok(session.clone());
+            }
+            let session = sessions::get(conn, &key)?;
+            if keeps {
+                recent.keep_session(key, session.clone());
+            }
+            Ok(session)
+        })
+    }
+
+    fn attachment(&mut self, key: &AttachmentKey) -> Result<Option<Attachment>, Error> {
+        self.look(|conn, recent| {
+            let keeps = recent.refresh(conn)?;
+            if let Some(attachment) = recent.attachment(key) {
+                return Ok(Some(attachment.clone()));
+            }
+            let attachment = attachments::get(conn, key)?;
+            if keeps {
+                recent.keep_attachment(attachment.clone());
+            }
+            Ok(attachment)
+        })
+    }
+
+    fn whole(&mut self, plan: PlanId) -> Result<Plan, Error> {
+        let keeps = self.look(|conn, recent| Ok(recent.refresh(conn)?))?;
+        if let Some(plan) = self.recent.plan(plan) {
+            return Ok(plan.clone());
+        }
+        let loaded = self.read(|conn| load::slice(conn, plan, &Needs::whole()))?;
+        if keeps {
+            self.recent.keep_plan(&loaded.plan);
+        }
+        Ok(loaded.plan)
+    }
+
+    fn change(&mut self, plan: PlanId, change: Change) -> Result<Applied, Error> {
+        // What is remembered is put back only if it is known what became of it.
+        let mut recent = std::mem::take(&mut self.recent);
+        let attachment = recent.take_attachment();
+        let is_own = attachment.as_ref().map(|it| &it.key) == change.seen_by.as_ref();
+        let changed = self.write(|conn| changes::change(conn, plan, change, &mut recent), None)?;
+        let changes::Changed { key, applied, seen_by, is_shown } = changed;
+        let attachment = attachment.map(|mut it| {
+            if is_own && is_shown {
+                it.shown = it.shown.max(applied.revision());
+            }
+            it
+        });
+        recent.keep_attachment(attachment);
+        recent.follow(key, seen_by, &applied);
+        self.recent = recent;
+        if let Some(known) = &mut self.known {
+            known.changed(&applied);
+        }
+        Ok(applied)
     }
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
@@ -211,14 +279,7 @@ impl PlanStore for Sqlite {
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move {
-            let mut database = self.database();
-            let applied = database.write(|conn| changes::change(conn, plan, change), None)?;
-            if let Some(known) = &mut database.known {
-                known.changed(&applied);
-            }
-            Ok(applied)
-        })
+        Box::pin(async move { self.database().change(plan, change) })
     }
 
     fn undo(
@@ -227,7 +288,11 @@ impl PlanStore for Sqlite {
         ctx: Ctx,
         expect: Option<Revision>,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move { self.write(|conn| changes::undo(conn, plan, ctx, expect)) })
+        Box::pin(async move {
+            let mut database = self.database();
+            database.recent.forget_plan();
+            database.write(|conn| changes::undo(conn, plan, ctx, expect), None)
+        })
     }
 
     fn forget(
@@ -238,12 +303,18 @@ impl PlanStore for Sqlite {
     ) -> BoxFuture<'_, Result<Applied, Error>> {
         Box::pin(async move {
             let work = |conn: &Session<'_>| changes::forget(conn, plan, item.as_ref(), ctx);
-            self.database().write(work, Some(scrub::purge))
+            let mut database = self.database();
+            // Nothing of what is to be forgotten is remembered either.
+            database.recent = Recent::default();
+            database.write(work, Some(scrub::purge))
         })
     }
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
         Box::pin(async move {
+            if needs.whole {
+                return self.database().whole(plan);
+            }
             if load::is_next_only(&needs)
                 && let Some(found) = self.database().next(plan)?
             {
@@ -263,19 +334,26 @@ impl PlanStore for Sqlite {
         plan: PlanId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>> {
-        Box::pin(async move { self.write(|conn| attachments::attach(conn, key, plan, now)) })
+        Box::pin(async move {
+            let mut database = self.database();
+            drop(database.recent.take_attachment());
+            database.write(|conn| attachments::attach(conn, key, plan, now), None)
+        })
     }
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
-        Box::pin(async move { self.read(|conn| attachments::get(conn, &key)) })
+        Box::pin(async move { self.database().attachment(&key) })
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            if self.read(|conn| attachments::is_news(conn, &key, revision))? {
-                self.write(|conn| attachments::shown(conn, &key, revision))?;
+            let mut database = self.database();
+            // A reader that has nothing new must not wait for writers.
+            if database.attachment(&key)?.is_none_or(|it| it.shown >= revision) {
+                return Ok(());
             }
-            Ok(())
+            drop(database.recent.take_attachment());
+            database.write(|conn| attachments::shown(conn, &key, revision), None)
         })
     }
 
@@ -307,7 +385,7 @@ impl PlanStore for Sqlite {
 
 impl SessionStore for Sqlite {
     fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Agent>, Error>> {
-        Box::pin(async move { self.read(|conn| sessions::get(conn, &key)) })
+        Box::pin(async move { self.database().session(key) })
     }
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Agent>, Error>> {
@@ -316,8 +394,9 @@ impl SessionStore for Sqlite {
 
     fn keep(&self, session: Agent) -> BoxFuture<'_, Result<Kept, Error>> {
         Box::pin(async move {
-            self.database().sessions = None;
-            self.write(|conn| sessions::keep(conn, session))
+            let mut database = self.database();
+            database.recent.forget_sessions();
+            database.write(|conn| sessions::keep(conn, session), None)
         })
     }
 }

@@ -14,6 +14,7 @@ use crate::ahead::{HEADER_AND_NEXT, NEXT};
 use crate::disk::Log;
 use crate::load::{IN_PROGRESS, NEXT_READY};
 use crate::open::{self, Access, Database, Durability, Options};
+use crate::recent::Recent;
 use crate::session::Session;
 use crate::{Sqlite, ahead, changes, load};
 
@@ -75,9 +76,9 @@ fn a_large_plan_is_changed_by_touching_what_changes() {
     let check = |op: Op, rows: u64, items: usize| {
         let words = format!("{op:?}");
         let before = conn.total_changes();
-        let applied =
-            changes::change(&Session::lasting(conn), plan.id, Change::new(vec![op], ctx()))
-                .unwrap();
+        let (session, change) = (Session::lasting(conn), Change::new(vec![op], ctx()));
+        let changed = changes::change(&session, plan.id, change, &mut Recent::default());
+        let applied = changed.unwrap().applied;
         assert_eq!(conn.total_changes() - before, rows, "rows of {words}");
         assert_eq!(applied.plan.items.len(), items, "items of {words}");
         applied.decision

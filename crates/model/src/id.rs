@@ -22,6 +22,11 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
+            /// The id as text, written where there is room for it.
+            pub fn spelt<'a>(&self, room: &'a mut [u8; 36]) -> &'a str {
+                self.0.hyphenated().encode_lower(room)
+            }
+
             /// The short form that people see and type: the tail, because a UUIDv7 begins with the
             /// time and neighbours would look alike.
             pub fn short(&self) -> String {
@@ -125,6 +130,13 @@ count! {
 count! {
     /// How often an item has been claimed. A write under an older attempt is refused.
     Attempt(u32)
+}
+
+impl Attempt {
+    /// Whether it has never been claimed.
+    pub fn is_none(&self) -> bool {
+        self.0 == 0
+    }
 }
 
 /// Where new ids come from: a time and a random number, both given by the caller.

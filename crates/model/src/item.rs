@@ -14,6 +14,9 @@ use crate::actor::Holder;
 use crate::id::{Attempt, ItemId, Number, Position};
 
 /// What the engine knows of one thing to do.
+///
+/// Written down, a field that says nothing is left out: most of them do, and the journal has each new
+/// item. What was written with all of them reads the same.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are the specification's own names, explained there")]
 pub struct Item {
@@ -24,37 +27,60 @@ pub struct Item {
     /// What to do, in the imperative.
     pub title: String,
     /// The same in the present continuous, shown while in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_form: Option<String>,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub context: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub completion_criteria: String,
     /// Who should do it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     pub status: Status,
     /// 0 comes first; an item without one comes after all that have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub depends_on: BTreeSet<Number>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Number>,
     /// The person or event that it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_on: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<Check>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Run>,
     /// A person must say yes before `run` runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub approve: bool,
     /// How often `run` may be tried again by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<u32>,
     /// Seconds after which `run` is ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claim: Option<Claim>,
     /// The last attempt number that was given out; survives release.
+    #[serde(default, skip_serializing_if = "Attempt::is_none")]
     pub attempt: Attempt,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub marks: BTreeSet<Mark>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
     pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superseded_at: Option<Timestamp>,
 }
 

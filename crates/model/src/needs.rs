@@ -195,6 +195,7 @@ impl Plan {
     }
 
     /// The plan without its items: what every slice has.
+    #[must_use]
     pub fn header(&self) -> Self {
         Self {
             items: std::collections::BTreeMap::new(),

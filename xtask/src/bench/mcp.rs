@@ -1,6 +1,7 @@
 //! The MCP server over pipes, beside the least that such a server can do with a database.
 //!
-//! Both are built from the same library and spoken to in turn, in one run, one call in flight.
+//! Both are built from the same library and spoken to in turn, in one run, one call in flight. Other
+//! lists are in `mcp_peers`.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,8 +10,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::cold::{Scratch, build};
+use super::mcp_peers;
 use super::measure::{can_count, collected, median};
-use super::table::{hundredths, milliseconds, table, times};
+use super::table::{hundredths, megabytes, short_time, table, times};
 use crate::print::{say, warn};
 
 /// Calls of one block; blocks of both servers alternate.
@@ -29,7 +31,7 @@ create is one insert and whose list is one select: no journal, rules, sessions o
 const NOT_MEASURED: &str = "\
 Not measured:
   FULL durability, where the disk decides
-  other lists over MCP: `cargo xtask bench peers` counts what they keep
+  what other lists keep of what they acknowledge: `cargo xtask bench peers`
   clients that hand over sockets instead of pipes, as some do";
 
 /// Who is measured.
@@ -80,7 +82,6 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     rows.push(row("create_todo, p50", create, "≤ 1.2×, stretch 0.9×"));
     rows.push(row("list_todo of 20, p50", lists(&programs, &scratch, rounds)?, ""));
     rows.push(row("start to the first answer, p50", starts(&programs, &scratch, rounds)?, ""));
-    let megabytes = |kilobytes: u64| format!("{}.{} MB", kilobytes / 1024, kilobytes % 1024 / 103);
     let mut memory = vec!["resident memory".to_owned()];
     memory.extend(resident.map(megabytes));
     memory.extend([String::new(), "≤ 10 MB".to_owned()]);
@@ -97,7 +98,9 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
             rows.push(vec![name.to_owned(), ours, baseline, ratio, goal.to_owned()]);
         }
     }
-    say(&format!("{ABOUT}\n{}\n\n{NOT_MEASURED}", table(&rows)));
+    say(&format!("{ABOUT}\n{}\n", table(&rows)));
+    mcp_peers::run(&programs.ours, &scratch)?;
+    say(NOT_MEASURED);
     if !can_count() {
         say("  instructions: valgrind is not installed");
     }
@@ -110,11 +113,7 @@ fn both<T>(mut of: impl FnMut(Who) -> Result<T, String>) -> Result<[T; 2], Strin
 
 fn row(name: &str, [ours, baseline]: [Duration; 2], goal: &str) -> Vec<String> {
     let ratio = times(hundredths(ours.as_nanos(), baseline.as_nanos()));
-    let shown = |time: Duration| match time < Duration::from_millis(1) {
-        true => format!("{} µs", time.as_micros()),
-        false => milliseconds(time),
-    };
-    vec![name.to_owned(), shown(ours), shown(baseline), ratio, goal.to_owned()]
+    vec![name.to_owned(), short_time(ours), short_time(baseline), ratio, goal.to_owned()]
 }
 
 /// The median of a create, and the memory that the servers have then, in kilobytes.

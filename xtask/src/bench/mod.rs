@@ -6,6 +6,7 @@
 mod cold;
 mod hook;
 mod mcp;
+mod mcp_peers;
 mod measure;
 mod peers;
 mod store;
@@ -47,7 +48,7 @@ pub(crate) const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "mcp",
-        about: "calls of the MCP server, beside the least that such a server can do",
+        about: "calls of the MCP server, beside the least that one can do and beside other lists",
         rounds: ROUNDS,
         run: mcp::run,
     },

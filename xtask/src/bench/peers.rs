@@ -61,37 +61,16 @@ the library, with FULL durability.";
 
 const NOT_MEASURED: &str = "\
 Not measured:
-  time: see the other benchmarks
+  time: `cargo xtask bench mcp` takes it
   kills, which `cargo xtask torture` is for
   peers that npm does not have";
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
-    warn("building the program that counts");
-    let driver = build_as("dev", &["--workspace", "--example", "peer_load"])?;
-    let mut missing = Vec::new();
+    let driver = driver()?;
     let scratch = Scratch::new()?;
-    let mut contenders = vec![Contender {
-        name: "punchlist (library)".to_owned(),
-        peer: "punchlist",
-        installed: PathBuf::new(),
-        jail: Vec::new(),
-    }];
-    match jail() {
-        Ok(jail) => {
-            for peer in PEERS {
-                match install(peer) {
-                    Ok(installed) => contenders.push(Contender {
-                        name: format!("{} {}", peer.name, peer.version),
-                        peer: peer.name,
-                        installed,
-                        jail: jail.clone(),
-                    }),
-                    Err(why) => missing.push(format!("{}: {why}", peer.name)),
-                }
-            }
-        }
-        Err(why) => missing.extend(PEERS.iter().map(|it| format!("{}: {why}", it.name))),
-    }
+    let ours = Contender::ours("punchlist (library)", "punchlist", PathBuf::new());
+    let (peers, missing) = others();
+    let contenders: Vec<Contender> = std::iter::once(ours).chain(peers).collect();
     for round in 1..=rounds {
         let mut rows = vec![head()];
         let mut odd = Vec::new();
@@ -130,9 +109,37 @@ impl fmt::Display for Load {
     }
 }
 
+/// Builds the program that speaks to the peers.
+pub(super) fn driver() -> Result<PathBuf, String> {
+    warn("building the program that speaks to other lists");
+    build_as("dev", &["--workspace", "--example", "peer_load"])
+}
+
+/// The peers that can be run here, and why the others cannot.
+pub(super) fn others() -> (Vec<Contender>, Vec<String>) {
+    let (mut contenders, mut missing) = (Vec::new(), Vec::new());
+    match jail() {
+        Ok(jail) => {
+            for peer in PEERS {
+                match install(peer) {
+                    Ok(installed) => contenders.push(Contender {
+                        name: format!("{} {}", peer.name, peer.version),
+                        peer: peer.name,
+                        installed,
+                        jail: jail.clone(),
+                    }),
+                    Err(why) => missing.push(format!("{}: {why}", peer.name)),
+                }
+            }
+        }
+        Err(why) => missing.extend(PEERS.iter().map(|it| format!("{}: {why}", it.name))),
+    }
+    (contenders, missing)
+}
+
 /// Somebody who is measured.
-struct Contender {
-    name: String,
+pub(super) struct Contender {
+    pub(super) name: String,
     peer: &'static str,
     installed: PathBuf,
     /// What comes before a command, so that it sees no network.
@@ -140,7 +147,27 @@ struct Contender {
 }
 
 impl Contender {
+    /// Ours, in one of its forms.
+    pub(super) fn ours(name: &str, peer: &'static str, installed: PathBuf) -> Self {
+        Self { name: name.to_owned(), peer, installed, jail: Vec::new() }
+    }
+
     fn measure(&self, driver: &Path, scratch: &Scratch, load: &Load) -> Result<Kept, String> {
+        let load = [load.processes, load.count, load.in_flight].map(|it| it.to_string());
+        match self.drive(driver, scratch, None, &load) {
+            Ok(said) => Ok(Kept::parse(&said)),
+            Err(why) => Ok(Kept { odd: Some(why), ..Kept::default() }),
+        }
+    }
+
+    /// What the program that speaks to it says, in an empty directory and with an empty home.
+    pub(super) fn drive(
+        &self,
+        driver: &Path,
+        scratch: &Scratch,
+        mode: Option<&str>,
+        how: &[String],
+    ) -> Result<String, String> {
         let (home, work) = (scratch.join("home"), scratch.join("work"));
         for directory in [&home, &work] {
             drop(fs::remove_dir_all(directory));
@@ -155,15 +182,11 @@ impl Contender {
         if !self.jail.is_empty() {
             command.arg(driver);
         }
-        command.arg(self.peer).arg(&self.installed).arg(&work);
-        command.args([load.processes, load.count, load.in_flight].map(|it| it.to_string()));
+        command.args(mode).arg(self.peer).arg(&self.installed).arg(&work).args(how);
         let path = std::env::var_os("PATH").unwrap_or_default();
         command.env_clear().env("PATH", path).env("HOME", &home);
         command.env("LANG", "C.UTF-8").env("NO_COLOR", "1").env("CI", "1").current_dir(&work);
-        match bounded(&mut command, MEASURE) {
-            Ok(said) => Ok(Kept::parse(&said)),
-            Err(why) => Ok(Kept { odd: Some(why), ..Kept::default() }),
-        }
+        bounded(&mut command, MEASURE)
     }
 }
 

@@ -41,6 +41,26 @@ pub(super) fn times(hundredths: u128) -> String {
     format!("{}.{:02}×", hundredths / 100, hundredths % 100)
 }
 
+/// `58 µs`, or milliseconds from one on.
+pub(super) fn short_time(time: Duration) -> String {
+    if time < Duration::from_millis(1) {
+        format!("{} µs", time.as_micros())
+    } else {
+        milliseconds(time)
+    }
+}
+
+/// `9.4 MB`.
+pub(super) fn megabytes(kilobytes: u64) -> String {
+    format!("{}.{} MB", kilobytes / 1024, kilobytes % 1024 * 10 / 1024)
+}
+
+/// How many times another one is, rounded down so that a goal just missed is seen as missed: `17.9×`.
+pub(super) fn as_often(other: Duration, one: Duration) -> String {
+    let tenths = (other.as_nanos() * 10).checked_div(one.as_nanos()).unwrap_or(0);
+    format!("{}.{}×", tenths / 10, tenths % 10)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +79,13 @@ mod tests {
         assert_eq!(times(hundredths(1_500_001, 1_000_000)), "1.51×");
         assert_eq!(times(hundredths(3, 2)), "1.50×");
         assert_eq!(hundredths(1, 0), 0);
+        let micros = Duration::from_micros;
+        assert_eq!(as_often(micros(1_799), micros(100)), "17.9×");
+        assert_eq!(as_often(micros(1), micros(0)), "0.0×");
+        assert_eq!(
+            (short_time(micros(999)), short_time(micros(1_000))),
+            ("999 µs".into(), "1.00 ms".into())
+        );
+        assert_eq!((megabytes(10_240), megabytes(10_239)), ("10.0 MB".into(), "9.9 MB".into()));
     }
 }

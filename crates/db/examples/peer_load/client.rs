@@ -114,6 +114,26 @@ impl Client {
     }
 }
 
+impl Client {
+    /// How long one call takes; an error unless it is acknowledged.
+    pub(crate) fn time(&mut self, tool: &str, arguments: Value) -> Outcome<Duration> {
+        let began = Instant::now();
+        let load = Load { count: 1, in_flight: 1 };
+        match self.call(tool, load, |_| arguments.clone())? {
+            1 => Ok(began.elapsed()),
+            _ => Err(format!("{tool} failed").into()),
+        }
+    }
+
+    /// Kilobytes that the server has in memory.
+    pub(crate) fn resident(&self) -> Outcome<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.trim().split(' ').next()?.parse().ok());
+        Ok(number.ok_or("the system says nothing of memory")?)
+    }
+}
+
 impl Drop for Client {
     /// Lets the server end, and ends it if it does not.
     fn drop(&mut self) {

@@ -1,12 +1,14 @@
-//! The program that `cargo xtask bench peers` starts: adds tasks to a list from several processes at
-//! once, counts what was acknowledged, and then what is stored.
+//! The program that `cargo xtask bench peers` and `bench mcp` start. For the one it adds tasks to a
+//! list from several processes at once, counts what was acknowledged, and then what is stored; for the
+//! other it takes the time of one call after the other.
 //!
-//! Peers are spoken to as an agent does, over MCP on standard input and output. Ours has no such
-//! server yet, so its processes call the library. It is no example of how to use either.
+//! Peers are spoken to as an agent does, over MCP on standard input and output. Where things are
+//! counted, our processes call the library. It is no example of how to use either.
 
 mod client;
 mod ours;
 mod peers;
+mod timed;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -17,7 +19,7 @@ use std::thread;
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const USAGE: &str = "usage: peer_load PEER INSTALLED DIRECTORY PROCESSES COUNT IN_FLIGHT \
-    | add DATABASE WHO COUNT IN_FLIGHT";
+    | time PEER INSTALLED DIRECTORY COUNT | add DATABASE WHO COUNT IN_FLIGHT";
 
 /// So many adds, so many of them at once.
 #[derive(Clone, Copy)]
@@ -44,6 +46,9 @@ fn run(arguments: &[&str]) -> Outcome {
         ["add", database, who, count, in_flight] => {
             let load = Load { count: count.parse()?, in_flight: in_flight.parse()? };
             ours::add(Path::new(database), who.parse()?, load)
+        }
+        ["time", peer, installed, directory, count] => {
+            timed::run(peer, Path::new(installed), Path::new(directory), count.parse()?)
         }
         [peer, installed, directory, processes, count, in_flight] => {
             let load = Load { count: count.parse()?, in_flight: in_flight.parse()? };

@@ -14,7 +14,10 @@ const TITLE: &str = "Write the parser tests";
 
 #[derive(Clone, Copy)]
 enum Kind {
+    /// Our library.
     Ours,
+    /// Our server, whose program is what is installed.
+    Server,
     TaskMaster,
     Shrimp,
     Memory,
@@ -33,6 +36,7 @@ pub(crate) struct Peer {
 pub(crate) fn find(name: &str, installed: &Path, directory: &Path) -> Outcome<Peer> {
     let kind = match name {
         "punchlist" => Kind::Ours,
+        "punchlist mcp" => Kind::Server,
         "task-master-ai" => Kind::TaskMaster,
         "mcp-shrimp-task-manager" => Kind::Shrimp,
         "server-memory" => Kind::Memory,
@@ -48,7 +52,7 @@ impl Peer {
     pub(crate) fn prepare(&self) -> Outcome {
         match self.kind {
             Kind::Ours => ours::prepare(&self.database()),
-            Kind::Shrimp | Kind::Memory => Ok(()),
+            Kind::Server | Kind::Shrimp | Kind::Memory => Ok(()),
             Kind::TaskMaster => {
                 let path = self.task_master_file();
                 fs::create_dir_all(path.parent().ok_or("the file has no directory")?)?;
@@ -84,38 +88,77 @@ impl Peer {
 
     /// Adds tasks from one process; how many were acknowledged.
     pub(crate) fn add(&self, who: u32, load: Load) -> Outcome<u32> {
-        let (mut command, tool) = match self.kind {
-            Kind::Ours => return ours::start(&self.database(), who, load),
+        if let Kind::Ours = self.kind {
+            return ours::start(&self.database(), who, load);
+        }
+        let arguments = |n| self.arguments(&format!("{who}-{n}"));
+        Client::start(self.server()?)?.call(self.tools().0, load, arguments)
+    }
+
+    /// Its server, with what it needs to find its list.
+    pub(crate) fn server(&self) -> Outcome<Command> {
+        let mut command = match self.kind {
+            Kind::Ours => return Err("the library has no server".into()),
+            Kind::Server => {
+                let mut command = Command::new(&self.installed);
+                command.arg("mcp").arg("--db").arg(self.database());
+                command.args(["-c", "store.durability=normal", "-c", "limits.open_items=100000"]);
+                // One session, so that the next server finds the list.
+                command.env("CLAUDE_CODE_SESSION_ID", "bench");
+                command
+            }
             Kind::TaskMaster => {
                 let mut command = self.node("task-master-ai/dist/mcp-server.js");
                 command.env("TASK_MASTER_TOOLS", "all").env("TASKMASTER_SKIP_AUTO_UPDATE", "1");
-                (command, "add_task")
+                command
             }
             Kind::Shrimp => {
                 let mut command = self.node("mcp-shrimp-task-manager/dist/index.js");
                 command.env("DATA_DIR", self.directory.join("data")).env("TEMPLATES_USE", "en");
-                (command, "split_tasks")
+                command
             }
             Kind::Memory => {
                 let mut command = self.node("@modelcontextprotocol/server-memory/dist/index.js");
                 command.env("MEMORY_FILE_PATH", self.memory_file());
-                (command, "create_entities")
+                command
             }
             Kind::Backlog => {
                 let mut command = Command::new(self.backlog()?);
                 command.args(["mcp", "start"]);
-                (command, "task_create")
+                command
             }
         };
         command.current_dir(&self.directory);
-        Client::start(command)?.call(tool, load, |n| self.arguments(&format!("{who}-{n}")))
+        Ok(command)
     }
 
-    fn arguments(&self, name: &str) -> Value {
+    /// What it calls adding a task, and listing them all.
+    pub(crate) fn tools(&self) -> (&'static str, &'static str) {
+        match self.kind {
+            Kind::Ours | Kind::Server => ("create_todo", "list_todo"),
+            Kind::TaskMaster => ("add_task", "get_tasks"),
+            Kind::Shrimp => ("split_tasks", "list_tasks"),
+            Kind::Memory => ("create_entities", "read_graph"),
+            Kind::Backlog => ("task_create", "task_list"),
+        }
+    }
+
+    /// What its list is asked with.
+    pub(crate) fn list_arguments(&self) -> Value {
+        match self.kind {
+            Kind::TaskMaster => json!({ "projectRoot": self.directory }),
+            Kind::Shrimp => json!({ "status": "all" }),
+            Kind::Ours | Kind::Server | Kind::Memory | Kind::Backlog => json!({}),
+        }
+    }
+
+    /// What a task of that name is added with.
+    pub(crate) fn arguments(&self, name: &str) -> Value {
         let title = format!("{TITLE} {name}");
         match self.kind {
             // Its processes are told a number, not arguments.
             Kind::Ours => Value::Null,
+            Kind::Server => json!({ "items": [{ "title": title }] }),
             Kind::TaskMaster => json!({
                 "title": title, "description": TITLE, "projectRoot": self.directory,
             }),
@@ -140,7 +183,7 @@ impl Peer {
     /// The ids of the tasks that are there: a list, so that doubled ones show.
     pub(crate) fn stored(&self) -> Outcome<Vec<String>> {
         match self.kind {
-            Kind::Ours => ours::stored(&self.database()),
+            Kind::Ours | Kind::Server => ours::stored(&self.database()),
             Kind::TaskMaster => {
                 let all: Value = serde_json::from_slice(&fs::read(self.task_master_file())?)?;
                 ids(all.pointer("/master/tasks"))

@@ -36,7 +36,7 @@ const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = atte
 const RELEASE_ITEM: &str = "UPDATE item SET status = 'pending', started_at = NULL, claim = NULL \
     WHERE plan = ?1 AND number = ?2";
 
-const UPDATE_PLAN: &str = "UPDATE plan SET name = ?2, title = ?3, revision = ?4, rules = ?5, \
+const UPDATE_PLAN: &str = "UPDATE plan SET title = ?3, revision = ?4, rules = ?5, \
     goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
     WHERE key = ?1";
 
@@ -139,13 +139,8 @@ pub(crate) fn add(conn: &mut Connection, n: u64) -> Outcome {
     let (time, none) = (at(n), None::<&str>);
     let events = format!(
         "[{{\"event\":\"added\",\"item\":{{\"id\":\"{id}\",\"number\":{number},\
-         \"position\":{position},\"title\":\"{TITLE}\",\"active_form\":null,\"context\":\"\",\
-         \"completion_criteria\":\"\",\"agent_type\":null,\"owner\":null,\"status\":\"pending\",\
-         \"priority\":null,\"outcome\":null,\"depends_on\":[],\"parent\":null,\
-         \"waiting_on\":null,\"check\":null,\"run\":null,\"approve\":false,\"retry\":null,\
-         \"timeout\":null,\"evidence\":[],\"claim\":null,\"attempt\":0,\"marks\":[],\
-         \"metadata\":null,\"created_at\":\"{time}\",\"started_at\":null,\"completed_at\":null,\
-         \"superseded_at\":null}}}}]"
+         \"position\":{position},\"title\":\"{TITLE}\",\"status\":\"pending\",\
+         \"created_at\":\"{time}\"}}}}]"
     );
     tx.prepare_cached(INSERT_ITEM)?.execute(params![
         plan.key,

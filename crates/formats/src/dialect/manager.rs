@@ -265,7 +265,7 @@ fn at(id: u32) -> ItemRef {
 
 fn error(text: &str) -> Reply {
     let value = json!({"ok": false, "error": text});
-    Reply { is_error: true, ..Reply::json(value, false) }
+    Reply { is_error: true, ..Reply::json(&value, false) }
 }
 
 impl Call {
@@ -278,7 +278,7 @@ impl Call {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) if self.ops.is_none() => {
                 let value = json!({"ok": true, "output": xml::xml(plan)});
-                Reply { shows: true, ..Reply::json(value, false) }
+                Reply { shows: true, ..Reply::json(&value, false) }
             }
             Answer::Read(_) => error(MISMATCH),
             Answer::Failed(why, plan) => error(&refuse::failed(why, &Names::new(self, plan))),
@@ -302,7 +302,7 @@ impl Call {
         if !warnings.is_empty() {
             schema::add(&mut value, "warnings", warnings.into());
         }
-        Reply::json(value, !applied.decision.events.is_empty())
+        Reply::json(&value, !applied.decision.events.is_empty())
     }
 }
 

@@ -16,17 +16,20 @@ mod todowrite;
 mod turn;
 mod update_plan;
 mod whole;
+mod write;
 mod write_todos;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
 use punchlist_model::{Op, Plan};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::view;
+use crate::text::escape;
 
 /// A set of tools through which a model works on a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -319,7 +322,7 @@ pub struct Reply {
     /// The result as text.
     pub text: String,
     /// The same as JSON that fits the tool's output schema, if it has one.
-    pub structured: Option<Value>,
+    pub structured: Structured,
     /// Whether it says that the call failed.
     pub is_error: bool,
     /// Whether the plan was changed.
@@ -328,21 +331,51 @@ pub struct Reply {
     pub shows: bool,
 }
 
+/// The JSON behind a reply, written once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Structured {
+    /// There is none.
+    None,
+    /// The reply's text is it.
+    Text,
+    /// The text has escapes in it for the sake of a terminal; this is the same without.
+    Json(String),
+}
+
 impl Reply {
+    /// The structured result, written as JSON.
+    pub fn json_text(&self) -> Option<&str> {
+        match &self.structured {
+            Structured::None => None,
+            Structured::Text => Some(&self.text),
+            Structured::Json(json) => Some(json),
+        }
+    }
+
     /// A result that is text and nothing else.
     fn text(text: String, changed: bool) -> Self {
-        Self { text, structured: None, is_error: false, changed, shows: false }
+        let structured = Structured::None;
+        Self { text, structured, is_error: false, changed, shows: false }
     }
 
     /// A result that is JSON.
-    fn json(value: Value, changed: bool) -> Self {
-        let text = view::json::render(&value);
-        Self { text, structured: Some(value), is_error: false, changed, shows: false }
+    fn json(value: &impl Serialize, changed: bool) -> Self {
+        // Our replies have string keys only, so there is nothing to fail.
+        Self::written(serde_json::to_string(value).unwrap_or_default(), changed)
+    }
+
+    /// A result that is JSON and written already.
+    fn written(json: String, changed: bool) -> Self {
+        let (text, structured) = match escape::json(&json) {
+            Cow::Borrowed(_) => (json, Structured::Text),
+            Cow::Owned(text) => (text, Structured::Json(json)),
+        };
+        Self { text, structured, is_error: false, changed, shows: false }
     }
 
     /// A failure that is text and nothing else.
     fn error(text: String) -> Self {
-        Self { text, structured: None, is_error: true, changed: false, shows: false }
+        Self { is_error: true, ..Self::text(text, false) }
     }
 }
 

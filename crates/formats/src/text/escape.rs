@@ -107,7 +107,10 @@ pub fn json(serialised: &str) -> Cow<'_, str> {
     let acts = |ch: char| {
         is_bidi_control(ch) || matches!(ch, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
     };
-    if !serialised.chars().any(acts) {
+    // All of them are beyond ASCII or at its very end, and most JSON is not; the highest byte is found
+    // many bytes at a time.
+    let highest = serialised.bytes().fold(0, u8::max);
+    if highest < 0x7f || !serialised.chars().any(acts) {
         return Cow::Borrowed(serialised);
     }
     let mut out = String::with_capacity(serialised.len() + 64);

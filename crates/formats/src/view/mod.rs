@@ -15,6 +15,7 @@ pub mod ledger;
 pub mod list;
 pub mod log;
 pub mod markdown;
+mod moment;
 pub mod plain;
 pub mod plans;
 pub mod team;

@@ -11,14 +11,14 @@ use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::approval::{Approval, Said};
 use super::{Server, Who, session};
 use crate::desk::{self, Told};
 
 /// The field of a structured result that holds the list as it stands after a change.
-const AFTER_CHANGE: &str = "reminder";
+pub(super) const AFTER_CHANGE: &str = "reminder";
 
 impl Server {
     /// Runs a tool.
@@ -27,7 +27,7 @@ impl Server {
         mut params: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if !self.inner.tools.iter().any(|tool| tool.name == params.name) {
+        if !self.has_tool(&params.name) {
             let name: String = params.name.chars().take(80).collect();
             return Err(ErrorData::invalid_params(format!("there is no tool {name:?}"), None));
         }
@@ -37,7 +37,7 @@ impl Server {
             Err(reply) => return Ok(result(reply, None).into()),
         };
         let said = self.said(&params, &call)?;
-        let done = self.run(&call, &context, said.approval()).await;
+        let done = self.run(&call, &context.meta, said.approval()).await;
         let Done { told, after } = match done {
             Ok(done) => done,
             Err(error) => return Ok(failed(&call, &error).into()),
@@ -54,18 +54,25 @@ impl Server {
         match self.ask(&context, &told, approval).await {
             Said::No => Ok(self.declined(&told).into()),
             Said::Nothing | Said::Unanswered => Ok(result(told.reply, None).into()),
-            Said::Yes(approval) => Ok(match self.run(&call, &context, Some(&approval)).await {
-                Ok(Done { told, after }) => result(told.reply, after).into(),
-                Err(error) => failed(&call, &error).into(),
-            }),
+            Said::Yes(approval) => {
+                Ok(match self.run(&call, &context.meta, Some(&approval)).await {
+                    Ok(Done { told, after }) => result(told.reply, after).into(),
+                    Err(error) => failed(&call, &error).into(),
+                })
+            }
         }
     }
 
+    /// Whether it offers a tool of that name.
+    pub(super) fn has_tool(&self, name: &str) -> bool {
+        self.inner.tools.iter().any(|tool| tool.name == name)
+    }
+
     /// Does what a call asks for, after what a person approved of it.
-    async fn run(
+    pub(super) async fn run(
         &self,
         call: &Call,
-        context: &RequestContext<RoleServer>,
+        meta: &Map<String, Value>,
         approval: Option<&Approval>,
     ) -> Result<Done, Error> {
         let _turn = self.inner.order.lock().await;
@@ -73,7 +80,7 @@ impl Server {
         let dialect = self.inner.options.dialect;
         let Some(ops) = call.ops() else {
             let store = around.store_to_read()?;
-            let who = around.who(store.as_deref(), &context.meta).await?;
+            let who = around.who(store.as_deref(), meta).await?;
             let plans = store.as_deref().map(|store| store as &dyn PlanStore);
             let told = desk::read(plans, call, &who.caller, around.now()).await?;
             if let Some(store) = plans {
@@ -82,7 +89,7 @@ impl Server {
             return Ok(Done { told, after: None });
         };
         let store = around.store()?;
-        let who = around.who(Some(&*store), &context.meta).await?;
+        let who = around.who(Some(&*store), meta).await?;
         if let Some(approval) = approval {
             self.approve(&*store, approval).await?;
         }
@@ -120,21 +127,25 @@ impl Server {
 }
 
 /// What came of running a tool.
-struct Done {
-    told: Told,
+pub(super) struct Done {
+    pub(super) told: Told,
     /// The list as it stands, for models that are shown it after each change.
-    after: Option<String>,
+    pub(super) after: Option<String>,
 }
 
 /// A store that cannot be used, in the words of the tool.
-fn failed(call: &Call, error: &Error) -> CallToolResult {
-    result(call.reply(Answer::Failed(error, None)), None)
+pub(super) fn unusable(call: &Call, error: &Error) -> Reply {
+    call.reply(Answer::Failed(error, None))
 }
 
-/// What the model is told, as the protocol has it.
-fn result(reply: Reply, after: Option<String>) -> CallToolResult {
+fn failed(call: &Call, error: &Error) -> CallToolResult {
+    result(unusable(call, error), None)
+}
+
+/// What the model is told, as the protocol has it. `lane` writes the same by itself.
+pub(super) fn result(reply: Reply, after: Option<String>) -> CallToolResult {
+    let mut structured = reply.json_text().and_then(|json| serde_json::from_str(json).ok());
     let mut content = vec![ContentBlock::text(reply.text)];
-    let mut structured = reply.structured;
     if let Some(after) = after {
         if let Some(Value::Object(fields)) = &mut structured {
             fields.insert(AFTER_CHANGE.to_owned(), after.as_str().into());

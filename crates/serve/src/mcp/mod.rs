@@ -8,6 +8,8 @@
 mod approval;
 mod call;
 mod handler;
+mod lane;
+mod pipe;
 mod prompts;
 mod resources;
 mod session;
@@ -30,7 +32,7 @@ use tokio::sync::{Mutex, watch as signal};
 
 use crate::desk::Caller;
 
-pub use stdio::serve_stdio;
+pub use stdio::{serve_stdio, serve_streams};
 
 /// What a server is told once.
 #[derive(Clone, Debug)]
@@ -51,6 +53,15 @@ pub struct Options {
     pub key: [u8; 32],
     /// The program's version.
     pub version: &'static str,
+}
+
+/// How calls may go. What comes of them is the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lanes {
+    /// Plain calls the short way, all else through the protocol's library.
+    Both,
+    /// All through the library.
+    Long,
 }
 
 /// Who makes a call.

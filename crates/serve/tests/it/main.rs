@@ -1,4 +1,4 @@
-//! The server over HTTP on loopback, before programs that others wrote.
+//! The server before programs that others wrote, over HTTP on loopback; and its two ways for a call.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,4 +7,5 @@
 )]
 
 mod conformance;
+mod lanes;
 mod world;

@@ -69,9 +69,10 @@ impl Surroundings for Around {
     }
 }
 
-fn server() -> Server {
+/// A server of a dialect, with nothing in its store.
+pub(crate) fn server_of(dialect: Dialect) -> Server {
     let options = Options {
-        dialect: Dialect::Turn,
+        dialect,
         surface: Surface::Full,
         project: "/p".to_owned(),
         limits: Limits::default(),
@@ -87,7 +88,7 @@ fn server() -> Server {
 /// Serves on loopback while `work` runs, which is told where.
 pub(crate) fn while_served<T>(work: impl FnOnce(SocketAddr) -> T) -> T {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let server = server();
+    let server = server_of(Dialect::Turn);
     let service: StreamableHttpService<Server, LocalSessionManager> = StreamableHttpService::new(
         move || Ok(server.connection()),
         Arc::default(),

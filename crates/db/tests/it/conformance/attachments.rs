@@ -1,10 +1,11 @@
 //! Conversations and the plans that they are attached to.
 
+use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, Change, Error};
 use punchlist_model::{Ctx, Number, Op, Revision};
 
 use super::World;
-use crate::support::{Desk, add, at, key, new_plan, plan_id, wait};
+use crate::support::{Desk, add, at, ctx, key, new_plan, plan_id, wait};
 
 pub(crate) fn a_conversation_finds_its_plan_again_from_another_handle(world: &World) {
     let store = world.handle();
@@ -76,6 +77,79 @@ pub(crate) fn whoever_had_seen_all_has_seen_its_own_change(world: &World) {
     assert_eq!(shown(), Some(Revision(2)));
     write(4, Op::Start(Number(99).into())).unwrap_err();
     assert_eq!(shown(), Some(Revision(2)));
+}
+
+pub(crate) fn what_was_seen_in_an_earlier_stay_does_not_count(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    let store = &desk.store;
+    wait(store.create(new_plan(7))).unwrap();
+    let shown = || wait(store.attachment(key("c", ""))).unwrap().unwrap().shown;
+    wait(store.attach(key("c", ""), desk.plan, at(1))).unwrap();
+    let ctx = Ctx { base: Some(Revision(0)), ..desk.ctx() };
+    let change = Change { seen_by: Some(key("c", "")), ..Change::new(vec![add("a")], ctx) };
+    wait(store.change(desk.plan, change)).unwrap();
+    assert_eq!(shown(), Revision(1));
+    // What happens to a plan that it has left does not concern it.
+    wait(store.attach(key("c", ""), plan_id(7), at(2))).unwrap();
+    assert_eq!(shown(), Revision(0));
+    desk.must(vec![add("b")]);
+    assert_eq!(shown(), Revision(0));
+    wait(store.attach(key("c", ""), desk.plan, at(3))).unwrap();
+    assert_eq!(shown(), Revision(0));
+}
+
+pub(crate) fn two_conversations_take_turns_and_each_knows_what_it_saw(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    let shown = |who: &str| wait(world.handle().attachment(key(who, ""))).unwrap().unwrap().shown;
+    let write = |who: &str, base: u64| {
+        let ctx = Ctx { base: Some(Revision(base)), ..desk.ctx() };
+        let change = Change { seen_by: Some(key(who, "")), ..Change::new(vec![add("x")], ctx) };
+        wait(desk.store.change(desk.plan, change)).unwrap();
+    };
+    for who in ["c", "d"] {
+        wait(desk.store.attach(key(who, ""), desk.plan, at(1))).unwrap();
+    }
+    // Which of them writes, what it had seen, and what both have seen then.
+    for (who, base, c, d) in [
+        ("c", 0, 1, 0),
+        ("c", 1, 2, 0),
+        ("d", 2, 2, 3),
+        ("d", 3, 2, 4),
+        ("c", 2, 2, 4),
+        ("d", 5, 2, 6),
+    ] {
+        write(who, base);
+        assert_eq!((shown("c"), shown("d")), (Revision(c), Revision(d)), "{who} after {base}");
+    }
+    wait(desk.store.undo(desk.plan, desk.ctx(), None)).unwrap();
+    assert_eq!((shown("c"), shown("d")), (Revision(2), Revision(6)));
+}
+
+/// More calls than a store needs to settle in.
+const LONG: i64 = 20;
+
+pub(crate) fn who_stays_for_long_knows_what_others_did_meanwhile(world: &World) {
+    let (desk, other) = (Desk::new(world.handle(), "ann"), world.handle());
+    wait(other.create(new_plan(7))).unwrap();
+    wait(other.attach(key("c", ""), desk.plan, at(1))).unwrap();
+    let mut revision = 0;
+    for n in 0..LONG {
+        // Both write in turn, and each sees the other's.
+        desk.must(vec![add("mine")]);
+        let title = format!("theirs {n}");
+        let change = Change::new(vec![add(&title)], ctx("bob", n));
+        wait(other.change(desk.plan, change)).unwrap();
+        revision += 2;
+        let plan = wait(desk.store.read(desk.plan, Needs::whole())).unwrap();
+        assert_eq!(plan, wait(world.handle().read(desk.plan, Needs::whole())).unwrap());
+        assert_eq!(plan, wait(desk.store.read(desk.plan, Needs::whole())).unwrap());
+        assert_eq!(plan.revision, Revision(revision));
+        assert!(plan.items.values().any(|item| item.title == title));
+        let plan = if n % 2 == 0 { plan_id(7) } else { desk.plan };
+        wait(other.attach(key("c", ""), plan, at(1))).unwrap();
+        let found = wait(desk.store.attachment(key("c", ""))).unwrap().unwrap();
+        assert_eq!(found.plan, plan);
+    }
 }
 
 pub(crate) fn showing_to_nobody_is_nothing(world: &World) {

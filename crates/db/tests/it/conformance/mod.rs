@@ -100,6 +100,9 @@ worlds! {
             attaching_to_another_plan_begins_anew
             what_was_shown_never_goes_back
             whoever_had_seen_all_has_seen_its_own_change
+            what_was_seen_in_an_earlier_stay_does_not_count
+            two_conversations_take_turns_and_each_knows_what_it_saw
+            who_stays_for_long_knows_what_others_did_meanwhile
             showing_to_nobody_is_nothing
             attaching_to_an_unknown_plan_is_refused;
         sessions:

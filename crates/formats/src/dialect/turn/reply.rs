@@ -2,14 +2,16 @@
 //! they are set.
 
 use punchlist_model::store::Applied;
-use punchlist_model::{Item, Plan, Status};
-use serde_json::{Value, json};
+use punchlist_model::{Item, ItemId, Number, Plan, Status, Timestamp};
+use serde::{Serialize, Serializer};
+use serde_json::json;
 
 use super::super::refuse::{self, Names};
-use super::super::{Answer, MISMATCH, Reply, schema};
+use super::super::write::Json;
+use super::super::{Answer, MISMATCH, Reply};
 use super::{Call, Filter, What};
 use crate::view;
-use crate::view::json::time;
+use crate::view::json::Moment;
 
 pub(super) fn error(text: &str) -> Reply {
     Reply::error(view::json::render(&json!({"error": text})))
@@ -21,7 +23,7 @@ impl Call {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) => match self.what {
                 What::List(filter) => {
-                    Reply { shows: true, ..Reply::json(list(plan, filter), false) }
+                    Reply { shows: true, ..Reply::written(list(plan, filter), false) }
                 }
                 What::Create { .. } | What::Complete(_) | What::Update(_) | What::Next => {
                     error(MISMATCH)
@@ -33,122 +35,218 @@ impl Call {
 
     fn changed(&self, applied: &Applied) -> Reply {
         let plan = &applied.plan;
-        let value = match &self.what {
-            What::Create { .. } => Some(created(applied)),
-            What::Complete(item) => plan
-                .find(item)
-                .ok()
-                .flatten()
-                .and_then(|number| plan.get(number).map(|item| completed(item, plan.open))),
-            What::Update(item) => plan
-                .find(item)
-                .ok()
-                .flatten()
-                .and_then(|number| plan.get(number).map(|item| updated(item, plan.open))),
-            What::Next => Some(next(applied)),
-            What::List(_) => None,
-        };
-        let Some(mut value) = value else { return error(MISMATCH) };
         let names = Names::new(self, Some(plan));
         let warnings = refuse::warnings(applied.warnings(), &names);
-        if !warnings.is_empty() {
-            schema::add(&mut value, "warnings", warnings.into());
+        let changed = !applied.decision.events.is_empty();
+        let meant = |item| plan.find(item).ok().flatten().and_then(|number| plan.get(number));
+        match &self.what {
+            What::Create { .. } => Reply::json(&Created::of(applied, warnings), changed),
+            What::Complete(item) => match meant(item) {
+                Some(item) => Reply::json(&Completed::of(item, plan.open, warnings), changed),
+                None => error(MISMATCH),
+            },
+            What::Update(item) => match meant(item) {
+                Some(item) => Reply::json(&Updated::of(item, plan.open, warnings), changed),
+                None => error(MISMATCH),
+            },
+            What::Next => Reply::written(next(applied, &warnings), changed),
+            What::List(_) => error(MISMATCH),
         }
-        Reply::json(value, !applied.decision.events.is_empty())
     }
 }
 
-fn created(applied: &Applied) -> Value {
+/// What the caller should know, left out where there is nothing.
+type Warnings = Vec<String>;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Created<'a> {
+    created: Vec<New<'a>>,
+    total_pending: u32,
+    #[serde(skip_serializing_if = "Warnings::is_empty")]
+    warnings: Warnings,
+}
+
+#[derive(Serialize)]
+struct New<'a> {
+    id: ItemId,
+    title: &'a str,
+    order: u32,
+}
+
+impl<'a> Created<'a> {
+    fn of(applied: &'a Applied, warnings: Warnings) -> Self {
+        let plan = &applied.plan;
+        let items = applied.decision.added.iter().filter_map(|number| plan.get(*number));
+        let created =
+            items.map(|item| New { id: item.id, title: &item.title, order: position(item) });
+        let in_progress = u32::try_from(plan.in_progress().count()).unwrap_or(u32::MAX);
+        let total_pending = plan.open.saturating_sub(in_progress);
+        Self { created: created.collect(), total_pending, warnings }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Completed<'a> {
+    id: ItemId,
+    title: &'a str,
+    status: Status,
+    outcome: &'a str,
+    completed_at: MomentOrEmpty,
+    remaining: u32,
+    #[serde(skip_serializing_if = "Warnings::is_empty")]
+    warnings: Warnings,
+}
+
+impl<'a> Completed<'a> {
+    fn of(item: &'a Item, remaining: u32, warnings: Warnings) -> Self {
+        Self {
+            id: item.id,
+            title: &item.title,
+            status: item.status,
+            outcome: item.outcome.as_deref().unwrap_or_default(),
+            completed_at: MomentOrEmpty(item.completed_at.map(Moment::of)),
+            remaining,
+            warnings,
+        }
+    }
+}
+
+/// A time that is an empty text where it is missing.
+struct MomentOrEmpty(Option<Moment>);
+
+impl Serialize for MomentOrEmpty {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(self.0.as_ref().map_or("", Moment::as_str))
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Updated<'a> {
+    id: ItemId,
+    title: &'a str,
+    status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_on: Option<&'a str>,
+    remaining: u32,
+    #[serde(skip_serializing_if = "Warnings::is_empty")]
+    warnings: Warnings,
+}
+
+impl<'a> Updated<'a> {
+    fn of(item: &'a Item, remaining: u32, warnings: Warnings) -> Self {
+        Self {
+            id: item.id,
+            title: &item.title,
+            status: item.status,
+            waiting_on: item.waiting_on.as_deref(),
+            remaining,
+            warnings,
+        }
+    }
+}
+
+fn next(applied: &Applied, warnings: &Warnings) -> String {
     let plan = &applied.plan;
-    let items = applied.decision.added.iter().filter_map(|number| plan.get(*number));
-    let created: Vec<Value> = items
-        .map(|item| json!({"id": item.id, "title": item.title, "order": position(item)}))
-        .collect();
-    let in_progress = u32::try_from(plan.in_progress().count()).unwrap_or(u32::MAX);
-    json!({"created": created, "totalPending": plan.open.saturating_sub(in_progress)})
+    let mut json = Json::default();
+    json.raw("{\"item\":");
+    match applied.decision.picked.and_then(|number| plan.get(number)) {
+        Some(item) => {
+            full(item, &mut json);
+            json.raw("}");
+        }
+        None => {
+            json.raw("null");
+        }
+    }
+    json.raw(",\"remaining\":").number(plan.open);
+    if !warnings.is_empty() {
+        json.raw(",\"warnings\":").value(warnings);
+    }
+    json.raw("}");
+    json.done()
 }
 
-fn completed(item: &Item, remaining: u32) -> Value {
-    json!({
-        "id": item.id,
-        "title": item.title,
-        "status": item.status,
-        "outcome": item.outcome.as_deref().unwrap_or_default(),
-        "completedAt": item.completed_at.map(time).unwrap_or_default(),
-        "remaining": remaining,
-    })
+#[derive(Serialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct Summary {
+    total: usize,
+    pending: usize,
+    in_progress: usize,
+    completed: usize,
+    cancelled: usize,
 }
 
-fn updated(item: &Item, remaining: u32) -> Value {
-    let mut value = json!({"id": item.id, "title": item.title, "status": item.status});
-    waiting(item, &mut value);
-    schema::add(&mut value, "remaining", remaining.into());
-    value
-}
-
-fn next(applied: &Applied) -> Value {
-    let plan = &applied.plan;
-    let item = applied.decision.picked.and_then(|number| plan.get(number)).map(full);
-    json!({"item": item, "remaining": plan.open})
-}
-
-fn list(plan: &Plan, filter: Filter) -> Value {
+fn list(plan: &Plan, filter: Filter) -> String {
     let listed = plan.listed();
-    let count = |status| listed.iter().filter(|item| item.status == status).count();
-    let items: Vec<Value> = listed
-        .iter()
-        .filter(|item| filter.fits(item.status))
-        .map(|item| linked(item, plan))
-        .collect();
-    json!({
-        "items": items,
-        "summary": {
-            "total": listed.len(),
-            "pending": count(Status::Pending),
-            "inProgress": count(Status::InProgress),
-            "completed": count(Status::Completed),
-            "cancelled": count(Status::Cancelled),
-        },
-    })
-}
-
-/// An item with what it is tied to. Only a whole plan knows the ids behind the numbers.
-fn linked(item: &Item, plan: &Plan) -> Value {
-    let mut value = full(item);
-    let id = |number| plan.get(number).filter(|it| !it.is_superseded()).map(|it| it.id.to_string());
-    let depends_on: Vec<String> = item.depends_on.iter().copied().filter_map(id).collect();
-    if !depends_on.is_empty() {
-        schema::add(&mut value, "dependsOn", depends_on.into());
+    let mut summary = Summary { total: listed.len(), ..Summary::default() };
+    for item in &listed {
+        match item.status {
+            Status::Pending => summary.pending += 1,
+            Status::InProgress => summary.in_progress += 1,
+            Status::Completed => summary.completed += 1,
+            Status::Cancelled => summary.cancelled += 1,
+        }
     }
-    if let Some(parent) = item.parent.and_then(id) {
-        schema::add(&mut value, "parent", parent.into());
+    let mut json = Json::default();
+    json.raw("{\"items\":[");
+    let mut separator = "";
+    for item in listed.into_iter().filter(|item| filter.fits(item.status)) {
+        json.raw(separator);
+        full(item, &mut json);
+        links(item, plan, &mut json);
+        json.raw("}");
+        separator = ",";
     }
-    value
+    json.raw("],\"summary\":").value(&summary).raw("}");
+    json.done()
 }
 
-/// An item with all that is needed to work on it.
-fn full(item: &Item) -> Value {
-    let mut value = json!({
-        "id": item.id,
-        "title": item.title,
-        "context": item.context,
-        "completionCriteria": item.completion_criteria,
-        "agentType": item.agent_type,
-        "status": item.status,
-        "priority": item.priority.unwrap_or_else(|| position(item).saturating_sub(1)),
-        "outcome": item.outcome,
-        "createdAt": time(item.created_at),
-        "startedAt": item.started_at.map(time),
-        "completedAt": item.completed_at.map(time),
-    });
-    waiting(item, &mut value);
-    value
-}
-
-fn waiting(item: &Item, value: &mut Value) {
+/// Writes an item with all that is needed to work on it, and leaves it open for more.
+fn full(item: &Item, json: &mut Json) {
+    let moment = |at: Option<Timestamp>, json: &mut Json| {
+        match at {
+            Some(at) => json.raw("\"").raw(Moment::of(at).as_str()).raw("\""),
+            None => json.raw("null"),
+        };
+    };
+    id(item, json.raw("{\"id\":"));
+    json.raw(",\"title\":").text(&item.title);
+    json.raw(",\"context\":").text(&item.context);
+    json.raw(",\"completionCriteria\":").text(&item.completion_criteria);
+    json.raw(",\"agentType\":").text_or_null(item.agent_type.as_deref());
+    json.raw(",\"status\":\"").raw(item.status.as_str());
+    let priority = item.priority.unwrap_or_else(|| position(item).saturating_sub(1));
+    json.raw("\",\"priority\":").number(priority);
+    json.raw(",\"outcome\":").text_or_null(item.outcome.as_deref());
+    moment(Some(item.created_at), json.raw(",\"createdAt\":"));
+    moment(item.started_at, json.raw(",\"startedAt\":"));
+    moment(item.completed_at, json.raw(",\"completedAt\":"));
     if let Some(on) = &item.waiting_on {
-        schema::add(value, "waitingOn", on.as_str().into());
+        json.raw(",\"waitingOn\":").text(on);
     }
+}
+
+/// Adds what an item is tied to. Only a whole plan knows the ids behind the numbers.
+fn links(item: &Item, plan: &Plan, json: &mut Json) {
+    let listed = |number: Number| plan.get(number).filter(|it| !it.is_superseded());
+    let mut separator = ",\"dependsOn\":[";
+    for item in item.depends_on.iter().copied().filter_map(listed) {
+        id(item, json.raw(separator));
+        separator = ",";
+    }
+    if separator == "," {
+        json.raw("]");
+    }
+    if let Some(parent) = item.parent.and_then(listed) {
+        id(parent, json.raw(",\"parent\":"));
+    }
+}
+
+fn id(item: &Item, json: &mut Json) {
+    json.raw("\"").raw(item.id.spelt(&mut [0; 36])).raw("\"");
 }
 
 fn position(item: &Item) -> u32 {

@@ -1,0 +1,119 @@
+//! The MCP server beside those of other lists: one call at a time, each by the same client.
+//!
+//! Every round starts each server anew on an empty list, fills it, and starts it again on what is
+//! there; rounds of all of them alternate.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::cold::Scratch;
+use super::measure::median;
+use super::peers::{Contender, driver, others};
+use super::table::{as_often, megabytes, short_time, table};
+use crate::print::{say, warn};
+
+/// How many tasks a list gets, and how often it is listed.
+const TASKS: usize = 20;
+
+/// How often each server is started: some take seconds.
+const ROUNDS: usize = 5;
+
+const ABOUT: &str = "\
+Beside other lists over MCP, one call in flight, by a client whose own time is in all of them. The best
+of the others is the quickest in that column.";
+
+/// What was measured of one server.
+#[derive(Default)]
+struct Taken {
+    create: Vec<Duration>,
+    list: Vec<Duration>,
+    start: Vec<Duration>,
+    /// In kilobytes.
+    resident: Vec<u64>,
+}
+
+impl Taken {
+    /// Adds what the client printed: lines of a name and a number.
+    fn add(&mut self, said: &str) {
+        for (name, number) in said.lines().filter_map(|line| line.split_once(' ')) {
+            let Ok(number) = number.parse() else { continue };
+            match name {
+                "create" => self.create.push(Duration::from_nanos(number)),
+                "list" => self.list.push(Duration::from_nanos(number)),
+                "start" => self.start.push(Duration::from_nanos(number)),
+                "resident" => self.resident.push(number),
+                _ => {}
+            }
+        }
+    }
+
+    fn medians(&self) -> Option<([Duration; 3], u64)> {
+        let times = [median(&self.create)?, median(&self.list)?, median(&self.start)?];
+        Some((times, median(&self.resident)?))
+    }
+}
+
+/// Measures `ours` and all others that can be had, and prints how they compare.
+pub(super) fn run(ours: &Path, scratch: &Scratch) -> Result<(), String> {
+    let driver = driver()?;
+    let (peers, mut missing) = others();
+    let ours = Contender::ours("punchlist mcp", "punchlist mcp", ours.to_owned());
+    let contenders: Vec<Contender> = std::iter::once(ours).chain(peers).collect();
+    let mut taken: Vec<Taken> = contenders.iter().map(|_| Taken::default()).collect();
+    for round in 1..=ROUNDS {
+        warn(&format!("timing other lists, round {round} of {ROUNDS}"));
+        for (contender, taken) in contenders.iter().zip(&mut taken) {
+            match contender.drive(&driver, scratch, Some("time"), &[TASKS.to_string()]) {
+                Ok(said) => taken.add(&said),
+                Err(why) => missing.push(format!("{}, round {round}: {why}", contender.name)),
+            }
+        }
+    }
+    let head = ["", "create, p50", "list of 20, p50", "start, p50", "resident"];
+    let mut rows = vec![head.map(str::to_owned).to_vec()];
+    let mut found = Vec::new();
+    for (contender, taken) in contenders.iter().zip(&taken) {
+        let mut row = vec![contender.name.clone()];
+        match taken.medians() {
+            Some((times, resident)) => {
+                row.extend(times.map(short_time));
+                row.push(megabytes(resident));
+                found.push(times);
+            }
+            None => row.push("failed".to_owned()),
+        }
+        rows.push(row);
+    }
+    if let Some((ours, others)) = found.split_first()
+        && !others.is_empty()
+    {
+        let mut row = vec!["the best of the others, to ours".to_owned()];
+        for (n, ours) in ours.iter().enumerate() {
+            let best = others.iter().map(|it| it[n]).min().unwrap_or_default();
+            row.push(as_often(best, *ours));
+        }
+        rows.push(row);
+        let goal = ["goal", "≥ 18×", "", "≥ 25×", "≤ 10 MB"];
+        rows.push(goal.map(str::to_owned).to_vec());
+    }
+    say(&format!("{ABOUT}\n{}", table(&rows)));
+    if !missing.is_empty() {
+        say(&format!("Skipped:\n  {}", missing.join("\n  ")));
+    }
+    say("");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_client_says_is_added_up_by_name() {
+        let mut taken = Taken::default();
+        taken.add("create 5\ncreate 7\nlist 2\nbanner\nstart 9\nresident 4096\nlist x\n");
+        let nanos = Duration::from_nanos;
+        assert_eq!(taken.medians(), Some(([nanos(5), nanos(2), nanos(9)], 4096)));
+        assert_eq!(Taken::default().medians(), None);
+    }
+}
