@@ -12,7 +12,7 @@ use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
-use crate::rows::{self, PlanKey, select_item, select_plan};
+use crate::rows::{self, PLAN_COLUMNS, PlanKey, plan_columns, select_item, select_plan};
 use crate::session::Session;
 
 /// A plan as it was loaded.
