@@ -8,3 +8,4 @@ pub mod hook;
 pub mod install;
 pub mod process;
 pub mod session;
+pub mod watch;

@@ -22,7 +22,7 @@ use punchlist_model::{
 };
 
 use super::gate::sub_agent;
-use super::{Call, TASKS, TODOWRITE};
+use super::{Call, TASKS, TODOWRITE, WATCHED};
 
 /// How often an item is tried to be added while others write the plan: more hooks of one session
 /// than this do not run side by side.
@@ -62,7 +62,7 @@ struct Found {
 impl Call<'_> {
     pub(super) async fn mirror(&self, write: &Write) -> Result<Answer, Error> {
         match write {
-            Write::List(entries) => return self.list(entries).await,
+            Write::List(entries) => return self.list(entries, TODOWRITE).await,
             Write::Created(task) => self.created(task).await?,
             Write::Updated(task) => self.updated(task).await?,
             Write::Deleted(task) => self.deleted(task).await?,
@@ -72,7 +72,7 @@ impl Call<'_> {
     }
 
     /// The whole list of the agent, or of a sub-agent, each of which has its own.
-    async fn list(&self, entries: &[ListEntry]) -> Result<Answer, Error> {
+    pub(super) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
         let attachment = match self.attached(self.sub_agent).await? {
             Some(attachment) => attachment,
             // An empty list is none.
@@ -86,7 +86,11 @@ impl Call<'_> {
         let change = Change::new(vec![Op::Replace(entries.to_vec())], ctx);
         let applied = self.store.change(attachment.plan, change).await?;
         self.note_shown(&attachment, applied.revision()).await?;
-        self.remember(|memory| self.wrote(memory, TODOWRITE)).await?;
+        let is_known = self.session.memory.written_with.as_deref() == Some(with);
+        // Whoever watches from outside sees the same list again and again.
+        if with != WATCHED || !is_known || !applied.decision.events.is_empty() {
+            self.remember(|memory| self.wrote(memory, with)).await?;
+        }
         // What others did meanwhile stays on the list, and is named when the turn wants to end.
         let mut dropped = Vec::new();
         for warning in applied.warnings() {

@@ -20,7 +20,7 @@ use punchlist_model::guard::{self, Gate};
 use punchlist_model::remind::{Agent, Policy};
 use punchlist_model::session::{Memory, Session, SessionKey, Store};
 use punchlist_model::store::Error;
-use punchlist_model::{Ctx, IdSource, Limits, Mode, PlanId, Process, Timestamp};
+use punchlist_model::{Ctx, IdSource, Limits, ListEntry, Mode, PlanId, Process, Timestamp};
 
 use crate::process;
 use crate::session::{Seen, record, update_from};
@@ -31,6 +31,9 @@ pub const TASKS: &str = "tasks";
 pub const TODOWRITE: &str = "todowrite";
 /// The same for the tools of our server.
 pub const TURN: &str = "turn";
+
+/// The same for somebody who watched the session from outside.
+pub const WATCHED: &str = "watched";
 
 /// Everything that an answer depends on besides the event and the store.
 pub struct Given<'a> {
@@ -95,6 +98,18 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
         What::SubStop(stop) => call.sub_stop(stop, event.plan_mode).await,
         What::Ends | What::Doctor => Ok(Answer::Nothing),
     }
+}
+
+/// Keeps the whole list of a session, or of one of its sub-agents, that somebody saw from outside, as the
+/// session's own hook would.
+pub async fn keep_list(
+    store: &dyn Store,
+    given: &Given<'_>,
+    session: Session,
+    sub_agent: &str,
+    entries: &[ListEntry],
+) -> Result<(), Error> {
+    Call { store, given, session, sub_agent }.list(entries, WATCHED).await.map(|_| ())
 }
 
 /// One event of a session that has been recorded.

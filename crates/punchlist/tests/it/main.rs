@@ -32,4 +32,5 @@ mod stories;
 mod tidy;
 mod tool;
 mod torture;
+mod watch;
 mod world;
