@@ -9,3 +9,4 @@ pub mod install;
 pub mod process;
 pub mod session;
 pub mod tap;
+pub mod watch;

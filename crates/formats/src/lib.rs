@@ -9,3 +9,4 @@ pub mod prompt;
 pub mod stream;
 pub mod text;
 pub mod view;
+pub mod watch;

@@ -173,7 +173,7 @@ fn count(key: &str, value: &str) -> Result<u32, Fail> {
 }
 
 /// `90`, `90s`, `15m`, `2h` or `1d`.
-fn seconds(key: &str, value: &str) -> Result<u32, Fail> {
+pub(crate) fn seconds(key: &str, value: &str) -> Result<u32, Fail> {
     let (digits, unit) = match value.char_indices().next_back() {
         Some((at, 's')) => (&value[..at], 1),
         Some((at, 'm')) => (&value[..at], 60),

@@ -24,6 +24,7 @@ mod project;
 mod settle;
 mod trust;
 mod verb;
+mod watch;
 mod which;
 mod who;
 

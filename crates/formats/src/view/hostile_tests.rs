@@ -37,7 +37,7 @@ fn without_colour(text: &str) -> String {
 
 /// No character that acts on a terminal, except for line breaks and isolates that are closed.
 #[track_caller]
-fn assert_harmless(view: &str) {
+pub(crate) fn assert_harmless(view: &str) {
     for line in view.split('\n') {
         let mut open = 0_i32;
         for ch in line.chars() {

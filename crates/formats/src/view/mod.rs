@@ -19,7 +19,8 @@ mod moment;
 pub mod plain;
 pub mod plans;
 pub mod team;
-mod tree;
+pub(crate) mod tree;
+pub mod watch;
 pub mod xml;
 
 use std::borrow::Cow;
@@ -65,6 +66,6 @@ fn label(item: &Item) -> Cow<'_, str> {
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
-mod hostile_tests;
+pub(crate) mod hostile_tests;
 #[cfg(test)]
 mod tests;

@@ -11,7 +11,7 @@ const DEEPEST: usize = 16;
 ///
 /// An item whose parent is not on the list stands at the top level, and so does the first of a ring
 /// of parents: every listed item comes exactly once, whatever a mirror has recorded.
-pub(super) fn nested(plan: &Plan) -> Vec<(usize, &Item)> {
+pub(crate) fn nested(plan: &Plan) -> Vec<(usize, &Item)> {
     let listed = plan.listed();
     if listed.iter().all(|item| item.parent.is_none()) {
         return listed.into_iter().map(|item| (0, item)).collect();

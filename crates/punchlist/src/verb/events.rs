@@ -45,7 +45,7 @@ fn source(name: &str) -> Result<Source, String> {
     Source::parse(name).ok_or_else(|| "there is claude, codex, gemini and acp".to_owned())
 }
 
-fn kind(name: &str) -> Result<KindName, String> {
+pub(super) fn kind(name: &str) -> Result<KindName, String> {
     let names = || KindName::ALL.map(KindName::name).join(", ");
     KindName::parse(name).ok_or_else(|| format!("there is {}", names()))
 }

@@ -36,6 +36,7 @@ mod tools;
 mod undo;
 mod uninstall;
 mod wait;
+mod watch;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -135,6 +136,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<show::Show>(),
         row::<plans::Plans>(),
         row::<log::Log>(),
+        row::<watch::Watch>(),
         row::<events::Events>(),
         row::<export::Export>(),
         row::<import::Import>(),

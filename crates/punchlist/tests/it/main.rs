@@ -35,4 +35,5 @@ mod stories;
 mod tidy;
 mod tool;
 mod torture;
+mod watch;
 mod world;

@@ -40,7 +40,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("etcetera", &["punchlist"]),
     ("getrandom", &["punchlist"]),
     ("toml", &["punchlist"]),
-    ("notify", &["db"]),
+    ("notify", &["bridge", "db"]),
     ("rusqlite", &["db"]),
     ("axum", &["testkit"]),
     ("jsonc-parser", &["bridge"]),

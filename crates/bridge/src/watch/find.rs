@@ -1,0 +1,213 @@
+//! Where each agent keeps its sessions, and which of them are recent.
+//!
+//! Only names and times are looked at. A directory that cannot be read is one without sessions: agents
+//! come and go, and so do their files.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::stream::Source;
+
+/// The most directories whose changes are worth hearing at once; others are looked at now and then.
+const MOST_DIRECTORIES: usize = 4_000;
+
+/// The longest path that is read.
+const LONGEST_PATH: u64 = 8 << 10;
+
+/// The agents' own directories, where they are known.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Homes {
+    /// Claude Code's configuration: `~/.claude`.
+    pub claude: Option<PathBuf>,
+    /// Codex's: `~/.codex`.
+    pub codex: Option<PathBuf>,
+    /// Gemini CLI's: `~/.gemini`.
+    pub gemini: Option<PathBuf>,
+}
+
+/// A session's file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whose it is, where its place tells.
+    pub source: Option<Source>,
+    /// When it was last written, in milliseconds since 1970.
+    pub modified: i64,
+    /// How long it is.
+    pub bytes: u64,
+    /// Where its agent works, where its place tells.
+    pub directory: Option<String>,
+}
+
+impl File {
+    /// A file that a person named.
+    pub fn named(path: PathBuf) -> Self {
+        Self { path, source: None, modified: i64::MAX, bytes: 0, directory: None }
+    }
+}
+
+/// What there is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// Sessions that were written lately.
+    pub files: Vec<File>,
+    /// Directories in which sessions may appear or grow.
+    pub directories: Vec<PathBuf>,
+    /// Directories in which agents note what runs.
+    pub notes: Vec<PathBuf>,
+}
+
+/// The sessions of every agent that were written since then.
+pub fn sessions(homes: &Homes, since: i64) -> Found {
+    let mut found = Found::default();
+    if let Some(home) = &homes.claude {
+        claude(home, since, &mut found);
+        found.notes.push(home.join("sessions"));
+    }
+    if let Some(home) = &homes.codex {
+        codex(home, since, &mut found);
+        found.notes.push(home.join("thread-writer-locks"));
+    }
+    if let Some(home) = &homes.gemini {
+        gemini(home, since, &mut found);
+    }
+    found.notes.retain(|it| it.is_dir());
+    found.directories.truncate(MOST_DIRECTORIES);
+    found
+}
+
+/// `projects/DIRECTORY/SESSION.jsonl`, and `SESSION/subagents/agent-ID.jsonl` beside it.
+fn claude(home: &Path, since: i64, found: &mut Found) {
+    let projects = home.join("projects");
+    found.directories.push(standing(&projects));
+    // Where a session may begin to note that it runs.
+    found.directories.push(standing(&home.join("sessions")));
+    for project in newest(directories(&projects)) {
+        for session in directories(&project) {
+            let agents = session.join("subagents");
+            let before = found.files.len();
+            files(&agents, since, Source::ClaudeCode, found);
+            if found.files.len() > before || written(&session) >= since {
+                found.directories.push(standing(&agents));
+            }
+        }
+        files(&project, since, Source::ClaudeCode, found);
+        found.directories.push(project);
+    }
+}
+
+/// `sessions/YEAR/MONTH/DAY/rollout-….jsonl`. A session that is taken up again stays under its first day.
+fn codex(home: &Path, since: i64, found: &mut Found) {
+    let sessions = home.join("sessions");
+    found.directories.push(standing(&sessions));
+    found.directories.push(standing(&home.join("thread-writer-locks")));
+    for (y, year) in latest(directories(&sessions)).into_iter().enumerate() {
+        for (m, month) in latest(directories(&year)).into_iter().enumerate() {
+            for (d, day) in latest(directories(&month)).into_iter().enumerate() {
+                let before = found.files.len();
+                files(&day, since, Source::Codex, found);
+                // New days come in the newest month, new sessions on the newest day.
+                if found.files.len() > before || (y == 0 && m == 0 && d < 2) {
+                    found.directories.push(day);
+                }
+            }
+            if y == 0 && m == 0 {
+                found.directories.push(month);
+            }
+        }
+        if y == 0 {
+            found.directories.push(year);
+        }
+    }
+}
+
+/// `tmp/PROJECT/chats/session-….jsonl`, and `chats/SESSION/ID.jsonl` for sub-agents.
+fn gemini(home: &Path, since: i64, found: &mut Found) {
+    let projects = home.join("tmp");
+    found.directories.push(standing(&projects));
+    for project in newest(directories(&projects)) {
+        let chats = project.join("chats");
+        let first = found.files.len();
+        for parent in directories(&chats) {
+            let before = found.files.len();
+            files(&parent, since, Source::Gemini, found);
+            if found.files.len() > before || written(&parent) >= since {
+                found.directories.push(parent);
+            }
+        }
+        files(&chats, since, Source::Gemini, found);
+        if found.files.len() > first {
+            let root = root(&project);
+            found.files[first..].iter_mut().for_each(|it| it.directory.clone_from(&root));
+        }
+        found.directories.push(standing(&chats));
+    }
+}
+
+/// What stands in `.project_root`: the directory that a folder of Gemini's is about.
+fn root(project: &Path) -> Option<String> {
+    let path = project.join(".project_root");
+    let mut text = String::new();
+    fs::File::open(path).ok()?.take(LONGEST_PATH).read_to_string(&mut text).ok()?;
+    Some(text.trim().to_owned()).filter(|it| !it.is_empty())
+}
+
+/// The session files of a directory that were written lately.
+fn files(directory: &Path, since: i64, source: Source, found: &mut Found) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|it| it != "jsonl") {
+            continue;
+        }
+        // A pipe or a device of that name would hold us up for ever.
+        let Ok(data) = fs::metadata(&path) else { continue };
+        let modified = modified(&data);
+        if data.is_file() && modified >= since {
+            found.files.push(File {
+                path,
+                source: Some(source),
+                modified,
+                bytes: data.len(),
+                directory: None,
+            });
+        }
+    }
+}
+
+fn directories(of: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(of) else { return Vec::new() };
+    let is_directory = |it: &fs::DirEntry| it.file_type().is_ok_and(|it| it.is_dir());
+    entries.flatten().filter(is_directory).map(|it| it.path()).collect()
+}
+
+/// By name, the last first.
+fn latest(mut directories: Vec<PathBuf>) -> Vec<PathBuf> {
+    directories.sort_by(|one, other| other.cmp(one));
+    directories
+}
+
+/// By when something was made in them, the last first.
+fn newest(directories: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut known: Vec<(i64, PathBuf)> =
+        directories.into_iter().map(|it| (written(&it), it)).collect();
+    known.sort_by(|one, other| other.cmp(one));
+    known.into_iter().map(|it| it.1).collect()
+}
+
+fn written(path: &Path) -> i64 {
+    fs::metadata(path).map_or(0, |it| modified(&it))
+}
+
+/// When a file was last written, in milliseconds since 1970.
+pub(super) fn modified(data: &fs::Metadata) -> i64 {
+    data.mtime().saturating_mul(1000).saturating_add(data.mtime_nsec() / 1_000_000)
+}
+
+/// A directory, or what stands of the way to it: there it will appear.
+fn standing(path: &Path) -> PathBuf {
+    path.ancestors().find(|it| it.is_dir()).unwrap_or(path).to_owned()
+}

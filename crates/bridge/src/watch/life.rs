@@ -1,0 +1,132 @@
+//! Whether somebody is behind a session, by what the agents themselves leave lying about.
+//!
+//! Claude Code keeps a note per process while it runs, Codex a locked file per session; both are left behind
+//! by a process that was killed. Gemini CLI leaves nothing, so of its sessions nothing is known. Locks are
+//! read from the kernel's table and never taken: an agent must not find its own file locked by us.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use punchlist_formats::stream::Source;
+use punchlist_formats::watch::Life;
+
+use super::find::Homes;
+use crate::process;
+
+/// The most notes that are read, and the longest.
+const MOST_NOTES: usize = 10_000;
+const LONGEST_NOTE: u64 = 64 << 10;
+
+/// What is known of sessions, by agent and id.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lives {
+    known: BTreeMap<(Source, String), Life>,
+    /// Whose end is known from the absence of a note.
+    notes: Vec<Source>,
+}
+
+impl Lives {
+    /// Looks now.
+    pub fn look(homes: &Homes, host: &str) -> Self {
+        let mut lives = Self::default();
+        if let Some(home) = &homes.claude {
+            lives.claude(&home.join("sessions"), host);
+        }
+        if let Some(home) = &homes.codex {
+            lives.codex(&home.join("thread-writer-locks"));
+        }
+        lives
+    }
+
+    /// What is known of a session.
+    pub fn of(&self, source: Option<Source>, session: &str) -> Life {
+        let Some(source) = source else { return Life::Unknown };
+        let known = self.known.get(&(source, session.to_owned())).copied();
+        let none = if self.notes.contains(&source) { Life::Ended } else { Life::Unknown };
+        known.unwrap_or(none)
+    }
+
+    fn claude(&mut self, notes: &Path, host: &str) {
+        let Ok(entries) = fs::read_dir(notes) else { return };
+        self.notes.push(Source::ClaudeCode);
+        for entry in entries.flatten().take(MOST_NOTES) {
+            let Some(note) = read(&entry.path()) else { continue };
+            let Some(session) = note.get("sessionId").and_then(|it| it.as_str()) else { continue };
+            let Some(pid) = note.get("pid").and_then(serde_json::Value::as_u64) else { continue };
+            let process = u32::try_from(pid).ok().and_then(|pid| process::process(host, pid));
+            // Another process may have got its pid.
+            let start = note.get("procStart").and_then(|it| it.as_str()?.parse::<u64>().ok());
+            let runs = process.is_some_and(|it| start.is_none_or(|start| start == it.start_time));
+            let status = note.get("status").and_then(|it| it.as_str());
+            let life = match (runs, status) {
+                (true, Some("busy")) => Life::Runs { busy: Some(true) },
+                (true, Some("idle")) => Life::Runs { busy: Some(false) },
+                (true, _) => Life::Runs { busy: None },
+                (false, _) => Life::Died,
+            };
+            self.add(Source::ClaudeCode, session, life);
+        }
+    }
+
+    fn codex(&mut self, locks: &Path) {
+        let Some(locked) = locked() else { return };
+        let Ok(entries) = fs::read_dir(locks) else { return };
+        self.notes.push(Source::Codex);
+        for entry in entries.flatten().take(MOST_NOTES) {
+            let path = entry.path();
+            if path.extension().is_none_or(|it| it != "lock") {
+                continue;
+            }
+            let (Some(name), Ok(data)) = (path.file_stem(), entry.metadata()) else { continue };
+            let is_held = locked.contains(&data.ino());
+            let life = if is_held { Life::Runs { busy: None } } else { Life::Died };
+            self.add(Source::Codex, &name.to_string_lossy(), life);
+        }
+    }
+
+    /// A session that was taken up again may have a note of the process that died besides.
+    fn add(&mut self, source: Source, session: &str, life: Life) {
+        let known = self.known.entry((source, session.to_owned())).or_default();
+        *known = life.or(*known);
+    }
+}
+
+fn read(path: &Path) -> Option<serde_json::Value> {
+    if path.extension().is_none_or(|it| it != "json") || !path.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(LONGEST_NOTE).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// The inodes of all files that somebody has locked, where the kernel tells: `1: FLOCK  ADVISORY  WRITE
+/// 812 08:01:1311 0 EOF`.
+fn locked() -> Option<Vec<u64>> {
+    let table = fs::read_to_string("/proc/locks").ok()?;
+    Some(table.lines().filter_map(inode).collect())
+}
+
+fn inode(line: &str) -> Option<u64> {
+    // Those that wait for a lock are marked, and hold none.
+    if line.contains("->") {
+        return None;
+    }
+    line.split_whitespace().nth(5)?.rsplit(':').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kernels_table_names_inodes() {
+        assert_eq!(inode("1: FLOCK  ADVISORY  WRITE 812 08:01:1311 0 EOF"), Some(1311));
+        assert_eq!(inode("1: -> FLOCK  ADVISORY  WRITE 812 08:01:1311 0 EOF"), None);
+        assert_eq!(inode("nonsense"), None);
+        assert_eq!(inode(""), None);
+    }
+}

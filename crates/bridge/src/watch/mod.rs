@@ -1,0 +1,220 @@
+//! Watching the sessions of other agents: which there are, what they write, and whether they still run.
+//!
+//! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, [`ears`]
+//! hears when one changes, [`tail`] reads what is new, [`life`] asks whether somebody is behind it, and
+//! [`record`] keeps what was seen as plans. Nothing here looks at the environment or a clock: homes and
+//! times are handed in. Nothing here draws.
+
+mod ears;
+pub mod find;
+pub mod life;
+pub mod record;
+mod tail;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::stream::Source;
+use punchlist_formats::stream::event::Event;
+use punchlist_formats::watch::{Life, Seen};
+
+use ears::Ears;
+use find::Homes;
+use life::Lives;
+use tail::{Tail, Target};
+
+pub use tail::{LIST_ONLY, Piped};
+
+/// How long until everything is looked at again, while changes are heard; and while they are not.
+const SELDOM_MS: i64 = 15_000;
+const OFTEN_MS: i64 = 2_000;
+
+/// How long until processes are looked at again.
+const LIVES_MS: i64 = 3_000;
+
+/// The most sessions that are followed; the newest are.
+const MOST_FILES: usize = 2_000;
+
+/// What is watched, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the agents keep their sessions. None of them where only files are watched.
+    pub homes: Homes,
+    /// Files that were named.
+    pub files: Vec<PathBuf>,
+    /// How far back a session may have been written to be shown, in milliseconds.
+    pub since_ms: i64,
+    /// This machine's name.
+    pub host: String,
+    /// When watching began, in milliseconds since 1970.
+    pub started: i64,
+    /// The most directories that are listened to.
+    pub most_ears: usize,
+}
+
+/// Whoever is told what happens.
+pub trait Told {
+    /// An event. `live` says that it happened while we watched; the others tell what was before.
+    fn event(&mut self, event: &Event<'_>, live: bool);
+
+    /// So much of so much was read of what was there before.
+    fn progress(&mut self, _done: u64, _total: u64) {}
+}
+
+/// All that is watched.
+pub struct Watch {
+    options: Options,
+    ears: Ears,
+    tails: BTreeMap<PathBuf, Tail>,
+    lives: Lives,
+    /// Directories with the agents' own notes about what runs.
+    notes_in: BTreeSet<PathBuf>,
+    scanned: Option<i64>,
+    looked: Option<i64>,
+}
+
+impl Watch {
+    /// Begins to listen. `wake` is called whenever something was heard, from another thread.
+    pub fn new(options: Options, wake: impl Fn() + Send + Sync + 'static) -> Self {
+        let ears = Ears::new(options.most_ears, wake);
+        Self {
+            options,
+            ears,
+            tails: BTreeMap::new(),
+            lives: Lives::default(),
+            notes_in: BTreeSet::new(),
+            scanned: None,
+            looked: None,
+        }
+    }
+
+    /// Reads what is new, looks everywhere if it is time to, and says whether anything has changed.
+    pub fn go_on(&mut self, now: i64, told: &mut dyn Told) -> bool {
+        let heard = self.ears.heard();
+        let is_due = self.scanned.is_none_or(|it| now.saturating_sub(it) >= self.patience());
+        let mut look_around = heard.everything || is_due;
+        let mut lives = false;
+        let mut waiting = BTreeSet::new();
+        for path in heard.paths {
+            if self.tails.contains_key(&path) {
+                waiting.insert(path);
+            } else if path.parent().is_some_and(|it| self.notes_in.contains(it)) {
+                lives = true;
+            } else {
+                // A new file or directory, or one that was too old until now.
+                look_around = true;
+            }
+        }
+        let mut changed = false;
+        if look_around {
+            changed |= self.scan(now, told);
+        } else {
+            for path in waiting {
+                changed |= self.read(&path, now, told);
+            }
+        }
+        changed | self.look(now, lives)
+    }
+
+    /// When to go on even if nothing is heard.
+    pub fn next(&self) -> i64 {
+        let scan = self.scanned.map_or(0, |it| it.saturating_add(self.patience()));
+        let look = self.looked.map_or(0, |it| it.saturating_add(LIVES_MS));
+        if self.tails.is_empty() { scan } else { scan.min(look) }
+    }
+
+    /// What a viewer should know of the watching itself.
+    pub fn notes(&self) -> Vec<String> {
+        let unread = self.tails.values().filter_map(Tail::trouble);
+        self.ears.trouble().into_iter().chain(unread).collect()
+    }
+
+    /// Every agent that was seen, and what is known of its process.
+    pub fn streams(&self) -> Vec<(&Seen, Life)> {
+        let mut all = Vec::new();
+        for tail in self.tails.values() {
+            for seen in tail.agents() {
+                all.push((seen, self.lives.of(tail.source(), seen.names().0)));
+            }
+        }
+        all
+    }
+
+    /// Where an agent's stream is kept, if it is one of those that are followed.
+    pub fn len(&self) -> usize {
+        self.tails.len()
+    }
+
+    /// Whether nothing is followed.
+    pub fn is_empty(&self) -> bool {
+        self.tails.is_empty()
+    }
+
+    fn patience(&self) -> i64 {
+        if self.ears.trouble().is_some() { OFTEN_MS } else { SELDOM_MS }
+    }
+
+    /// Looks at all places: what is new is taken up, what is gone is let go.
+    fn scan(&mut self, now: i64, told: &mut dyn Told) -> bool {
+        self.scanned = Some(now);
+        let mut found =
+            find::sessions(&self.options.homes, now.saturating_sub(self.options.since_ms));
+        for path in &self.options.files {
+            found.files.push(find::File::named(path.clone()));
+            found.directories.extend(path.parent().map(Path::to_owned));
+        }
+        self.notes_in = found.notes.iter().cloned().collect();
+        self.ears.listen(found.directories.iter().chain(&found.notes));
+        found.files.sort_by_key(|it| std::cmp::Reverse(it.modified));
+        found.files.truncate(MOST_FILES);
+        let wanted: BTreeSet<&PathBuf> = found.files.iter().map(|it| &it.path).collect();
+        let before = self.tails.len();
+        self.tails.retain(|path, tail| wanted.contains(path) || tail.stays(now));
+        let mut changed = self.tails.len() != before;
+        let new = |tails: &BTreeMap<PathBuf, Tail>, it: &&find::File| !tails.contains_key(&it.path);
+        let total: u64 =
+            found.files.iter().filter(|it| new(&self.tails, it)).map(|it| it.bytes).sum();
+        let mut done = 0;
+        // Ears were pricked before anything is read: what is written after that is heard.
+        for file in &found.files {
+            let bytes = if self.tails.contains_key(&file.path) { 0 } else { file.bytes };
+            let target = Target {
+                path: file.path.clone(),
+                source: file.source,
+                directory: file.directory.clone(),
+            };
+            let started = self.options.started;
+            self.tails.entry(file.path.clone()).or_insert_with(|| Tail::new(target, started));
+            changed |= self.read(&file.path, now, told);
+            done += bytes;
+            if bytes > 0 {
+                told.progress(done, total);
+            }
+        }
+        for tail in self.tails.values_mut() {
+            tail.rest(now);
+        }
+        self.look(now, true) | changed
+    }
+
+    fn read(&mut self, path: &Path, now: i64, told: &mut dyn Told) -> bool {
+        self.tails.get_mut(path).is_some_and(|it| it.read(now, told))
+    }
+
+    /// Looks at processes, if it is time to.
+    fn look(&mut self, now: i64, at_once: bool) -> bool {
+        if !at_once && self.looked.is_some_and(|it| now.saturating_sub(it) < LIVES_MS) {
+            return false;
+        }
+        self.looked = Some(now);
+        let lives = Lives::look(&self.options.homes, &self.options.host);
+        let changed = lives != self.lives;
+        self.lives = lives;
+        changed
+    }
+}
+
+/// The sources whose sessions can be found by themselves.
+pub const FOUND: [Source; 3] = [Source::ClaudeCode, Source::Codex, Source::Gemini];

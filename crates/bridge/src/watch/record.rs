@@ -1,0 +1,88 @@
+//! Keeping what was seen as durable plans, as the agent's own hooks would.
+//!
+//! What happened is recorded and never refused. A session whose hooks or tools keep its list is left to
+//! them: two mirrors of one list would undo each other. The same list again changes nothing, so whoever
+//! begins anew adds nothing twice.
+
+use punchlist_formats::text::mask;
+use punchlist_formats::watch::join::name;
+use punchlist_formats::watch::{Life, Seen};
+use punchlist_model::session::{SessionKey, Store};
+use punchlist_model::store::Error;
+use punchlist_model::{ListEntry, Timestamp};
+
+use crate::hook::{self, Given, WATCHED};
+use crate::session;
+
+/// What recording depends on besides what was seen.
+pub struct Recording<'a> {
+    /// As for a hook, which it stands in for.
+    pub given: Given<'a>,
+    /// What is known of the process.
+    pub life: Life,
+}
+
+/// What came of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recorded {
+    /// The plan is as the list is.
+    Kept,
+    /// The session's own hooks or tools keep it.
+    NotOurs,
+    /// There is nothing to keep.
+    Nothing,
+}
+
+/// Keeps a session's list as it was seen.
+pub async fn record(
+    store: &dyn Store,
+    seen: &Seen,
+    recording: &Recording<'_>,
+) -> Result<Recorded, Error> {
+    // What the agent never confirmed has not happened.
+    let Some(list) = seen.list.as_ref().filter(|it| !it.unconfirmed) else {
+        return Ok(Recorded::Nothing);
+    };
+    let (id, sub_agent) = seen.names();
+    let sub_agent = sub_agent.unwrap_or_default().to_owned();
+    let key = SessionKey { agent: name(seen.agent_type).to_owned(), id: id.to_owned() };
+    let there = store.session(key.clone()).await?;
+    let writer = there.as_ref().and_then(|it| it.memory.written_with.as_deref());
+    if writer.is_some_and(|it| it != WATCHED) {
+        return Ok(Recorded::NotOurs);
+    }
+    if there.is_none() && list.items.is_empty() {
+        return Ok(Recorded::Nothing);
+    }
+    // It was there before anybody wrote it down, and may be over already.
+    let last = Timestamp::from_millisecond(seen.last).unwrap_or(recording.given.now);
+    let seen = session::Seen {
+        key,
+        project: recording.given.project.to_owned(),
+        directory: seen.directory.clone().unwrap_or_default(),
+        process: None,
+        interactive: None,
+        now: last,
+        ended: match recording.life {
+            Life::Ended | Life::Died => true,
+            Life::Runs { .. } | Life::Unknown => false,
+        },
+    };
+    let session = session::record(store, seen).await?;
+    let entries: Vec<ListEntry> = list
+        .items
+        .iter()
+        .map(|todo| {
+            let masked = |text: &String| mask(text).into_owned();
+            ListEntry {
+                item: None,
+                title: masked(&todo.text),
+                active_form: todo.active_form.as_ref().map(masked),
+                status: todo.status,
+                waiting_on: Some(todo.waiting_on.as_ref().map(masked).unwrap_or_default()),
+            }
+        })
+        .collect();
+    hook::keep_list(store, &recording.given, session, &sub_agent, &entries).await?;
+    Ok(Recorded::Kept)
+}

@@ -1,0 +1,396 @@
+//! One session's file, read as it grows.
+//!
+//! What was read is not read again, unless the file turns out to be another: replaced, cut short, or
+//! written anew. Then it is read from its beginning, as one that was just found. A file that nobody has
+//! written for a while keeps only what is known of it; should it grow again, its parser is made anew from
+//! the beginning. So memory goes with the sessions that are busy, not with all that there are.
+
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+
+use punchlist_formats::stream::event::{Event, KindName, KindSet};
+use punchlist_formats::stream::{LOOK_AHEAD, Options, Source, Stream, recognise};
+use punchlist_formats::watch::{Fold, Seen};
+
+use super::{Told, find};
+
+/// How much is read at once.
+const CHUNK: usize = 256 << 10;
+
+/// Of a file longer than this, only lists are taken from its beginning, and everything from its end.
+pub const LIST_ONLY: u64 = 16 << 20;
+
+/// How much of the end of such a file is taken whole.
+const END: u64 = 1 << 20;
+
+/// How much of its beginning is looked at to learn whose it is.
+const HEAD: usize = 256 << 10;
+
+/// How many bytes before the place where reading goes on are remembered, to know the file again.
+const MARK: usize = 64;
+
+/// How long a file must be quiet before its parser is let go.
+const REST_MS: i64 = 5 * 60_000;
+
+/// How long a file that is no longer wanted is kept, if it was written meanwhile.
+const STAY_MS: i64 = 60_000;
+
+/// What is followed.
+#[derive(Clone, Debug)]
+pub(super) struct Target {
+    pub(super) path: PathBuf,
+    /// Whose it is, if its place tells; else its content must.
+    pub(super) source: Option<Source>,
+    /// Where its agent works, if its place tells.
+    pub(super) directory: Option<String>,
+}
+
+pub(super) struct Tail {
+    target: Target,
+    /// Which file it was.
+    identity: Option<(u64, u64)>,
+    offset: u64,
+    mark: VecDeque<u8>,
+    /// None while it rests, and before the first look.
+    reader: Option<Reader>,
+    source: Option<Source>,
+    fold: Fold,
+    /// When watching began; what happened before is no news.
+    started: i64,
+    /// When something was last read.
+    read_at: i64,
+    trouble: Option<String>,
+}
+
+impl Tail {
+    pub(super) fn new(target: Target, started: i64) -> Self {
+        let source = target.source;
+        let fold = Fold::within(target.directory.clone());
+        Self {
+            target,
+            identity: None,
+            offset: 0,
+            mark: VecDeque::new(),
+            reader: None,
+            source,
+            fold,
+            started,
+            read_at: i64::MIN,
+            trouble: None,
+        }
+    }
+
+    pub(super) fn source(&self) -> Option<Source> {
+        self.source
+    }
+
+    pub(super) fn agents(&self) -> &[Seen] {
+        self.fold.agents()
+    }
+
+    /// Why it cannot be read.
+    pub(super) fn trouble(&self) -> Option<String> {
+        Some(format!("cannot read {}: {}", self.target.path.display(), self.trouble.as_ref()?))
+    }
+
+    /// Whether it is worth keeping although it was not found any more.
+    pub(super) fn stays(&self, now: i64) -> bool {
+        self.target.path.exists() && now.saturating_sub(self.read_at) < STAY_MS
+    }
+
+    /// Lets the parser go, if nobody has written for a while.
+    pub(super) fn rest(&mut self, now: i64) {
+        if now.saturating_sub(self.read_at) >= REST_MS {
+            self.reader = None;
+        }
+    }
+
+    /// Reads what is new. Says whether anything was.
+    pub(super) fn read(&mut self, now: i64, told: &mut dyn Told) -> bool {
+        match self.try_read(now, told) {
+            Ok(is_new) => {
+                self.trouble = None;
+                is_new
+            }
+            // It is not there yet, or not any more. What was seen of it stays until it is let go.
+            Err(why) if why.kind() == ErrorKind::NotFound => false,
+            Err(why) => {
+                let why = why.to_string();
+                let is_new = self.trouble.as_ref() != Some(&why);
+                self.trouble = Some(why);
+                is_new
+            }
+        }
+    }
+
+    fn try_read(&mut self, now: i64, told: &mut dyn Told) -> io::Result<bool> {
+        let data = fs::metadata(&self.target.path)?;
+        if !data.is_file() {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a plain file"));
+        }
+        let identity = (data.dev(), data.ino());
+        let is_other = self.identity != Some(identity) || data.len() < self.offset;
+        if !is_other && data.len() == self.offset {
+            return Ok(false);
+        }
+        let file = File::open(&self.target.path)?;
+        // What was renamed into its place meanwhile is read the next time.
+        let data = file.metadata()?;
+        let identity = (data.dev(), data.ino());
+        let is_other = self.identity != Some(identity)
+            || data.len() < self.offset
+            || !self.is_where_it_was(&file)?;
+        if is_other {
+            self.identity = Some(identity);
+            self.offset = 0;
+            self.mark.clear();
+            self.reader = None;
+            self.fold = Fold::within(self.target.directory.clone());
+            self.source = self.target.source;
+        }
+        let is_first = self.offset == 0;
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            None => self.again(&file, data.len())?,
+        };
+        let read_at = if is_first { find::modified(&data).min(now) } else { now };
+        let mut from = self.offset;
+        let until = data.len();
+        let mut buffer = vec![0; CHUNK];
+        let started = self.started;
+        while from < until {
+            let most = usize::try_from(until - from).unwrap_or(CHUNK).min(CHUNK);
+            let count = file.read_at(&mut buffer[..most], from)?;
+            if count == 0 {
+                break;
+            }
+            let chunk = &buffer[..count];
+            let fold = &mut self.fold;
+            reader.push(chunk, from, &mut |event| {
+                // Of what was there before we came, only what says that it is new is.
+                let live = !is_first || event.timestamp.is_some_and(|it| it >= started);
+                fold.event(event, read_at);
+                told.event(event, live);
+            });
+            from += count as u64;
+            self.remember(chunk);
+            if is_first && until > LIST_ONLY {
+                told.progress(from, until);
+            }
+        }
+        self.offset = from;
+        self.source = self.source.or(reader.source());
+        self.reader = Some(reader);
+        self.read_at = read_at.max(self.read_at);
+        Ok(true)
+    }
+
+    /// A parser that knows all up to where reading goes on.
+    fn again(&self, file: &File, len: u64) -> io::Result<Reader> {
+        let is_long = len > LIST_ONLY;
+        let mut reader = match self.source {
+            Some(source) if is_long => Reader::Long(Box::new(Long::begin(source, file, len)?)),
+            Some(source) => {
+                Reader::Whole(source, Box::new(Stream::new(source, Options::default())))
+            }
+            None => Reader::Unknown(Vec::new()),
+        };
+        let mut buffer = vec![0; CHUNK];
+        let mut from = 0;
+        while from < self.offset {
+            let most = usize::try_from(self.offset - from).unwrap_or(CHUNK).min(CHUNK);
+            let count = file.read_at(&mut buffer[..most], from)?;
+            if count == 0 {
+                break;
+            }
+            reader.push(&buffer[..count], from, &mut |_| {});
+            from += count as u64;
+        }
+        Ok(reader)
+    }
+
+    /// Whether what stands before the place where reading goes on is what stood there.
+    fn is_where_it_was(&self, file: &File) -> io::Result<bool> {
+        let mut there = vec![0; self.mark.len()];
+        let at = self.offset.saturating_sub(there.len() as u64);
+        match file.read_exact_at(&mut there, at) {
+            Ok(()) => Ok(self.mark.iter().eq(&there)),
+            Err(why) if why.kind() == ErrorKind::UnexpectedEof => Ok(false),
+            Err(why) => Err(why),
+        }
+    }
+
+    fn remember(&mut self, chunk: &[u8]) {
+        let new = &chunk[chunk.len().saturating_sub(MARK)..];
+        self.mark.extend(new);
+        let excess = self.mark.len().saturating_sub(MARK);
+        self.mark.drain(..excess);
+    }
+}
+
+/// What takes the bytes of a stream.
+enum Reader {
+    /// It is not clear yet whose they are.
+    Unknown(Vec<u8>),
+    /// It is nobody's that we know.
+    Foreign,
+    /// Everything is taken.
+    Whole(Source, Box<Stream>),
+    /// Only lists are taken from the beginning.
+    Long(Box<Long>),
+}
+
+impl Reader {
+    fn source(&self) -> Option<Source> {
+        match self {
+            Self::Unknown(_) | Self::Foreign => None,
+            Self::Whole(source, _) => Some(*source),
+            Self::Long(long) => Some(long.source),
+        }
+    }
+
+    fn push(&mut self, chunk: &[u8], from: u64, sink: &mut dyn FnMut(&Event<'_>)) {
+        match self {
+            Self::Foreign => {}
+            Self::Whole(_, stream) => stream.push(chunk, &mut |event: &Event<'_>| sink(event)),
+            Self::Long(long) => long.push(chunk, from, sink),
+            Self::Unknown(head) => {
+                head.extend_from_slice(chunk);
+                let is_enough = head.len() >= LOOK_AHEAD;
+                // A line that is not whole may look like another's.
+                let whole = head.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
+                let shown = if is_enough { &head[..] } else { &head[..whole] };
+                if let Some(source) = recognise(shown) {
+                    let mut stream = Box::new(Stream::new(source, Options::default()));
+                    stream.push(head, &mut |event: &Event<'_>| sink(event));
+                    *self = Self::Whole(source, stream);
+                } else if is_enough {
+                    *self = Self::Foreign;
+                }
+            }
+        }
+    }
+}
+
+/// A long file: lists from its beginning on, everything else from near its end.
+struct Long {
+    source: Source,
+    lists: Stream,
+    rest: Option<Stream>,
+    /// The first line, which says whose the file is.
+    head: Vec<u8>,
+    /// Where the rest begins.
+    at: u64,
+}
+
+impl Long {
+    fn begin(source: Source, file: &File, len: u64) -> io::Result<Self> {
+        let only = KindSet::of([KindName::TodoList]);
+        let mut head = vec![0; HEAD];
+        let count = file.read_at(&mut head, 0)?;
+        head.truncate(count);
+        let line = head.iter().position(|it| *it == b'\n').map_or(0, |it| it + 1);
+        head.truncate(line);
+        // The rest begins with a whole line.
+        let from = len.saturating_sub(END);
+        let mut end = vec![0; CHUNK];
+        let count = file.read_at(&mut end, from)?;
+        let line = end[..count].iter().position(|it| *it == b'\n').map_or(count, |it| it + 1);
+        Ok(Self {
+            source,
+            lists: Stream::new(source, Options { only, ..Options::default() }),
+            rest: None,
+            head,
+            at: from + line as u64,
+        })
+    }
+
+    fn push(&mut self, chunk: &[u8], from: u64, sink: &mut dyn FnMut(&Event<'_>)) {
+        let before = self.at.saturating_sub(from);
+        let (old, new) =
+            chunk.split_at(usize::try_from(before).unwrap_or(usize::MAX).min(chunk.len()));
+        self.lists.push(old, &mut |event: &Event<'_>| sink(event));
+        if new.is_empty() && self.rest.is_none() {
+            return;
+        }
+        if self.rest.is_none() {
+            self.rest = Some(self.begin_rest(sink));
+        }
+        self.lists.push(new, &mut |event: &Event<'_>| sink(event));
+        if let Some(rest) = &mut self.rest {
+            rest.push(new, &mut |event: &Event<'_>| sink(event));
+        }
+    }
+
+    /// Lists are left to the other parser, which has seen all that they are made of.
+    fn begin_rest(&self, sink: &mut dyn FnMut(&Event<'_>)) -> Stream {
+        let kinds = KindName::ALL.into_iter().filter(|it| *it != KindName::TodoList);
+        let has_head = !self.head.is_empty();
+        let lines_before = self.lists.tally().lines.saturating_sub(u64::from(has_head));
+        let options = Options { only: KindSet::of(kinds), lines_before, ..Options::default() };
+        let mut rest = Stream::new(self.source, options);
+        rest.push(&self.head, &mut |event: &Event<'_>| sink(event));
+        rest
+    }
+}
+
+/// A stream that comes through a pipe.
+pub struct Piped {
+    reader: Reader,
+    fold: Fold,
+}
+
+impl Default for Piped {
+    fn default() -> Self {
+        Self { reader: Reader::Unknown(Vec::new()), fold: Fold::default() }
+    }
+}
+
+impl Piped {
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8], now: i64, told: &mut dyn Told) {
+        let fold = &mut self.fold;
+        self.reader.push(chunk, 0, &mut |event| {
+            fold.event(event, now);
+            told.event(event, true);
+        });
+    }
+
+    /// The stream is over. Says whether it could be told whose it was.
+    pub fn end(&mut self, now: i64, told: &mut dyn Told) -> bool {
+        if let Reader::Unknown(head) = &self.reader {
+            if head.trim_ascii().is_empty() {
+                return true;
+            }
+            let Some(source) = recognise(head) else { return false };
+            let mut stream = Box::new(Stream::new(source, Options::default()));
+            let head = head.clone();
+            let fold = &mut self.fold;
+            stream.push(&head, &mut |event: &Event<'_>| {
+                fold.event(event, now);
+                told.event(event, true);
+            });
+            self.reader = Reader::Whole(source, stream);
+        }
+        let fold = &mut self.fold;
+        match &mut self.reader {
+            Reader::Whole(_, stream) => {
+                stream.end(&mut |event: &Event<'_>| {
+                    fold.event(event, now);
+                    told.event(event, true);
+                });
+                true
+            }
+            Reader::Unknown(_) | Reader::Foreign => false,
+            Reader::Long(_) => true,
+        }
+    }
+
+    /// Its agents.
+    pub fn agents(&self) -> &[Seen] {
+        self.fold.agents()
+    }
+}

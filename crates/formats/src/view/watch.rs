@@ -1,0 +1,492 @@
+//! Every agent at a glance: a line for each, with what it does now under it.
+//!
+//! A pure function of rows and the place that they are shown in. It draws and decides nothing: order and
+//! states are [`crate::watch`]'s. Every line is at least a column narrower than the screen, so that a terminal
+//! never wraps one.
+
+use punchlist_model::{Status, Timestamp};
+
+use super::{Options, duration, list, shown};
+use crate::text::glyph::{Glyphs, Sign};
+use crate::text::width::{pad_left, truncate_with};
+use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
+use crate::watch::join::{Entry, Listed};
+use crate::watch::{Row, State};
+
+/// Widest agent, place and model.
+const AGENT: usize = 9;
+const PLACE: usize = 18;
+const MODEL: usize = 16;
+/// On a very wide screen nobody wants to look for the end of a line.
+const WIDEST: usize = 120;
+/// Below so many columns there is room for names alone.
+const TINY: usize = 24;
+/// Below so many columns there is no room for sentences in a row.
+const NARROW: usize = 56;
+/// Widest place then.
+const NARROW_PLACE: usize = 10;
+/// The most lines of a question.
+const LONGEST_QUESTION: usize = 4;
+/// The widest span of time with the word behind it: `59 m ago`.
+const SPAN: usize = 8;
+
+/// What a viewer has chosen, and what else is to be said.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Look<'a> {
+    /// The row that the keys are on.
+    pub selected: Option<&'a str>,
+    /// The row whose list is shown whole.
+    pub opened: Option<&'a str>,
+    /// The most lines; `None` for as many as there are.
+    pub height: Option<usize>,
+    /// Whether keys are heard.
+    pub keys: bool,
+    /// What a viewer should know of the watching itself.
+    pub notes: &'a [String],
+    /// For agents without a list: the agent, and the command that gives it one.
+    pub offers: &'a [(String, String)],
+}
+
+/// The whole screen, line by line.
+pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<String> {
+    let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
+    let page = Page { look, options, columns, widths: Widths::of(rows, columns) };
+    let mut lines = vec![page.head(rows)];
+    let blocks: Vec<Vec<String>> = rows.iter().map(|row| page.block(row)).collect();
+    let notes: Vec<String> = look.notes.iter().map(|it| page.note(it)).collect();
+    let room = look.height.map(|it| it.saturating_sub(1 + notes.len()).max(1));
+    let at = look.selected.and_then(|key| rows.iter().position(|row| row.key == key));
+    lines.extend(page.fit(blocks, at.unwrap_or(0), room));
+    lines.extend(notes);
+    if let Some(height) = look.height {
+        lines.truncate(height.max(1));
+    }
+    lines
+}
+
+/// One row as a line of its own, for where nothing can be drawn in place.
+pub fn line(row: &Row) -> String {
+    let mut words = vec![row.agent.clone(), place(row)];
+    words.extend(row.list.as_ref().map(|it| format!("{}/{}", it.done, it.total)));
+    let state = match &row.state {
+        State::Asks(question) => format!("asks: {question}"),
+        State::Working => "working".to_owned(),
+        State::Silent => "no news".to_owned(),
+        State::Failed(why) => format!("failed: {why}"),
+        State::Idle => "idle".to_owned(),
+        State::Died => died(row.list.as_ref(), false),
+    };
+    words.push(state);
+    let current = row.list.as_ref().and_then(Listed::current);
+    if let Some(current) = current.filter(|_| row.state == State::Working) {
+        words.push(format!("\"{}\"", current.label));
+    }
+    one_line(&words.join("  ")).into_owned()
+}
+
+fn died(list: Option<&Listed>, is_narrow: bool) -> String {
+    match list.map_or(0, |it| it.open) {
+        0 => "died".to_owned(),
+        open if is_narrow => format!("died, {open} open"),
+        open => format!("died with {open} open"),
+    }
+}
+
+fn place(row: &Row) -> String {
+    match &row.sub_agent {
+        None => row.place.clone(),
+        Some(sub) => {
+            let sub: String = sub.trim_start_matches("toolu_").chars().take(6).collect();
+            format!("{}/{sub}", row.place)
+        }
+    }
+}
+
+fn time(ms: i64) -> Timestamp {
+    Timestamp::from_millisecond(ms).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+/// How wide each column is, for all rows; 0 for one that there is no room for.
+struct Widths {
+    agent: usize,
+    place: usize,
+    model: usize,
+    count: usize,
+    bar: usize,
+    span: usize,
+}
+
+impl Widths {
+    /// Where it gets narrow, the bar goes first, then the model, then the time; names stay.
+    fn of(rows: &[Row], columns: usize) -> Self {
+        let most = |of: &dyn Fn(&Row) -> usize| rows.iter().map(of).max().unwrap_or(0);
+        let agent = most(&|row| width(&one_line(&row.agent))).min(AGENT);
+        let place = most(&|row| width(&one_line(&place(row))));
+        let model = most(&|row| width(&one_line(&row.model))).min(MODEL);
+        let count = |list: &Listed| format!("{}/{}", list.done, list.total).len();
+        let count = most(&|row| row.list.as_ref().map_or(0, count));
+        let mut widths = Self {
+            agent,
+            place: place.min(if columns < NARROW { NARROW_PLACE } else { PLACE }),
+            model: if columns < 62 { 0 } else { model },
+            count,
+            bar: match columns {
+                0..70 => 0,
+                70..100 => 13,
+                _ => 26,
+            },
+            span: if columns < 34 { 0 } else { SPAN },
+        };
+        let dispensable: [fn(&mut Self) -> &mut usize; 3] =
+            [|it| &mut it.bar, |it| &mut it.model, |it| &mut it.span];
+        for column in dispensable {
+            if widths.sum() > columns {
+                *column(&mut widths) = 0;
+            }
+        }
+        widths.place = widths.place.min(columns.saturating_sub(widths.sum() - widths.place)).max(1);
+        widths
+    }
+
+    fn sum(&self) -> usize {
+        let column = |it: usize| if it == 0 { 0 } else { it + 2 };
+        3 + self.agent
+            + [self.place, self.model, self.count, self.bar, self.span]
+                .map(column)
+                .iter()
+                .sum::<usize>()
+    }
+}
+
+struct Page<'a> {
+    look: Look<'a>,
+    options: &'a Options,
+    columns: usize,
+    widths: Widths,
+}
+
+impl Page<'_> {
+    fn line(&self) -> Line {
+        Line::new(self.options.colour)
+    }
+
+    /// Whether there is no room for sentences.
+    fn is_narrow(&self) -> bool {
+        self.columns < NARROW
+    }
+
+    fn glyphs(&self) -> Glyphs {
+        self.options.glyphs
+    }
+
+    /// ` 3 agents working · 1 idle · 1 died`
+    fn head(&self, rows: &[Row]) -> String {
+        let count = |is: fn(&State) -> bool| rows.iter().filter(|row| is(&row.state)).count();
+        let asks = count(|it| matches!(it, State::Asks(_)));
+        let states = [
+            (asks, if asks == 1 { "waits for you" } else { "wait for you" }),
+            (count(|it| *it == State::Working), "working"),
+            (count(|it| *it == State::Silent), "silent"),
+            (count(|it| matches!(it, State::Failed(_))), "failed"),
+            (count(|it| *it == State::Idle), "idle"),
+            (count(|it| *it == State::Died), "died"),
+        ];
+        let mut parts: Vec<String> = Vec::new();
+        for (count, word) in states.into_iter().filter(|it| it.0 > 0) {
+            let noun = match (parts.is_empty(), count) {
+                (true, 1) => " agent",
+                (true, _) => " agents",
+                (false, _) => "",
+            };
+            parts.push(format!("{count}{noun} {word}"));
+        }
+        if parts.is_empty() {
+            parts.push("no agents yet".to_owned());
+        }
+        let between = if self.glyphs() == Glyphs::Ascii { " - " } else { " · " };
+        let mut line = self.line();
+        let text = format!(" {}", parts.join(between));
+        line.push(&truncate_with(&text, self.columns, self.glyphs().ellipsis()), Style::Bold);
+        let keys = "j/k move  enter opens  q leaves";
+        let keys = if line.width() + 2 + keys.len() <= self.columns { keys } else { "q leaves" };
+        if self.look.keys && line.width() + 2 + keys.len() <= self.columns {
+            line.fill(self.columns - keys.len()).push(keys, Style::Dim);
+        }
+        line.finish()
+    }
+
+    fn note(&self, text: &str) -> String {
+        let mut line = self.line();
+        let text = format!(" {}", one_line(text));
+        line.push_text(&text, self.columns, self.glyphs(), Style::Dim);
+        line.finish()
+    }
+
+    /// The blocks that there is room for, the one at `at` among them.
+    fn fit(&self, blocks: Vec<Vec<String>>, at: usize, room: Option<usize>) -> Vec<String> {
+        let total: usize = blocks.iter().map(Vec::len).sum();
+        let Some(room) = room.filter(|it| *it < total) else {
+            return blocks.into_iter().flatten().collect();
+        };
+        // A line for what is left out.
+        let room = room.saturating_sub(1);
+        let mut first = 0;
+        while first < at && blocks[first..=at].iter().map(Vec::len).sum::<usize>() > room {
+            first += 1;
+        }
+        let (mut lines, mut left_out): (Vec<String>, usize) = (Vec::new(), first);
+        for block in blocks.into_iter().skip(first) {
+            if lines.len() + block.len() <= room {
+                lines.extend(block);
+            } else if lines.len() < room {
+                // A long list is cut rather than left out.
+                let space = room - lines.len();
+                lines.extend(block.into_iter().take(space));
+            } else {
+                left_out += 1;
+            }
+        }
+        let more = format!(" {} {left_out} more", self.glyphs().ellipsis());
+        if left_out > 0 {
+            let mut line = self.line();
+            line.push(&truncate_with(&more, self.columns, ""), Style::Dim);
+            lines.push(line.finish());
+        }
+        lines
+    }
+
+    /// A row, and what is shown under it.
+    fn block(&self, row: &Row) -> Vec<String> {
+        let mut lines = vec![self.row(row)];
+        let is_opened = self.look.opened == Some(row.key.as_str());
+        if self.columns < TINY {
+            return lines;
+        }
+        if let State::Asks(question) = &row.state
+            && (self.is_narrow() || is_opened)
+        {
+            lines.extend(self.question(question));
+        }
+        let Some(list) = &row.list else {
+            if is_opened {
+                lines.push(self.note("   it has no list"));
+            }
+            return lines;
+        };
+        if is_opened {
+            lines.extend(list.entries.iter().map(|it| self.entry(it)));
+            if list.unconfirmed {
+                lines.push(self.note("   the agent never said that this list was taken"));
+            }
+        } else {
+            match row.state {
+                State::Asks(_) | State::Working | State::Silent | State::Died => {
+                    lines.extend(list.current().map(|it| self.entry(it)));
+                }
+                State::Failed(_) | State::Idle => {}
+            }
+        }
+        lines
+    }
+
+    /// Where there is room for hardly anything: who, and how it stands.
+    fn tiny(&self, row: &Row) -> String {
+        let mut line = self.line();
+        let (sign, style) = self.sign(&row.state);
+        line.push(sign, style);
+        let room = self.columns.saturating_sub(2);
+        if room > 0 {
+            line.push(" ", Style::Plain);
+            line.push_text(&one_line(&place(row)), room, self.glyphs(), Style::Plain);
+        }
+        line.finish()
+    }
+
+    fn row(&self, row: &Row) -> String {
+        if self.columns < TINY {
+            return self.tiny(row);
+        }
+        let mut line = self.line();
+        let is_selected = self.look.selected == Some(row.key.as_str());
+        line.push(if is_selected { ">" } else { " " }, Style::Bold);
+        let (sign, style) = self.sign(&row.state);
+        line.push(sign, style).push(" ", Style::Plain);
+        let cell = |text: &str, columns: usize| {
+            let text = one_line(text);
+            pad(&isolated(&truncate_with(&text, columns, self.glyphs().ellipsis())), columns)
+        };
+        let strong = if is_selected { Style::Bold } else { Style::Plain };
+        line.push(&cell(&row.agent, self.widths.agent), strong).push("  ", Style::Plain);
+        line.push(&cell(&place(row), self.widths.place), strong);
+        if self.widths.model > 0 {
+            line.push("  ", Style::Plain).push(&cell(&row.model, self.widths.model), Style::Dim);
+        }
+        match &row.state {
+            State::Asks(question) => self.ask(&mut line, question),
+            State::Failed(why) => {
+                let words = format!("failed: {why}");
+                self.words(&mut line, &words, Style::In(Colour::Red), &self.ago(row));
+            }
+            State::Died => {
+                let words = died(row.list.as_ref(), self.is_narrow());
+                self.words(&mut line, &words, Style::In(Colour::Red), &self.ago(row));
+            }
+            State::Silent => {
+                let since = duration::between(time(row.at), self.options.now);
+                let words = if self.is_narrow() { "quiet " } else { "no news for " };
+                let words = format!("{words}{since}");
+                self.listed(&mut line, row, &words, "");
+            }
+            State::Working => {
+                let since = duration::between(time(row.at), self.options.now);
+                self.listed(&mut line, row, "", &since);
+            }
+            State::Idle => self.listed(&mut line, row, "", &self.ago(row)),
+        }
+        line.finish()
+    }
+
+    fn sign(&self, state: &State) -> (&'static str, Style) {
+        let is_ascii = self.glyphs() == Glyphs::Ascii;
+        let (unicode, ascii, style) = match state {
+            State::Asks(_) => ("●", "?", Style::BoldIn(Colour::Yellow)),
+            State::Working => ("●", "*", Style::In(Colour::Green)),
+            State::Silent => ("◌", "~", Style::In(Colour::Yellow)),
+            State::Failed(_) => ("!", "!", Style::In(Colour::Red)),
+            State::Idle => ("○", "o", Style::Dim),
+            State::Died => ("✗", "x", Style::In(Colour::Red)),
+        };
+        (if is_ascii { ascii } else { unicode }, style)
+    }
+
+    fn ago(&self, row: &Row) -> String {
+        duration::ago(time(row.at), self.options.now)
+    }
+
+    /// Room that is left in a line, with two columns between.
+    fn left(&self, line: &Line) -> usize {
+        self.columns.saturating_sub(line.width() + 2)
+    }
+
+    /// `asks: rm -rf build/           ← you`
+    fn ask(&self, line: &mut Line, question: &str) {
+        let you = if self.glyphs() == Glyphs::Ascii { "<- you" } else { "← you" };
+        let style = Style::BoldIn(Colour::Yellow);
+        if self.is_narrow() {
+            // The question has a line of its own.
+            return self.words(line, "asks you", style, "");
+        }
+        let most = self.left(line).saturating_sub(width(you) + 2);
+        line.push("  ", Style::Plain);
+        line.push_text(&format!("asks: {}", one_line(question)), most, self.glyphs(), style);
+        line.fill(self.columns - width(you)).push(you, style);
+    }
+
+    /// A question in full, within reason.
+    fn question(&self, question: &str) -> Vec<String> {
+        let room = self.columns.saturating_sub(5).max(1);
+        let mut lines: Vec<String> = vec![String::new()];
+        for word in one_line(question).split_whitespace() {
+            let word = truncate_with(word, room, self.glyphs().ellipsis());
+            match lines.last_mut() {
+                Some(last) if last.is_empty() => last.push_str(&word),
+                Some(last) if width(last) + 1 + width(&word) <= room => {
+                    last.push(' ');
+                    last.push_str(&word);
+                }
+                Some(_) | None => lines.push(word.into_owned()),
+            }
+        }
+        let draw = |(at, text): (usize, &String)| {
+            let mut line = self.line();
+            line.push(if at == 0 { "   ? " } else { "     " }, Style::BoldIn(Colour::Yellow));
+            line.push_text(text, room, self.glyphs(), Style::Plain);
+            line.finish()
+        };
+        lines.iter().take(LONGEST_QUESTION).enumerate().map(draw).collect()
+    }
+
+    /// Words, and a time behind them if there is room.
+    fn words(&self, line: &mut Line, words: &str, style: Style, span: &str) {
+        let room = self.left(line);
+        if room == 0 {
+            return;
+        }
+        let with_span = !span.is_empty() && self.widths.span > 0 && room >= 20 + self.widths.span;
+        let most = if with_span { room - self.widths.span - 2 } else { room };
+        line.push("  ", Style::Plain).push_text(&one_line(words), most, self.glyphs(), style);
+        if with_span {
+            line.fill(self.columns - self.widths.span);
+            line.push(&pad_left(span, self.widths.span), Style::Dim);
+        }
+    }
+
+    /// How far the list has come, or that there is none.
+    fn listed(&self, line: &mut Line, row: &Row, words: &str, span: &str) {
+        let Some(list) = &row.list else {
+            let offer = self.look.offers.iter().find(|(agent, _)| *agent == row.agent);
+            let none = match offer {
+                Some((_, command)) if !self.is_narrow() => format!("no list: {command}"),
+                Some(_) | None => "no list".to_owned(),
+            };
+            let words = if words.is_empty() { none } else { words.to_owned() };
+            return self.words(line, &words, Style::Dim, span);
+        };
+        let widths = &self.widths;
+        let count = format!("{}/{}", list.done, list.total);
+        if self.left(line) < widths.count {
+            return;
+        }
+        line.push("  ", Style::Plain).push(&pad_left(&count, widths.count), Style::Plain);
+        if !words.is_empty() {
+            return self.words(line, words, Style::In(Colour::Yellow), span);
+        }
+        if widths.bar > 0 {
+            line.push("  ", Style::Plain);
+            list::bar(line, list.done, list.total, widths.bar, self.options);
+        }
+        if widths.span > 0 && self.left(line) >= widths.span {
+            line.fill(self.columns - widths.span);
+            line.push(&pad_left(span, widths.span), Style::Dim);
+        }
+    }
+
+    /// `   ▶ Migrating the orders table                  1 m`
+    fn entry(&self, entry: &Entry) -> String {
+        let sign = match (entry.status, &entry.waiting_on) {
+            (Status::Pending, Some(_)) => Sign::Waiting,
+            (status, _) => Sign::from(status),
+        };
+        let style = match entry.status {
+            Status::InProgress => Style::In(Colour::Cyan),
+            Status::Completed => Style::In(Colour::Green),
+            Status::Pending => Style::Plain,
+            Status::Cancelled => Style::Dim,
+        };
+        let mut line = self.line();
+        line.push(&" ".repeat(3 + 2 * entry.depth.min(8)), Style::Plain);
+        line.push(self.glyphs().sign(sign), style).push(" ", Style::Plain);
+        let since = duration::between(time(entry.since), self.options.now);
+        let right = match &entry.waiting_on {
+            Some(whom) if sign == Sign::Waiting && whom != "blocked" => {
+                format!("waiting for: {}", one_line(whom))
+            }
+            Some(_) if sign == Sign::Waiting => "blocked".to_owned(),
+            Some(_) | None if entry.status == Status::InProgress => since,
+            Some(_) | None => String::new(),
+        };
+        let room = self.columns.saturating_sub(line.width());
+        let right = truncate_with(&right, room / 2, self.glyphs().ellipsis());
+        let reserved = if right.is_empty() || room < 24 { 0 } else { width(&right) + 2 };
+        line.push_text(
+            &shown(&entry.label),
+            room.saturating_sub(reserved),
+            self.glyphs(),
+            Style::Plain,
+        );
+        if reserved > 0 {
+            line.fill(self.columns - width(&right)).push(&right, Style::Dim);
+        }
+        line.finish()
+    }
+}

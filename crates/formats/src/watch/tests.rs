@@ -1,0 +1,414 @@
+//! What events come to, who stands where, and how it looks.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::session::{Session, SessionKey};
+use punchlist_model::store::AttachmentKey;
+use punchlist_model::{IdSource, Item, ItemId, Number, Plan, PlanId, Position, Status, Timestamp};
+
+use super::*;
+use crate::stream::event::{AgentType, Event};
+use crate::stream::{Options as Reading, Source, Stream, owned};
+use crate::text::{Glyphs, naughty, width};
+use crate::view::Options;
+use crate::view::hostile_tests::assert_harmless;
+use crate::view::watch::{Look, line, watch};
+
+/// The time of looking: a minute after the last of the events below.
+const NOW: i64 = 1_767_322_860_000;
+
+fn at(seconds_ago: i64) -> i64 {
+    NOW - seconds_ago * 1000
+}
+
+fn stamp(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).unwrap().to_string()
+}
+
+/// What lines of a transcript come to; `$N` in them is the time N seconds ago.
+fn fold(source: Source, lines: &[&str]) -> Fold {
+    let mut fold = Fold::default();
+    let mut stream = Stream::new(source, Reading::default());
+    for line in lines {
+        let mut line = (*line).to_owned();
+        while let Some((before, rest)) = line.split_once('$') {
+            let end = rest.find(|it: char| !it.is_ascii_digit() && it != '-').unwrap_or(rest.len());
+            let ago = rest[..end].parse().unwrap();
+            line = format!("{before}{}{}", stamp(at(ago)), &rest[end..]);
+        }
+        stream.push(format!("{line}\n").as_bytes(), &mut |event: &Event<'_>| {
+            fold.event(event, NOW);
+        });
+    }
+    fold
+}
+
+/// A transcript of Claude Code: a prompt, and what the model says or calls, each so many seconds ago.
+fn claude(id: &str, directory: &str, said: &[(i64, &str)]) -> Fold {
+    let head = format!(r#""sessionId":"{id}","cwd":"{directory}","version":"2.1.197""#);
+    let lines: Vec<String> = said
+        .iter()
+        .map(|(ago, what)| {
+            let begin = format!(r#"{{"parentUuid":null,"isSidechain":false,{head},"timestamp":"${ago}","#);
+            let (word, rest) = what.split_once(' ').unwrap_or((what, ""));
+            begin.clone() + &match word {
+                "user" => format!(r#""type":"user","message":{{"role":"user","content":"{rest}"}}}}"#),
+                "says" => format!(
+                    r#""type":"assistant","message":{{"id":"m{ago}","role":"assistant","model":"opus","content":[{{"type":"text","text":"{rest}"}}],"stop_reason":"end_turn"}}}}"#
+                ),
+                "asks" => format!(
+                    r#""type":"assistant","message":{{"id":"m{ago}","role":"assistant","model":"opus","content":[{{"type":"tool_use","id":"t{ago}","name":"AskUserQuestion","input":{{"questions":[{{"question":"{rest}"}}]}}}}],"stop_reason":"tool_use"}}}}"#
+                ),
+                "todos" => {
+                    let todos: Vec<String> = rest.split(';').map(|it| {
+                        let (status, text) = it.split_once(':').unwrap();
+                        let status = match status { "x" => "completed", ">" => "in_progress", _ => "pending" };
+                        format!(r#"{{"content":"{text}","status":"{status}","activeForm":"Doing {text}"}}"#)
+                    }).collect();
+                    let todos = todos.join(",");
+                    format!(
+                        r#""type":"assistant","message":{{"id":"m{ago}","role":"assistant","model":"opus","content":[{{"type":"tool_use","id":"t{ago}","name":"TodoWrite","input":{{"todos":[{todos}]}}}}],"stop_reason":"tool_use"}}}}"#
+                    ) + "\n" + &begin + &format!(
+                        r#""type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t{ago}","content":"ok"}}]}},"toolUseResult":{{"oldTodos":[],"newTodos":[{todos}]}}}}"#
+                    )
+                }
+                other => unreachable!("{other}"),
+            }
+        })
+        .collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    fold(Source::ClaudeCode, &lines)
+}
+
+fn only(fold: &Fold) -> &Seen {
+    assert_eq!(fold.agents().len(), 1, "{fold:?}");
+    &fold.agents()[0]
+}
+
+#[test]
+fn a_session_is_what_its_events_come_to() {
+    let fold = claude(
+        "s1",
+        "/home/me/web-shop",
+        &[(90, "user go"), (80, "todos >:A; :B"), (60, "todos x:A;>:B")],
+    );
+    let seen = only(&fold);
+    assert_eq!((seen.names(), seen.agent_type), (("s1", None), AgentType::ClaudeCode));
+    assert_eq!(seen.directory.as_deref(), Some("/home/me/web-shop"));
+    assert_eq!((seen.phase, seen.last, seen.turn_began), (Phase::Working, at(60), Some(at(90))));
+    let list = seen.list.as_ref().unwrap();
+    let items: Vec<(&str, Status, i64)> =
+        list.items.iter().map(|it| (it.text.as_str(), it.status, it.since)).collect();
+    assert_eq!(items, [("A", Status::Completed, at(60)), ("B", Status::InProgress, at(60))]);
+}
+
+#[test]
+fn a_todo_that_did_not_move_stands_so_since_it_did() {
+    let said = [(90, "user go"), (80, "todos >:A; :B"), (60, "todos >:A;x:B")];
+    let fold = claude("s1", "/p", &said);
+    let list = only(&fold).list.clone().unwrap();
+    assert_eq!(list.items.iter().map(|it| it.since).collect::<Vec<_>>(), [at(80), at(60)]);
+}
+
+#[test]
+fn whoever_asks_waits_until_it_is_answered() {
+    let mut said = vec![(90, "user go"), (80, "asks Which one?")];
+    assert_eq!(only(&claude("s1", "/p", &said)).asks(), Some("Which one?"));
+    said.push((70, "user the first"));
+    assert_eq!(only(&claude("s1", "/p", &said)).asks(), None);
+}
+
+#[test]
+fn a_time_that_is_yet_to_come_counts_as_now() {
+    let fold = claude("s1", "/p", &[(-9000, "user go")]);
+    assert_eq!(only(&fold).last, NOW);
+}
+
+#[test]
+fn memory_is_bounded_whatever_a_stream_says() {
+    let text = "x".repeat(1 << 13);
+    let todos: Vec<String> = (0..600).map(|n| format!(" :{n}{text}")).collect();
+    let fold = claude("s1", "/p", &[(9, &format!("todos {}", todos.join(";")))]);
+    let list = only(&fold).list.clone().unwrap();
+    let bytes: usize = list.items.iter().map(|it| it.text.len()).sum();
+    assert!(bytes <= 1 << 20 && list.left_out > 0, "{bytes} {}", list.left_out);
+    assert_eq!(list.items.len() + list.left_out, 600);
+    let mut fold = Fold::default();
+    for n in 0..1000 {
+        let id = crate::stream::event::AgentId::new(format!("s{n}"));
+        let kind = crate::stream::event::Kind::TurnStarted { prompt: None };
+        let event = Event {
+            agent: &id,
+            agent_type: AgentType::Acp,
+            timestamp: None,
+            line: 1,
+            index: 0,
+            kind,
+        };
+        fold.event(&event, NOW);
+    }
+    assert_eq!(fold.agents().len(), 64);
+}
+
+/// How the one agent of a stream stands, as a word, with what is known of its process.
+#[track_caller]
+fn check(said: &[(i64, &str)], life: Life, expected: &str) {
+    let fold = claude("s1", "/home/me/web-shop", said);
+    let known = Known { streams: vec![(only(&fold), life)], ..Known::default() };
+    let rows = rows(&known, NOW);
+    assert_eq!(line(&rows[0]), format!("claude  web-shop  {expected}"), "{said:?} {life:?}");
+}
+
+#[test]
+fn how_an_agent_stands_follows_from_its_turn_and_its_process() {
+    let runs = Life::Runs { busy: None };
+    let works = [(90, "user go"), (80, "todos >:A; :B")];
+    check(&works, Life::Unknown, "0/2  working  \"Doing A\"");
+    check(&works, runs, "0/2  working  \"Doing A\"");
+    check(&works, Life::Died, "0/2  died with 2 open");
+    check(&works, Life::Ended, "0/2  idle");
+    check(&works, Life::Runs { busy: Some(false) }, "0/2  idle");
+    // Nothing was heard for long: only whoever sees the process knows that it works.
+    let long = [(900, "user go"), (800, "todos >:A; :B")];
+    check(&long, Life::Unknown, "0/2  no news");
+    check(&long, runs, "0/2  working  \"Doing A\"");
+    let done = [(90, "user go"), (80, "todos x:A;x:B"), (70, "says Done.")];
+    check(&done, Life::Unknown, "2/2  idle");
+    check(&done, Life::Died, "2/2  idle");
+    check(&[(9, "user go"), (8, "asks Really?")], runs, "asks: Really?");
+    check(&[(9, "user go"), (8, "asks Really?")], Life::Died, "died");
+    check(&[(9, "user go")], runs, "working");
+}
+
+#[test]
+fn two_witnesses_know_what_the_better_one_knows() {
+    let runs = |busy| Life::Runs { busy };
+    for (one, other, expected) in [
+        (Life::Unknown, Life::Died, Life::Died),
+        (Life::Died, Life::Unknown, Life::Died),
+        (Life::Died, runs(None), runs(None)),
+        (runs(Some(true)), Life::Ended, runs(Some(true))),
+        (runs(None), runs(Some(false)), runs(Some(false))),
+        (Life::Unknown, Life::Unknown, Life::Unknown),
+    ] {
+        assert_eq!(one.or(other), expected, "{one:?} {other:?}");
+    }
+}
+
+fn plan(project: &str, items: &[(&str, Status)]) -> Plan {
+    let time = Timestamp::from_millisecond(at(300)).unwrap();
+    let ids = IdSource::fixed(time, 7);
+    let mut plan = Plan::new(PlanId(ids.nth(99)), project, time);
+    for (n, (title, status)) in items.iter().enumerate() {
+        let number = Number(n as u32 + 1);
+        let mut item = Item::new(ItemId(ids.nth(n as u32)), number, *title, time);
+        item.position = Some(Position(n as u32 + 1));
+        item.status = *status;
+        item.started_at = Some(time);
+        plan.open += u32::from(status.is_open());
+        plan.items.insert(number, item);
+    }
+    plan.placed = items.len() as u32;
+    plan
+}
+
+fn attached(agent: &str, conversation: &str) -> AttachmentKey {
+    SessionKey { agent: agent.to_owned(), id: conversation.to_owned() }
+        .attachment("/home/me/shop", "")
+}
+
+#[test]
+fn a_session_whose_list_is_kept_as_a_plan_shows_the_plan_and_nothing_twice() {
+    let fold = claude("s1", "/home/me/web-shop", &[(90, "user go"), (80, "todos >:A; :B")]);
+    let plan = plan("/home/me/shop", &[("A, kept", Status::Completed), ("B", Status::InProgress)]);
+    let key = attached("claude", "s1");
+    let time = Timestamp::from_millisecond(at(400)).unwrap();
+    let session =
+        Session::new(SessionKey { agent: "claude".to_owned(), id: "s1".to_owned() }, "/p", time);
+    let known = Known {
+        streams: vec![(only(&fold), Life::Unknown)],
+        sessions: vec![(&session, Life::Runs { busy: None })],
+        plans: vec![(Some(&key), &plan)],
+    };
+    let rows = rows(&known, NOW);
+    assert_eq!(rows.iter().map(line).collect::<Vec<_>>(), ["claude  shop  1/2  working  \"B\""]);
+}
+
+#[test]
+fn plans_that_no_session_works_on_and_sessions_without_a_file_have_rows_too() {
+    let by_hand = plan("/home/me/garden", &[("Dig", Status::Pending)]);
+    let mcp = plan("/home/me/shop", &[("Sell", Status::InProgress)]);
+    let key = attached("zed", "c1");
+    let known = Known { plans: vec![(None, &by_hand), (Some(&key), &mcp)], ..Known::default() };
+    let rows: Vec<String> = rows(&known, NOW).iter().map(line).collect();
+    assert_eq!(rows, ["plan  garden  0/1  idle", "zed  shop  0/1  idle"]);
+}
+
+/// Six agents in all states.
+fn folds() -> Vec<(Fold, Life)> {
+    let runs = Life::Runs { busy: None };
+    let shop =
+        "todos x:Read the schema;x:Write the migration;>:Migrate the orders table; :Backfill";
+    vec![
+        (claude("a", "/home/me/web-shop", &[(360, "user go"), (72, shop)]), runs),
+        (
+            claude("b", "/home/me/api", &[(120, "user go"), (60, "todos x:One; :Two; :Three")]),
+            Life::Unknown,
+        ),
+        (
+            claude(
+                "c",
+                "/home/me/docs",
+                &[
+                    (100, "user go"),
+                    (90, "asks Shall I run rm -rf build/ and begin anew from the very beginning?"),
+                ],
+            ),
+            runs,
+        ),
+        (
+            claude(
+                "d",
+                "/home/me/landing",
+                &[(900, "user go"), (890, "todos x:A;x:B"), (840, "says Done.")],
+            ),
+            runs,
+        ),
+        (
+            claude(
+                "e",
+                "/home/me/old-branch",
+                &[(4000, "user go"), (3900, "todos >:Left alone; :Never begun")],
+            ),
+            Life::Died,
+        ),
+        (
+            claude(
+                "f",
+                "/home/me/a-very-long-name-of-a-project-that-does-not-fit",
+                &[(700, "user go"), (690, "todos >:Wait and see")],
+            ),
+            Life::Unknown,
+        ),
+        (claude("g", "/home/me/plain", &[(50, "user go")]), runs),
+    ]
+}
+
+fn screen(folds: &[(Fold, Life)], columns: u16, look: Look<'_>, glyphs: Glyphs) -> Vec<String> {
+    let streams = folds.iter().flat_map(|(fold, life)| fold.agents().iter().map(|it| (it, *life)));
+    let rows = rows(&Known { streams: streams.collect(), ..Known::default() }, NOW);
+    let now = Timestamp::from_millisecond(NOW).unwrap();
+    let options = Options { width: columns, glyphs, ..Options::plain(now) };
+    watch(&rows, look, &options)
+}
+
+#[test]
+fn the_screen_holds_at_every_width() {
+    let folds = folds();
+    let offers = [("claude".to_owned(), "punchlist install claude".to_owned())];
+    let notes = ["not every change is heard: looking every 2 s instead".to_owned()];
+    let look = Look { keys: true, offers: &offers, notes: &notes, ..Look::default() };
+    let mut all = String::new();
+    for columns in [40, 60, 80, 200] {
+        let lines = screen(&folds, columns, look, Glyphs::Unicode);
+        all.push_str(&format!("== {columns}\n{}\n", lines.join("\n")));
+    }
+    let opened = Look { selected: Some("claude/a/"), opened: Some("claude/a/"), ..look };
+    let lines = screen(&folds, 80, opened, Glyphs::Unicode);
+    all.push_str(&format!("== 80, the second opened\n{}\n", lines.join("\n")));
+    let lines = screen(&folds, 80, Look { height: Some(7), ..look }, Glyphs::Unicode);
+    all.push_str(&format!("== 80, seven lines high\n{}\n", lines.join("\n")));
+    let end = Look { selected: Some("claude/e/"), height: Some(7), ..look };
+    let lines = screen(&folds, 80, end, Glyphs::Unicode);
+    all.push_str(&format!("== 80, seven lines high, at the end\n{}\n", lines.join("\n")));
+    let lines = screen(&folds, 80, look, Glyphs::Ascii);
+    all.push_str(&format!("== 80, ASCII\n{}\n", lines.join("\n")));
+    all.push_str(&format!("== nobody\n{}\n", screen(&[], 80, look, Glyphs::Unicode).join("\n")));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn no_line_is_as_wide_as_the_screen_and_no_screen_higher_than_it_may_be() {
+    let folds = folds();
+    for columns in (1..=48_u16).chain([59, 60, 61, 70, 71, 80, 100, 101, 130]) {
+        for height in [None, Some(1), Some(2), Some(5), Some(9)] {
+            for glyphs in [Glyphs::Unicode, Glyphs::Ascii] {
+                let look = Look {
+                    keys: true,
+                    height,
+                    selected: Some("claude/e/"),
+                    opened: Some("claude/a/"),
+                    ..Look::default()
+                };
+                let lines = screen(&folds, columns, look, glyphs);
+                assert!(height.is_none_or(|it| lines.len() <= it), "{columns} {height:?}");
+                for line in lines {
+                    let most = usize::from(columns).saturating_sub(1).max(1);
+                    assert!(width(&line) <= most, "{columns}: {line:?} {}", width(&line));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn hostile_texts_do_nothing_to_a_screen() {
+    let mut streams = Vec::new();
+    for (n, text) in naughty::NAUGHTY.iter().map(|it| (*it).to_owned()).enumerate() {
+        let mut seen = Seen::new(&format!("s{n}"), AgentType::OpenaiCodex, at(9));
+        seen.directory = Some(format!("/p/{text}"));
+        seen.model = Some(text.clone());
+        seen.phase = Phase::Working;
+        let todo = Todo {
+            text: text.clone(),
+            status: Status::InProgress,
+            active_form: Some(text.clone()),
+            waiting_on: Some(text.clone()),
+            since: at(9),
+        };
+        seen.list =
+            Some(Todos { id: text, items: vec![todo], left_out: 0, at: at(9), unconfirmed: true });
+        streams.push(seen);
+    }
+    let known = Known {
+        streams: streams.iter().map(|it| (it, Life::Unknown)).collect(),
+        ..Known::default()
+    };
+    let rows = rows(&known, NOW);
+    let now = Timestamp::from_millisecond(NOW).unwrap();
+    for columns in [10, 40, 80, 200] {
+        let options = Options { width: columns, ..Options::plain(now) };
+        for row in &rows {
+            let look = Look { opened: Some(&row.key), ..Look::default() };
+            for text in watch(std::slice::from_ref(row), look, &options) {
+                assert_harmless(&text);
+                assert!(width(&text) < usize::from(columns), "{columns} {text:?}");
+            }
+            assert_harmless(&line(row));
+        }
+    }
+}
+
+#[test]
+fn what_we_tell_ourselves_are_events_like_all_others() {
+    let mut plan =
+        plan("/home/me/shop", &[("", Status::Pending), ("B\n\u{1b}[2J", Status::InProgress)]);
+    plan.items.get_mut(&Number(1)).unwrap().depends_on = BTreeSet::from([Number(2)]);
+    let mut out = Vec::new();
+    tell::plan(Some(&attached("claude", "s1")), &plan, &mut out);
+    tell::plan(None, &plan, &mut out);
+    let folds = folds();
+    let streams = folds.iter().map(|(fold, life)| (only(fold), *life)).collect();
+    let rows = rows(&Known { streams, ..Known::default() }, NOW);
+    let died = rows.iter().find(|it| it.state == State::Died).unwrap();
+    tell::died(died, NOW, &mut out);
+    let schema = jsonschema::validator_for(&owned::schema()).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    for line in text.lines() {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap();
+        let errors: Vec<String> = schema.iter_errors(&value).map(|it| it.to_string()).collect();
+        assert!(errors.is_empty(), "{line}: {errors:?}");
+        serde_json::from_value::<owned::AgentEvent>(value).unwrap();
+    }
+    insta::assert_snapshot!(text);
+}

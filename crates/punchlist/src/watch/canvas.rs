@@ -1,0 +1,283 @@
+//! A few lines at the bottom of a terminal that are drawn over and over, in place.
+//!
+//! Between two frames the cursor rests, hidden, at the beginning of the first line. A terminal keeps its
+//! cursor in the line that it stands in, whatever happens to the window; so however the lines below were
+//! wrapped or cut when it was resized, drawing begins where it must, and nothing above is touched. On the
+//! way out the last frame stays, the cursor goes below it, and the terminal is as it was: also after a
+//! panic.
+
+use std::fs::File;
+use std::io;
+use std::panic;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::termios::{
+    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
+};
+
+use crate::error::Fail;
+use crate::print;
+
+const HIDE_CURSOR: &str = "\x1b[?25l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+/// A terminal that knows them shows all between them at once.
+const BEGIN_FRAME: &str = "\x1b[?2026h";
+const END_FRAME: &str = "\x1b[?2026l";
+
+/// How the terminal was, and how many lines stand below the cursor; for whoever must leave in a hurry.
+static LEFT: Mutex<Option<Left>> = Mutex::new(None);
+
+struct Left {
+    terminal: Option<(File, Termios)>,
+    below: usize,
+}
+
+fn left() -> MutexGuard<'static, Option<Left>> {
+    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lines that are drawn now, as far as a pure function can know them.
+#[derive(Default, Debug)]
+pub(super) struct Frame {
+    lines: Vec<String>,
+}
+
+impl Frame {
+    /// What to write so that these lines stand there. Nothing, if they do already. If something has
+    /// happened to so many lines of the terminal, they are cleared first.
+    pub(super) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> String {
+        if anew.is_none() && lines == self.lines {
+            return String::new();
+        }
+        let mut out = String::from(BEGIN_FRAME);
+        out.push('\r');
+        if let Some(height) = anew {
+            out.push_str(&cleared(height));
+        }
+        for (at, line) in lines.iter().enumerate() {
+            if at > 0 {
+                out.push_str("\r\n");
+            }
+            // A line that is as it was need not be written again.
+            if anew.is_some() || self.lines.get(at) != Some(line) {
+                out.push_str(line);
+                out.push_str("\x1b[K");
+            }
+        }
+        if lines.len() < self.lines.len() {
+            out.push_str("\r\n\x1b[J\x1b[A");
+        }
+        out.push_str(&up(lines.len().saturating_sub(1)));
+        out.push('\r');
+        out.push_str(END_FRAME);
+        self.lines = lines;
+        out
+    }
+
+    /// How many lines stand below the cursor.
+    fn below(&self) -> usize {
+        self.lines.len()
+    }
+}
+
+/// Clears so many lines from the cursor's on, one by one: some terminals keep in their history what is
+/// cleared in one go.
+fn cleared(lines: usize) -> String {
+    format!("\x1b7{}\x1b[2K\x1b8", "\x1b[2K\x1b[B".repeat(lines.saturating_sub(1)))
+}
+
+fn up(lines: usize) -> String {
+    if lines == 0 { String::new() } else { format!("\x1b[{lines}A") }
+}
+
+/// The way below what is drawn. Line feeds and not a move: below may be the end of the screen.
+fn leave_frame(below: usize) -> String {
+    "\r\n".repeat(below) + SHOW_CURSOR
+}
+
+/// A terminal that is drawn on.
+pub(super) struct Canvas {
+    frame: Frame,
+    keyboard: Option<File>,
+}
+
+impl Canvas {
+    /// Takes the terminal over. Where it has no keyboard, there are no keys.
+    pub(super) fn open() -> Result<Self, Fail> {
+        let keyboard = File::open("/dev/tty").ok();
+        let mut canvas = Self { frame: Frame::default(), keyboard };
+        hook_panics();
+        canvas.enter()?;
+        Ok(canvas)
+    }
+
+    /// The keyboard, for whoever reads it.
+    pub(super) fn keyboard(&self) -> Option<File> {
+        self.keyboard.as_ref()?.try_clone().ok()
+    }
+
+    /// Takes the terminal over, at first or again.
+    pub(super) fn enter(&mut self) -> Result<(), Fail> {
+        let terminal = self.keyboard.as_ref().and_then(|it| {
+            let before = tcgetattr(it).ok()?;
+            let mut modes = before.clone();
+            // Keys come one by one and are not shown. Ctrl-C stays a signal.
+            modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+            modes.special_codes[SpecialCodeIndex::VMIN] = 1;
+            modes.special_codes[SpecialCodeIndex::VTIME] = 0;
+            tcsetattr(it, OptionalActions::Now, &modes).ok()?;
+            Some((it.try_clone().ok()?, before))
+        });
+        *left() = Some(Left { terminal, below: 0 });
+        self.frame = Frame::default();
+        print::live(HIDE_CURSOR).map(|_| ())
+    }
+
+    /// Draws these lines. Says whether anybody looks.
+    pub(super) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> Result<bool, Fail> {
+        let out = self.frame.draw(lines, anew);
+        if let Some(left) = &mut *left() {
+            left.below = self.frame.below();
+        }
+        if out.is_empty() { Ok(true) } else { print::live(&out) }
+    }
+
+    /// Gives the terminal back as it was, with the last frame above.
+    pub(super) fn leave(&mut self) {
+        give_back();
+    }
+}
+
+impl Drop for Canvas {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    let Some(Left { terminal, below }) = left().take() else { return };
+    // If nobody looks any more, there is nothing to tidy up.
+    drop(print::live(&leave_frame(below)));
+    if let Some((file, before)) = terminal {
+        tcsetattr(&file, OptionalActions::Drain, &before).ok();
+    }
+}
+
+/// A message of a panic belongs below what is drawn, on a terminal that is as it was.
+fn hook_panics() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            give_back();
+            before(info);
+        }));
+    });
+}
+
+/// Columns and lines of the terminal that stdout leads to.
+pub(super) fn size() -> Option<(u16, u16)> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some((size.ws_col, size.ws_row)).filter(|it| it.0 > 0 && it.1 > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(cells: u16) -> std::num::NonZeroU16 {
+        std::num::NonZeroU16::new(cells).unwrap()
+    }
+
+    /// A terminal with something on it, and a frame that is drawn on it.
+    struct Screen {
+        terminal: vt100::Parser,
+        frame: Frame,
+    }
+
+    impl Screen {
+        fn new(rows: u16, columns: u16, before: usize) -> Self {
+            let mut terminal = vt100::Parser::new(size(rows), size(columns), 1000);
+            for n in 1..=before {
+                terminal.process(format!("line {n}\r\n").as_bytes());
+            }
+            Self { terminal, frame: Frame::default() }
+        }
+
+        fn draw(&mut self, lines: &[&str], anew: bool) -> String {
+            let lines = lines.iter().map(|it| (*it).to_owned()).collect();
+            let rows = usize::from(self.terminal.screen().size().0.get());
+            let out = self.frame.draw(lines, anew.then_some(rows));
+            self.terminal.process(out.as_bytes());
+            out
+        }
+
+        /// Everything from the beginning, what has scrolled away included.
+        fn all(&mut self) -> Vec<String> {
+            let screen = self.terminal.screen_mut();
+            let (rows, columns) = screen.size();
+            screen.set_scrollback(usize::MAX);
+            let mut all = Vec::new();
+            for back in (0..=screen.scrollback()).rev() {
+                screen.set_scrollback(back);
+                let count = if back == 0 { rows.get() } else { 1 };
+                all.extend(screen.rows(0, columns.get()).take(usize::from(count)));
+            }
+            while all.last().is_some_and(|it| it.trim().is_empty()) {
+                all.pop();
+            }
+            all
+        }
+    }
+
+    #[test]
+    fn a_frame_grows_and_shrinks_in_place_and_touches_nothing_above() {
+        for before in [0, 3, 8, 20] {
+            let mut screen = Screen::new(8, 40, before);
+            let above: Vec<String> = (1..=before).map(|n| format!("line {n}")).collect();
+            for lines in [
+                &["head", "a", "b"][..],
+                &["head", "a", "b", "c", "d"],
+                &["head 2", "d"],
+                &["only"],
+                &["1", "2", "3", "4", "5", "6", "7"],
+            ] {
+                screen.draw(lines, false);
+                let expected: Vec<String> =
+                    above.iter().cloned().chain(lines.iter().map(|it| (*it).to_owned())).collect();
+                assert_eq!(screen.all(), expected, "{before} before");
+            }
+        }
+    }
+
+    #[test]
+    fn what_stands_there_already_is_not_drawn_again() {
+        let mut screen = Screen::new(8, 40, 2);
+        screen.draw(&["head", "a", "b"], false);
+        assert_eq!(screen.draw(&["head", "a", "b"], false), "");
+        let out = screen.draw(&["head", "a", "changed"], false);
+        assert!(!out.contains("head") && out.contains("changed"), "{out:?}");
+        assert_eq!(screen.all()[2..], ["head", "a", "changed"]);
+    }
+
+    #[test]
+    fn after_a_resize_the_frame_is_drawn_once_where_it_was() {
+        let mut screen = Screen::new(8, 40, 3);
+        screen.draw(&["head", "a long line of forty columns, or nearly"], false);
+        screen.terminal.screen_mut().set_size(size(8), size(20));
+        screen.draw(&["head", "a short line"], true);
+        assert_eq!(screen.all(), ["line 1", "line 2", "line 3", "head", "a short line"]);
+    }
+
+    #[test]
+    fn leaving_goes_below_the_frame() {
+        for before in [0, 3, 20] {
+            let mut screen = Screen::new(8, 40, before);
+            screen.draw(&["head", "a", "b"], false);
+            screen.terminal.process(leave_frame(screen.frame.below()).as_bytes());
+            screen.terminal.process(b"$ next");
+            let all = screen.all();
+            assert_eq!(all[before..], ["head", "a", "b", "$ next"], "{before}");
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The engine of `punchlist watch`: one loop that is woken, reads what is new, and shows it.
+//!
+//! It joins the rooms: files and processes from `bridge`, plans from the store, rows and their look from
+//! `formats`. What a row says is decided there, never here.
+
+mod canvas;
+mod keep;
+mod plans;
+mod show;
+mod told;
+mod wake;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use punchlist_bridge::watch::find::Homes;
+use punchlist_bridge::watch::{Options, Piped, Watch};
+use punchlist_formats::stream::event::{KindName, KindSet};
+use punchlist_formats::watch::{Known, Life, Row, State, rows, tell};
+use punchlist_model::PlanId;
+
+use crate::app::App;
+use crate::error::{Code, Fail};
+use crate::print::Reply;
+use crate::{clock, places, print, who};
+use keep::Keeper;
+use plans::Plans;
+use show::{Pressed, Show};
+use told::Lines;
+use wake::{Sort, Wake};
+
+/// The most directories that are listened to.
+const MOST_EARS: usize = 4_096;
+
+/// How often spans of time on the screen are brought up to date.
+const TICK: Duration = Duration::from_secs(1);
+
+/// How often the store's sessions are looked at; nobody tells when one is written.
+const SESSIONS_MS: i64 = 5_000;
+
+/// Drawing may take one part in so many of the time.
+const SHARE: u32 = 5;
+
+/// What is asked for.
+pub(crate) struct Ask {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) since_ms: i64,
+    pub(crate) record: bool,
+    pub(crate) only: KindSet,
+    pub(crate) once: bool,
+}
+
+/// Watches until it is told to end.
+pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
+    let (tell, woken) = channel();
+    let is_piped = ask.files.iter().any(|it| it.as_os_str() == "-");
+    let files: Vec<PathBuf> =
+        ask.files.iter().filter(|it| it.as_os_str() != "-").map(|it| at(app, it)).collect();
+    for file in &files {
+        check(file)?;
+    }
+    let by_itself = ask.files.is_empty();
+    let options = Options {
+        homes: if by_itself { homes() } else { Homes::default() },
+        files,
+        since_ms: ask.since_ms,
+        host: who::host(),
+        started: now(),
+        most_ears: MOST_EARS,
+    };
+    let wake = tell.clone();
+    let watch = Watch::new(options, move || drop(wake.send(Wake::Files)));
+    let screen = app.screen();
+    let mut engine = Engine {
+        app,
+        show: Show::open(app, screen, ask.once)?,
+        keeper: Keeper::new(app, ask.record)?,
+        with_store: by_itself || ask.record,
+        ask,
+        watch,
+        piped: is_piped.then(Piped::default),
+        plans: Plans::default(),
+        tell,
+        looked: None,
+        dead: Vec::new(),
+        notes: Vec::new(),
+        exit: None,
+    };
+    engine.begin();
+    engine.run(&woken)
+}
+
+struct Engine<'a> {
+    app: &'a App,
+    ask: Ask,
+    watch: Watch,
+    piped: Option<Piped>,
+    plans: Plans,
+    /// Whether plans of the store are shown.
+    with_store: bool,
+    show: Show,
+    keeper: Keeper,
+    tell: Sender<Wake>,
+    /// When the store's sessions were looked at.
+    looked: Option<i64>,
+    /// The rows that were told to have died.
+    dead: Vec<String>,
+    notes: Vec<String>,
+    /// Set when it is time to leave.
+    exit: Option<Result<u8, Fail>>,
+}
+
+impl Engine<'_> {
+    fn begin(&mut self) {
+        wake::signals(self.tell.clone());
+        if let Some(keyboard) = self.show.keyboard() {
+            wake::keys(keyboard, self.tell.clone());
+        }
+        if self.piped.is_some() {
+            wake::stdin(self.tell.clone());
+        }
+    }
+
+    fn run(mut self, woken: &Receiver<Wake>) -> Result<Reply, Fail> {
+        loop {
+            let began = Instant::now();
+            self.look()?;
+            let rows = self.rows();
+            self.keep()?;
+            let open = self.tell_rows(&rows)?;
+            let is_over = self.exit.is_some() || (self.ask.once && self.piped.is_none());
+            let notes = self.notes();
+            let open = open && self.show.rows(&rows, &notes, is_over)?;
+            if !open || is_over {
+                break;
+            }
+            // Whoever is told much draws less often.
+            let pause = began.elapsed() * SHARE;
+            self.wait(woken, pause);
+        }
+        self.show.leave();
+        let exit = match self.exit {
+            Some(Ok(exit)) => exit,
+            Some(Err(fail)) => return Err(fail),
+            None => 0,
+        };
+        Ok(Reply { exit, ..Reply::default() })
+    }
+
+    /// Reads what is new, everywhere.
+    fn look(&mut self) -> Result<(), Fail> {
+        let now = now();
+        let since = now.saturating_sub(self.ask.since_ms);
+        if self.with_store && self.looked.is_none_or(|it| now.saturating_sub(it) >= SESSIONS_MS) {
+            let is_first = self.looked.is_none();
+            self.looked = Some(now);
+            if self.plans.open(self.app, &self.tell)? {
+                self.plans.load(since)?;
+                let ids: Vec<PlanId> = self.plans.plans().map(|it| it.1.id).collect();
+                if is_first || !ids.is_empty() {
+                    self.tell_plans(&ids)?;
+                }
+            }
+            self.plans.look(&who::host(), since)?;
+            self.plans.forget(since);
+        }
+        let mut progress = self.show.progress();
+        let only = if self.app.globals.json { self.ask.only } else { KindSet::NONE };
+        let mut lines = Lines::new(only, &self.plans, now, &mut progress);
+        self.watch.go_on(now, &mut lines);
+        let lines = lines.take();
+        drop(progress);
+        self.print(lines)
+    }
+
+    /// What is known, joined.
+    fn rows(&self) -> Vec<Row> {
+        let mut streams = self.watch.streams();
+        if let Some(piped) = &self.piped {
+            streams.extend(piped.agents().iter().map(|it| (it, Life::Unknown)));
+        }
+        let (sessions, plans) = if self.ask.files.is_empty() {
+            (self.plans.sessions().collect(), self.plans.plans().collect())
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        rows(&Known { streams, sessions, plans }, now())
+    }
+
+    fn keep(&mut self) -> Result<(), Fail> {
+        let mut streams = self.watch.streams();
+        if let Some(piped) = &self.piped {
+            streams.extend(piped.agents().iter().map(|it| (it, Life::Unknown)));
+        }
+        self.keeper.keep(self.app, &streams)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let own = self.notes.iter().cloned().chain(self.keeper.note());
+        own.chain(self.watch.notes()).take(3).collect()
+    }
+
+    /// Tells programs of agents that died.
+    fn tell_rows(&mut self, rows: &[Row]) -> Result<bool, Fail> {
+        let dead: Vec<&Row> = rows.iter().filter(|it| it.state == State::Died).collect();
+        let mut lines = Vec::new();
+        if self.app.globals.json && self.ask.only.has(KindName::Error) {
+            for row in dead.iter().filter(|it| !self.dead.contains(&it.key)) {
+                tell::died(row, now(), &mut lines);
+            }
+        }
+        self.dead = dead.into_iter().map(|it| it.key.clone()).collect();
+        self.print(lines)?;
+        Ok(self.exit.is_none() || !self.app.globals.json)
+    }
+
+    fn tell_plans(&mut self, ids: &[PlanId]) -> Result<(), Fail> {
+        if !self.app.globals.json || !self.ask.only.has(KindName::TodoList) {
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for id in ids {
+            if let Some((key, plan)) = self.plans.plan(*id) {
+                tell::plan(key, plan, &mut lines);
+            }
+        }
+        self.print(lines)
+    }
+
+    /// Prints lines for programs. When nobody reads any more, it is time to leave.
+    fn print(&mut self, lines: Vec<u8>) -> Result<(), Fail> {
+        if !lines.is_empty() && !print::live_bytes(&self.show.fit(lines))? {
+            self.exit = Some(Ok(0));
+        }
+        Ok(())
+    }
+
+    /// Waits until something happens or it is time to look again.
+    fn wait(&mut self, woken: &Receiver<Wake>, pause: Duration) {
+        let due = self.watch.next().saturating_sub(now()).max(0);
+        let due = Duration::from_millis(u64::try_from(due).unwrap_or(0)).max(pause);
+        let patience = if self.show.is_live() { due.min(TICK) } else { due };
+        let patience = patience.min(Duration::from_millis(SESSIONS_MS.unsigned_abs()));
+        match woken.recv_timeout(patience.max(Duration::from_millis(1))) {
+            Ok(wake) => self.take(wake),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+        // What comes while we would still rest from the last frame goes into the next.
+        let until = Instant::now() + pause.min(Duration::from_millis(50));
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let next =
+                if left.is_zero() { woken.try_recv().ok() } else { woken.recv_timeout(left).ok() };
+            match next {
+                Some(wake) => self.take(wake),
+                None => return,
+            }
+            if self.exit.is_some() {
+                return;
+            }
+        }
+    }
+
+    fn take(&mut self, wake: Wake) {
+        let came = match wake {
+            Wake::Files => Ok(()),
+            Wake::Plan(id) => self.plans.reload(id).and_then(|()| self.tell_plans(&[id])),
+            Wake::NoPlans(why) => {
+                self.notes.push(format!("plans are no longer followed: {why}"));
+                Ok(())
+            }
+            Wake::Key(key) => {
+                if self.show.key(key) == Pressed::Leave {
+                    self.exit = Some(Ok(0));
+                }
+                Ok(())
+            }
+            Wake::Signal(Sort::Leave(code)) => {
+                self.exit = Some(Ok(code));
+                Ok(())
+            }
+            Wake::Signal(Sort::Resize) => {
+                self.show.resized();
+                Ok(())
+            }
+            Wake::Signal(Sort::Pause) => self.show.pause(),
+            Wake::Signal(Sort::Resume) => self.show.resume(),
+            Wake::Bytes(bytes) => self.piped_in(Some(&bytes)),
+            Wake::End(why) => {
+                let ended = self.piped_in(None);
+                self.exit = Some(match why {
+                    Some(why) => Err(Fail::ours(format!("cannot read stdin: {why}"))),
+                    None => Ok(0),
+                });
+                ended
+            }
+        };
+        if let Err(fail) = came {
+            self.exit = Some(Err(fail));
+        }
+    }
+
+    /// Takes bytes that came through the pipe, or its end.
+    fn piped_in(&mut self, bytes: Option<&[u8]>) -> Result<(), Fail> {
+        let Some(piped) = &mut self.piped else { return Ok(()) };
+        let only = if self.app.globals.json { self.ask.only } else { KindSet::NONE };
+        let mut progress = |_, _| {};
+        let mut lines = Lines::new(only, &self.plans, now(), &mut progress);
+        let is_known = match bytes {
+            Some(bytes) => {
+                piped.push(bytes, now(), &mut lines);
+                true
+            }
+            None => piped.end(now(), &mut lines),
+        };
+        let lines = lines.take();
+        self.print(lines)?;
+        if is_known {
+            return Ok(());
+        }
+        Err(Fail::usage("cannot tell which agent wrote stdin")
+            .hint("`punchlist events --from AGENT` reads what it is told to."))
+    }
+}
+
+/// The time in milliseconds since 1970.
+fn now() -> i64 {
+    clock::now().as_millisecond()
+}
+
+/// A file as seen from where the call is made.
+fn at(app: &App, file: &Path) -> PathBuf {
+    let file = app.globals.directory.as_deref().map_or_else(|| file.to_owned(), |it| it.join(file));
+    std::path::absolute(&file).unwrap_or(file)
+}
+
+/// A file that is not there may yet come, if it has a place to come to.
+fn check(file: &Path) -> Result<(), Fail> {
+    if file.is_dir() {
+        return Err(Fail::usage(format!("{} is a directory", file.display()))
+            .hint("name a file; without one, all sessions are found."));
+    }
+    if !file.exists() && !file.parent().is_some_and(Path::is_dir) {
+        return Err(Fail::new(Code::NotFound, format!("there is no {}", file.display())));
+    }
+    Ok(())
+}
+
+/// Where the agents keep their sessions: where they are told to, else in the user's home.
+fn homes() -> Homes {
+    let set = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let home = |name: &str| places::home().map(|it| it.join(name));
+    // Unlike the others, Gemini's variable names the directory that its own is in.
+    let gemini = set("GEMINI_CLI_HOME").map(|it| it.join(".gemini"));
+    Homes {
+        claude: set("CLAUDE_CONFIG_DIR").or_else(|| home(".claude")),
+        codex: set("CODEX_HOME").or_else(|| home(".codex")),
+        gemini: gemini.or_else(|| home(".gemini")),
+    }
+}

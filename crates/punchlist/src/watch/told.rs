@@ -1,0 +1,74 @@
+//! What is told of events, for programs: first what is known, then what happens.
+
+use std::collections::BTreeMap;
+
+use punchlist_bridge::watch::Told;
+use punchlist_formats::stream::event::{Event, Kind, KindName, KindSet};
+
+use super::plans::Plans;
+
+/// Lines of events, as they are to be printed.
+pub(super) struct Lines<'a> {
+    /// Nobody wants them, if none.
+    pub(super) only: KindSet,
+    /// What the store keeps is told from there.
+    pub(super) plans: &'a Plans,
+    /// When it is read, for sources that do not say when it happened.
+    pub(super) now: i64,
+    /// Of what was before: for each agent, what it is and its last list.
+    before: BTreeMap<(String, KindName), Vec<u8>>,
+    /// What happens.
+    live: Vec<u8>,
+    /// How far reading has come.
+    progress: &'a mut dyn FnMut(u64, u64),
+}
+
+impl<'a> Lines<'a> {
+    pub(super) fn new(
+        only: KindSet,
+        plans: &'a Plans,
+        now: i64,
+        progress: &'a mut dyn FnMut(u64, u64),
+    ) -> Self {
+        Self { only, plans, now, before: BTreeMap::new(), live: Vec::new(), progress }
+    }
+
+    /// All lines, the older first.
+    pub(super) fn take(self) -> Vec<u8> {
+        let mut all: Vec<u8> = self.before.into_values().flatten().collect();
+        all.extend_from_slice(&self.live);
+        all
+    }
+}
+
+impl Told for Lines<'_> {
+    fn event(&mut self, event: &Event<'_>, live: bool) {
+        let name = event.kind.name();
+        if !self.only.has(name) {
+            return;
+        }
+        let id = event.agent.as_str();
+        if let Kind::TodoList { .. } = event.kind {
+            let (session, sub_agent) = id.split_once('/').unwrap_or((id, ""));
+            if self.plans.keeps(session, sub_agent) {
+                return;
+            }
+        }
+        let is_state = matches!(name, KindName::SessionStarted | KindName::TodoList);
+        if !live && !is_state {
+            return;
+        }
+        let event = Event { timestamp: event.timestamp.or(Some(self.now)), ..event.clone() };
+        if live {
+            event.write_json(&mut self.live);
+        } else {
+            let line = self.before.entry((id.to_owned(), name)).or_default();
+            line.clear();
+            event.write_json(line);
+        }
+    }
+
+    fn progress(&mut self, done: u64, total: u64) {
+        (self.progress)(done, total);
+    }
+}

@@ -1,0 +1,175 @@
+//! `watch` on a terminal: drawn in place, resized, left. The terminal is tmux, where there is one.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use super::{CODEX, append, fixture, three};
+use crate::world::World;
+
+/// The longest that anything on the screen may keep us waiting.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A terminal of tmux, ended with the test.
+struct Terminal {
+    socket: PathBuf,
+}
+
+impl Terminal {
+    /// A shell in a terminal of so many columns, or nothing where there is no tmux.
+    fn open(world: &World, columns: u16) -> Option<Self> {
+        let terminal = Self { socket: world.path("tmux") };
+        let mut shell = vec!["env".to_owned(), "-i".to_owned()];
+        for (name, value) in [
+            ("HOME", world.path("home").display().to_string()),
+            ("TERM", "screen-256color".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("PS1", "$ ".to_owned()),
+            ("PUNCHLIST_NOW", "2026-11-15T18:20:00Z".to_owned()),
+            ("PUNCHLIST_HOST", "host".to_owned()),
+            ("PATH", "/usr/bin:/bin".to_owned()),
+        ] {
+            shell.push(format!("{name}={value}"));
+        }
+        shell.push("sh".to_owned());
+        let mut command = terminal.tmux();
+        command.args([
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-y",
+            "24",
+            "-x",
+            &columns.to_string(),
+        ]);
+        command.args(shell).current_dir(world.path("project"));
+        command.output().is_ok_and(|it| it.status.success()).then_some(terminal)
+    }
+
+    fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").arg("-S").arg(&self.socket);
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        self.tmux().args(arguments).output().unwrap()
+    }
+
+    fn types(&self, keys: &[&str]) {
+        self.run(&[&["send-keys"], keys].concat());
+    }
+
+    fn resize(&self, columns: u16) {
+        self.run(&["resize-window", "-x", &columns.to_string()]);
+    }
+
+    /// All that is on the screen and above it, without the empty lines at its end.
+    fn shows(&self) -> String {
+        let out = self.run(&["capture-pane", "-p", "-J", "-S", "-"]).stdout;
+        String::from_utf8_lossy(&out).trim_end().to_owned()
+    }
+
+    /// Waits until the screen is so.
+    #[track_caller]
+    fn until(&self, is_so: impl Fn(&str) -> bool) -> String {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let shown = self.shows();
+            if is_so(&shown) {
+                return shown;
+            }
+            assert!(Instant::now() < until, "it never came to that:\n{shown}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
+
+/// What the screen shows below the last line that is not ours.
+fn ours(shown: &str) -> String {
+    let at = shown.rfind("| twelve\n").map_or(0, |it| it + "| twelve\n".len());
+    shown[at..].lines().map(|it| it.trim_end().to_owned() + "\n").collect()
+}
+
+/// Fills a part of the screen, so that there is something to spoil.
+const BEFORE: &str = "clear; for n in one two three four five six seven eight nine ten eleven twelve; do echo \"| $n\"; done; ";
+
+fn watch() -> String {
+    format!("{BEFORE}{} watch; echo left $?", env!("CARGO_BIN_EXE_punchlist"))
+}
+
+#[test]
+fn a_terminal_is_drawn_in_place_resized_and_left_as_it_was() {
+    let world = World::new();
+    three(&world);
+    let Some(terminal) = Terminal::open(&world, 80) else { return };
+    terminal.types(&[&watch(), "Enter"]);
+    let is_drawn = |shown: &str| shown.contains("gemini") && shown.contains("q leaves");
+    let mut story = format!("== 80\n{}", ours(&terminal.until(is_drawn)));
+    for columns in [40, 200, 80] {
+        terminal.resize(columns);
+        // The head is drawn first, and ends where the window does.
+        let is_drawn = |shown: &str| {
+            let head = ours(shown);
+            let head = head.lines().next().unwrap_or_default().trim_end();
+            head.ends_with("q leaves") && head.chars().count() == usize::from(columns.min(121)) - 1
+        };
+        story.push_str(&format!("== {columns}\n{}", ours(&terminal.until(is_drawn))));
+    }
+    append(&world, CODEX, &fixture("codex/rollout-a-plan.jsonl")[18..].concat());
+    terminal.until(|shown| ours(shown).contains("3/3"));
+    terminal.types(&["j"]);
+    terminal.types(&["Enter"]);
+    let opened = terminal.until(|shown| ours(shown).contains("○ Write docs"));
+    story.push_str(&format!("== opened\n{}", ours(&opened)));
+    terminal.types(&["q"]);
+    let left = terminal.until(|shown| shown.contains("left 0"));
+    story.push_str(&format!("== left\n{}", ours(&left)));
+    // One frame is left, and nothing above it was touched.
+    assert_eq!(left.matches(" agents ").count(), 1, "{left}");
+    assert!(left.contains("| eleven\n| twelve\n"), "{left}");
+    insta::assert_snapshot!(story);
+}
+
+#[test]
+fn ctrl_c_leaves_the_terminal_as_it_was() {
+    let world = World::new();
+    three(&world);
+    let Some(terminal) = Terminal::open(&world, 80) else { return };
+    terminal.types(&[&watch(), "Enter"]);
+    terminal.until(|shown| shown.contains("q leaves"));
+    terminal.types(&["C-c"]);
+    let left = terminal.until(|shown| shown.contains("left 130"));
+    assert!(!left.contains("q leaves"), "{left}");
+    // What is typed now is seen, and the cursor too.
+    terminal.types(&["echo seen-again", "Enter"]);
+    terminal.until(|shown| shown.matches("seen-again").count() == 2);
+    let cursor = terminal.run(&["display-message", "-p", "#{cursor_flag}"]).stdout;
+    assert_eq!(String::from_utf8_lossy(&cursor).trim(), "1");
+}
+
+#[test]
+fn no_color_is_obeyed() {
+    let world = World::new();
+    three(&world);
+    let Some(terminal) = Terminal::open(&world, 80) else { return };
+    let colours = |terminal: &Terminal| {
+        let out = terminal.run(&["capture-pane", "-p", "-e"]).stdout;
+        String::from_utf8_lossy(&out).contains("\u{1b}[3")
+    };
+    terminal.types(&[&format!("export NO_COLOR=1; {}", watch()), "Enter"]);
+    terminal.until(|shown| shown.contains("q leaves"));
+    assert!(!colours(&terminal));
+    terminal.types(&["q"]);
+    terminal.until(|shown| shown.contains("left 0"));
+    terminal.types(&[&format!("unset NO_COLOR; {}", watch()), "Enter"]);
+    terminal.until(|shown| shown.contains("q leaves"));
+    assert!(colours(&terminal));
+}
