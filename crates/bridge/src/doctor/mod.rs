@@ -160,6 +160,12 @@ fn program(options: &Options) -> Finding {
                 text.split_whitespace().find(is_version).unwrap_or("of unknown version").to_owned();
             Finding::good("program", format!("{version}  {place}"))
         }
+        // One that starts slowly is not broken.
+        Ok(ran) if ran.code.is_none() => Finding::note(
+            "program",
+            format!("{place} --version {}", ran.end()),
+            "see whether it starts by itself",
+        ),
         Ok(ran) => Finding::bad(
             "program",
             format!("{place} --version {}", ran.end()),

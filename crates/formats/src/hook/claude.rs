@@ -101,9 +101,10 @@ fn list(call: &Fields, result: &Fields) -> Option<Vec<ListEntry>> {
     if let Some(list) = result.get("newTodos").and_then(|it| entries(it, entry)) {
         return Some(list);
     }
-    match call.get("todos")? {
-        Value::String(todos) => entries(&serde_json::from_str(todos).ok()?, entry),
-        todos => entries(todos, entry),
+    let todos = call.get("todos")?;
+    match todos.as_str() {
+        Some(text) => entries(&serde_json::from_str(text).ok()?, entry),
+        None => entries(todos, entry),
     }
 }
 

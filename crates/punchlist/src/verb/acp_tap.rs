@@ -202,7 +202,7 @@ impl Journal {
 
 /// Removes files of runs that ended long ago.
 fn sweep(directory: &Path) {
-    let now = SystemTime::now();
+    let now = SystemTime::from(clock::now());
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let written = entry.metadata().and_then(|it| it.modified()).ok();
         let is_old = written.and_then(|it| now.duration_since(it).ok()).is_some_and(|it| it > KEPT);

@@ -63,7 +63,7 @@ Examples:
             return Err(Fail::usage(format!("{} has no such choice", agent.title()))
                 .hint("--own-tools is for codex: leave it out."));
         }
-        self.into_one(app, agent)
+        self.set_up(app, agent)
     }
 }
 
@@ -80,7 +80,7 @@ impl Install {
         Ok(options)
     }
 
-    fn into_one(&self, app: &App, agent: Agent) -> Result<Reply, Fail> {
+    fn set_up(&self, app: &App, agent: Agent) -> Result<Reply, Fail> {
         let goal = self.goal();
         let mut options = self.options(app, agent)?;
         let would = install::would_install(&options).map_err(agent::fail)?;
@@ -168,7 +168,7 @@ impl Install {
                 let head = format!("{}  {}", agent.title(), program.display());
                 whole.out.push_str(&agent::text(&[head]));
             }
-            match self.into_one(app, agent) {
+            match self.set_up(app, agent) {
                 Ok(reply) => {
                     whole.changed |= reply.changed;
                     parts.push(reply.out);

@@ -15,13 +15,7 @@ use crate::place::Place;
 #[track_caller]
 fn check(break_it: impl FnOnce(&Place)) {
     let mut place = Place::new();
-    let copy = place.path("home/bin/punchlist");
-    fs::create_dir_all(copy.parent().unwrap()).unwrap();
-    // By another process: what this one writes itself may be open in a child that another test
-    // starts just then, and cannot be executed as long.
-    let mut cp = place.command(Path::new("cp"));
-    assert!(cp.arg(&place.punchlist).arg(&copy).status().unwrap().success());
-    place.punchlist = copy;
+    place.copied();
     place.install();
     break_it(&place);
     let script = Script::new()
@@ -38,11 +32,24 @@ fn check(break_it: impl FnOnce(&Place)) {
     assert_eq!(requests[2].results()[0].text, "it works");
 }
 
-/// Puts a shell script where the program was.
-fn instead(place: &Place, script: &str) {
-    fs::remove_file(&place.punchlist).unwrap();
-    fs::write(&place.punchlist, format!("#!/bin/sh\n{script}\n")).unwrap();
-    fs::set_permissions(&place.punchlist, fs::Permissions::from_mode(0o755)).unwrap();
+impl Place {
+    /// Goes on with a copy of the program, which may be broken.
+    pub(crate) fn copied(&mut self) {
+        let copy = self.path("home/bin/punchlist");
+        fs::create_dir_all(copy.parent().unwrap()).unwrap();
+        // By another process: what this one writes itself may be open in a child that another test
+        // starts just then, and cannot be executed as long.
+        let mut cp = self.command(Path::new("cp"));
+        assert!(cp.arg(&self.punchlist).arg(&copy).status().unwrap().success());
+        self.punchlist = copy;
+    }
+
+    /// Puts a shell script where the program was.
+    pub(crate) fn instead(&self, script: &str) {
+        fs::remove_file(&self.punchlist).unwrap();
+        fs::write(&self.punchlist, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&self.punchlist, fs::Permissions::from_mode(0o755)).unwrap();
+    }
 }
 
 /// The database that the program made in this home.
@@ -74,19 +81,19 @@ fn the_binary_is_gone() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_crashes() {
-    check(|place| instead(place, "echo '{\"decision\": \"block\"'; kill -SEGV $$"));
+    check(|place| place.instead("echo '{\"decision\": \"block\"'; kill -SEGV $$"));
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_says_something_and_fails() {
-    check(|place| instead(place, "echo '{\"decision\": \"block\", \"reason\": \"no\"}'; exit 2"));
+    check(|place| place.instead("echo '{\"decision\": \"block\", \"reason\": \"no\"}'; exit 2"));
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_hangs() {
-    check(|place| instead(place, "exec sleep 40"));
+    check(|place| place.instead("exec sleep 40"));
 }
 
 #[test]

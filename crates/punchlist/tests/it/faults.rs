@@ -127,7 +127,7 @@ const FAULTS: [Fault; 10] = [
         },
         fix: "take `gate` out of the configuration",
         mend: Some(|world| {
-            fs::remove_file(world.path("home/.config/punchlist/config.toml")).unwrap()
+            fs::remove_file(world.path("home/.config/punchlist/config.toml")).unwrap();
         }),
     },
     Fault {

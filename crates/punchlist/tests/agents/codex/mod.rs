@@ -2,6 +2,7 @@
 
 mod plans;
 mod server;
+mod wired;
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! Runs Gemini CLI without a screen, and tells what came of it.
 
 mod plans;
+mod wired;
 
 use std::fs;
 use std::path::PathBuf;
