@@ -77,6 +77,7 @@ impl Keeper {
             let now = clock::now();
             let given = Given {
                 agent: name(seen.agent_type),
+                has_server: false,
                 now,
                 ids: clock::ids(now)?,
                 plan_id: clock::plan_id(now)?,
@@ -85,6 +86,7 @@ impl Keeper {
                 host: &who::host(),
                 process: None,
                 interactive: None,
+                planning: false,
                 gate: settings.gate,
                 policy: &settings.reminders,
                 limits: settings.limits,
