@@ -1,4 +1,4 @@
-//! The other agents on this machine: their sessions, their hooks, installation, doctor.
+//! The other agents on this machine: their sessions, their hooks, installation, doctor, listening.
 //!
 //! The pure half of each part comes first. Plans are reached only through the model's store; this
 //! crate looks at no configuration and no environment of its own accord, it is given them.

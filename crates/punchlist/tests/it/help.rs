@@ -47,7 +47,8 @@ fn completions_and_manual_name_every_verb() {
         .collect();
     assert!(verbs.len() >= 22, "{verbs:?}");
     for what in ["bash", "zsh", "fish", "elvish", "powershell", "man"] {
-        let text = world.run(&["completions", what]).ok();
+        // A manual page writes a dash with a backslash before it.
+        let text = world.run(&["completions", what]).ok().replace("\\-", "-");
         for verb in &verbs {
             assert!(text.contains(verb), "{what}: {verb}");
         }
