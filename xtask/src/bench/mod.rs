@@ -12,6 +12,7 @@ mod peers;
 mod store;
 mod streams;
 mod table;
+mod watch;
 
 use crate::Failure;
 
@@ -57,6 +58,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         about: "reading 300 MB of what an agent said, beside memchr, sonic-rs and jq",
         rounds: 7,
         run: streams::run,
+    },
+    Bench {
+        name: "watch",
+        about: "200 idle and 20 busy sessions: from an append to the screen, beside `tail -F`",
+        rounds: 500,
+        run: watch::run,
     },
     Bench {
         name: "peers",
@@ -106,10 +113,10 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, hook, mcp, streams, peers");
+        check(&[], "say which benchmark: cold, store, hook, mcp, streams, watch, peers");
         check(
             &["moon"],
-            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, peers",
+            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, peers",
         );
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");

@@ -16,7 +16,6 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::stream::Source;
 use punchlist_formats::stream::event::Event;
 use punchlist_formats::watch::{Life, Seen};
 
@@ -52,6 +51,17 @@ pub struct Options {
     pub started: i64,
     /// The most directories that are listened to.
     pub most_ears: usize,
+}
+
+impl Options {
+    /// Whether a path is below a place of sessions, or on the way to one. Other things happen beside it: a
+    /// home that is not there is awaited in the directory above.
+    fn concerns(&self, path: &Path) -> bool {
+        let homes = [&self.homes.claude, &self.homes.codex, &self.homes.gemini];
+        let places = homes.into_iter().flatten().chain(&self.files);
+        let mut places = places.map(PathBuf::as_path);
+        places.any(|it| path.starts_with(it) || it.starts_with(path))
+    }
 }
 
 /// Whoever is told what happens.
@@ -102,7 +112,7 @@ impl Watch {
                 waiting.insert(path);
             } else if path.parent().is_some_and(|it| self.notes_in.contains(it)) {
                 lives = true;
-            } else {
+            } else if self.options.concerns(&path) {
                 // A new file or directory, or one that was too old until now.
                 look_around = true;
             }
@@ -128,7 +138,8 @@ impl Watch {
     /// What a viewer should know of the watching itself.
     pub fn notes(&self) -> Vec<String> {
         let unread = self.tails.values().filter_map(Tail::trouble);
-        self.ears.trouble().into_iter().chain(unread).collect()
+        let drift = self.tails.values().filter_map(Tail::drift);
+        self.ears.trouble().into_iter().chain(unread).chain(drift).collect()
     }
 
     /// Every agent that was seen, and what is known of its process.
@@ -142,7 +153,7 @@ impl Watch {
         all
     }
 
-    /// Where an agent's stream is kept, if it is one of those that are followed.
+    /// How many files are followed.
     pub fn len(&self) -> usize {
         self.tails.len()
     }
@@ -188,13 +199,14 @@ impl Watch {
             let started = self.options.started;
             self.tails.entry(file.path.clone()).or_insert_with(|| Tail::new(target, started));
             changed |= self.read(&file.path, now, told);
+            // At once: of a thousand old sessions no two need their parsers.
+            if let Some(tail) = self.tails.get_mut(&file.path) {
+                tail.rest(now);
+            }
             done += bytes;
             if bytes > 0 {
                 told.progress(done, total);
             }
-        }
-        for tail in self.tails.values_mut() {
-            tail.rest(now);
         }
         self.look(now, true) | changed
     }
@@ -215,6 +227,3 @@ impl Watch {
         changed
     }
 }
-
-/// The sources whose sessions can be found by themselves.
-pub const FOUND: [Source; 3] = [Source::ClaudeCode, Source::Codex, Source::Gemini];

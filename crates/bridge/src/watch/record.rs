@@ -39,10 +39,8 @@ pub async fn record(
     seen: &Seen,
     recording: &Recording<'_>,
 ) -> Result<Recorded, Error> {
-    // What the agent never confirmed has not happened.
-    let Some(list) = seen.list.as_ref().filter(|it| !it.unconfirmed) else {
-        return Ok(Recorded::Nothing);
-    };
+    // Also one that the agent never confirmed: what was refused is none, and scripts confirm nothing.
+    let Some(list) = seen.list.as_ref() else { return Ok(Recorded::Nothing) };
     let (id, sub_agent) = seen.names();
     let sub_agent = sub_agent.unwrap_or_default().to_owned();
     let key = SessionKey { agent: name(seen.agent_type).to_owned(), id: id.to_owned() };

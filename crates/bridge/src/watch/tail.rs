@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use punchlist_formats::stream::event::{Event, KindName, KindSet};
 use punchlist_formats::stream::{LOOK_AHEAD, Options, Source, Stream, recognise};
-use punchlist_formats::watch::{Fold, Seen};
+use punchlist_formats::watch::{Fold, Phase, Seen};
 
 use super::{Told, find};
 
@@ -62,6 +62,8 @@ pub(super) struct Tail {
     started: i64,
     /// When something was last read.
     read_at: i64,
+    /// How often a todo tool was called, if no list ever came of it.
+    calls_in_vain: u64,
     trouble: Option<String>,
 }
 
@@ -79,6 +81,7 @@ impl Tail {
             fold,
             started,
             read_at: i64::MIN,
+            calls_in_vain: 0,
             trouble: None,
         }
     }
@@ -94,6 +97,24 @@ impl Tail {
     /// Why it cannot be read.
     pub(super) fn trouble(&self) -> Option<String> {
         Some(format!("cannot read {}: {}", self.target.path.display(), self.trouble.as_ref()?))
+    }
+
+    /// That its todo tools were called and no list came of it, once a turn is over: the agent writes
+    /// otherwise than it did, and that must not look like having no list.
+    pub(super) fn drift(&self) -> Option<String> {
+        let is_over = |it: &Seen| matches!(it.phase, Phase::Done(_));
+        if self.calls_in_vain == 0 || !self.agents().iter().any(is_over) {
+            return None;
+        }
+        let name = self.source?.name();
+        let calls = match self.calls_in_vain {
+            1 => "once".to_owned(),
+            n => format!("{n} times"),
+        };
+        let file = self.target.path.file_name().unwrap_or_default().to_string_lossy();
+        Some(format!(
+            "{name}: todo tools were called {calls}, but no list came of it: its format may have changed ({file})"
+        ))
     }
 
     /// Whether it is worth keeping although it was not found any more.
@@ -183,6 +204,7 @@ impl Tail {
         }
         self.offset = from;
         self.source = self.source.or(reader.source());
+        self.calls_in_vain = reader.calls_in_vain();
         self.reader = Some(reader);
         self.read_at = read_at.max(self.read_at);
         Ok(true)
@@ -250,6 +272,15 @@ impl Reader {
             Self::Whole(source, _) => Some(*source),
             Self::Long(long) => Some(long.source),
         }
+    }
+
+    fn calls_in_vain(&self) -> u64 {
+        let tally = match self {
+            Self::Unknown(_) | Self::Foreign => return 0,
+            Self::Whole(_, stream) => stream.tally(),
+            Self::Long(long) => long.lists.tally(),
+        };
+        if tally.lists == 0 { tally.todo_calls } else { 0 }
     }
 
     fn push(&mut self, chunk: &[u8], from: u64, sink: &mut dyn FnMut(&Event<'_>)) {

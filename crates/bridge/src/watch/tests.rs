@@ -294,6 +294,23 @@ fn where_no_more_can_be_heard_that_is_said_and_looked_for_more_often() {
 }
 
 #[test]
+fn calls_of_which_no_list_came_are_no_silence() {
+    let mut world = World::new();
+    let strange = plan(1, AFTER, "ab").replace("Plan updated", "Steps were renewed");
+    world.write(ROLLOUT, begins("s1") + &strange);
+    world.look();
+    assert_eq!(world.watch.notes(), [""; 0], "the turn is not over");
+    let over = r#"{"timestamp":"2026-01-02T03:00:02.000Z","type":"event_msg","payload":{"type":"task_complete","last_agent_message":"x"}}"#;
+    world.append(ROLLOUT, format!("{over}\n"));
+    world.hears(&["codex  api  idle"]);
+    let [note] = &world.watch.notes()[..] else { panic!("{:?}", world.watch.notes()) };
+    assert!(
+        note.starts_with("codex: todo tools were called once, but no list came of it"),
+        "{note}"
+    );
+}
+
+#[test]
 fn hundreds_of_sessions_are_followed_at_once() {
     let mut world = World::new();
     let path = |n: u32| format!(".codex/sessions/2026/01/{:02}/rollout-{n}.jsonl", n % 7 + 1);

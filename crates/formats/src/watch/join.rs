@@ -205,17 +205,32 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         }
         rows.extend(part.row(key, now));
     }
-    rows.sort_by(|one, other| order(one).cmp(&order(other)));
+    let places: BTreeMap<String, (u8, i64)> =
+        rows.iter().map(|row| (row.key.clone(), order(row))).collect();
+    rows.sort_by_cached_key(|row| {
+        let (place, parent) = (order(row), row.parent().and_then(|it| places.get(&it)));
+        // A sub-agent stands below its agent, unless it is the one that wants something.
+        let place = parent.copied().filter(|it| it.0 <= place.0).unwrap_or(place);
+        (place, row.key.clone())
+    });
     rows
 }
 
 /// Those that work stand in the order in which they began, the others by their last news.
-fn order(row: &Row) -> (u8, i64, &str) {
+fn order(row: &Row) -> (u8, i64) {
     let at = match &row.state {
         State::Asks(_) | State::Working => row.began,
         State::Silent | State::Failed(_) | State::Idle | State::Died => row.at.saturating_neg(),
     };
-    (row.state.rank(), at, &row.key)
+    (row.state.rank(), at)
+}
+
+impl Row {
+    /// The key of the agent that it works for, if it is a sub-agent.
+    fn parent(&self) -> Option<String> {
+        let sub_agent = self.sub_agent.as_ref()?;
+        self.key.strip_suffix(sub_agent.as_str()).map(str::to_owned)
+    }
 }
 
 impl Parts<'_> {

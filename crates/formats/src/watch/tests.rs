@@ -181,6 +181,38 @@ fn how_an_agent_stands_follows_from_its_turn_and_its_process() {
 }
 
 #[test]
+fn a_sub_agent_stands_below_its_agent_unless_it_wants_something() {
+    let row = |id: &str, began: i64| {
+        let mut seen = Seen::new(id, AgentType::OpenaiCodex, at(began));
+        seen.phase = Phase::Working;
+        seen.last = at(1);
+        seen.directory = Some(format!("/p/{id}"));
+        let todo = Todo {
+            text: "A".to_owned(),
+            status: Status::Pending,
+            active_form: None,
+            waiting_on: None,
+            since: at(1),
+        };
+        let list =
+            Todos { id: String::new(), items: vec![todo], left_out: 0, at: 0, unconfirmed: false };
+        seen.list = Some(list);
+        seen
+    };
+    let all = [row("b/sub", 90), row("b", 50), row("a", 60), row("c", 40)];
+    let keys = |all: &[Seen]| {
+        let streams = all.iter().map(|it| (it, Life::Unknown)).collect();
+        let rows = rows(&Known { streams, ..Known::default() }, NOW);
+        rows.into_iter().map(|it| it.key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(&all), ["codex/a/", "codex/b/", "codex/b/sub", "codex/c/"]);
+    // One whose agent rests works on by itself.
+    let mut all = all;
+    all[1].phase = Phase::Done(crate::stream::event::Outcome::Success);
+    assert_eq!(keys(&all), ["codex/b/sub", "codex/a/", "codex/c/", "codex/b/"]);
+}
+
+#[test]
 fn two_witnesses_know_what_the_better_one_knows() {
     let runs = |busy| Life::Runs { busy };
     for (one, other, expected) in [

@@ -118,8 +118,10 @@ impl Canvas {
 
     /// Takes the terminal over, at first or again.
     pub(super) fn enter(&mut self) -> Result<(), Fail> {
+        // One that was never given back is not as it was.
+        let known = left().take().and_then(|it| it.terminal).map(|it| it.1);
         let terminal = self.keyboard.as_ref().and_then(|it| {
-            let before = tcgetattr(it).ok()?;
+            let before = known.or_else(|| tcgetattr(it).ok())?;
             let mut modes = before.clone();
             // Keys come one by one and are not shown. Ctrl-C stays a signal.
             modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);

@@ -66,7 +66,7 @@ impl Keeper {
             return Ok(());
         }
         for (seen, life) in streams {
-            let Some(list) = seen.list.as_ref().filter(|it| !it.unconfirmed) else { continue };
+            let Some(list) = seen.list.as_ref() else { continue };
             let key = format!("{}/{}", name(seen.agent_type), seen.agent_id);
             if self.kept.get(&key) == Some(&list.items) {
                 continue;
