@@ -31,7 +31,7 @@ const AGENTS: &[Agent] = &[
         package: Package { name: "@anthropic-ai/claude-code", program: "claude", has_script: true },
         studied: "2.1.197",
         variable: "PUNCHLIST_TEST_CLAUDE",
-        tests: &["--skip", "codex::", "--skip", "gemini::"],
+        tests: &["--skip", "codex::", "--skip", "gemini::", "--skip", "mixed::"],
     },
     Agent {
         name: "Codex",
@@ -80,7 +80,23 @@ pub(super) fn prepare() -> Result<Vec<Step>, String> {
         }
         Err(why) => Step::Skip(format!("{} {version}: {why}", agent.name)),
     };
-    Ok(found.into_iter().map(step).collect())
+    let mixed = mixed(enclosure, &found);
+    Ok(found.into_iter().map(step).chain([mixed]).collect())
+}
+
+/// The tests that need all agents at once, with the newest of each that there is.
+fn mixed(enclosure: &[&str], found: &[Found]) -> Step {
+    let mut command = enclosed(enclosure, &tests(cargo()));
+    command.args(["--offline", "--", "--ignored", "mixed::"]);
+    for agent in AGENTS {
+        let own = found.iter().filter(|it| it.agent.name == agent.name);
+        let Some(program) = own.filter_map(|it| it.program.as_ref().ok()).next_back() else {
+            return Step::Skip(format!("all agents at once: there is no {}", agent.name));
+        };
+        command.env(agent.variable, program);
+    }
+    let about = "-- all agents at once".to_owned();
+    Step::Run(Box::new(Program { command, report: Report::Harness, about }))
 }
 
 /// A version of an agent: where it is, or why it cannot be had.

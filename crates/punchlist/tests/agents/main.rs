@@ -1,9 +1,10 @@
-//! Real agents with a scripted model: Claude Code after nothing but `punchlist install claude --yes`,
-//! and what `punchlist events` makes of the words of Claude Code, Codex and Gemini CLI.
+//! Real agents with a scripted model, after nothing but `punchlist install AGENT --yes`; and what
+//! `punchlist events` makes of the words of Claude Code, Codex and Gemini CLI.
 //!
 //! `cargo xtask test agents` installs the programs, shuts the tests into a network namespace with
 //! loopback alone and runs them; by themselves they are ignored. Tests of Codex and Gemini CLI are in
-//! the modules of those names, and all others are Claude Code's. A test is a scenario: what the model
+//! the modules of those names, those of all three at once are in `mixed`, and all others are Claude
+//! Code's. A test is a scenario: what the model
 //! does, and then what it was told, what the store holds, and how the program ended.
 
 #![expect(
@@ -20,6 +21,7 @@ mod install;
 mod letting_go;
 mod lists;
 mod memory;
+mod mixed;
 mod place;
 mod questions;
 mod reminders;
