@@ -2,8 +2,8 @@
 //!
 //! Agents are installed under `target/agents` and nowhere else; the tests themselves run in a
 //! network namespace that has loopback alone, so that neither an agent nor a test can reach
-//! anybody. Each version of an agent is a run of its own of that agent's tests; one that cannot be
-//! had is skipped by name.
+//! anybody. Each version of an agent is a run of its own of that agent's tests, and the newest of all
+//! run together in one more; what cannot be had is skipped by name.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -25,13 +25,16 @@ struct Agent {
     tests: &'static [&'static str],
 }
 
+/// Where the tests are that need all agents at once.
+const ALL: &str = "mixed::";
+
 const AGENTS: &[Agent] = &[
     Agent {
         name: "Claude Code",
         package: Package { name: "@anthropic-ai/claude-code", program: "claude", has_script: true },
         studied: "2.1.197",
         variable: "PUNCHLIST_TEST_CLAUDE",
-        tests: &["--skip", "codex::", "--skip", "gemini::", "--skip", "mixed::"],
+        tests: &["--skip", "codex::", "--skip", "gemini::", "--skip", ALL],
     },
     Agent {
         name: "Codex",
@@ -68,35 +71,35 @@ pub(super) fn prepare() -> Result<Vec<Step>, String> {
     if is_any && !tests(cargo()).arg("--no-run").status().is_ok_and(|it| it.success()) {
         return Err("the tests did not build".to_owned());
     }
-    // Agents wait for processes and for the model more than they compute.
-    let threads = std::thread::available_parallelism().map_or(2, |it| it.get() * 2).to_string();
-    let step = |Found { agent, version, program }| match program {
-        Ok(program) => {
-            let mut command = enclosed(enclosure, &tests(cargo()));
-            command.args(["--offline", "--", "--ignored", "--test-threads", &threads]);
-            command.args(agent.tests).env(agent.variable, program);
-            let about = format!("-- {} {version}", agent.name);
-            Step::Run(Box::new(Program { command, report: Report::Harness, about }))
-        }
-        Err(why) => Step::Skip(format!("{} {version}: {why}", agent.name)),
-    };
-    let mixed = mixed(enclosure, &found);
-    Ok(found.into_iter().map(step).chain([mixed]).collect())
+    let mut steps: Vec<Step> = found.iter().map(|it| it.step(enclosure)).collect();
+    steps.push(all(&found, enclosure));
+    Ok(steps)
 }
 
-/// The tests that need all agents at once, with the newest of each that there is.
-fn mixed(enclosure: &[&str], found: &[Found]) -> Step {
-    let mut command = enclosed(enclosure, &tests(cargo()));
-    command.args(["--offline", "--", "--ignored", "mixed::"]);
+/// The newest of each agent that can be had, all in one run.
+fn all(found: &[Found], enclosure: &[&str]) -> Step {
+    let mut command = command(enclosure, &[ALL]);
+    let mut versions = Vec::new();
     for agent in AGENTS {
-        let own = found.iter().filter(|it| it.agent.name == agent.name);
-        let Some(program) = own.filter_map(|it| it.program.as_ref().ok()).next_back() else {
+        let own = found.iter().rev().filter(|it| it.agent.name == agent.name);
+        let newest = own.filter_map(|it| Some((&it.version, it.program.as_ref().ok()?))).next();
+        let Some((version, program)) = newest else {
             return Step::Skip(format!("all agents at once: there is no {}", agent.name));
         };
         command.env(agent.variable, program);
+        versions.push(format!("{} {version}", agent.name));
     }
-    let about = "-- all agents at once".to_owned();
+    let about = format!("-- {}, at once", versions.join(", "));
     Step::Run(Box::new(Program { command, report: Report::Harness, about }))
+}
+
+/// Runs the tests that a filter chooses.
+fn command(enclosure: &[&str], filter: &[&str]) -> Command {
+    // Agents wait for processes and for the model more than they compute.
+    let threads = std::thread::available_parallelism().map_or(2, |it| it.get() * 2).to_string();
+    let mut command = enclosed(enclosure, &tests(cargo()));
+    command.args(["--offline", "--", "--ignored", "--test-threads", &threads]).args(filter);
+    command
 }
 
 /// A version of an agent: where it is, or why it cannot be had.
@@ -104,6 +107,21 @@ struct Found {
     agent: &'static Agent,
     version: String,
     program: Result<PathBuf, String>,
+}
+
+impl Found {
+    fn step(&self, enclosure: &[&str]) -> Step {
+        let Self { agent, version, program } = self;
+        match program {
+            Ok(program) => {
+                let mut command = command(enclosure, agent.tests);
+                command.env(agent.variable, program);
+                let about = format!("-- {} {version}", agent.name);
+                Step::Run(Box::new(Program { command, report: Report::Harness, about }))
+            }
+            Err(why) => Step::Skip(format!("{} {version}: {why}", agent.name)),
+        }
+    }
 }
 
 impl Agent {
@@ -177,10 +195,25 @@ mod tests {
     }
 
     #[test]
-    fn every_test_belongs_to_one_agent() {
+    fn every_test_belongs_to_one_agent_or_to_all() {
         let [claude, others @ ..] = AGENTS else { panic!("there are none") };
-        let skipped: Vec<_> = claude.tests.iter().filter(|it| **it != "--skip").collect();
-        let chosen: Vec<_> = others.iter().flat_map(|it| it.tests).collect();
-        assert_eq!(skipped, chosen);
+        let skipped: Vec<&str> =
+            claude.tests.iter().copied().filter(|it| *it != "--skip").collect();
+        let chosen = others.iter().flat_map(|it| it.tests).copied();
+        assert_eq!(skipped, chosen.chain([ALL]).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn all_at_once_is_skipped_where_one_is_missing() {
+        let found = |agent, program| Found { agent, version: "1".to_owned(), program };
+        let path = |it: &Agent| Ok(PathBuf::from(it.package.program));
+        let mut there: Vec<Found> = AGENTS.iter().map(|it| found(it, path(it))).collect();
+        let Step::Run(program) = all(&there, &["-n"]) else { panic!("skipped") };
+        assert_eq!(program.about, "-- Claude Code 1, Codex 1, Gemini CLI 1, at once");
+        let named = program.command.get_envs().filter_map(|it| it.0.to_str()).count();
+        assert_eq!(named, 3);
+        there[1] = found(&AGENTS[1], Err("npm could not install it".to_owned()));
+        let Step::Skip(why) = all(&there, &["-n"]) else { panic!("run") };
+        assert_eq!(why, "all agents at once: there is no Codex");
     }
 }

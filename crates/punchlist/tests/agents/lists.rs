@@ -84,7 +84,8 @@ impl Told {
     }
 }
 
-fn list(event: &Value) -> String {
+/// A list in a line, as [`Told::lists`] has them.
+pub(crate) fn list(event: &Value) -> String {
     let entry = |item: &Value| {
         let sign = match item["status"].as_str().unwrap() {
             "completed" => 'x',

@@ -3,9 +3,9 @@
 //!
 //! `cargo xtask test agents` installs the programs, shuts the tests into a network namespace with
 //! loopback alone and runs them; by themselves they are ignored. Tests of Codex and Gemini CLI are in
-//! the modules of those names, those of all three at once are in `mixed`, and all others are Claude
-//! Code's. A test is a scenario: what the model
-//! does, and then what it was told, what the store holds, and how the program ended.
+//! the modules of those names, those of all at once in `mixed`, and the others are Claude Code's. A
+//! test is a scenario: what the model does, and then what it was told, what the store holds, and how
+//! the program ended.
 
 #![expect(
     clippy::unwrap_used,

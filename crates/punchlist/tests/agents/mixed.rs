@@ -1,105 +1,84 @@
-//! Claude Code, Codex and Gemini CLI at once in one project, on one plan that they share by its name.
+//! Claude Code, Codex and Gemini CLI at once in one project, with one model that knows them apart by
+//! what they were asked.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod shared;
 
-use punchlist_testkit::model::{Message, Model, Request, Script};
+use std::collections::BTreeMap;
+
+use punchlist_testkit::model::{Api, Model, Script, Server};
 use serde_json::{Value, json};
 
 use crate::codex::DIRECT;
+use crate::gemini::WITH_TODOS;
 use crate::place::Place;
-use crate::run::assert_says;
+use crate::run::{Ended, Run};
 
-/// How many items there are to be done.
-const ITEMS: usize = 9;
-
-/// A worker that takes the next item and completes it, until there is none, with tools that it calls
-/// so. It keeps its first one until all three have one, so that nobody comes too late.
-fn works_off(prefix: &'static str, begun: &Arc<AtomicUsize>) -> Script {
-    let begun = Arc::clone(begun);
-    let tool = move |name: &str| format!("{prefix}{name}");
-    let mut held: Option<String> = None;
-    let mut looks = 0;
-    Script::new().always(move |request: &Request| {
-        let take = || Message::new().calls(tool("next_todo"), json!({}));
-        let results = request.results();
-        let Some(last) = results.first() else { return take() };
-        if last.tool.ends_with("complete_todo") {
-            return take();
-        }
-        if last.tool.ends_with("next_todo") {
-            let is_first = held.is_none();
-            held = id(&last.text);
-            if is_first && held.is_some() {
-                begun.fetch_add(1, Ordering::Relaxed);
-            }
-        }
-        match &held {
-            None => Message::new().says("Nothing is left for me."),
-            Some(_) if begun.load(Ordering::Relaxed) < 3 => {
-                // The same call again and again would be taken for a loop.
-                looks += 1;
-                let status = ["pending", "in_progress", "completed"][looks % 3];
-                Message::new().calls(tool("list_todo"), json!({"status": status, "wait": looks}))
-            }
-            Some(id) => Message::new()
-                .calls(tool("complete_todo"), json!({"todoId": id, "outcome": "done"})),
-        }
-    })
+impl Place {
+    /// All three, each asked for its own part.
+    fn all(&self, model: &Server) -> [Run; 3] {
+        self.codex_settings(model, DIRECT);
+        self.gemini_settings(&json!({}));
+        [
+            self.claude(model, "PARSER: write it").with_tasks(),
+            self.codex(&["TESTS: write them"]),
+            self.gemini(model, "DOCS: write them").args(&["-m", WITH_TODOS]),
+        ]
+    }
 }
 
-/// The id of the item in an answer, whatever a client puts around it.
-fn id(text: &str) -> Option<String> {
-    let start = text.find('{')?;
-    let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    let value = values.next()?.ok()?;
-    value["item"]["id"].as_str().map(str::to_owned)
+/// Each makes a list of its own and finishes it.
+fn model() -> Model {
+    let claude = Script::new()
+        .calls("TaskCreate", json!({"subject": "Write the parser", "description": "so"}))
+        .calls("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
+        .stops("Done.");
+    let plan = |status: &str| json!({"plan": [{"step": "Write the tests", "status": status}]});
+    let codex = Script::new()
+        .calls("update_plan", plan("in_progress"))
+        .calls("update_plan", plan("completed"))
+        .stops("Done.");
+    let todos =
+        |status: &str| json!({"todos": [{"description": "Write the docs", "status": status}]});
+    let gemini = Script::new()
+        .calls("write_todos", todos("in_progress"))
+        .calls("write_todos", todos("completed"))
+        .stops("Done.");
+    Model::new(Script::new())
+        .conversation("PARSER", claude)
+        .conversation("TESTS", codex)
+        .conversation("DOCS", gemini)
 }
 
 #[test]
-#[ignore = "needs Claude Code, Codex and Gemini CLI: cargo xtask test agents"]
-fn three_agents_share_one_plan_and_nothing_is_lost_doubled_or_stuck() {
+#[ignore = "needs all agents: cargo xtask test agents"]
+fn what_three_agents_keep_becomes_one_stream() {
     let place = Place::new();
-    let begun = Arc::new(AtomicUsize::new(0));
-    let model = Model::new(Script::new())
-        .conversation("the first worker", works_off("mcp__punchlist__", &begun))
-        .conversation("the second worker", works_off("mcp__punchlist.", &begun))
-        .conversation("the third worker", works_off("mcp_punchlist_", &begun))
-        .serve()
-        .unwrap();
-    place.codex_settings(&model, DIRECT);
-    place.gemini_settings(&json!({}));
-    for agent in ["claude", "codex", "gemini"] {
-        place.punchlist(&["install", agent, "--yes", "--plan", "release"]);
+    let model = model().serve().unwrap();
+    let running = place.all(&model).map(Run::begin);
+    let [claude, codex, gemini]: [Ended; 3] = running.map(|it| it.ends());
+    let sessions =
+        [claude.well().session(), codex.completed().session(), gemini.succeeded().session()];
+    assert_eq!(model.left(), 0);
+    for (conversation, api) in
+        [("PARSER", Api::Anthropic), ("TESTS", Api::OpenAi), ("DOCS", Api::Gemini)]
+    {
+        assert!(model.requests_of(conversation).iter().all(|it| it.api == api), "{conversation}");
     }
-    let titles: Vec<String> = (1..=ITEMS).map(|it| format!("Step {it}")).collect();
-    let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
-    place.punchlist(&[&["add", "--plan", "release"], &titles[..]].concat());
 
-    let claude = place.claude(&model, "You are the first worker").begin();
-    let codex = place.codex(&["You are the second worker"]).begin();
-    let gemini = place.gemini(&model, "You are the third worker").begin();
-    let sessions = [
-        ("claude", claude.ends().well().session()),
-        ("codex", codex.ends().completed().session()),
-        ("gemini", gemini.ends().succeeded().session()),
-    ];
-
-    let plan = place.only_plan();
-    assert_eq!(plan.end, "drained");
-    let done: String = (1..=ITEMS).map(|it| format!("{it} completed: Step {it}\n")).collect();
-    assert_eq!(plan.list(), done);
-    assert_eq!(plan.happened("added"), ITEMS);
-    // Each was completed once, and each agent completed some.
-    let names = plan.who("completed");
-    assert_eq!(names.len(), ITEMS, "{names:?}");
-    let names: BTreeSet<String> = names.into_iter().collect();
-    let all = sessions.map(|(agent, session)| format!("{agent}:{}", &session[..8]));
-    assert_eq!(names, BTreeSet::from(all.clone()));
-    for request in model.requests() {
-        assert_says(&request.news(), &[], &["Not finished: "]);
+    let files = ["home/.claude/projects", "home/.codex/sessions", "home/.gemini/tmp"];
+    let globs = files.map(|it| format!("{}/**/*.jsonl", place.path(it).display()));
+    let mut arguments = vec!["events", "--only", "todo_list"];
+    arguments.extend(globs.iter().map(String::as_str));
+    let lines = place.punchlist(&arguments);
+    let mut last = BTreeMap::new();
+    for line in lines.lines() {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let item = &event["items"][0];
+        let list =
+            format!("{} {}", item["status"].as_str().unwrap(), item["text"].as_str().unwrap());
+        last.insert(event["agentId"].as_str().unwrap().to_owned(), list);
     }
-    let log = place.punchlist(&["log", "--plan", "release"]);
-    assert_says(&log, &all.each_ref().map(String::as_str), &[]);
+    let titles = ["Write the parser", "Write the tests", "Write the docs"];
+    let expected = sessions.into_iter().zip(titles.map(|it| format!("completed {it}")));
+    assert_eq!(last, expected.collect());
 }
