@@ -351,6 +351,17 @@ pub(crate) fn configuration(path: &Path) -> Result<toml::Toml, Error> {
     }
 }
 
+/// Whether the agent's own tool for plans is on already (Codex).
+pub fn has_own_tools(options: &Options) -> bool {
+    let (home, config) = (&options.home, options.config_dir.as_deref());
+    let places = codex::Places::of(home, config, &options.scope);
+    let is_on = |path: &Path| {
+        let doc = configuration(path).ok();
+        doc.and_then(|it| it.get(&codex::UPDATE_PLAN)) == Some(serde_json::Value::Bool(true))
+    };
+    options.agent == Agent::Codex && (is_on(&places.config) || is_on(&places.trust))
+}
+
 /// Works out what installing makes of all files.
 fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     let wanted = Wanted::of(options).ok_or(Error::NoText)?;

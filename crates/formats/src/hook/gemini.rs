@@ -192,7 +192,7 @@ pub fn write(answer: &Answer, to: &What) -> Option<String> {
         (
             Answer::Context(text),
             What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
-        ) => context(name(to), text),
+        ) => context(name(to), &untagged(text)),
         (Answer::Refuse(reason), What::Stop(_)) => json!({"decision": "deny", "reason": reason}),
         (Answer::Message(text), What::Doctor) => json!({"systemMessage": text}),
         (
@@ -214,6 +214,17 @@ pub fn write(answer: &Answer, to: &What) -> Option<String> {
         ) => return None,
     };
     Some(value.to_string())
+}
+
+/// A text without the tags that stand at the beginning and the end of its lines: Gemini CLI has a tag
+/// of its own for what hooks say, and shows the model others as `&lt;reminder&gt;`.
+fn untagged(text: &str) -> String {
+    let bare = |line: &str| {
+        let inner = line.strip_prefix("<reminder>").unwrap_or(line);
+        let inner = inner.strip_suffix("</reminder>").unwrap_or(inner);
+        (inner.len() == line.len() || !inner.is_empty()).then(|| inner.to_owned())
+    };
+    text.lines().filter_map(bare).collect::<Vec<_>>().join("\n")
 }
 
 /// What Gemini CLI calls an event; of those that it does not have, what they would come with.

@@ -116,7 +116,8 @@ impl Install {
         if !app.globals.json {
             print::say(&words(options, self.goal(), would));
         }
-        if agent == Agent::Codex && !self.own_tools && print::can_ask() {
+        let has_choice = agent == Agent::Codex && !self.own_tools;
+        if has_choice && !install::has_own_tools(options) && print::can_ask() {
             let question = "Codex has a plan tool of its own, update_plan, which is off. Switch it on \
                             and keep its list, instead of the plan tools above?";
             options.own_tools = print::confirm(question) == Said::Yes;

@@ -1,5 +1,5 @@
-//! Real agents with a scripted model: Claude Code after nothing but `punchlist install claude --yes`,
-//! and what `punchlist events` makes of the words of Claude Code, Codex and Gemini CLI.
+//! Real agents with a scripted model, after nothing but `punchlist install AGENT --yes`; and what
+//! `punchlist events` makes of the words of Claude Code, Codex and Gemini CLI.
 //!
 //! `cargo xtask test agents` installs the programs, shuts the tests into a network namespace with
 //! loopback alone and runs them; by themselves they are ignored. Tests of Codex and Gemini CLI are in

@@ -1,6 +1,8 @@
 //! Claude Code, Codex and Gemini CLI at once in one project, with one model that knows them apart by
 //! what they were asked.
 
+mod shared;
+
 use std::collections::BTreeMap;
 
 use punchlist_testkit::model::{Api, Model, Script, Server};

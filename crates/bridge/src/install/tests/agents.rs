@@ -265,6 +265,16 @@ fn what_the_user_added_to_codexs_entry_stays() {
 }
 
 #[test]
+fn whether_codexs_own_tool_is_on_is_known() {
+    let place = Place::new();
+    assert!(!has_own_tools(&place.codex()) && !has_own_tools(&place.gemini()));
+    place.write(CONFIG, "[tools.update_plan]\nenabled = true\n");
+    assert!(has_own_tools(&place.codex()));
+    place.write(CONFIG, "tools = 3\n");
+    assert!(!has_own_tools(&place.codex()));
+}
+
+#[test]
 fn a_path_that_gemini_would_read_as_a_variable_is_refused() {
     let place = Place::new();
     let before = place.tree();

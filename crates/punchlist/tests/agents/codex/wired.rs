@@ -241,3 +241,19 @@ fn after_a_run_only_our_entries_go() {
     assert_eq!(config(), before);
     assert!(!place.path("home/.codex/hooks.json").exists());
 }
+
+#[test]
+#[ignore = "needs Codex: cargo xtask test agents"]
+fn after_a_compaction_the_list_comes_back_with_the_next_tool() {
+    let script = Script::new()
+        .turn(Message::new().calls("update_plan", plan(&OPEN)).counting(2_000_000))
+        .stops("A summary without a list.")
+        .calls("exec_command", json!({"cmd": "true"}))
+        .stops("Shall I go on?");
+    let model = Model::new(script).serve().unwrap();
+    let place = installed(&model, DIRECT);
+    place.codex(&["Build it"]).ends().completed();
+    let requests = model.requests();
+    let told = requests.last().unwrap().text();
+    assert_says(&told, &["[>] 2. Build it", "A summary without a list."], &[]);
+}

@@ -132,7 +132,11 @@ fn a_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
     assert_eq!(place.plan_of(&first.session()).end, "open");
     run("TOML").args(&["-r", &first.session()]).ends().succeeded();
     let told = model.requests()[2].text();
-    assert_says(&told, &["[>] 2. Build it", "write_todos"], &[]);
+    assert_says(
+        &told,
+        &["2. Build it", "keep the list current with write_todos"],
+        &["reminder&gt;"],
+    );
     run("Something else").ends().succeeded();
     let told = model.requests()[3].text();
     assert_says(&told, &["2 items are still open from an earlier session"], &["Build it"]);
