@@ -20,6 +20,7 @@ mod gemini;
 mod install;
 mod letting_go;
 mod lists;
+mod live;
 mod memory;
 mod mixed;
 mod place;

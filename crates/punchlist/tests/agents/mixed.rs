@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::codex::DIRECT;
 use crate::gemini::WITH_TODOS;
+use crate::lists::list;
 use crate::place::Place;
 use crate::run::{Ended, Run};
 
@@ -81,4 +82,27 @@ fn what_three_agents_keep_becomes_one_stream() {
     let titles = ["Write the parser", "Write the tests", "Write the docs"];
     let expected = sessions.into_iter().zip(titles.map(|it| format!("completed {it}")));
     assert_eq!(last, expected.collect());
+}
+
+#[test]
+#[ignore = "needs all agents: cargo xtask test agents"]
+fn one_watcher_finds_and_follows_all_three() {
+    let place = Place::new();
+    let watcher = place.watch();
+    let model = model().serve().unwrap();
+    let running = place.all(&model).map(Run::begin);
+    let mut last: BTreeMap<String, String> = BTreeMap::new();
+    while last.values().filter(|it| it.starts_with("[x]")).count() < 3 {
+        let told = watcher.next("todo_list");
+        last.insert(told["agentType"].as_str().unwrap().to_owned(), list(&told));
+    }
+    let expected = [
+        ("claude-code", "[x] Write the parser"),
+        ("google-gemini", "[x] Write the docs"),
+        ("openai-codex", "[x] Write the tests"),
+    ];
+    let last: Vec<(&str, &str)> = last.iter().map(|(agent, list)| (&**agent, &**list)).collect();
+    assert_eq!(last, expected);
+    let [claude, codex, gemini]: [Ended; 3] = running.map(|it| it.ends());
+    drop((claude.well(), codex.completed(), gemini.succeeded()));
 }

@@ -40,7 +40,7 @@ pub(super) fn plan(steps: &[(&str, &str)]) -> Value {
 }
 
 /// The same plan, as a line of code.
-fn in_code(steps: &[(&str, &str)]) -> Value {
+pub(super) fn in_code(steps: &[(&str, &str)]) -> Value {
     let plan = plan(steps);
     json!(format!("await tools.update_plan({plan});"))
 }

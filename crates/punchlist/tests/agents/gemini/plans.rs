@@ -8,7 +8,7 @@ use crate::place::Place;
 
 const END: &str = "[x] Write the parser, [x] Fuzz the parser, [-] Tag it";
 
-fn todos(entries: &[(&str, &str)]) -> Value {
+pub(super) fn todos(entries: &[(&str, &str)]) -> Value {
     let entry = |(text, status): &(&str, &str)| json!({"description": text, "status": status});
     json!({"todos": entries.iter().map(entry).collect::<Vec<_>>()})
 }
@@ -76,7 +76,7 @@ fn id(request: &Request, title: &str) -> String {
 }
 
 /// Sets the status of a task.
-fn set(title: &'static str, status: &'static str) -> impl FnMut(&Request) -> Message {
+pub(super) fn set(title: &'static str, status: &'static str) -> impl FnMut(&Request) -> Message {
     move |request| {
         let input = json!({"id": id(request, title), "status": status});
         Message::new().calls("tracker_update_task", input)
