@@ -23,7 +23,7 @@ use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::{attachments, changes, journal, plans, scrub, sessions};
+use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
 
 /// Plans in a SQLite database.
 pub struct Sqlite {
@@ -123,7 +123,7 @@ impl Database {
     fn next(&mut self, plan: PlanId) -> Result<Option<Plan>, Error> {
         self.calls = self.calls.saturating_add(1);
         let session = Session::new(&self.conn, self.calls);
-        let found = load::next(&session, plan, &mut self.known);
+        let found = ahead::next(&session, plan, &mut self.known);
         found.map_err(|error| explain(&self.path, error))
     }
 
@@ -211,7 +211,14 @@ impl PlanStore for Sqlite {
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move { self.write(|conn| changes::change(conn, plan, change)) })
+        Box::pin(async move {
+            let mut database = self.database();
+            let applied = database.write(|conn| changes::change(conn, plan, change), None)?;
+            if let Some(known) = &mut database.known {
+                known.changed(&applied);
+            }
+            Ok(applied)
+        })
     }
 
     fn undo(

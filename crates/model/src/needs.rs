@@ -194,8 +194,8 @@ impl Plan {
         Self { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
     }
 
-    /// The plan without its items.
-    fn header(&self) -> Self {
+    /// The plan without its items: what every slice has.
+    pub fn header(&self) -> Self {
         Self {
             items: std::collections::BTreeMap::new(),
             project: self.project.clone(),
