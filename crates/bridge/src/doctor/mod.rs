@@ -51,6 +51,8 @@ pub struct Finding {
 pub enum State {
     /// It works.
     Good,
+    /// It is not there, and nobody misses it.
+    Absent,
     /// It works, but somebody should know.
     Note,
     /// It does not work.
@@ -62,6 +64,7 @@ impl State {
     pub fn name(self) -> &'static str {
         match self {
             Self::Good => "ok",
+            Self::Absent => "absent",
             Self::Note => "note",
             Self::Bad => "broken",
         }
@@ -72,6 +75,11 @@ impl Finding {
     /// Something that works.
     pub fn good(about: &'static str, said: impl Into<String>) -> Self {
         Self { about, state: State::Good, said: said.into(), fix: None }
+    }
+
+    /// Something that is not there.
+    pub fn absent(about: &'static str, said: impl Into<String>) -> Self {
+        Self { state: State::Absent, ..Self::good(about, said) }
     }
 
     /// Something to know, and what can be done about it.

@@ -118,6 +118,8 @@ fn sign(state: State, glyphs: Glyphs) -> (&'static str, Style) {
     match (state, glyphs) {
         (State::Good, Glyphs::Ascii) => ("+", Style::In(Colour::Green)),
         (State::Good, Glyphs::Unicode | Glyphs::Emoji) => ("✓", Style::In(Colour::Green)),
+        (State::Absent, Glyphs::Ascii) => ("-", Style::Dim),
+        (State::Absent, Glyphs::Unicode | Glyphs::Emoji) => ("–", Style::Dim),
         (State::Note, _) => ("!", Style::In(Colour::Yellow)),
         (State::Bad, Glyphs::Ascii) => ("x", Style::In(Colour::Red)),
         (State::Bad, Glyphs::Unicode | Glyphs::Emoji) => ("✗", Style::In(Colour::Red)),
@@ -126,8 +128,7 @@ fn sign(state: State, glyphs: Glyphs) -> (&'static str, Style) {
 
 /// An agent that is neither here nor set up.
 fn absent(agent: Agent) -> Finding {
-    let said = format!("{} is not on this machine", agent.title());
-    Finding { fix: None, ..Finding::note("program", said, "") }
+    Finding::absent("program", format!("{} is not on this machine", agent.title()))
 }
 
 /// The databases that hooks and servers use, and what they left in them.
