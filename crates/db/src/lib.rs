@@ -7,6 +7,7 @@
 //! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store a
 //! thread of its own, for servers.
 
+mod ahead;
 mod attachments;
 mod bell;
 mod changes;

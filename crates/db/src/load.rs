@@ -13,7 +13,7 @@ use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
 use crate::rows::{self, PLAN_COLUMNS, PlanKey};
-use crate::rows::{plan_columns, ready_columns, select_item, select_plan};
+use crate::rows::{plan_columns, select_item, select_plan};
 use crate::session::Session;
 
 /// A plan as it was loaded.
@@ -93,6 +93,12 @@ pub(crate) fn seen_by(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Opti
     select.query_row([key.0], |row| row.get(0))
 }
 
+/// The same for a plan whose row is known.
+pub(crate) fn header_at(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Plan> {
+    let mut select = conn.statement(select_plan!("plan WHERE key = ?1"))?;
+    select.query_row([key.0], rows::plan).map(|(_, plan)| plan)
+}
+
 /// The part of a plan that `needs` names.
 pub(crate) fn slice(conn: &Session<'_>, id: PlanId, needs: &Needs) -> Result<Loaded, Failure> {
     let (key, plan) = header(conn, id)?;
@@ -103,42 +109,6 @@ pub(crate) fn slice(conn: &Session<'_>, id: PlanId, needs: &Needs) -> Result<Loa
 pub(crate) fn is_next_only(needs: &Needs) -> bool {
     let Needs { whole, next, items } = needs;
     *next && !whole && items.is_empty()
-}
-
-/// The slice with the next ready item, if there is one: mostly by one statement, which needs no
-/// transaction. `known` is where the plan was found the last time.
-pub(crate) fn next(
-    conn: &Session<'_>,
-    id: PlanId,
-    known: &mut Option<(PlanId, PlanKey)>,
-) -> rusqlite::Result<Option<Plan>> {
-    let text = id.to_string();
-    let key = match known {
-        Some((plan, key)) if *plan == id => *key,
-        _ => {
-            let mut select = conn.statement("SELECT key FROM plan WHERE id = ?1")?;
-            let found = select.query_row([&text], |row| row.get(0).map(PlanKey)).optional()?;
-            let Some(key) = found else { return Ok(None) };
-            *known = Some((id, key));
-            key
-        }
-    };
-    let mut select = conn.statement(HEADER_AND_NEXT)?;
-    let mut found = select.query((key.0, text))?;
-    let Some(row) = found.next()? else { return Ok(None) };
-    let (key, plan) = rows::plan(row)?;
-    let mut loader = Loader { conn, key, plan };
-    // As long as the first statement is not at its end, others see the same state.
-    if row.get(PLAN_COLUMNS)? {
-        loader.in_progress()?;
-        loader.dependencies()?;
-    }
-    match rows::ready(row, PLAN_COLUMNS + 1)? {
-        (number, Some(item)) => drop(loader.plan.items.insert(number, item)),
-        (number, None) => drop(loader.item(number)?),
-    }
-    drop(found);
-    Ok(Some(loader.plan))
 }
 
 /// Adds to a header the items that `needs` names.
@@ -196,10 +166,11 @@ pub(crate) fn one(
     Ok(Loaded { key, plan: loader.plan, whole: false })
 }
 
-struct Loader<'a> {
-    conn: &'a Session<'a>,
-    key: PlanKey,
-    plan: Plan,
+/// Adds items to a plan, each once.
+pub(crate) struct Loader<'a> {
+    pub(crate) conn: &'a Session<'a>,
+    pub(crate) key: PlanKey,
+    pub(crate) plan: Plan,
 }
 
 impl Loader<'_> {
@@ -219,7 +190,7 @@ impl Loader<'_> {
     }
 
     /// Loads an item unless it is there; whether it is now.
-    fn item(&mut self, number: Number) -> rusqlite::Result<bool> {
+    pub(crate) fn item(&mut self, number: Number) -> rusqlite::Result<bool> {
         if self.plan.items.contains_key(&number) {
             return Ok(true);
         }
@@ -230,13 +201,13 @@ impl Loader<'_> {
         Ok(found.map(|item| self.plan.items.insert(number, item)).is_some())
     }
 
-    fn in_progress(&mut self) -> rusqlite::Result<()> {
+    pub(crate) fn in_progress(&mut self) -> rusqlite::Result<()> {
         let numbers = self.numbers(IN_PROGRESS, [self.key.0])?;
         numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
     }
 
     /// What the items so far directly depend on.
-    fn dependencies(&mut self) -> rusqlite::Result<()> {
+    pub(crate) fn dependencies(&mut self) -> rusqlite::Result<()> {
         let loaded: Vec<Number> = self.plan.items.keys().copied().collect();
         loaded.into_iter().try_for_each(|number| self.around(number, Around::Dependencies))
     }
@@ -319,16 +290,4 @@ pub(crate) const HEADER_AND_RUNNING: &str = concat!(
 pub(crate) const NEXT_READY: &str = select_item!(
     "item WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
      AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1"
-);
-
-/// The header, whether anything is in progress, and the next ready item, in one look.
-pub(crate) const HEADER_AND_NEXT: &str = concat!(
-    "SELECT ",
-    plan_columns!("p."),
-    ", EXISTS (SELECT 1 FROM item INDEXED BY item_running \
-     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL), ",
-    ready_columns!("i."),
-    " FROM plan p CROSS JOIN item i INDEXED BY item_ready WHERE p.key = ?1 AND p.id = ?2 \
-     AND i.plan = ?1 AND i.status = 'pending' AND i.unmet = 0 AND i.waiting_on IS NULL \
-     AND i.position IS NOT NULL ORDER BY ifnull(i.priority, 4294967295), i.position LIMIT 1"
 );

@@ -8,17 +8,16 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use punchlist_model::PlanId;
 use punchlist_model::store::Error;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
+use crate::ahead::Known;
 use crate::bell::{Bell, Files};
 use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::migrate::{self, State};
 use crate::recent::Recent;
-use crate::rows::PlanKey;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
@@ -59,8 +58,8 @@ pub(crate) struct Database {
     pub(crate) path: PathBuf,
     /// How many calls it has answered.
     pub(crate) calls: u32,
-    /// Where a plan was found the last time: a guess that saves a search.
-    pub(crate) known: Option<(PlanId, PlanKey)>,
+    /// What is remembered of the plan whose next item was asked for last.
+    pub(crate) known: Option<Known>,
     /// What it answered last.
     pub(crate) recent: Recent,
 }

@@ -3,7 +3,7 @@
 //! Columns are read by their place in the lists here, so a list and its reader stand together. The
 //! lists are macros, so that statements are put together when the program is built.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
 use punchlist_model::{
@@ -186,22 +186,28 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
     })
 }
 
-/// The ready item of a row whose columns, from the n-th on, are [`ready_columns`]: which, and the
-/// item itself unless it has more than the row shows.
-pub(crate) fn ready(row: &Row<'_>, n: usize) -> rusqlite::Result<(Number, Option<Item>)> {
+/// Puts the ready item of a row whose columns, from the n-th on, are [`ready_columns`], among the
+/// others; or says which it is, if it has more than the row shows. It is filled in where it stays,
+/// because an item is large.
+pub(crate) fn ready(
+    row: &Row<'_>,
+    n: usize,
+    items: &mut BTreeMap<Number, Item>,
+) -> rusqlite::Result<Option<Number>> {
     let number = Number(row.get(n + 1)?);
     if !row.get::<_, bool>(n)? {
-        return Ok((number, None));
+        return Ok(Some(number));
     }
     let id = parsed(row, n + 2, str::parse::<ItemId>)?;
-    let mut item = Item::new(id, number, row.get::<_, String>(n + 3)?, time(row, n + 4)?);
+    let (title, created_at) = (row.get::<_, String>(n + 3)?, time(row, n + 4)?);
+    let item = items.entry(number).or_insert_with(|| Item::new(id, number, title, created_at));
     item.position = Some(Position(row.get(n + 5)?));
     item.priority = row.get(n + 6)?;
     item.attempt = Attempt(row.get(n + 7)?);
     item.depends_on = numbers(row, n + 8)?;
     item.context = row.get(n + 9)?;
     item.completion_criteria = row.get(n + 10)?;
-    Ok((number, Some(item)))
+    Ok(None)
 }
 
 /// An item from a row whose columns, from the n-th on, are [`item_columns`].

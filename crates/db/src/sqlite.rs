@@ -24,7 +24,7 @@ use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_writte
 use crate::recent::Recent;
 use crate::session::Session;
 use crate::transaction::Transaction;
-use crate::{attachments, changes, journal, plans, scrub, sessions};
+use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
 
 /// What a store that stays keeps of the file: kilobytes, which SQLite wants to be told below 0.
 const CACHE: i32 = -1000;
@@ -131,7 +131,7 @@ impl Database {
     fn next(&mut self, plan: PlanId) -> Result<Option<Plan>, Error> {
         self.calls = self.calls.saturating_add(1);
         let session = Session::new(&self.conn, self.calls);
-        let found = load::next(&session, plan, &mut self.known);
+        let found = ahead::next(&session, plan, &mut self.known);
         found.map_err(|error| explain(&self.path, error))
     }
 
@@ -214,6 +214,9 @@ impl Database {
         recent.keep_attachment(attachment);
         recent.follow(key, seen_by, &applied);
         self.recent = recent;
+        if let Some(known) = &mut self.known {
+            known.changed(&applied);
+        }
         Ok(applied)
     }
 

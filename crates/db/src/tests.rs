@@ -10,12 +10,13 @@ use punchlist_model::{
     Position, Status, Timestamp,
 };
 
+use crate::ahead::{HEADER_AND_NEXT, NEXT};
 use crate::disk::Log;
-use crate::load::{HEADER_AND_NEXT, IN_PROGRESS, NEXT_READY};
+use crate::load::{IN_PROGRESS, NEXT_READY};
 use crate::open::{self, Access, Database, Durability, Options};
 use crate::recent::Recent;
 use crate::session::Session;
-use crate::{Sqlite, changes, load};
+use crate::{Sqlite, ahead, changes, load};
 
 const ITEMS: u32 = 10_000;
 
@@ -115,23 +116,57 @@ fn the_next_ready_item_is_one_seek_in_its_index() {
 #[test]
 fn the_plan_with_its_next_ready_item_is_found_by_seeks_alone() {
     let (_directory, database, plan) = database();
-    let sql = format!("EXPLAIN QUERY PLAN {HEADER_AND_NEXT}");
-    let mut explain = database.conn.prepare(&sql).unwrap();
-    let steps: Vec<String> = explain
-        .query_map((1, plan.id.to_string()), |row| row.get(3))
-        .unwrap()
-        .map(Result::unwrap)
-        .collect();
-    insta::assert_snapshot!(steps.join("\n"));
-    let mut known = None;
-    let session = Session::lasting(&database.conn);
-    let found = load::next(&session, plan.id, &mut known).unwrap().unwrap();
-    assert_eq!(found, plan.slice(&Needs { next: true, ..Needs::default() }));
-    assert!(known.is_some());
-    // A guess that is wrong finds nothing, and not another plan.
-    let other = PlanId(IdSource::fixed(at(0), 9).nth(0));
-    known = known.map(|(_, key)| (other, key));
-    assert_eq!(load::next(&session, other, &mut known).unwrap(), None);
+    let steps = |sql: &str, plan: &dyn rusqlite::ToSql| {
+        let mut explain = database.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let rows = explain.query_map([plan], |row| row.get(3)).unwrap();
+        rows.map(Result::unwrap).collect::<Vec<String>>().join("\n")
+    };
+    insta::assert_snapshot!("next_by_seeks", steps(HEADER_AND_NEXT, &plan.id.to_string()));
+    insta::assert_snapshot!("next_by_seeks_again", steps(NEXT, &1));
+    for calls in [Session::new(&database.conn, 1), Session::lasting(&database.conn)] {
+        let mut known = None;
+        let found = ahead::next(&calls, plan.id, &mut known).unwrap().unwrap();
+        assert_eq!(found, plan.slice(&Needs { next: true, ..Needs::default() }));
+        // What is known of one plan is not taken for another.
+        let other = PlanId(IdSource::fixed(at(0), 9).nth(0));
+        assert_eq!(ahead::next(&calls, other, &mut known).unwrap(), None);
+    }
+}
+
+#[test]
+fn what_is_remembered_of_the_next_item_is_what_is_there() {
+    let (_directory, database, plan) = database();
+    let options = Options { path: database.path.clone(), durability: Durability::Normal };
+    let (here, there) = (Sqlite::open(&options).unwrap(), Sqlite::open(&options).unwrap());
+    let needs = || Needs { next: true, ..Needs::default() };
+    let change = |store: &Sqlite, n: u8| {
+        let ctx = Ctx { ids: IdSource::fixed(at(1), 100 + n), ..ctx() };
+        // Now the next item is taken, now given back, now the header alone changes.
+        let op = match n % 4 {
+            0 | 1 => Op::Next,
+            2 => Op::Add(Box::new(NewItem::titled("one more"))),
+            _ => Op::Release(Number(ITEMS / 2 + 1).into()),
+        };
+        drop(now(store.change(plan.id, Change::new(vec![op], ctx))));
+    };
+    let mut revisions = std::collections::BTreeSet::new();
+    for n in 0..64_u8 {
+        match n / 4 % 4 {
+            // Nobody changes anything: the same answer, several times.
+            0 => {}
+            1 => change(&here, n),
+            2 => change(&there, n),
+            _ => {
+                change(&here, n);
+                change(&there, n + 1);
+            }
+        }
+        let found = now(PlanStore::read(&here, plan.id, needs())).unwrap();
+        let slice = load::slice(&Session::lasting(&database.conn), plan.id, &needs()).unwrap();
+        assert_eq!(found, slice.plan, "look {n}");
+        revisions.insert(found.revision);
+    }
+    assert!(revisions.len() > 20, "the plan changed too seldom to show anything");
 }
 
 #[test]

@@ -194,7 +194,7 @@ impl Plan {
         Self { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
     }
 
-    /// The plan without its items.
+    /// The plan without its items: what every slice has.
     #[must_use]
     pub fn header(&self) -> Self {
         Self {

@@ -35,6 +35,9 @@ pub(crate) fn run(directory: &Path, items: u32, count: u64) -> Outcome {
             there = black_box(raw::next(&conn, key)?).0;
             Ok(())
         })?;
+        // Now as who looks again and again while nothing changes, and has looked before.
+        look(&store)?;
+        let again = timed(|| look(&store).map(drop))?;
         let claim = timed(|| desk::change(&store, 2 * n, Op::Next).map(drop))?;
         let mut taken = 0;
         let transaction = timed(|| {
@@ -48,8 +51,8 @@ pub(crate) fn run(directory: &Path, items: u32, count: u64) -> Outcome {
         desk::change(&store, 2 * n + 1, Op::Release(here.into()))?;
         raw::release(&mut conn, 2 * n + 1, taken)?;
         if n > WARM_UP {
-            let told = [read, query, claim, transaction];
-            let names = ["read", "query", "claim", "transaction"];
+            let told = [read, query, again, claim, transaction];
+            let names = ["read", "query", "again", "claim", "transaction"];
             names.iter().zip(told).try_for_each(|(name, figure)| tell(name, figure))?;
         }
     }
