@@ -19,8 +19,8 @@ const TASKS: usize = 20;
 const ROUNDS: usize = 5;
 
 const ABOUT: &str = "\
-Beside other lists over MCP, one call in flight, by a client whose own time is in all of them. The best
-of the others is the quickest in that column.";
+Beside other lists over MCP, one call in flight, from the call until its answer has come. The best of the
+others is the quickest in that column.";
 
 /// What was measured of one server.
 #[derive(Default)]

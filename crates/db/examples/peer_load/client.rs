@@ -24,7 +24,8 @@ const FAREWELL: Duration = Duration::from_secs(3);
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    said: Receiver<Value>,
+    /// Messages, and when each had come: understanding it is not the server's work.
+    said: Receiver<(Instant, Value)>,
 }
 
 impl Client {
@@ -37,9 +38,10 @@ impl Client {
         let (sender, said) = mpsc::channel();
         thread::spawn(move || {
             for line in BufReader::new(output).lines().map_while(Result::ok) {
+                let at = Instant::now();
                 // What is no message (a banner) is passed over.
                 let Ok(message) = serde_json::from_str(&line) else { continue };
-                if sender.send(message).is_err() {
+                if sender.send((at, message)).is_err() {
                     break;
                 }
             }
@@ -61,10 +63,10 @@ impl Client {
         Ok(input.write_all(format!("{message}\n").as_bytes())?)
     }
 
-    /// The next answer: to which request, and whether it is good.
-    fn answer(&mut self) -> Outcome<(u64, bool)> {
+    /// The next answer: to which request, whether it is good, and when it came.
+    fn answer(&mut self) -> Outcome<(u64, bool, Instant)> {
         loop {
-            let message = self.said.recv_timeout(PATIENCE)?;
+            let (at, message) = self.said.recv_timeout(PATIENCE)?;
             let id = message.get("id").cloned();
             match (message.get("method").and_then(Value::as_str), id) {
                 (Some(method), Some(id)) => {
@@ -75,7 +77,7 @@ impl Client {
                 (None, Some(id)) => {
                     let failed = message.get("error").is_some()
                         || message.pointer("/result/isError") == Some(&Value::Bool(true));
-                    return Ok((id.as_u64().unwrap_or(u64::MAX), !failed));
+                    return Ok((id.as_u64().unwrap_or(u64::MAX), !failed, at));
                 }
                 (_, None) => {}
             }
@@ -106,7 +108,7 @@ impl Client {
             if open.is_empty() {
                 return Ok(good);
             }
-            let (id, is_good) = self.answer()?;
+            let (id, is_good, _) = self.answer()?;
             if open.remove(&id) {
                 good += u32::from(is_good);
             }
@@ -116,12 +118,19 @@ impl Client {
 
 impl Client {
     /// How long one call takes; an error unless it is acknowledged.
-    pub(crate) fn time(&mut self, tool: &str, arguments: Value) -> Outcome<Duration> {
+    pub(crate) fn time(&mut self, tool: &str, arguments: &Value) -> Outcome<Duration> {
+        let params = json!({ "name": tool, "arguments": arguments });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let line = format!("{call}\n");
+        let input = self.input.as_mut().ok_or("the server has no input")?;
         let began = Instant::now();
-        let load = Load { count: 1, in_flight: 1 };
-        match self.call(tool, load, |_| arguments.clone())? {
-            1 => Ok(began.elapsed()),
-            _ => Err(format!("{tool} failed").into()),
+        input.write_all(line.as_bytes())?;
+        loop {
+            match self.answer()? {
+                (1, true, at) => return Ok(at.saturating_duration_since(began)),
+                (1, false, _) => return Err(format!("{tool} failed").into()),
+                _ => {}
+            }
         }
     }
 

@@ -17,16 +17,16 @@ pub(crate) fn run(peer: &str, installed: &Path, directory: &Path, count: u32) ->
     let mut tell = |name: &str, took: Duration| writeln!(out, "{name} {}", took.as_nanos());
     let mut client = Client::start(peer.server()?)?;
     for n in 0..count {
-        tell("create", client.time(add, peer.arguments(&n.to_string()))?)?;
+        tell("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
     }
     for _ in 0..count {
-        tell("list", client.time(list, peer.list_arguments())?)?;
+        tell("list", client.time(list, &peer.list_arguments())?)?;
     }
     let resident = client.resident()?;
     drop(client);
     let began = Instant::now();
     let mut client = Client::start(peer.server()?)?;
-    client.time(list, peer.list_arguments())?;
+    client.time(list, &peer.list_arguments())?;
     tell("start", began.elapsed())?;
     writeln!(out, "resident {resident}")?;
     Ok(())

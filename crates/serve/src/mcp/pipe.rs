@@ -160,16 +160,17 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
                     locked(&self.pending).insert(it.id.clone());
                 }
             }
-            JsonRpcMessage::Notification(it) => match &it.notification {
-                ClientNotification::InitializedNotification(_) => self.ready = true,
-                // It is not answered any more.
-                ClientNotification::CancelledNotification(it) => {
-                    if let Some(id) = &it.params.request_id {
-                        locked(&self.pending).remove(id);
-                    }
+            JsonRpcMessage::Notification(it) => {
+                if let ClientNotification::InitializedNotification(_) = &it.notification {
+                    self.ready = true;
                 }
-                _ => {}
-            },
+                // What is cancelled is not answered any more.
+                if let ClientNotification::CancelledNotification(it) = &it.notification
+                    && let Some(id) = &it.params.request_id
+                {
+                    locked(&self.pending).remove(id);
+                }
+            }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
     }
