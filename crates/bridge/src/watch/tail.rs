@@ -180,7 +180,9 @@ impl Tail {
         let read_at = if is_first { find::modified(&data).min(now) } else { now };
         let mut from = self.offset;
         let until = data.len();
-        let mut buffer = vec![0; CHUNK];
+        // Most appends are short, and need no room for more.
+        let room = usize::try_from(until.saturating_sub(from)).unwrap_or(CHUNK).min(CHUNK);
+        let mut buffer = vec![0; room];
         let started = self.started;
         while from < until {
             let most = usize::try_from(until - from).unwrap_or(CHUNK).min(CHUNK);

@@ -52,11 +52,17 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<String> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
     let page = Page { look, options, columns, widths: Widths::of(rows, columns) };
     let mut lines = vec![page.head(rows)];
-    let blocks: Vec<Vec<String>> = rows.iter().map(|row| page.block(row)).collect();
     let notes: Vec<String> = look.notes.iter().map(|it| page.note(it)).collect();
     let room = look.height.map(|it| it.saturating_sub(1 + notes.len()).max(1));
     let at = look.selected.and_then(|key| rows.iter().position(|row| row.key == key));
-    lines.extend(page.fit(blocks, at.unwrap_or(0), room));
+    let at = at.unwrap_or(0);
+    // What cannot be on the screen need not be drawn: each row takes a line at least.
+    let first = room.map_or(0, |it| at.saturating_sub(it));
+    let last =
+        room.map_or(rows.len(), |it| at.saturating_add(it).saturating_add(1).min(rows.len()));
+    let blocks: Vec<Vec<String>> = rows[first..last].iter().map(|row| page.block(row)).collect();
+    let others = first + (rows.len() - last);
+    lines.extend(page.fit(blocks, at - first, room, others));
     lines.extend(notes);
     if let Some(height) = look.height {
         lines.truncate(height.max(1));
@@ -222,10 +228,16 @@ impl Page<'_> {
         line.finish()
     }
 
-    /// The blocks that there is room for, the one at `at` among them.
-    fn fit(&self, blocks: Vec<Vec<String>>, at: usize, room: Option<usize>) -> Vec<String> {
+    /// The blocks that there is room for, the one at `at` among them; `others` are not even looked at.
+    fn fit(
+        &self,
+        blocks: Vec<Vec<String>>,
+        at: usize,
+        room: Option<usize>,
+        others: usize,
+    ) -> Vec<String> {
         let total: usize = blocks.iter().map(Vec::len).sum();
-        let Some(room) = room.filter(|it| *it < total) else {
+        let Some(room) = room.filter(|it| *it < total || others > 0) else {
             return blocks.into_iter().flatten().collect();
         };
         // A line for what is left out.
@@ -234,7 +246,7 @@ impl Page<'_> {
         while first < at && blocks[first..=at].iter().map(Vec::len).sum::<usize>() > room {
             first += 1;
         }
-        let (mut lines, mut left_out): (Vec<String>, usize) = (Vec::new(), first);
+        let (mut lines, mut left_out): (Vec<String>, usize) = (Vec::new(), first + others);
         for block in blocks.into_iter().skip(first) {
             if lines.len() + block.len() <= room {
                 lines.extend(block);

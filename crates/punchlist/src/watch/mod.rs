@@ -43,6 +43,9 @@ const SESSIONS_MS: i64 = 5_000;
 /// Drawing may take one part in so many of the time.
 const SHARE: u32 = 5;
 
+/// The longest that a frame may wait for what else comes.
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
 /// What is asked for.
 pub(crate) struct Ask {
     pub(crate) files: Vec<PathBuf>,
@@ -72,6 +75,8 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     };
     let wake = tell.clone();
     let watch = Watch::new(options, move || drop(wake.send(Wake::Files)));
+    // Before the terminal is taken over: whoever interrupts finds it as it was.
+    wake::signals(tell.clone());
     let screen = app.screen();
     let mut engine = Engine {
         app,
@@ -114,7 +119,6 @@ struct Engine<'a> {
 
 impl Engine<'_> {
     fn begin(&mut self) {
-        wake::signals(self.tell.clone());
         if let Some(keyboard) = self.show.keyboard() {
             wake::keys(keyboard, self.tell.clone());
         }
@@ -138,7 +142,7 @@ impl Engine<'_> {
             }
             // Whoever is told much draws less often.
             let pause = began.elapsed() * SHARE;
-            self.wait(woken, pause);
+            self.wait(woken, Instant::now() + pause.min(LONGEST_PAUSE));
         }
         self.show.leave();
         let exit = match self.exit {
@@ -237,28 +241,24 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// Waits until something happens or it is time to look again.
-    fn wait(&mut self, woken: &Receiver<Wake>, pause: Duration) {
+    /// Waits until something happens or it is time to look again, but not less than until `rested`.
+    fn wait(&mut self, woken: &Receiver<Wake>, rested: Instant) {
         let due = self.watch.next().saturating_sub(now()).max(0);
-        let due = Duration::from_millis(u64::try_from(due).unwrap_or(0)).max(pause);
+        let due = Duration::from_millis(u64::try_from(due).unwrap_or(0));
         let patience = if self.show.is_live() { due.min(TICK) } else { due };
         let patience = patience.min(Duration::from_millis(SESSIONS_MS.unsigned_abs()));
         match woken.recv_timeout(patience.max(Duration::from_millis(1))) {
             Ok(wake) => self.take(wake),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
-        // What comes while we would still rest from the last frame goes into the next.
-        let until = Instant::now() + pause.min(Duration::from_millis(50));
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let next =
-                if left.is_zero() { woken.try_recv().ok() } else { woken.recv_timeout(left).ok() };
-            match next {
-                Some(wake) => self.take(wake),
-                None => return,
-            }
-            if self.exit.is_some() {
-                return;
+        // What comes while we would still rest from the last frame goes into the next; but a frame there
+        // must be, however much comes.
+        let latest = Instant::now().max(rested) + LONGEST_PAUSE;
+        while self.exit.is_none() && Instant::now() < latest {
+            let left = rested.saturating_duration_since(Instant::now());
+            match woken.recv_timeout(left) {
+                Ok(wake) => self.take(wake),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
             }
         }
     }

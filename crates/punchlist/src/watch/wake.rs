@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::future::poll_fn;
 use std::io::{self, Read};
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use punchlist_db::Sqlite;
@@ -116,8 +116,9 @@ pub(crate) fn stdin(tell: Sender<Wake>) {
     });
 }
 
-/// Tells of signals. Those that end the program otherwise are heard from now on, and do not.
+/// Tells of signals. Those that end the program otherwise are heard once this returns, and do not.
 pub(crate) fn signals(tell: Sender<Wake>) {
+    let (ready, is_ready) = channel();
     thread::spawn(move || {
         let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_io().build() else {
             return;
@@ -137,6 +138,7 @@ pub(crate) fn signals(tell: Sender<Wake>) {
             .into_iter()
             .filter_map(|(kind, sort)| Some((signal(kind).ok()?, sort)))
             .collect();
+            ready.send(()).ok();
             loop {
                 let sort = poll_fn(|context| {
                     let came = all.iter_mut().find_map(|(signal, sort)| {
@@ -150,6 +152,8 @@ pub(crate) fn signals(tell: Sender<Wake>) {
             }
         });
     });
+    // If it could not begin, its end of the channel is gone.
+    is_ready.recv().ok();
 }
 
 #[cfg(test)]
