@@ -294,4 +294,46 @@ mod tests {
         assert_eq!(pids(&chain[..1]), [100], "an agent of another name may be recorded");
         assert_eq!(pids(&[]), [0; 0]);
     }
+
+    #[test]
+    fn how_an_agent_was_started_tells_whether_somebody_sits_there() {
+        for (agent, line, expected) in [
+            ("codex", "codex: codex exec --json Build", Some(false)),
+            ("codex", "codex: codex -c model=x -c a=b e Build", Some(false)),
+            ("codex", "codex: codex", Some(true)),
+            ("codex", "codex: codex resume --last", Some(true)),
+            ("codex", "codex: codex app-server", None),
+            ("gemini", "node: node /bin/gemini -p Build", Some(false)),
+            (
+                "gemini",
+                "node: node --max-old-space-size=4096 /bin/gemini --prompt=Build",
+                Some(false),
+            ),
+            ("gemini", "node: node /bin/gemini -i Build", Some(true)),
+            ("gemini", "node: node /bin/gemini --acp", None),
+            ("claude", "claude: claude -p x", None),
+        ] {
+            let chain = chain(&[line]);
+            assert_eq!(attended(agent, &chain[0]), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_agent_may_be_started_to_plan_only() {
+        for (line, expected) in [
+            ("node: node /bin/gemini --approval-mode plan -p x", true),
+            ("node: node /bin/gemini --approval-mode=plan", true),
+            ("node: node /bin/gemini --approval-mode yolo -p plan", false),
+            ("node: node /bin/gemini -p plan", false),
+        ] {
+            assert_eq!(only_plans("gemini", &chain(&[line])[0]), expected, "{line}");
+        }
+        assert!(!only_plans("codex", &chain(&["codex: codex --approval-mode plan"])[0]));
+    }
+
+    #[test]
+    fn options_before_a_script_do_not_hide_it() {
+        let chain = chain(&["MainThread: node --max-old-space-size=4096 /usr/bin/gemini -p x"]);
+        assert_eq!(known_agent(&chain).map(|it| it.0), Some("gemini"));
+    }
 }
