@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 use rusqlite::{CachedStatement, Connection, Statement};
 
 /// How many calls a store answers before it keeps its statements.
-const SHORT_STAY: u32 = 8;
+pub(crate) const SHORT_STAY: u32 = 8;
 
 /// A connection, for one piece of work.
 pub(crate) struct Session<'c> {

@@ -22,7 +22,7 @@ use crate::follow::{Follow, Start};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
 use crate::recent::Recent;
-use crate::session::Session;
+use crate::session::{SHORT_STAY, Session};
 use crate::transaction::Transaction;
 use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
 
@@ -86,6 +86,8 @@ impl Sqlite {
         if let Access::Write { tidy, .. } = &mut database.access {
             *tidy = false;
         }
+        // What it is asked once, it will be asked again.
+        database.calls = database.calls.saturating_add(SHORT_STAY);
         // Where that cannot be said, it keeps more.
         drop(database.conn.pragma_update(None, "cache_size", CACHE));
     }
@@ -337,6 +339,8 @@ impl PlanStore for Sqlite {
         Box::pin(async move {
             let mut database = self.database();
             drop(database.recent.take_attachment());
+            // What the plan's row says of who has seen it may change too.
+            database.recent.forget_plan();
             database.write(|conn| attachments::attach(conn, key, plan, now), None)
         })
     }
