@@ -1,3 +1,5 @@
+//! Which scopes meet, and which accesses conflict.
+
 use proptest::prelude::*;
 
 use super::{Access, Scope};

@@ -1,3 +1,5 @@
+//! One call by itself: its whole table, and its words.
+
 use std::fmt::Write as _;
 
 use punchlist_model::{Attempt, Timestamp};

@@ -1,3 +1,5 @@
+//! The machine as its driver sees it: facts told, and what is to be done.
+
 use std::collections::BTreeMap;
 
 use punchlist_model::{Attempt, Timestamp};

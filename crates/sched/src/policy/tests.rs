@@ -1,3 +1,5 @@
+//! What rules say of calls, and that no project frees anything.
+
 use proptest::prelude::*;
 
 use super::{Commands, Decision, Policy, Rule, Subject, Verdict, allowing, like};
