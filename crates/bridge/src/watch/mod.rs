@@ -1,7 +1,7 @@
 //! Watching the sessions of other agents: which there are, what they write, and whether they still run.
 //!
-//! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, [`ears`]
-//! hears when one changes, [`tail`] reads what is new, [`life`] asks whether somebody is behind it, and
+//! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `ears`
+//! hears when one changes, `tail` reads what is new, [`life`] asks whether somebody is behind it, and
 //! [`record`] keeps what was seen as plans. Nothing here looks at the environment or a clock: homes and
 //! times are handed in. Nothing here draws.
 
