@@ -12,6 +12,11 @@ pub(crate) fn data() -> Result<PathBuf, Fail> {
     Ok(strategy()?.data_dir().join("punchlist"))
 }
 
+/// The directory with what `acp-tap` heard.
+pub(crate) fn heard() -> Result<PathBuf, Fail> {
+    Ok(data()?.join("acp"))
+}
+
 /// The user's own configuration file, which need not exist.
 pub(crate) fn config() -> Result<PathBuf, Fail> {
     Ok(strategy()?.config_dir().join("punchlist").join("config.toml"))

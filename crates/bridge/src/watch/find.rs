@@ -25,6 +25,8 @@ pub struct Homes {
     pub codex: Option<PathBuf>,
     /// Gemini CLI's: `~/.gemini`.
     pub gemini: Option<PathBuf>,
+    /// Where `acp-tap` writes down what it hears.
+    pub acp: Option<PathBuf>,
 }
 
 /// A session's file.
@@ -73,6 +75,9 @@ pub fn sessions(homes: &Homes, since: i64) -> Found {
     }
     if let Some(home) = &homes.gemini {
         gemini(home, since, &mut found);
+    }
+    if let Some(home) = &homes.acp {
+        acp(home, since, &mut found);
     }
     found.notes.retain(|it| it.is_dir());
     found.directories.truncate(MOST_DIRECTORIES);
@@ -140,16 +145,25 @@ fn gemini(home: &Path, since: i64, found: &mut Found) {
         }
         files(&chats, since, Source::Gemini, found);
         if found.files.len() > first {
-            let root = root(&project);
+            let root = root(&project.join(".project_root"));
             found.files[first..].iter_mut().for_each(|it| it.directory.clone_from(&root));
         }
         found.directories.push(standing(&chats));
     }
 }
 
-/// What stands in `.project_root`: the directory that a folder of Gemini's is about.
-fn root(project: &Path) -> Option<String> {
-    let path = project.join(".project_root");
+/// `RUN.jsonl`, and `RUN.root` beside it.
+fn acp(home: &Path, since: i64, found: &mut Found) {
+    found.directories.push(standing(home));
+    let first = found.files.len();
+    files(home, since, Source::Acp, found);
+    for file in &mut found.files[first..] {
+        file.directory = root(&file.path.with_extension("root"));
+    }
+}
+
+/// What a file says of the directory that its agent works in.
+fn root(path: &Path) -> Option<String> {
     let mut text = String::new();
     fs::File::open(path).ok()?.take(LONGEST_PATH).read_to_string(&mut text).ok()?;
     Some(text.trim().to_owned()).filter(|it| !it.is_empty())

@@ -56,8 +56,12 @@ impl World {
     fn with(change: impl FnOnce(&mut Options)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let home = |name: &str| Some(directory.path().join(name));
-        let homes =
-            Homes { claude: home(".claude"), codex: home(".codex"), gemini: home(".gemini") };
+        let homes = Homes {
+            claude: home(".claude"),
+            codex: home(".codex"),
+            gemini: home(".gemini"),
+            acp: home("acp"),
+        };
         let mut options = Options {
             homes,
             files: Vec::new(),
@@ -253,6 +257,8 @@ fn every_agent_keeps_its_sessions_in_a_place_of_its_own() {
     copy("codex/rollout-f-multiagent-v2-child.jsonl", ".codex/sessions/2026/11/15/rollout-x.jsonl");
     copy("gemini/chats-a-todos.jsonl", ".gemini/tmp/docs/chats/session-x.jsonl");
     world.write(".gemini/tmp/docs/.project_root", "/home/dev/docs\n");
+    copy("acp/acp-claude-acp.jsonl", "acp/1794700000000-12.jsonl");
+    world.write("acp/1794700000000-12.root", "/home/dev/editor\n");
     // What is none of theirs.
     world.write(".claude/projects/-home-dev-project/notes.txt", "x");
     world.write(".claude/projects/-home-dev-project/empty.jsonl", "");

@@ -10,7 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::process::{CommandExt, parent_id};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{self, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
@@ -173,19 +173,22 @@ struct Journal {
 }
 
 impl Journal {
-    /// Where such files are.
-    fn directory() -> Option<PathBuf> {
-        Some(places::data().ok()?.join("acp"))
-    }
-
     fn open() -> Option<Self> {
-        let directory = Self::directory()?;
+        let directory = places::heard().ok()?;
         DirBuilder::new().recursive(true).mode(0o700).create(&directory).ok()?;
         sweep(&directory);
-        let name = format!("{}-{}.jsonl", clock::now().as_millisecond(), process::id());
-        let mut options = OpenOptions::new();
-        let file = options.create_new(true).append(true).mode(0o600).open(directory.join(name));
-        Some(Self { file: file.ok()?, began: std::time::Instant::now(), written: 0 })
+        let name = format!("{}-{}", clock::now().as_millisecond(), process::id());
+        let make = |kind: &str| {
+            let mut options = OpenOptions::new();
+            options.create_new(true).append(true).mode(0o600);
+            options.open(directory.join(format!("{name}.{kind}"))).ok()
+        };
+        // The agent says on which directory it works to nobody that we hear; it mostly is this one.
+        if let (Ok(here), Some(mut root)) = (env::current_dir(), make("root")) {
+            root.write_all(here.as_os_str().as_encoded_bytes()).ok();
+        }
+        let file = make("jsonl")?;
+        Some(Self { file, began: std::time::Instant::now(), written: 0 })
     }
 
     fn write(&mut self, message: &str) -> Option<()> {
@@ -206,7 +209,7 @@ fn sweep(directory: &Path) {
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let written = entry.metadata().and_then(|it| it.modified()).ok();
         let is_old = written.and_then(|it| now.duration_since(it).ok()).is_some_and(|it| it > KEPT);
-        let is_ours = entry.path().extension().is_some_and(|it| it == "jsonl");
+        let is_ours = entry.path().extension().is_some_and(|it| it == "jsonl" || it == "root");
         if is_old && is_ours {
             fs::remove_file(entry.path()).ok();
         }

@@ -358,5 +358,6 @@ fn homes() -> Homes {
         claude: set("CLAUDE_CONFIG_DIR").or_else(|| home(".claude")),
         codex: set("CODEX_HOME").or_else(|| home(".codex")),
         gemini: gemini.or_else(|| home(".gemini")),
+        acp: places::heard().ok(),
     }
 }

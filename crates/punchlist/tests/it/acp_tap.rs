@@ -106,13 +106,32 @@ fn plans_are_written_where_watch_looks_and_recorded_if_wanted() {
     let plans = world.run(&["plans", "--all", "--json"]).json();
     assert_eq!(plans["plans"][0]["conversation"], "sess-1");
     let folder = world.path("home/.local/share/punchlist/acp");
-    let files: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
+    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
+    files.retain(|it| it.extension().is_some_and(|it| it == "jsonl"));
     let [file] = files.as_slice() else { panic!("{files:?}") };
     let heard = fs::read_to_string(file).unwrap();
     assert!(!heard.contains("secret"), "{heard}");
     let file = file.to_str().unwrap();
     let events = world.run(&["events", "--only", "todo_list", file]);
     assert_eq!((events.code, events.out.lines().count()), (0, 2), "{} {}", events.out, events.err);
+}
+
+#[test]
+fn watch_shows_what_was_heard() {
+    let world = World::new();
+    let input = format!("{}\n", plan(&[("Lay the bricks", "in_progress"), ("Paint", "pending")]));
+    told(tap(&world, &[], &["cat"]), input.as_bytes());
+    let until = Instant::now() + Duration::from_secs(60);
+    loop {
+        let shown = world.run(&["watch", "--once"]);
+        assert_eq!(shown.code, 0, "{}", shown.err);
+        // By the directory in which the editor started it.
+        if shown.out.contains("acp  project  0/2") {
+            return;
+        }
+        assert!(Instant::now() < until, "{} {}", shown.out, shown.err);
+        std::thread::yield_now();
+    }
 }
 
 /// The only plan, once what was heard last has been written down: that is not waited for.
