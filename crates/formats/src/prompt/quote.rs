@@ -12,7 +12,12 @@ pub(super) fn whole(text: &str) -> String {
 pub(super) fn brief(text: &str, most: usize) -> String {
     // Ten megabytes are not cleaned for the sake of a hundred columns. What is invisible at the
     // beginning may use up the rest; then so little is shown of it.
-    let head = text.char_indices().nth(most.saturating_mul(20)).map_or(text.len(), |(end, _)| end);
+    let most_chars = most.saturating_mul(20);
+    let head = if text.len() <= most_chars {
+        text.len()
+    } else {
+        text.char_indices().nth(most_chars).map_or(text.len(), |(end, _)| end)
+    };
     let mut line = one_line(&text[..head]).into_owned();
     if head < text.len() {
         line.push('…');

@@ -149,9 +149,11 @@ fn without_tricks(text: &str) -> String {
                 tags.is_some()
             }
             '\u{e0000}'..='\u{e001f}' => false,
-            // A joiner belongs between two things: emoji, or letters of scripts that join.
+            // A joiner belongs between two things: emoji, or letters of scripts that join. What has no
+            // width may be taken out itself, and the joiner would be left behind.
             '\u{200c}' | '\u{200d}' => {
-                before.is_some_and(joins) && chars.peek().is_some_and(|it| joins(*it))
+                let is_seen = |it: &char| joins(*it) && it.width().is_some_and(|it| it > 0);
+                before.is_some_and(joins) && chars.peek().is_some_and(is_seen)
             }
             // One selector picks a form; a row of them carries a message.
             '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => {

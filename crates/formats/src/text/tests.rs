@@ -100,6 +100,17 @@ fn width_counts_what_a_reader_sees() {
 }
 
 #[test]
+fn a_joiner_before_what_is_taken_out_goes_too() {
+    for (text, clean) in [
+        ("\u{301}\u{200d}\u{fe0f}", "\u{301}\u{fe0f}"),
+        ("\u{301}\u{200d}\u{e0041}", "\u{301}"),
+        ("👩\u{200d}🔧", "👩\u{200d}🔧"),
+    ] {
+        assert_eq!(one_line(text), clean, "{text:?}");
+    }
+}
+
+#[test]
 fn truncation_never_splits_a_grapheme() {
     #[track_caller]
     fn check(text: &str, most: usize, expected: &str) {
@@ -188,6 +199,7 @@ proptest! {
     #[test]
     fn what_is_cut_fits_and_what_fits_is_not_cut(text in any_text(), most in 0_usize..40) {
         let clean = one_line(&text);
+        prop_assert!(width(&clean) <= clean.len(), "wider than it has bytes");
         let cut = truncate(&clean, most);
         prop_assert!(width(&cut) <= most);
         prop_assert_eq!(width(&clean) <= most, cut == clean);

@@ -27,6 +27,10 @@ pub fn truncate(text: &str, most: usize) -> Cow<'_, str> {
 
 /// As [`truncate`], with another sign for what is left out. Where not even that fits, nothing stays.
 pub fn truncate_with<'a>(text: &'a str, most: usize, ellipsis: &str) -> Cow<'a, str> {
+    // Nothing is wider than it has bytes, and most titles are short.
+    if text.len() <= most {
+        return Cow::Borrowed(text);
+    }
     let room = most.saturating_sub(width(ellipsis));
     let (mut taken, mut cut) = (0, 0);
     // A title may be megabytes long; only as much of it is looked at as could be shown.
