@@ -308,6 +308,7 @@ impl PlanStore for Sqlite {
             let mut database = self.database();
             // Nothing of what is to be forgotten is remembered either.
             database.recent = Recent::default();
+            database.known = None;
             database.write(work, Some(scrub::purge))
         })
     }
