@@ -3,9 +3,9 @@
 //! Inputs are facts ("the person said yes", "the process ended"); answers are [`Effect`]s for whoever
 //! drives the machine. Nothing here waits, starts anything or looks at a clock.
 //!
-//! A call's way: it is validated; it waits for the calls that it names; it gets in [`line`], in the order
+//! A call's way: it is validated; it waits for the calls that it names; it gets in `line`, in the order
 //! in which calls were scheduled, and waits for those ahead of it that touch the same; a person is asked,
-//! if policy says so; it waits in a [`queue`] for room; it runs. Late answers are harmless: each names the
+//! if policy says so; it waits in a `queue` for room; it runs. Late answers are harmless: each names the
 //! look, question or attempt that it belongs to, and only the present one counts.
 
 mod line;
