@@ -6,12 +6,13 @@
 //! that it succeeded. Nothing here fails: what is not understood is no event.
 
 use punchlist_model::{ListEntry, Status};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::fields::{
-    Fields, MOST_ENTRIES, answered, called, context, entries, flag, id, ids, masked, masked_value,
-    object, status, text,
+    Fields, MOST_ENTRIES, answered, called, entries, flag, id, ids, masked, masked_value, object,
+    status, text,
 };
+use super::say::{Voice, say};
 use super::{Answer, Called, Event, Source, Stop, Task, What, Write, asks_user, fields};
 
 /// The tools of the agent's own lists, as the matcher of the tool hooks names them.
@@ -213,34 +214,8 @@ fn wakes(task: &Fields) -> bool {
 /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
 /// such answer.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
-    let value = match (answer, to) {
-        (
-            Answer::Context(text),
-            What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
-        ) => context(name(to), text),
-        (Answer::Refuse(reason), What::Stop(_) | What::SubStop(_) | What::Completing(_)) => {
-            json!({"decision": "block", "reason": reason})
-        }
-        (Answer::Message(text), What::Doctor) => json!({"systemMessage": text}),
-        (
-            Answer::Nothing | Answer::Context(_) | Answer::Refuse(_) | Answer::Message(_),
-            What::Begins(_)
-            | What::Ends
-            | What::Prompt
-            | What::Compacted
-            | What::Wrote(_)
-            | What::NotCreated(_)
-            | What::Creating(_)
-            | What::Completing(_)
-            | What::Turn(_)
-            | What::Planning(_)
-            | What::Stop(_)
-            | What::SubBegins
-            | What::SubStop(_)
-            | What::Doctor,
-        ) => return None,
-    };
-    Some(value.to_string())
+    let refuses = |it: &What| matches!(it, What::Stop(_) | What::SubStop(_) | What::Completing(_));
+    say(answer, to, &Voice { name, refuses, no: "block" })
 }
 
 /// What Claude Code calls an event.

@@ -6,11 +6,10 @@
 //! no event.
 
 use punchlist_model::{ListEntry, Status};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::fields::{
-    Fields, answered, called, context, entries, flag, masked, object, status, text,
-};
+use super::fields::{Fields, answered, called, entries, flag, masked, object, status, text};
+use super::say::{Voice, say};
 use super::{Answer, Event, Source, Stop, What, Write, asks_user, fields};
 
 /// What the tools of our MCP server are called, up to their own names.
@@ -85,34 +84,8 @@ fn stop(fields: &Fields) -> Stop {
 /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
 /// such answer.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
-    let value = match (answer, to) {
-        (
-            Answer::Context(text),
-            What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
-        ) => context(name(to), text),
-        (Answer::Refuse(reason), What::Stop(_) | What::SubStop(_)) => {
-            json!({"decision": "block", "reason": reason})
-        }
-        (Answer::Message(text), What::Doctor) => json!({"systemMessage": text}),
-        (
-            Answer::Nothing | Answer::Context(_) | Answer::Refuse(_) | Answer::Message(_),
-            What::Begins(_)
-            | What::Ends
-            | What::Prompt
-            | What::Compacted
-            | What::Wrote(_)
-            | What::NotCreated(_)
-            | What::Creating(_)
-            | What::Completing(_)
-            | What::Turn(_)
-            | What::Planning(_)
-            | What::Stop(_)
-            | What::SubBegins
-            | What::SubStop(_)
-            | What::Doctor,
-        ) => return None,
-    };
-    Some(value.to_string())
+    let refuses = |it: &What| matches!(it, What::Stop(_) | What::SubStop(_));
+    say(answer, to, &Voice { name, refuses, no: "block" })
 }
 
 /// What Codex calls an event; of those that it does not have, what they would come with.

@@ -4,7 +4,7 @@
 //! look like some.
 
 use punchlist_model::{ItemId, ListEntry, Status};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::{Called, Event, What};
 use crate::text::mask;
@@ -142,9 +142,4 @@ pub(super) fn answered(result: &Value) -> Option<Value> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
-}
-
-/// Something for the model to read.
-pub(super) fn context(event: &str, text: &str) -> Value {
-    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 }

@@ -6,12 +6,12 @@
 //! what is not understood is no event.
 
 use punchlist_model::{ListEntry, Status};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::fields::{
-    Fields, MOST_ENTRIES, answered, called, context, entries, flag, id, ids, masked, object,
-    plain_id, text,
+    Fields, MOST_ENTRIES, answered, called, entries, flag, id, ids, masked, object, plain_id, text,
 };
+use super::say::{Voice, say};
 use super::{Answer, Event, Source, Stop, Task, What, Write, asks_user, fields};
 use crate::prompt::is_refusal;
 use crate::text::mask;
@@ -188,32 +188,11 @@ fn listed(line: &str) -> Option<Task> {
 /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
 /// such answer.
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
-    let value = match (answer, to) {
-        (
-            Answer::Context(text),
-            What::Begins(_) | What::Prompt | What::Turn(_) | What::Wrote(_),
-        ) => context(name(to), &untagged(text)),
-        (Answer::Refuse(reason), What::Stop(_)) => json!({"decision": "deny", "reason": reason}),
-        (Answer::Message(text), What::Doctor) => json!({"systemMessage": text}),
-        (
-            Answer::Nothing | Answer::Context(_) | Answer::Refuse(_) | Answer::Message(_),
-            What::Begins(_)
-            | What::Ends
-            | What::Prompt
-            | What::Compacted
-            | What::Wrote(_)
-            | What::NotCreated(_)
-            | What::Creating(_)
-            | What::Completing(_)
-            | What::Turn(_)
-            | What::Planning(_)
-            | What::Stop(_)
-            | What::SubBegins
-            | What::SubStop(_)
-            | What::Doctor,
-        ) => return None,
-    };
-    Some(value.to_string())
+    let voice = Voice { name, refuses: |it| matches!(it, What::Stop(_)), no: "deny" };
+    match answer {
+        Answer::Context(text) => say(&Answer::Context(untagged(text)), to, &voice),
+        Answer::Nothing | Answer::Refuse(_) | Answer::Message(_) => say(answer, to, &voice),
+    }
 }
 
 /// A text without the tags that stand at the beginning and the end of its lines: Gemini CLI has a tag

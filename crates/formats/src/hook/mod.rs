@@ -9,6 +9,7 @@ pub mod claude;
 pub mod codex;
 mod fields;
 pub mod gemini;
+mod say;
 #[cfg(test)]
 mod tests;
 
