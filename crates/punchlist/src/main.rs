@@ -21,6 +21,7 @@ mod items;
 mod places;
 mod print;
 mod project;
+mod run;
 mod settle;
 mod trust;
 mod verb;

@@ -1,0 +1,300 @@
+//! How a run stands, item by item: what the view draws and what the last line sums up. Pure.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use punchlist_formats::text;
+use punchlist_formats::view::run::{Run, State, Step};
+use punchlist_model::{Item, Level, Number, Plan, Status};
+
+use super::course::{Course, Held, Task, Tree};
+
+/// How a run stands.
+pub(crate) struct Board {
+    title: String,
+    how: Vec<String>,
+    rows: Vec<Row>,
+    places: BTreeMap<Number, usize>,
+    /// When it began, in milliseconds since 1970.
+    began: i64,
+    /// Said on the right of the last line.
+    pub(crate) hint: String,
+}
+
+struct Row {
+    title: String,
+    depth: usize,
+    worker: String,
+    phase: Phase,
+    /// When its present phase began.
+    since: Option<i64>,
+    /// How long it ran, once it has ended.
+    ms: Option<u64>,
+    /// What it waits for before it begins.
+    waits: String,
+    /// The last line that it wrote.
+    said: String,
+    /// Whether it was closed in this run and not before.
+    is_new: bool,
+}
+
+/// Where an item is in this run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Phase {
+    Open,
+    Running,
+    Asks,
+    Done(Option<Level>),
+    Failed { what: String, log: Option<String> },
+    Left(String),
+    Cancelled(String),
+}
+
+/// How many items ended how.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Sum {
+    /// Done in this run.
+    pub(crate) done: usize,
+    /// Of these, checked or approved.
+    pub(crate) sure: usize,
+    /// Failed, and why.
+    pub(crate) failed: Vec<String>,
+    /// Still open, failed ones left aside.
+    pub(crate) left: usize,
+    /// Everything is closed.
+    pub(crate) is_over: bool,
+}
+
+impl Board {
+    /// A board before anything has begun.
+    pub(crate) fn new(
+        plan: &Plan,
+        tree: &Tree,
+        course: &Course,
+        how: Vec<String>,
+        now: i64,
+    ) -> Self {
+        let titles =
+            |number: Number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
+        let mut rows = Vec::new();
+        let mut places = BTreeMap::new();
+        for item in plan.listed() {
+            let phase = match (item.status, course.held.get(&item.number)) {
+                (Status::Completed, _) => Phase::Done(item.evidence_level()),
+                (Status::Cancelled, _) => {
+                    Phase::Cancelled(item.outcome.clone().unwrap_or_default())
+                }
+                (Status::Pending | Status::InProgress, Some(why)) => {
+                    Phase::Left(why.words(&titles))
+                }
+                (Status::Pending | Status::InProgress, None) => Phase::Open,
+            };
+            let task = tree.task(item);
+            let worker = match &task {
+                Some(Task::Agent(agent)) => agent.clone(),
+                Some(Task::Step | Task::ByHand) | None => String::new(),
+            };
+            places.insert(item.number, rows.len());
+            rows.push(Row {
+                title: item.title.clone(),
+                depth: depth(plan, item),
+                worker,
+                phase,
+                since: None,
+                ms: None,
+                waits: waits(plan, item, task.as_ref()),
+                said: String::new(),
+                is_new: false,
+            });
+        }
+        let title = plan.title.clone();
+        Self { title, how, rows, places, began: now, hint: String::new() }
+    }
+
+    fn row(&mut self, number: Number) -> Option<&mut Row> {
+        self.places.get(&number).and_then(|at| self.rows.get_mut(*at))
+    }
+
+    /// An item begins.
+    pub(crate) fn begins(&mut self, number: Number, now: i64) {
+        if let Some(row) = self.row(number) {
+            (row.phase, row.since, row.ms) = (Phase::Running, Some(now), None);
+        }
+    }
+
+    /// An item wrote a line.
+    pub(crate) fn says(&mut self, number: Number, line: &str) {
+        if let Some(row) = self.row(number)
+            && !line.trim().is_empty()
+        {
+            line.trim().clone_into(&mut row.said);
+        }
+    }
+
+    /// A person is asked about an item.
+    pub(crate) fn asks(&mut self, number: Number, now: i64) {
+        if let Some(row) = self.row(number) {
+            (row.phase, row.since) = (Phase::Asks, Some(now));
+        }
+    }
+
+    /// An item waits again: it was allowed, or will be tried another time.
+    pub(crate) fn waits(&mut self, number: Number, why: &str) {
+        if let Some(row) = self.row(number) {
+            (row.phase, row.since) = (Phase::Open, None);
+            why.clone_into(&mut row.waits);
+        }
+    }
+
+    /// An item is done.
+    pub(crate) fn done(&mut self, number: Number, level: Option<Level>, now: i64) {
+        self.ends(number, Phase::Done(level), now);
+    }
+
+    /// An item failed.
+    pub(crate) fn failed(&mut self, number: Number, what: &str, log: Option<String>, now: i64) {
+        self.ends(number, Phase::Failed { what: what.to_owned(), log }, now);
+    }
+
+    /// An item is not done in this run after all.
+    pub(crate) fn left(&mut self, number: Number, why: impl Into<String>, now: i64) {
+        self.ends(number, Phase::Left(why.into()), now);
+    }
+
+    fn ends(&mut self, number: Number, phase: Phase, now: i64) {
+        if let Some(row) = self.row(number) {
+            if row.phase == Phase::Running {
+                row.ms = row.since.map(|since| span(since, now));
+            }
+            (row.phase, row.since, row.is_new) = (phase, None, true);
+        }
+    }
+
+    /// What the view draws.
+    pub(crate) fn view(&self, now: i64) -> Run {
+        Run {
+            title: self.title.clone(),
+            how: self.how.clone(),
+            steps: self.rows.iter().map(|it| it.step(now)).collect(),
+            ms: span(self.began, now),
+            hint: self.hint.clone(),
+        }
+    }
+
+    /// One item as the view draws it.
+    pub(crate) fn step(&self, number: Number, now: i64) -> Option<Step> {
+        self.places.get(&number).and_then(|at| self.rows.get(*at)).map(|it| it.step(now))
+    }
+
+    /// What the run came to so far.
+    pub(crate) fn sum(&self) -> Sum {
+        let mut sum = Sum { is_over: true, ..Sum::default() };
+        for row in &self.rows {
+            match &row.phase {
+                Phase::Done(level) if row.is_new => {
+                    sum.done += 1;
+                    sum.sure += usize::from(level.is_some_and(|it| it > Level::Claimed));
+                }
+                Phase::Done(_) | Phase::Cancelled(_) => {}
+                Phase::Failed { what, log } => {
+                    let log = log.as_ref().map(|it| format!(", log {it}")).unwrap_or_default();
+                    sum.failed.push(format!("{} ({what}{log})", text::one_line(&row.title)));
+                }
+                Phase::Open | Phase::Running | Phase::Asks | Phase::Left(_) => sum.left += 1,
+            }
+        }
+        sum.is_over = sum.failed.is_empty() && sum.left == 0;
+        sum
+    }
+}
+
+impl Sum {
+    /// `3 done (2 checked), 1 failed: Publish (exit 1), 0 left. Run it again to retry.`
+    pub(crate) fn words(&self) -> String {
+        let sure = if self.sure > 0 { format!(" ({} checked)", self.sure) } else { String::new() };
+        let failed = match self.failed.as_slice() {
+            [] => "0 failed".to_owned(),
+            failed => format!("{} failed: {}", failed.len(), failed.join(", ")),
+        };
+        let next = match (self.failed.is_empty(), self.left) {
+            (false, _) => " Run it again to retry.",
+            (true, 0) => "",
+            (true, _) => " Run it again to go on.",
+        };
+        format!("{} done{sure}, {failed}, {} left.{next}", self.done, self.left)
+    }
+}
+
+impl Row {
+    fn step(&self, now: i64) -> Step {
+        let (state, note) = match &self.phase {
+            Phase::Open => (State::Open, self.waits.clone()),
+            Phase::Running => (State::Running, self.said.clone()),
+            Phase::Asks => (State::Asks, "asks you".to_owned()),
+            Phase::Done(level) => {
+                let sure = level.is_some_and(|it| it > Level::Claimed);
+                let note = level.filter(|_| sure).map(Level::as_str).unwrap_or_default();
+                (State::Done { sure }, note.to_owned())
+            }
+            Phase::Failed { what, log } => {
+                let log = log.as_ref().map(|it| format!(", log {it}")).unwrap_or_default();
+                (State::Failed, format!("{what}{log}"))
+            }
+            Phase::Left(why) => (State::Held, why.clone()),
+            Phase::Cancelled(why) => (State::Cancelled, why.clone()),
+        };
+        Step {
+            title: self.title.clone(),
+            depth: self.depth,
+            worker: self.worker.clone(),
+            state,
+            ms: self.since.map(|since| span(since, now)).or(self.ms),
+            note,
+        }
+    }
+}
+
+impl Held {
+    /// Why, in as few words as there is room for on a screen.
+    pub(crate) fn words(&self, title: &dyn Fn(Number) -> String) -> String {
+        match self {
+            Self::After(number) => format!("after {}", title(*number)),
+            Self::Under(number) => format!("open under it: {}", title(*number)),
+            Self::NotChosen => "not asked for".to_owned(),
+            Self::Waiting(on) => format!("waiting for: {on}"),
+            Self::ByHand => "by hand; nobody to ask".to_owned(),
+            Self::Approval => "asks; nobody to ask (--yes allows it)".to_owned(),
+            Self::Interrupted => "interrupted (--retry-interrupted runs it again)".to_owned(),
+            Self::Claimed(who) => format!("{who} is at it"),
+        }
+    }
+}
+
+/// What an item waits for before it begins: `after Build, Test · asks`.
+fn waits(plan: &Plan, item: &Item, task: Option<&Task>) -> String {
+    let after: Vec<&str> = plan.blockers(item).map(|it| it.title.as_str()).collect();
+    let after = (!after.is_empty()).then(|| format!("after {}", after.join(", ")));
+    let asks = match task {
+        Some(Task::ByHand) => Some("by hand".to_owned()),
+        Some(Task::Step | Task::Agent(_)) => item.approve.then(|| "asks".to_owned()),
+        None => None,
+    };
+    after.into_iter().chain(asks).collect::<Vec<_>>().join(" · ")
+}
+
+fn depth(plan: &Plan, item: &Item) -> usize {
+    let mut depth = 0;
+    let mut at = item.parent;
+    // No plan is so deep; a circle would be.
+    while let Some(parent) = at.and_then(|it| plan.get(it)).filter(|_| depth < 32) {
+        depth += 1;
+        at = parent.parent;
+    }
+    depth
+}
+
+fn span(from: i64, to: i64) -> u64 {
+    u64::try_from(to.saturating_sub(from)).unwrap_or(0)
+}
