@@ -7,6 +7,7 @@ mod agent;
 mod app;
 mod archive;
 mod args;
+mod canvas;
 mod change;
 mod checklist;
 mod clock;

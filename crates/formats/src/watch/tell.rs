@@ -21,12 +21,21 @@ pub fn plan(key: Option<&AttachmentKey>, plan: &Plan, out: &mut Vec<u8>) {
         Some(key) => (format!("{}/{}", key.conversation, key.sub_agent), agent_type(&key.agent)),
         None => (plan.id.to_string(), AgentType::Punchlist),
     };
+    list(&AgentId::new(id), agent_type, plan, out);
+}
+
+/// A plan as it is now, as the list of something of ours that works on it.
+pub fn list_of(agent: &AgentId, plan: &Plan, out: &mut Vec<u8>) {
+    list(agent, AgentType::Punchlist, plan, out);
+}
+
+fn list(agent: &AgentId, agent_type: AgentType, plan: &Plan, out: &mut Vec<u8>) {
     let items: Vec<event::Item<'_>> =
         nested(plan).into_iter().map(|(_, item)| entry(plan, item)).collect();
     let kind =
         Kind::TodoList { todo_id: plan.id.to_string().into(), items: &items, unconfirmed: false };
     let event = Event {
-        agent: &AgentId::new(id),
+        agent,
         agent_type,
         timestamp: Some(plan.updated_at.as_millisecond()),
         line: plan.revision.0,

@@ -3,7 +3,6 @@
 //! It joins the rooms: files and processes from `bridge`, plans from the store, rows and their look from
 //! `formats`. What a row says is decided there, never here.
 
-mod canvas;
 mod keep;
 mod plans;
 mod show;

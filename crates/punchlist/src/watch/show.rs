@@ -9,8 +9,8 @@ use punchlist_formats::view::watch::{Look, line, watch};
 use punchlist_formats::watch::Row;
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::canvas::{self, Canvas};
 use crate::app::App;
+use crate::canvas::{self, Canvas};
 use crate::error::Fail;
 use crate::print::{self, Screen};
 use crate::{agent, clock};

@@ -38,14 +38,14 @@ fn left() -> MutexGuard<'static, Option<Left>> {
 
 /// The lines that are drawn now, as far as a pure function can know them.
 #[derive(Default, Debug)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     lines: Vec<String>,
 }
 
 impl Frame {
     /// What to write so that these lines stand there. Nothing, if they do already. If something has
     /// happened to so many lines of the terminal, they are cleared first.
-    pub(super) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> String {
+    pub(crate) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> String {
         if anew.is_none() && lines == self.lines {
             return String::new();
         }
@@ -96,14 +96,14 @@ fn leave_frame(below: usize) -> String {
 }
 
 /// A terminal that is drawn on.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     frame: Frame,
     keyboard: Option<File>,
 }
 
 impl Canvas {
     /// Takes the terminal over. Where it has no keyboard, there are no keys.
-    pub(super) fn open() -> Result<Self, Fail> {
+    pub(crate) fn open() -> Result<Self, Fail> {
         let keyboard = File::open("/dev/tty").ok();
         let mut canvas = Self { frame: Frame::default(), keyboard };
         hook_panics();
@@ -112,12 +112,12 @@ impl Canvas {
     }
 
     /// The keyboard, for whoever reads it.
-    pub(super) fn keyboard(&self) -> Option<File> {
+    pub(crate) fn keyboard(&self) -> Option<File> {
         self.keyboard.as_ref()?.try_clone().ok()
     }
 
     /// Takes the terminal over, at first or again.
-    pub(super) fn enter(&mut self) -> Result<(), Fail> {
+    pub(crate) fn enter(&mut self) -> Result<(), Fail> {
         // One that was never given back is not as it was.
         let known = left().take().and_then(|it| it.terminal).map(|it| it.1);
         let terminal = self.keyboard.as_ref().and_then(|it| {
@@ -136,7 +136,7 @@ impl Canvas {
     }
 
     /// Draws these lines. Says whether anybody looks.
-    pub(super) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> Result<bool, Fail> {
+    pub(crate) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> Result<bool, Fail> {
         let out = self.frame.draw(lines, anew);
         if let Some(left) = &mut *left() {
             left.below = self.frame.below();
@@ -145,7 +145,7 @@ impl Canvas {
     }
 
     /// Gives the terminal back as it was, with the last frame above.
-    pub(super) fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         give_back();
     }
 }
@@ -178,7 +178,7 @@ fn hook_panics() {
 }
 
 /// Columns and lines of the terminal that stdout leads to.
-pub(super) fn size() -> Option<(u16, u16)> {
+pub(crate) fn size() -> Option<(u16, u16)> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     Some((size.ws_col, size.ws_row)).filter(|it| it.0 > 0 && it.1 > 0)
 }
