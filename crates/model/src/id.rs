@@ -62,6 +62,12 @@ impl PlanId {
         Self::of_text(project)
     }
 
+    /// The id of the plan that a plan file becomes. It follows from the file's real path.
+    pub fn of_file(path: &str) -> Self {
+        // No project is spelt so: none contains a NUL.
+        Self::of_text(&format!("plan file\0{path}"))
+    }
+
     /// The id of the plan that a conversation begins with, which follows from the conversation.
     pub fn first_of(key: &AttachmentKey) -> Self {
         let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;

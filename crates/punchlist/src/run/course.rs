@@ -111,9 +111,15 @@ impl Tree {
         self.under(item.number).is_empty().then_some(Task::ByHand)
     }
 
-    /// Items that hold others together and whose last open one was just closed, innermost first.
-    pub(crate) fn finished_by(&self, plan: &Plan, from: Number) -> Vec<Number> {
-        let mut closed = BTreeSet::from([from]);
+    /// Items that hold others together and whose last open one is `from`, innermost first. `closed` are
+    /// items that are closed together with it, and gets the groups as well.
+    pub(crate) fn finished_by(
+        &self,
+        plan: &Plan,
+        from: Number,
+        closed: &mut BTreeSet<Number>,
+    ) -> Vec<Number> {
+        closed.insert(from);
         let mut groups = Vec::new();
         for group in parents(plan, from).filter_map(|it| plan.get(it)) {
             let is_left = |it: &Number| is_open(plan, *it) && !closed.contains(it);

@@ -144,8 +144,17 @@ fn from_takes_what_stands_below_and_is_held_up_by_nothing_above() {
 #[test]
 fn groups_are_finished_with_the_last_under_them() {
     let plan = plan("1\n2 < 1\n3 run < 2\n4 run < 1 done\n5 run");
-    assert_eq!(Tree::of(&plan).finished_by(&plan, Number(3)), [Number(2), Number(1)]);
-    assert_eq!(Tree::of(&plan).finished_by(&plan, Number(5)), []);
+    let tree = Tree::of(&plan);
+    assert_eq!(tree.finished_by(&plan, Number(3), &mut BTreeSet::new()), [Number(2), Number(1)]);
+    assert_eq!(tree.finished_by(&plan, Number(5), &mut BTreeSet::new()), []);
+}
+
+#[test]
+fn a_group_is_finished_when_its_last_two_end_together() {
+    let plan = plan("1\n2 run < 1\n3 run < 1");
+    let (tree, mut closed) = (Tree::of(&plan), BTreeSet::new());
+    assert_eq!(tree.finished_by(&plan, Number(2), &mut closed), []);
+    assert_eq!(tree.finished_by(&plan, Number(3), &mut closed), [Number(1)]);
 }
 
 #[test]

@@ -1,0 +1,325 @@
+//! What a run writes down before anything follows from it: where its calls stand, what it asks, and what
+//! that means for the plan, in one transaction.
+//!
+//! An item is started when its call begins, completed with its evidence when the call succeeds, and
+//! released when it fails or is stopped. What somebody else did to an item meanwhile is not overwritten:
+//! the item is left to them, and the run goes on without it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer};
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Applied, Change, Error, PlanStore};
+use punchlist_model::{
+    Ctx, Holder, IdSource, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
+};
+use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
+use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
+use punchlist_sched::policy::Rule;
+
+use super::course::Tree;
+use super::known::Shared;
+use crate::clock;
+
+/// Where a run writes.
+pub(super) struct Book<S> {
+    pub(super) store: Arc<S>,
+    pub(super) run: RunId,
+    pub(super) plan: PlanId,
+    /// The item of each call, by the call's number.
+    pub(super) items: Arc<Vec<Number>>,
+    pub(super) tree: Arc<Tree>,
+    pub(super) shared: Shared,
+    /// Who asks; the time and the ids are new each time.
+    pub(super) ctx: Ctx,
+}
+
+/// What is to be done to an item.
+struct Deed {
+    item: Number,
+    ops: Vec<Op>,
+}
+
+impl<S: PlanStore + CallStore> Ledger for Book<S> {
+    fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
+        Box::pin(async move {
+            let mut calls = Vec::new();
+            for (id, state) in page.moved() {
+                if let Some(call) = page.call(id) {
+                    calls.push(self.call(call, state, page.at)?);
+                }
+            }
+            let asked = self.asked(&page)?;
+            let deeds = self.deeds(&page);
+            self.write(page.at, calls, asked, deeds).await.map_err(failed)
+        })
+    }
+}
+
+fn failed(error: impl std::error::Error + Send + Sync + 'static) -> LedgerError {
+    LedgerError(Box::new(error))
+}
+
+impl<S: PlanStore + CallStore> Book<S> {
+    fn item(&self, call: CallId) -> Option<Number> {
+        self.items.get(usize::try_from(call.0).ok()?).copied()
+    }
+
+    fn call(&self, call: &Call, state: &State, at: Timestamp) -> Result<CallRecord, LedgerError> {
+        Ok(CallRecord {
+            number: call.id.0,
+            item: self.item(call.id),
+            tool: call.request.tool.clone(),
+            request: serde_json::to_value(&call.request).map_err(failed)?,
+            state: kept(state),
+            attempt: attempt(state),
+            detail: detail(state).map_err(failed)?,
+            at,
+        })
+    }
+
+    fn asked(&self, page: &Page<'_>) -> Result<Vec<call::Asked>, LedgerError> {
+        let mut all = Vec::new();
+        let mut known = self.shared.lock();
+        for (nth, asked) in (0_u32..).zip(page.asked) {
+            let ids: IdSource = clock::ids(page.at).map_err(|why| failed(std::io::Error::other(why.message)))?;
+            let id = QuestionId(ids.nth(nth));
+            known.questions.insert(asked.question, id);
+            let item = self.item(asked.call);
+            let title = item.and_then(|it| known.plan.get(it)).map(|it| it.title.clone());
+            all.push(call::Asked {
+                id,
+                call: asked.call.0,
+                item,
+                title: title.unwrap_or_else(|| asked.tool.clone()),
+                tool: asked.tool.clone(),
+                server: asked.subject.server.clone(),
+                what: asked.preview.what.clone(),
+                command: asked.preview.command.clone(),
+                diff: asked.preview.diff.clone(),
+                touches: asked.preview.touches.clone(),
+                why: why(asked),
+                arguments: asked.arguments.clone(),
+                offers: offers(asked),
+                at: page.at,
+            });
+        }
+        Ok(all)
+    }
+
+    /// What the page means for the plan.
+    fn deeds(&self, page: &Page<'_>) -> Vec<Deed> {
+        let mut known = self.shared.lock();
+        let mut closed = BTreeSet::new();
+        let mut deeds = Vec::new();
+        for (call, state) in page.moved() {
+            let Some(item) = self.item(call) else { continue };
+            let is_begun = known.begun.contains(&item);
+            let by = ItemRef::Number(item);
+            let ops = match state {
+                State::Live(Live::Executing { stopping: None, .. }) if !is_begun => {
+                    known.begun.insert(item);
+                    vec![forget_failure(item), Op::Start(by)]
+                }
+                State::Live(_) => continue,
+                State::Done(_) if known.taken.contains_key(&item) => continue,
+                State::Done(Outcome::Success(_)) => {
+                    known.begun.remove(&item);
+                    let proof = known.proofs.remove(&item).unwrap_or_default();
+                    let evidence = proof.evidence.into_iter();
+                    let mut ops: Vec<Op> = evidence
+                        .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
+                        .collect();
+                    let complete = |item, outcome| Op::Complete { item, outcome, with_children: false };
+                    ops.push(complete(by, proof.outcome));
+                    for group in self.tree.finished_by(&known.plan, item, &mut closed) {
+                        ops.push(complete(ItemRef::Number(group), None));
+                    }
+                    ops
+                }
+                State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled(_))) => {
+                    let was_begun = known.begun.remove(&item);
+                    let evidence = known.proofs.remove(&item).unwrap_or_default().evidence;
+                    let mut ops: Vec<Op> = evidence
+                        .into_iter()
+                        .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
+                        .collect();
+                    ops.extend(was_begun.then(|| Op::Release(by.clone())));
+                    if let Some(what) = failure(outcome) {
+                        let patch = Patch { outcome: Some(Some(what)), ..Patch::default() };
+                        ops.push(Op::Edit { item: by, patch: Box::new(patch) });
+                    }
+                    ops
+                }
+            };
+            deeds.push(Deed { item, ops });
+        }
+        deeds
+    }
+
+    /// Writes it down. What a rule refuses is left to whoever made it so, and the rest is written.
+    async fn write(
+        &self,
+        at: Timestamp,
+        calls: Vec<CallRecord>,
+        asked: Vec<call::Asked>,
+        mut deeds: Vec<Deed>,
+    ) -> Result<(), Error> {
+        loop {
+            let ops: Vec<Op> = deeds.iter().flat_map(|it| it.ops.clone()).collect();
+            let change = if ops.is_empty() { None } else { Some((self.plan, self.change(at, ops)?)) };
+            match self.store.record(self.run, calls.clone(), asked.clone(), change).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(applied)) => return self.keep_up(&applied).await,
+                Err(Error::Refused(refusal)) if !deeds.is_empty() => {
+                    self.leave(&refusal, &mut deeds);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn change(&self, at: Timestamp, ops: Vec<Op>) -> Result<Change, Error> {
+        let unusable = |why: crate::error::Fail| Error::Unusable { what: why.message, source: None };
+        let ids = clock::ids(at).map_err(unusable)?;
+        Ok(Change::new(ops, Ctx { now: at, ids, ..self.ctx.clone() }))
+    }
+
+    /// Takes out what was refused. If nobody can tell what that is, everything.
+    fn leave(&self, refusal: &Refusal, deeds: &mut Vec<Deed>) {
+        let about: BTreeSet<Number> =
+            refusal.problems.iter().filter_map(|it| it.item.as_ref()).map(|it| it.number).collect();
+        let is_left = |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
+        let mut left: Vec<Deed> = deeds.extract_if(.., |it| is_left(it)).collect();
+        if left.is_empty() {
+            left.append(deeds);
+        }
+        let mut known = self.shared.lock();
+        let said = refusal.to_string();
+        for deed in left {
+            known.begun.remove(&deed.item);
+            known.taken.insert(deed.item, said.clone());
+            known.notes.push(format!("item {} is left as it is: {said}", deed.item));
+        }
+    }
+
+    /// Brings the plan that everybody looks at up to date.
+    async fn keep_up(&self, applied: &Applied) -> Result<(), Error> {
+        let is_next = {
+            let mut known = self.shared.lock();
+            let is_next = known.plan.revision.0.saturating_add(1) == applied.revision().0;
+            if is_next {
+                for event in &applied.decision.events {
+                    known.plan.evolve(event);
+                }
+                known.plan.revision = applied.revision();
+                known.plan.updated_at = applied.plan.updated_at;
+            }
+            is_next
+        };
+        // Somebody else has changed something in between.
+        if !is_next && applied.revision() != self.shared.lock().plan.revision {
+            let plan = self.store.read(self.plan, Needs::whole()).await?;
+            self.shared.lock().plan = plan;
+        }
+        Ok(())
+    }
+}
+
+/// Whether a deed changes one of these items besides its own: a group that it closes.
+fn touches(deed: &Deed, about: &BTreeSet<Number>) -> bool {
+    deed.ops.iter().any(|op| match op {
+        Op::Complete { item: ItemRef::Number(number), .. } => about.contains(number),
+        _ => false,
+    })
+}
+
+/// What an earlier run said of its failure does not stay when the item begins again.
+fn forget_failure(item: Number) -> Op {
+    let patch = Patch { outcome: Some(None), ..Patch::default() };
+    Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
+}
+
+/// What a call that did not succeed leaves at its item.
+fn failure(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Success(_) => None,
+        Outcome::Error(error) => match error {
+            CallError::Failed { .. }
+            | CallError::TimedOut { .. }
+            | CallError::Panicked(_)
+            | CallError::Invalid(_)
+            | CallError::Denied(_)
+            | CallError::Unknown(_)
+            | CallError::Circle(_)
+            | CallError::NobodyToAsk(_) => Some(format!("failed: {error}")),
+        },
+        Outcome::Cancelled(reason) => match reason {
+            CancelReason::Refused(_) => Some(reason.to_string()),
+            CancelReason::Asked(_) | CancelReason::Dependency(_) | CancelReason::Interrupted => None,
+        },
+    }
+}
+
+fn kept(state: &State) -> CallState {
+    match state {
+        State::Live(Live::Validating { .. }) => CallState::Validating,
+        State::Live(Live::Scheduled { .. }) => CallState::Scheduled,
+        State::Live(Live::AwaitingApproval { .. }) => CallState::AwaitingApproval,
+        State::Live(Live::Executing { .. }) => CallState::Executing,
+        State::Done(Outcome::Success(_)) => CallState::Success,
+        State::Done(Outcome::Error(_)) => CallState::Error,
+        State::Done(Outcome::Cancelled(_)) => CallState::Cancelled,
+    }
+}
+
+fn attempt(state: &State) -> punchlist_model::Attempt {
+    match state {
+        State::Live(Live::Executing { attempt, .. }) => *attempt,
+        State::Live(Live::Scheduled { tried, .. }) => *tried,
+        State::Live(Live::Validating { .. } | Live::AwaitingApproval { .. }) | State::Done(_) => {
+            punchlist_model::Attempt(0)
+        }
+    }
+}
+
+/// What belongs to a state: how it ended, or why it is stopped.
+fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
+    match state {
+        State::Done(outcome) => serde_json::to_value(outcome).map(Some),
+        State::Live(Live::Executing { stopping: Some(stop), .. }) => {
+            serde_json::to_value(stop).map(Some)
+        }
+        State::Live(_) => Ok(None),
+    }
+}
+
+fn why(asked: &Asked) -> String {
+    if asked.tool == super::step::BY_HAND {
+        return "nobody but a person can do it".to_owned();
+    }
+    "the plan says that it asks first".to_owned()
+}
+
+/// What may be answered: always, by the rules that would have allowed it.
+fn offers(asked: &Asked) -> Vec<Offer> {
+    if asked.tool == super::step::BY_HAND {
+        return vec![Offer::Once];
+    }
+    let always = asked.allowing.iter().filter_map(|rule: &Rule| match (&rule.command, &rule.server) {
+        (Some(words), _) => Some(Offer::AlwaysPrefix(words.clone())),
+        (None, Some(_)) => Some(Offer::AlwaysServer),
+        (None, None) => None,
+    });
+    let mut offers = vec![Offer::Once];
+    offers.extend(always.take(1));
+    offers.push(Offer::Modify);
+    offers
+}
+
+/// Who holds what a run has in progress.
+pub(super) fn holder(process: Option<punchlist_model::Process>) -> Holder {
+    Holder { name: "punchlist run".to_owned(), process }
+}

@@ -1,0 +1,141 @@
+//! `punchlist run --dry-run`: what would be done, in which order. Reads, and changes nothing.
+
+use std::collections::BTreeMap;
+
+use punchlist_formats::text;
+use punchlist_formats::view::order::{Node, order};
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{self, PlanStore};
+use punchlist_model::{Item, Plan, Status};
+use serde_json::json;
+
+use super::Ask;
+use super::course::{Course, Task, There, Tree};
+use super::file::Source;
+use super::prepare;
+use crate::app::App;
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::settle::settle;
+
+/// Shows what would be done.
+pub(super) fn run(app: &App, ask: &Ask, source: &Source) -> Result<Reply, Fail> {
+    let known = match app.store_to_read()? {
+        None => None,
+        Some(store) => match settle(store.read(source.plan(), Needs::whole())) {
+            Ok(plan) => Some(plan),
+            Err(store::Error::NoPlan(_)) => None,
+            Err(error) => return Err(error.into()),
+        },
+    };
+    let ctx = prepare::ctx(app, None)?;
+    let mut plan = prepare::look(known, source, &ctx)?;
+    if plan.title.is_empty() {
+        plan.title = source.title();
+    }
+    if ask.fresh {
+        for item in plan.items.values_mut().filter(|it| !it.is_superseded()) {
+            item.status = Status::Pending;
+        }
+    }
+    let tree = Tree::of(&plan);
+    let chosen = prepare::chosen(ask, &plan)?;
+    // Somebody may be there when it is really run, so nothing is left for want of a person.
+    let there = There { person: true, yes: ask.yes };
+    let course = Course::plot(&plan, &tree, &chosen, there, &BTreeMap::new());
+    if app.globals.json {
+        return Ok(Reply::json(&told(&plan, &course)));
+    }
+    Ok(Reply::text(drawn(app, ask, &plan, &course)))
+}
+
+fn drawn(app: &App, ask: &Ask, plan: &Plan, course: &Course) -> String {
+    let screen = app.screen();
+    let done = plan.listed().into_iter().filter(|it| it.status == Status::Completed).count();
+    let mut out = format!("{}: {} to do", text::one_line(&plan.title), course.planned.len());
+    if done > 0 {
+        out.push_str(&format!(", {done} done already"));
+    }
+    if let Some(jobs) = ask.jobs {
+        out.push_str(&format!(", {jobs} at once"));
+    }
+    out.push('\n');
+    let nodes: Vec<Node> = course
+        .planned
+        .iter()
+        .filter_map(|it| {
+            let item = plan.get(it.number)?;
+            let note = note(item, &it.task);
+            Some(Node { title: item.title.clone(), note, after: it.after.clone() })
+        })
+        .collect();
+    for line in order(&nodes, &app.view(screen)) {
+        out.push_str(&line);
+        out.push('\n');
+    }
+    let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
+    for (number, why) in &course.held {
+        let (what, why) = (title(*number), why.words(&title));
+        out.push_str(&format!(" left: {}  {}\n", text::one_line(&what), text::one_line(&why)));
+    }
+    if course.planned.is_empty() && course.held.is_empty() {
+        out.push_str(" all of it is done; `--fresh` starts over\n");
+    }
+    out
+}
+
+/// How an item is done: `cargo build, then checked`.
+fn note(item: &Item, task: &Task) -> String {
+    let mut parts = Vec::new();
+    match task {
+        Task::Agent(agent) => parts.push(format!("by {agent}")),
+        Task::ByHand => parts.push("by hand".to_owned()),
+        Task::Step => parts.extend(item.run.as_ref().map(|it| first_line(&it.command))),
+    }
+    if let Some(check) = &item.check {
+        parts.push(format!("check: {}", first_line(&check.command)));
+    }
+    if item.approve {
+        parts.insert(0, "asks".to_owned());
+    }
+    parts.join(" · ")
+}
+
+fn first_line(command: &str) -> String {
+    let mut lines = command.lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    if lines.next().is_some() { first + " …" } else { first }
+}
+
+fn told(plan: &Plan, course: &Course) -> serde_json::Value {
+    let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
+    let number = |at: &usize| course.planned.get(*at).map(|it| it.number);
+    let steps: Vec<serde_json::Value> = course
+        .planned
+        .iter()
+        .filter_map(|it| {
+            let item = plan.get(it.number)?;
+            let after: Vec<_> = it.after.iter().filter_map(number).collect();
+            let worker = match &it.task {
+                Task::Agent(agent) => agent.as_str(),
+                Task::ByHand => "person",
+                Task::Step => "shell",
+            };
+            Some(json!({
+                "item": it.number,
+                "title": item.title,
+                "worker": worker,
+                "run": item.run.as_ref().map(|it| &it.command),
+                "verify": item.check.as_ref().map(|it| &it.command),
+                "approve": item.approve,
+                "after": after,
+            }))
+        })
+        .collect();
+    let left: Vec<serde_json::Value> = course
+        .held
+        .iter()
+        .map(|(number, why)| json!({"item": number, "title": title(*number), "why": why.words(&title)}))
+        .collect();
+    json!({"plan": plan.id, "title": plan.title, "steps": steps, "left": left})
+}

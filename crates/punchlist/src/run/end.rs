@@ -1,0 +1,98 @@
+//! How a run ends: what it proved, what is said of it, and what goes back into the file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use punchlist_formats::planfile;
+use punchlist_formats::text;
+use punchlist_model::{Actor, Evidence, Level, Number, Plan, Status, Timestamp};
+use punchlist_sched::call::Output;
+use punchlist_sched::driver;
+
+use super::board::Sum;
+use super::file::Source;
+use super::step::Prove;
+use crate::error::{Code, Fail};
+
+/// How many lines of a failed item's output are shown.
+const SHOWN: usize = 12;
+
+/// A person says that an item is done.
+pub(super) fn approved(by: &Actor, at: Timestamp) -> Evidence {
+    Evidence { level: Level::Approved, at, by: by.name.clone(), run: None }
+}
+
+/// The items that one is under and that are closed, nearest first.
+pub(super) fn closed_above(plan: &Plan, number: Number) -> Vec<Number> {
+    let mut closed = Vec::new();
+    let mut at = plan.get(number).and_then(|it| it.parent);
+    while let Some(item) = at.and_then(|it| plan.get(it)) {
+        if item.status != Status::Completed || closed.contains(&item.number) {
+            break;
+        }
+        closed.push(item.number);
+        at = item.parent;
+    }
+    closed
+}
+
+/// Why a run could not go on.
+pub(super) fn broken(why: &driver::Error) -> Fail {
+    let source = std::error::Error::source(why).map(|it| format!(": {it}")).unwrap_or_default();
+    Fail::new(Code::Unusable, format!("{why}{source}"))
+        .hint("what ran was ended; put that right and run it again to go on.")
+}
+
+/// What is said last: what failed items said, and a line that sums up.
+pub(super) fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: bool) -> String {
+    let mut out = String::new();
+    for (number, output) in outputs {
+        let Some(item) = plan.get(*number) else { continue };
+        let said: Vec<&str> = output.text.lines().collect();
+        let from = said.len().saturating_sub(SHOWN);
+        if said.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("\n{}\n", text::one_line(&item.title)));
+        if from > 0 {
+            out.push_str(&format!("  … {from} lines before\n"));
+        }
+        for line in said.into_iter().skip(from) {
+            out.push_str(&format!("  {}\n", text::one_line(line)));
+        }
+    }
+    if !out.is_empty() {
+        out.push('\n');
+    }
+    if idle && sum.is_over {
+        let done = plan.listed().into_iter().filter(|it| it.status == Status::Completed).count();
+        out.push_str(&format!("All done already: {done} items. `--fresh` starts over.\n"));
+        return out;
+    }
+    out.push_str(&sum.words());
+    out.push('\n');
+    out
+}
+
+/// Puts the state of the items into the boxes of the file. Says what could not be.
+pub(super) fn write_back(source: &Source, plan: &Plan) -> Result<Vec<String>, Fail> {
+    let fail = |why: &dyn std::fmt::Display| {
+        Fail::ours(format!("the boxes of {} cannot be written: {why}", source.name))
+    };
+    // Somebody may have written in it meanwhile: that stays.
+    let text = fs::read_to_string(&source.path).map_err(|why| fail(&why))?;
+    let file = planfile::read(&text);
+    let new = planfile::write_back(&text, &planfile::ticks(&file, plan));
+    if new == text {
+        return Ok(Vec::new());
+    }
+    crate::replace::file(&source.path, &text, &new).map_err(|why| fail(&why))?;
+    Ok(Vec::new())
+}
+
+/// How checks become evidence in a directory.
+pub(super) fn prover(directory: &Path) -> Prove {
+    let directory = directory.to_owned();
+    Arc::new(move |check, finished| crate::evidence::checked(check, finished, &directory))
+}

@@ -1,0 +1,617 @@
+//! The loop of a run: what the scheduler tells goes to the board and from there to the faces; what a
+//! person says goes back.
+
+use std::collections::BTreeMap;
+use std::future::{pending, poll_fn};
+use std::sync::Arc;
+use std::time::Duration;
+
+use punchlist_db::Threaded;
+use punchlist_formats::stream::event::Outcome as Told;
+use punchlist_formats::view::{Options, question};
+use punchlist_model::call::{
+    Answer, AnswerOutcome, Answered, CallStore, QuestionFilter, RunRecord, Standing,
+};
+use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::{Actor, Ctx, ItemRef, Number, Op, QuestionId, RunId};
+use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
+use punchlist_sched::driver::{self, Driver, Event, Handle};
+use punchlist_sched::machine::{self, Target};
+use punchlist_sched::policy::{Decision, Rule};
+use tokio::time::{Instant, sleep_until};
+
+use super::board::Board;
+use super::book::Book;
+use super::course::{Course, There, Tree};
+use super::file::Source;
+use super::known::{Proof, Shared};
+use super::lock::Lock;
+use super::prepare::{self, Prepared};
+use super::prompt::{Pressed, Prompt};
+use super::show::Show;
+use super::step::{BY_HAND, Resumed, SHELL};
+use super::told::Teller;
+use super::wake::{self, Signals, Sort};
+use super::{Ask, FAILED, LEFT, OnFailure, Person, end, start};
+use crate::app::App;
+use crate::error::{Code, Fail};
+use crate::print::{self, Reply};
+use crate::{clock, who};
+
+/// How often the picture is drawn at most, and how often its clocks tick.
+const FRAME: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_secs(1);
+/// How often a run says that it still holds its items.
+const RENEW: Duration = Duration::from_secs(240);
+
+/// Works a prepared plan off.
+#[expect(clippy::too_many_arguments, reason = "everything that was found out before, handed over once")]
+pub(super) fn work(
+    app: &App,
+    ask: &Ask,
+    source: &Source,
+    store: Arc<Threaded>,
+    prepared: Prepared,
+    person: Person,
+    jobs: u32,
+    lock: &Lock,
+) -> Result<Reply, Fail> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| Fail::ours(format!("nothing can be run: {why}")))?;
+    let Prepared { plan, not, resumed, notes } = prepared;
+    print::notes(&notes, app.globals.json);
+    let tree = Arc::new(Tree::of(&plan));
+    let chosen = prepare::chosen(ask, &plan)?;
+    let there = There { person: person.is_there, yes: ask.yes };
+    let course = Course::plot(&plan, &tree, &chosen, there, &not);
+    let begun = clock::now();
+    let id = RunId(clock::ids(begun)?.nth(0));
+    let process = who::process();
+    let ctx = prepare::ctx(app, process.clone())?;
+    let record = RunRecord {
+        id,
+        project: plan.project.clone(),
+        plan: Some(plan.id),
+        what: source.name.clone(),
+        process,
+        begun_at: begun,
+        ended_at: None,
+    };
+    runtime.block_on(async {
+        store.begin_run(record).await?;
+        let how = vec![
+            if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") },
+            format!("plan {}", plan.id.short()),
+        ];
+        let board = Board::new(&plan, &tree, &course, how, begun.as_millisecond());
+        let shared = Shared::new(plan);
+        let items: Arc<Vec<Number>> = Arc::new(course.planned.iter().map(|it| it.number).collect());
+        let book = Book {
+            store: Arc::clone(&store),
+            run: id,
+            plan: source.plan(),
+            items: Arc::clone(&items),
+            tree,
+            shared: shared.clone(),
+            ctx: ctx.clone(),
+        };
+        let engine = Engine {
+            ask,
+            source,
+            store,
+            run: id,
+            shared,
+            board,
+            items,
+            course,
+            ctx,
+            teller: Teller::new(id),
+            prompt: Prompt::default(),
+            show: Show::open(app)?,
+            stopping: 0,
+            is_failing: false,
+            outputs: Vec::new(),
+            listed: None,
+            is_dirty: true,
+        };
+        engine.run(app, person, jobs, lock, resumed, book).await
+    })
+}
+
+/// A run under way.
+struct Engine<'a> {
+    ask: &'a Ask,
+    source: &'a Source,
+    store: Arc<Threaded>,
+    run: RunId,
+    shared: Shared,
+    board: Board,
+    /// The item of each call.
+    items: Arc<Vec<Number>>,
+    course: Course,
+    ctx: Ctx,
+    teller: Teller,
+    prompt: Prompt,
+    show: Show,
+    /// How often somebody wanted it to stop.
+    stopping: u32,
+    /// An item failed, and nothing new is to begin.
+    is_failing: bool,
+    /// What failed items said.
+    outputs: Vec<(Number, Output)>,
+    /// The revision of the list that was told last.
+    listed: Option<u64>,
+    /// Something has changed since the last picture.
+    is_dirty: bool,
+}
+
+impl Engine<'_> {
+    async fn run(
+        mut self,
+        app: &App,
+        person: Person,
+        jobs: u32,
+        lock: &Lock,
+        resumed: BTreeMap<Number, Resumed>,
+        book: Book<Threaded>,
+    ) -> Result<Reply, Fail> {
+        let plan = self.shared.lock().plan.clone();
+        let work = start::jobs(&self.course, &plan, &resumed, person);
+        let place = start::place(self.source, self.run, work, self.shared.clone());
+        let is_attended = person.is_there || self.ask.yes;
+        let options = start::options(jobs, app.policy()?, is_attended, self.run)?;
+        let (driver, handle) =
+            Driver::new(options, start::tools(&place)?, start::processes(lock)?, book);
+        let mut events = handle.subscribe();
+        let mut signals = Signals::hear()?;
+        let mut keys = wake::keys(self.show.keyboard());
+        let mut news = self.store.news().await?;
+        let driving = tokio::spawn(driver.run());
+        self.begin(&plan).await?;
+        if !self.course.planned.is_empty() {
+            let (course, on_failure) = (self.course.clone(), self.ask.on_failure);
+            let make = move |first| start::requests(on_failure, &course, &plan, first);
+            // If the driver is gone already, its error is told below.
+            drop(handle.schedule_together(make).await);
+            let mut renew = Instant::now() + RENEW;
+            let mut drawn = Instant::now();
+            loop {
+                let pause = if self.is_dirty { FRAME } else { TICK };
+                let next_frame = self.show.is_live().then(|| drawn + pause);
+                tokio::select! {
+                    event = events.next() => match event {
+                        Some(Event::BatchDone(_)) | None => break,
+                        Some(event) => self.happened(event, &handle).await?,
+                    },
+                    sort = signals.next() => self.signal(sort, &handle)?,
+                    Some(key) = keys.recv() => self.key(&key, &handle).await?,
+                    _ = poll_fn(|context| news.as_mut().poll_next(context)) => {
+                        self.look(&handle).await?;
+                    }
+                    () = at(next_frame) => {
+                        drawn = Instant::now();
+                        self.draw(true)?;
+                    }
+                    () = sleep_until(renew) => {
+                        renew = Instant::now() + RENEW;
+                        self.renew().await?;
+                    }
+                }
+            }
+        }
+        handle.shut_down(CancelReason::Asked(None));
+        drop(handle);
+        let ended = driving.await;
+        self.end(ended).await
+    }
+
+    /// What is told before anything has happened.
+    async fn begin(&mut self, plan: &punchlist_model::Plan) -> Result<(), Fail> {
+        let now = clock::now();
+        let tree = Tree::of(plan);
+        let idle = tree.idle(plan);
+        if !idle.is_empty() {
+            // Everything under these was ticked off by hand.
+            let done = |it: &Number| Op::Complete {
+                item: ItemRef::Number(*it),
+                outcome: None,
+                with_children: false,
+            };
+            let change = Change::new(idle.iter().map(done).collect(), self.ctx.clone());
+            self.store.change(plan.id, change).await?;
+            let whole = self.store.read(plan.id, punchlist_model::needs::Needs::whole()).await?;
+            self.shared.lock().plan = whole;
+            idle.iter().for_each(|it| self.board.done(*it, None, now.as_millisecond()));
+        }
+        "Ctrl-C stops; run again to go on".clone_into(&mut self.board.hint);
+        let mut lines = Vec::new();
+        let cwd = self.source.directory().to_string_lossy().into_owned();
+        self.teller.begins(&cwd, &self.source.name, now.as_millisecond(), &mut lines);
+        self.show.events(lines)?;
+        self.list()?;
+        let held: Vec<Number> = self.course.held.keys().copied().collect();
+        for item in held {
+            self.show.moved(&self.board, item, now)?;
+        }
+        self.draw(true)
+    }
+
+    fn item(&self, call: CallId) -> Option<Number> {
+        self.items.get(usize::try_from(call.0).ok()?).copied()
+    }
+
+    async fn happened(&mut self, event: Event, handle: &Handle) -> Result<(), Fail> {
+        self.is_dirty = true;
+        match event {
+            Event::Moved { call, state } => {
+                if let Some(item) = self.item(call) {
+                    self.moved(item, state, handle).await?;
+                }
+                self.list()
+            }
+            Event::Asked(asked) => self.asked(&asked, handle).await,
+            Event::Output { call, line, .. } => {
+                if let Some(item) = self.item(call) {
+                    self.board.says(item, &line.text);
+                }
+                Ok(())
+            }
+            Event::Lost { .. } | Event::BatchDone(_) => Ok(()),
+        }
+    }
+
+    async fn moved(&mut self, item: Number, state: State, handle: &Handle) -> Result<(), Fail> {
+        let now = clock::now();
+        let ms = now.as_millisecond();
+        let mut lines = Vec::new();
+        match state {
+            State::Live(Live::Validating { .. } | Live::AwaitingApproval { .. }) => return Ok(()),
+            State::Live(Live::Scheduled { again_at: Some(at), .. }) => {
+                let wait = at.as_millisecond().saturating_sub(ms).max(0) / 1_000;
+                self.board.waits(item, &format!("failed; tried again in {wait} s"));
+                self.show.moved(&self.board, item, now)?;
+            }
+            State::Live(Live::Scheduled { again_at: None, .. }) => {
+                self.teller.scheduled(item, SHELL, ms, &mut lines);
+            }
+            State::Live(Live::Executing { stopping: Some(_), .. }) => {
+                self.board.says(item, "stopping");
+            }
+            State::Live(Live::Executing { stopping: None, .. }) => {
+                self.board.begins(item, ms);
+                self.show.moved(&self.board, item, now)?;
+                self.teller.started(item, SHELL, ms, &mut lines);
+            }
+            State::Done(outcome) => {
+                let (status, said) = self.ended(item, &outcome, ms);
+                self.show.moved(&self.board, item, now)?;
+                self.teller.completed(item, status, &said, ms, &mut lines);
+                if self.is_failing {
+                    self.hold(handle).await;
+                }
+            }
+        }
+        self.show.events(lines)
+    }
+
+    /// An item's call has ended. Says how, and what is to be told of it.
+    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
+        match outcome {
+            Outcome::Success(output) => {
+                let known = self.shared.lock();
+                let level = known.plan.get(item).and_then(|it| it.evidence_level());
+                let parents: Vec<Number> = end::closed_above(&known.plan, item);
+                drop(known);
+                self.board.done(item, level, now);
+                parents.into_iter().for_each(|it| self.board.done(it, None, now));
+                (Told::Success, output.text.clone())
+            }
+            Outcome::Error(error) => self.erred(item, error, now),
+            Outcome::Cancelled(reason) => {
+                let words = match reason {
+                    CancelReason::Dependency(call) => {
+                        let known = self.shared.lock();
+                        let other = self.item(*call).and_then(|it| known.plan.get(it));
+                        format!("after {}", other.map(|it| it.title.as_str()).unwrap_or_default())
+                    }
+                    CancelReason::Refused(_) | CancelReason::Interrupted => reason.to_string(),
+                    CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
+                };
+                self.board.left(item, words.clone(), now);
+                (Told::Cancelled, words)
+            }
+        }
+    }
+
+    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
+        let words = error.to_string();
+        let output = match error {
+            CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => output.clone(),
+            CallError::NobodyToAsk(_) => {
+                self.board.left(item, words.clone(), now);
+                return (Told::Error, words);
+            }
+            CallError::Invalid(_)
+            | CallError::Unknown(_)
+            | CallError::Circle(_)
+            | CallError::Denied(_)
+            | CallError::Panicked(_) => Output::default(),
+        };
+        let (is_interrupted, taken) = {
+            let known = self.shared.lock();
+            (known.interrupted.contains(&item), known.taken.get(&item).cloned())
+        };
+        if let Some(said) = taken {
+            self.board.left(item, said, now);
+        } else if is_interrupted {
+            self.board.left(item, words.clone(), now);
+        } else {
+            self.board.failed(item, &words, output.whole.clone(), now);
+            self.is_failing |= self.ask.on_failure != OnFailure::Skip;
+            self.outputs.push((item, output.clone()));
+        }
+        let said = if output.text.is_empty() { words } else { format!("{words}\n{}", output.text) };
+        (Told::Error, said)
+    }
+
+    /// Nothing new begins any more.
+    async fn hold(&mut self, handle: &Handle) {
+        for at in 0..self.items.len() {
+            let call = CallId(u32::try_from(at).unwrap_or(u32::MAX));
+            let state = match handle.call(call).await {
+                Ok(Some(call)) => call.state,
+                Ok(None) | Err(_) => continue,
+            };
+            match state {
+                State::Live(
+                    Live::Validating { .. } | Live::Scheduled { .. } | Live::AwaitingApproval { .. },
+                ) => {
+                    let reason = CancelReason::Asked(Some("an item before it failed".to_owned()));
+                    drop(handle.cancel(Target::Call(call), reason).await);
+                }
+                State::Live(Live::Executing { .. }) | State::Done(_) => {}
+            }
+        }
+        self.is_failing = false;
+    }
+
+    /// Tells programs the list, if it is another than the last one.
+    fn list(&mut self) -> Result<(), Fail> {
+        if !self.show.is_for_programs() {
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        {
+            let known = self.shared.lock();
+            if self.listed.replace(known.plan.revision.0) != Some(known.plan.revision.0) {
+                self.teller.list(&known.plan, &mut lines);
+            }
+        }
+        self.show.events(lines)
+    }
+
+    async fn asked(&mut self, asked: &driver::Asked, handle: &Handle) -> Result<(), Fail> {
+        let Some(item) = self.item(asked.call) else { return Ok(()) };
+        let now = clock::now();
+        self.board.asks(item, now.as_millisecond());
+        self.show.moved(&self.board, item, now)?;
+        let id = self.shared.lock().questions.get(&asked.question).copied();
+        let Some(id) = id else { return Ok(()) };
+        let mut lines = Vec::new();
+        let what = asked.preview.command.as_deref().unwrap_or(&asked.preview.what);
+        self.teller.asks(item, what, now.as_millisecond(), &mut lines);
+        self.show.events(lines)?;
+        if self.ask.yes && asked.tool != BY_HAND {
+            return self.say(id, Answer::Once, handle).await;
+        }
+        let filter = QuestionFilter { run: Some(self.run), waiting: true, ..QuestionFilter::default() };
+        let waiting = self.store.questions(filter).await?;
+        if let Some(question) = waiting.into_iter().find(|it| it.asked.id == id) {
+            self.prompt.ask(question.asked);
+        }
+        Ok(())
+    }
+
+    async fn key(&mut self, key: &[u8], handle: &Handle) -> Result<(), Fail> {
+        self.is_dirty = true;
+        match self.prompt.key(key) {
+            Pressed::Answer(id, answer) => self.say(id, answer, handle).await,
+            Pressed::Nothing => Ok(()),
+        }
+    }
+
+    /// The person at this terminal answers: it is written down first, as anybody's answer is.
+    async fn say(&mut self, id: QuestionId, answer: Answer, handle: &Handle) -> Result<(), Fail> {
+        let answered = Answered { answer, by: self.ctx.actor.clone(), at: clock::now() };
+        match self.store.answer(id, answered.clone()).await? {
+            AnswerOutcome::Taken(_) => self.heard(id, &answered, handle).await,
+            // Somebody else was first; the news of it is on its way.
+            AnswerOutcome::Late(_) => self.look(handle).await,
+            AnswerOutcome::NotOffered(_) => Ok(()),
+        }
+    }
+
+    /// Looks for answers that were given elsewhere.
+    async fn look(&mut self, handle: &Handle) -> Result<(), Fail> {
+        let waiting = self.prompt.ids();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
+        for question in self.store.questions(filter).await? {
+            if !waiting.contains(&question.asked.id) {
+                continue;
+            }
+            match question.standing {
+                Standing::Waiting => {}
+                Standing::Settled => drop(self.prompt.settle(question.asked.id)),
+                Standing::Answered(answered) => {
+                    self.heard(question.asked.id, &answered, handle).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An answer counts: the scheduler is told.
+    async fn heard(
+        &mut self,
+        id: QuestionId,
+        answered: &Answered,
+        handle: &Handle,
+    ) -> Result<(), Fail> {
+        self.is_dirty = true;
+        let asked = self.prompt.settle(id);
+        let question = {
+            let known = self.shared.lock();
+            known.questions.iter().find(|(_, it)| **it == id).map(|(question, _)| *question)
+        };
+        let Some(question) = question else { return Ok(()) };
+        let now = clock::now();
+        if let Some(asked) = asked {
+            let by = &answered.by;
+            if *by != self.ctx.actor {
+                let text = format!("{} was answered by {by}", asked.title);
+                self.show.say(now, &text)?;
+                self.board.hint = text;
+            }
+            if let Some(item) = asked.item {
+                self.note(item, &asked.tool, by, &answered.answer);
+                let mut lines = Vec::new();
+                let word = question::word(&answered.answer);
+                self.teller.answered(item, &word, &by.name, now.as_millisecond(), &mut lines);
+                self.show.events(lines)?;
+            }
+        }
+        drop(handle.answer(question, answer(&answered.answer)).await);
+        Ok(())
+    }
+
+    /// What a yes means for an item that is done by hand: a person says that it is done.
+    fn note(&mut self, item: Number, tool: &str, by: &Actor, answer: &Answer) {
+        if tool == BY_HAND && answer.is_yes() {
+            let proof = Proof { evidence: vec![end::approved(by, clock::now())], outcome: None };
+            self.shared.lock().proofs.insert(item, proof);
+        }
+    }
+
+    fn signal(&mut self, sort: Sort, handle: &Handle) -> Result<(), Fail> {
+        self.is_dirty = true;
+        match sort {
+            Sort::Leave => {
+                self.stopping += 1;
+                if self.stopping > 1 {
+                    // The guardian ends what runs as soon as we are gone.
+                    self.show.leave();
+                    return Err(Fail::new(Code::Interrupted, "stopped at once")
+                        .hint("run it again to go on; what was under way is verified or asked about."));
+                }
+                "stopping; Ctrl-C again ends at once".clone_into(&mut self.board.hint);
+                let reason = CancelReason::Asked(Some("stopped".to_owned()));
+                handle.cancel_soon(Target::All, reason);
+                self.draw(true)
+            }
+            Sort::Resize => {
+                self.show.resized();
+                self.draw(true)
+            }
+            Sort::Pause => self.show.pause(),
+            Sort::Resume => self.show.resume(),
+        }
+    }
+
+    /// Says that the items in progress are still held.
+    async fn renew(&mut self) -> Result<(), Fail> {
+        let begun: Vec<Number> = self.shared.lock().begun.iter().copied().collect();
+        if begun.is_empty() {
+            return Ok(());
+        }
+        let now = clock::now();
+        let ctx = Ctx { now, ids: clock::ids(now)?, ..self.ctx.clone() };
+        let ops = begun.into_iter().map(|it| Op::Start(ItemRef::Number(it))).collect();
+        // Should somebody have taken one meanwhile, that shows when it ends.
+        drop(self.store.change(self.source.plan(), Change::new(ops, ctx)).await);
+        Ok(())
+    }
+
+    fn draw(&mut self, with_panel: bool) -> Result<(), Fail> {
+        self.is_dirty = false;
+        let prompt = &self.prompt;
+        let panel = |options: &Options| match prompt.shown().filter(|_| with_panel) {
+            None => Vec::new(),
+            Some((asked, count, typed)) => {
+                let last = typed.unwrap_or_else(|| Prompt::keys(asked));
+                question::panel(asked, count, &last, options)
+            }
+        };
+        self.show.draw(&self.board, panel, clock::now())
+    }
+
+    /// Everything has ended: what is left is to say so.
+    async fn end(
+        mut self,
+        driven: Result<Result<(), driver::Error>, tokio::task::JoinError>,
+    ) -> Result<Reply, Fail> {
+        let now = clock::now();
+        self.board.hint.clear();
+        self.draw(false)?;
+        self.show.leave();
+        match driven {
+            Ok(Ok(())) => {}
+            Ok(Err(why)) => return Err(end::broken(&why)),
+            Err(why) => return Err(Fail::ours(format!("the scheduler broke: {why}"))),
+        }
+        self.store.end_run(self.run, now).await?;
+        let sum = self.board.sum();
+        let mut notes = std::mem::take(&mut self.shared.lock().notes);
+        if self.ask.write_back {
+            notes.extend(end::write_back(self.source, &self.shared.lock().plan)?);
+        }
+        let exit = match (self.stopping, sum.failed.is_empty(), sum.left) {
+            (1.., _, _) => Code::Interrupted.exit(),
+            (0, false, _) => FAILED,
+            (0, true, 0) => 0,
+            (0, true, _) => LEFT,
+        };
+        if self.show.is_for_programs() {
+            let status = match exit {
+                0 => Told::Success,
+                FAILED => Told::Error,
+                _ => Told::Cancelled,
+            };
+            let mut lines = Vec::new();
+            self.list()?;
+            self.teller.ends(status, &sum.words(), now.as_millisecond(), &mut lines);
+            self.show.events(lines)?;
+            return Ok(Reply { notes, exit, changed: true, ..Reply::default() });
+        }
+        let plan = self.shared.lock().plan.clone();
+        let out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
+        Ok(Reply { out, notes, exit, changed: true })
+    }
+}
+
+/// At that time, or never.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
+}
+
+/// An answer as the scheduler knows it.
+fn answer(answer: &Answer) -> machine::Answer {
+    match answer {
+        Answer::Once => machine::Answer::Once,
+        Answer::AlwaysTool => machine::Answer::Always(Rule::tool(Decision::Allow, SHELL)),
+        Answer::AlwaysPrefix(words) => {
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            machine::Answer::Always(Rule::command(Decision::Allow, SHELL, &words))
+        }
+        Answer::AlwaysServer => machine::Answer::Once,
+        Answer::Modify(arguments) => machine::Answer::Modify(arguments.clone()),
+        Answer::Refuse(reason) => machine::Answer::Refuse(reason.clone()),
+    }
+}

@@ -1,0 +1,105 @@
+//! The plan file of a run: where it really is, what it says, and what is wrong with it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::planfile::{self, PlanFile, Severity};
+use punchlist_model::PlanId;
+
+use crate::error::{Code, Fail};
+
+/// The largest plan file that is read.
+const MOST: u64 = 16 << 20;
+/// How many problems are drawn.
+const DRAWN: usize = 10;
+
+/// A plan file that was read.
+pub(super) struct Source {
+    /// Its real path: what the run belongs to.
+    pub(super) path: PathBuf,
+    /// The path as it was given, for messages.
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) file: PlanFile,
+}
+
+impl Source {
+    /// Reads a file. What is wrong with it is an error that points at the place.
+    pub(super) fn read(path: &Path) -> Result<Self, Fail> {
+        let name = path.display().to_string();
+        let real = fs::canonicalize(path).map_err(|why| unreadable(&name, &why))?;
+        let about = fs::metadata(&real).map_err(|why| unreadable(&name, &why))?;
+        if !about.is_file() {
+            return Err(Fail::usage(format!("{name} is not a file"))
+                .hint("name a Markdown file with a checklist."));
+        }
+        if about.len() > MOST {
+            let most = MOST >> 20;
+            return Err(Fail::usage(format!("{name} is larger than {most} MB, which is no plan")));
+        }
+        let bytes = fs::read(&real).map_err(|why| unreadable(&name, &why))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|why| Fail::usage(format!("{name} is not UTF-8: {why}")))?;
+        let file = planfile::read(&text);
+        let source = Self { path: real, name, text, file };
+        source.check()?;
+        Ok(source)
+    }
+
+    fn check(&self) -> Result<(), Fail> {
+        let errors = self.drawn(Severity::Error);
+        if !errors.is_empty() {
+            let count = errors.len();
+            let things = if count == 1 { "a mistake" } else { "mistakes" };
+            return Err(Fail::usage(format!("{} has {things} in it; nothing was run", self.name))
+                .details(errors.into_iter().take(DRAWN).collect())
+                .hint("put that right and run it again; `--dry-run` shows how a file is understood."));
+        }
+        if self.file.items.is_empty() {
+            return Err(Fail::usage(format!("{} has no items", self.name)).hint(
+                "an item is a line like `- [ ] Build`, with `run: cargo build` in the line under it.",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What looks wrong, a text each.
+    pub(super) fn warnings(&self) -> Vec<String> {
+        let count = self.file.problems.len();
+        let mut drawn = self.drawn(Severity::Warning);
+        drawn.truncate(DRAWN);
+        if count > DRAWN {
+            drawn.push(format!("{} more like these", count - DRAWN));
+        }
+        drawn
+    }
+
+    fn drawn(&self, severity: Severity) -> Vec<String> {
+        let problems = self.file.problems.iter().filter(|it| it.severity == severity);
+        problems.map(|it| planfile::draw(&self.name, &self.text, it)).collect()
+    }
+
+    /// The plan that the file belongs to.
+    pub(super) fn plan(&self) -> PlanId {
+        PlanId::of_file(&self.path.to_string_lossy())
+    }
+
+    /// Where its commands run.
+    pub(super) fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    /// What it is called in a line.
+    pub(super) fn title(&self) -> String {
+        let stem = || self.path.file_stem().map(|it| it.to_string_lossy().into_owned());
+        self.file.title.clone().or_else(stem).unwrap_or_default()
+    }
+}
+
+fn unreadable(name: &str, why: &std::io::Error) -> Fail {
+    let fail = match why.kind() {
+        std::io::ErrorKind::NotFound => Fail::new(Code::NotFound, format!("there is no {name}")),
+        _ => Fail::usage(format!("cannot read {name}: {why}")),
+    };
+    fail.hint("name a Markdown file with a checklist.")
+}

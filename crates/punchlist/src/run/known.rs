@@ -1,0 +1,59 @@
+//! What the parts of a run know together: the plan as it is now, what steps found out, who was asked.
+//!
+//! One lock, never held across a wait.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use punchlist_model::{Evidence, Number, Plan, QuestionId};
+use punchlist_sched::call;
+
+/// What is known, shared.
+#[derive(Clone)]
+pub(super) struct Shared(Arc<Mutex<Known>>);
+
+/// What is known.
+pub(super) struct Known {
+    /// The plan, whole.
+    pub(super) plan: Plan,
+    /// What speaks for an item, found out by its step and not yet written down.
+    pub(super) proofs: BTreeMap<Number, Proof>,
+    /// Under which ids questions are kept.
+    pub(super) questions: BTreeMap<call::QuestionId, QuestionId>,
+    /// Items that somebody else has taken or closed while this run was at it, and what was said.
+    pub(super) taken: BTreeMap<Number, String>,
+    /// Items that an earlier run left half done, and that may not run again.
+    pub(super) interrupted: BTreeSet<Number>,
+    /// Items that this run has in progress.
+    pub(super) begun: BTreeSet<Number>,
+    /// What a person should know.
+    pub(super) notes: Vec<String>,
+}
+
+/// What a step came to, besides its output.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Proof {
+    /// What speaks for the item.
+    pub(super) evidence: Vec<Evidence>,
+    /// What came of it, in a line.
+    pub(super) outcome: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn new(plan: Plan) -> Self {
+        Self(Arc::new(Mutex::new(Known {
+            plan,
+            proofs: BTreeMap::new(),
+            questions: BTreeMap::new(),
+            taken: BTreeMap::new(),
+            interrupted: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            notes: Vec::new(),
+        })))
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Known> {
+        // Whoever panicked with it left nothing half done: every change is one assignment.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

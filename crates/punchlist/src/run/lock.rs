@@ -1,0 +1,110 @@
+//! One run of a plan file at a time.
+//!
+//! The lock is held by the run and by the guardian of its processes, so that after a kill nobody begins
+//! anew before everything that the killed run had started is gone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read, Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use punchlist_model::PlanId;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::error::Fail;
+
+/// How long the processes of a killed run may take to end: their grace, and some more.
+const PATIENCE: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// The lock on a plan's run.
+pub(super) struct Lock(File);
+
+impl Lock {
+    /// Takes it, or says who has it.
+    pub(super) fn take(directory: &Path, plan: PlanId, name: &str) -> Result<Self, Fail> {
+        let fail = |why: &dyn std::fmt::Display| {
+            Fail::ours(format!("cannot lock the run of {name} in {}: {why}", directory.display()))
+        };
+        fs::create_dir_all(directory).map_err(|why| fail(&why))?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let file = options.open(directory.join(format!("{plan}.lock"))).map_err(|why| fail(&why))?;
+        let began = Instant::now();
+        let mut told = false;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::INTR) => continue,
+                Err(Errno::WOULDBLOCK) => {}
+                Err(why) => return Err(fail(&why)),
+            }
+            let pid = holder(&file);
+            if pid.is_none_or(is_alive) || began.elapsed() > PATIENCE {
+                let who = pid.map_or_else(String::new, |pid| format!(" by process {pid}"));
+                return Err(Fail::refused(format!("{name} is being run already{who}"))
+                    .hint("wait until it is done, or stop it with Ctrl-C where it runs; `punchlist watch` shows it."));
+            }
+            if !told && began.elapsed() > Duration::from_secs(1) {
+                told = true;
+                crate::print::aside("waiting for the processes of the run that was killed to end", None);
+            }
+            thread::sleep(PAUSE);
+        }
+        let mut lock = Self(file);
+        // Who has it is only said in messages: that it could not be written does no harm.
+        drop(lock.sign());
+        Ok(lock)
+    }
+
+    fn sign(&mut self) -> std::io::Result<()> {
+        self.0.set_len(0)?;
+        self.0.rewind()?;
+        write!(self.0, "{}", std::process::id())
+    }
+
+    /// Another hold on the same lock: it is free when all holds are gone.
+    pub(super) fn share(&self) -> std::io::Result<File> {
+        self.0.try_clone()
+    }
+}
+
+fn holder(file: &File) -> Option<u32> {
+    let mut text = String::new();
+    let mut file = file;
+    file.rewind().ok()?;
+    file.take(20).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| match rustix::process::test_kill_process(pid) {
+        Ok(()) | Err(Errno::PERM) => true,
+        Err(_) => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::PlanId;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_is_run_once_at_a_time_and_the_second_is_told_by_whom() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = PlanId::of_file("/p/plan.md");
+        let first = Lock::take(dir.path(), plan, "plan.md").unwrap();
+        let Err(second) = Lock::take(dir.path(), plan, "plan.md") else { panic!("taken twice") };
+        assert!(second.message.contains(&std::process::id().to_string()), "{}", second.message);
+        let shared = first.share().unwrap();
+        drop(first);
+        assert!(Lock::take(dir.path(), plan, "plan.md").is_err(), "the guardian still has it");
+        drop(shared);
+        assert!(Lock::take(dir.path(), plan, "plan.md").is_ok());
+    }
+}

@@ -1,0 +1,153 @@
+//! Where a run is shown: in place on a terminal, a line per change elsewhere, events for programs.
+
+use std::fs::File;
+
+use punchlist_formats::text::escape;
+use punchlist_formats::view::Options;
+use punchlist_formats::view::run::{line, run};
+use punchlist_model::{Number, Timestamp};
+use rustix::process::{Signal, getpid, kill_process};
+
+use super::board::Board;
+use crate::app::App;
+use crate::canvas::{self, Canvas};
+use crate::error::Fail;
+use crate::print::{self, Screen};
+
+/// How it is shown.
+enum Way {
+    /// In place, on a terminal.
+    Live(Canvas),
+    /// A line per change.
+    Lines,
+    /// As events.
+    Events,
+}
+
+/// Where a run is shown.
+pub(super) struct Show {
+    way: Way,
+    screen: Screen,
+    options: Options,
+    /// The terminal has changed: everything is to be drawn again.
+    anew: bool,
+    /// Somebody reads what is written.
+    is_read: bool,
+}
+
+impl Show {
+    /// Looks where it leads, and takes a terminal over.
+    pub(super) fn open(app: &App) -> Result<Self, Fail> {
+        let screen = app.screen();
+        let is_dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
+        let way = if app.globals.json {
+            Way::Events
+        } else if screen.is_terminal && !is_dumb {
+            Way::Live(Canvas::open()?)
+        } else {
+            Way::Lines
+        };
+        Ok(Self { way, screen, options: app.view(screen), anew: true, is_read: true })
+    }
+
+    /// The keyboard, if somebody is at it.
+    pub(super) fn keyboard(&self) -> Option<File> {
+        match &self.way {
+            Way::Live(canvas) => canvas.keyboard(),
+            Way::Lines | Way::Events => None,
+        }
+    }
+
+    /// Whether programs read it.
+    pub(super) fn is_for_programs(&self) -> bool {
+        matches!(self.way, Way::Events)
+    }
+
+    /// Whether it is drawn in place.
+    pub(super) fn is_live(&self) -> bool {
+        matches!(self.way, Way::Live(_))
+    }
+
+    /// An item has changed.
+    pub(super) fn moved(&mut self, board: &Board, item: Number, now: Timestamp) -> Result<(), Fail> {
+        if matches!(self.way, Way::Lines)
+            && let Some(step) = board.step(item, now.as_millisecond())
+        {
+            self.say(now, &line(&step))?;
+        }
+        Ok(())
+    }
+
+    /// A line for people, with the time, where nothing is drawn in place.
+    pub(super) fn say(&mut self, now: Timestamp, text: &str) -> Result<(), Fail> {
+        if matches!(self.way, Way::Lines) && self.is_read {
+            let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
+            self.is_read = print::live(&format!("{at}  {text}\n"))?;
+        }
+        Ok(())
+    }
+
+    /// Events for programs.
+    pub(super) fn events(&mut self, lines: Vec<u8>) -> Result<(), Fail> {
+        if !matches!(self.way, Way::Events) || lines.is_empty() || !self.is_read {
+            return Ok(());
+        }
+        let lines = match String::from_utf8(lines) {
+            Ok(text) if self.screen.is_terminal => escape::json(&text).into_owned().into_bytes(),
+            Ok(text) => text.into_bytes(),
+            Err(error) => error.into_bytes(),
+        };
+        self.is_read = print::live_bytes(&lines)?;
+        Ok(())
+    }
+
+    /// Draws the board, and below it a panel.
+    pub(super) fn draw(
+        &mut self,
+        board: &Board,
+        panel: impl FnOnce(&Options) -> Vec<String>,
+        now: Timestamp,
+    ) -> Result<(), Fail> {
+        let Way::Live(canvas) = &mut self.way else { return Ok(()) };
+        let (width, height) = canvas::size().unwrap_or((self.screen.width, 24));
+        self.options.width = width;
+        self.options.now = now;
+        let most = usize::from(height).saturating_sub(1).max(3);
+        let mut panel = panel(&self.options);
+        panel.truncate(most.saturating_sub(3));
+        let mut lines =
+            run(&board.view(now.as_millisecond()), Some(most - panel.len()), &self.options);
+        lines.extend(panel);
+        let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
+        self.is_read = canvas.draw(lines, anew)?;
+        Ok(())
+    }
+
+    /// The terminal has another size.
+    pub(super) fn resized(&mut self) {
+        self.anew = true;
+    }
+
+    /// Stops until somebody wakes the process, with the terminal as it was.
+    pub(super) fn pause(&mut self) -> Result<(), Fail> {
+        self.leave();
+        kill_process(getpid(), Signal::STOP)
+            .map_err(|why| Fail::ours(format!("cannot stop: {why}")))
+    }
+
+    /// Goes on after that.
+    pub(super) fn resume(&mut self) -> Result<(), Fail> {
+        self.anew = true;
+        match &mut self.way {
+            Way::Live(canvas) => canvas.enter(),
+            Way::Lines | Way::Events => Ok(()),
+        }
+    }
+
+    /// Gives the terminal back, with the last frame above.
+    pub(super) fn leave(&mut self) {
+        if let Way::Live(canvas) = &mut self.way {
+            canvas.leave();
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! What a run hands to the scheduler: tools, requests, limits and rules.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::sync::Arc;
+use std::time::Duration;
+
+use punchlist_model::{Item, Number, Plan, RunId};
+use punchlist_sched::call::{CallId, Request, Retry};
+use punchlist_sched::driver;
+use punchlist_sched::machine::{self, Limits};
+use punchlist_sched::policy::Policy;
+use punchlist_sched::process::{self, Processes};
+use punchlist_sched::{output, tool::Tools};
+
+use super::course::{Course, Planned, Task};
+use super::file::Source;
+use super::known::Shared;
+use super::step::{self, ByHand, Job, Place, Resumed, Shell};
+use super::{OnFailure, Person};
+use crate::error::Fail;
+use crate::{clock, places};
+
+/// How long to wait before an item is tried again, where its file does not say.
+const RETRY_WAIT_MS: u64 = 1_000;
+
+/// What every item of the run needs.
+pub(super) fn jobs(
+    course: &Course,
+    plan: &Plan,
+    resumed: &BTreeMap<Number, Resumed>,
+    person: Person,
+) -> BTreeMap<Number, Job> {
+    let job = |it: &Planned| {
+        let item = plan.get(it.number)?;
+        let job = Job {
+            check: item.check.clone(),
+            // What an agent names, no person has named: it needs a rule of the user's.
+            approve: item.approve || person.is_agent,
+            resumed: resumed.get(&it.number).copied(),
+        };
+        Some((it.number, job))
+    };
+    course.planned.iter().filter_map(job).collect()
+}
+
+/// The tools that items are done with.
+pub(super) fn tools(place: &Place) -> Result<Tools, Fail> {
+    let mut tools = Tools::new();
+    let bad = |why: punchlist_sched::tool::BadTool| Fail::ours(why.to_string());
+    tools.add(Arc::new(Shell::new(place.clone()))).map_err(bad)?;
+    tools.add(Arc::new(ByHand::new(place.clone()))).map_err(bad)?;
+    Ok(tools)
+}
+
+/// Where items are done.
+pub(super) fn place(
+    source: &Source,
+    run: RunId,
+    jobs: BTreeMap<Number, Job>,
+    shared: Shared,
+) -> Place {
+    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
+    environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
+    environment.push(("PUNCHLIST_PLAN".into(), source.plan().to_string().into()));
+    Place {
+        jobs: Arc::new(jobs),
+        shared,
+        directory: source.directory().to_owned(),
+        environment,
+        prove: end::prover(source.directory()),
+        commands: punchlist_agent::shell::commands,
+    }
+}
+
+/// One request per item, in the order of the course.
+pub(super) fn requests(
+    on_failure: OnFailure,
+    course: &Course,
+    plan: &Plan,
+    first: CallId,
+) -> Vec<Request> {
+    let request = |it: &Planned| {
+        let item = plan.get(it.number);
+        let command = item.and_then(|it| it.run.as_ref()).map(|it| it.command.as_str());
+        let call = |at: &usize| CallId(first.0.saturating_add(u32::try_from(*at).unwrap_or(u32::MAX)));
+        Request {
+            tool: match it.task {
+                Task::Step => step::SHELL.to_owned(),
+                Task::ByHand => step::BY_HAND.to_owned(),
+                Task::Agent(_) => step::AGENT.to_owned(),
+            },
+            arguments: step::arguments(it.number, command),
+            after: it.after.iter().map(call).collect(),
+            priority: 0,
+            timeout_ms: item.and_then(|it| it.timeout).map(|seconds| u64::from(seconds) * 1_000),
+            retry: item.map(|it| retry(on_failure, it)).unwrap_or_default(),
+        }
+    };
+    course.planned.iter().map(request).collect()
+}
+
+/// How often an item is tried again: as its file says, and as the call says.
+fn retry(on_failure: OnFailure, item: &Item) -> Retry {
+    let asked = match on_failure {
+        OnFailure::Retry(times) => times,
+        OnFailure::Stop | OnFailure::Skip => 0,
+    };
+    let wait = punchlist_formats::planfile::retry_wait(item).map(|it| u64::from(it) * 1_000);
+    Retry { times: item.retry.unwrap_or(0).max(asked), wait_ms: wait.unwrap_or(RETRY_WAIT_MS) }
+}
+
+/// How the driver works.
+pub(super) fn options(jobs: u32, policy: Policy, is_attended: bool, run: RunId) -> Result<driver::Options, Fail> {
+    let limits = Limits { all: jobs.max(1), of_kind: BTreeMap::new() };
+    let directory = Some(places::data()?.join("output").join(run.to_string()));
+    Ok(driver::Options {
+        machine: machine::Options { limits, policy, attended: is_attended },
+        output: output::Options { directory, ..output::Options::default() },
+        patience: driver::Options::PATIENCE,
+        clock: Arc::new(clock::now),
+    })
+}
+
+/// Who starts processes: a second process of this program.
+pub(super) fn processes(lock: &super::lock::Lock) -> Result<Processes, Fail> {
+    let program = std::env::current_exe()
+        .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
+    let mut options = process::Options::new(program, ["guardian".into()]);
+    options.grace = Duration::from_secs(2);
+    options.held = lock.share().ok().map(Arc::new);
+    Ok(Processes::new(options))
+}

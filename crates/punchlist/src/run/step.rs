@@ -1,0 +1,284 @@
+//! What a run calls for an item: its command and its check, or a person.
+//!
+//! One tool per kind of item. The arguments name the item and the command, so that a question shows what
+//! will happen and an answer may change it. A command that succeeded counts only if the check says so too.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use punchlist_model::{Check, Evidence, Number};
+use punchlist_sched::access::Access;
+use punchlist_sched::call::{Checked, Ended, Kind, Output};
+use punchlist_sched::policy::{Commands, Subject};
+use punchlist_sched::process::Command;
+use punchlist_sched::tool::{Finished, Preview, Tool, Work};
+use serde_json::{Value, json};
+
+use super::known::{Proof, Shared};
+
+/// The tool for items with a command or a check.
+pub(super) const SHELL: &str = "shell";
+/// The tool for items that an agent does.
+pub(super) const AGENT: &str = "agent";
+/// The tool for items that a person does.
+pub(super) const BY_HAND: &str = "by_hand";
+
+/// One item, as its tool needs it.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) check: Option<Check>,
+    /// A person must say yes first.
+    pub(super) approve: bool,
+    /// It was under way when an earlier run was ended: its check is asked before anything is run.
+    pub(super) resumed: Option<Resumed>,
+}
+
+/// What may be done with an item that was under way when an earlier run was ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Resumed {
+    /// It may run again.
+    Again,
+    /// Only its check may say that it is done.
+    CheckOnly,
+}
+
+/// How a check that ran becomes evidence.
+pub(super) type Prove = Arc<dyn Fn(&Check, &Finished) -> Evidence + Send + Sync>;
+
+/// Where items are done.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) jobs: Arc<BTreeMap<Number, Job>>,
+    pub(super) shared: Shared,
+    /// Where commands run.
+    pub(super) directory: PathBuf,
+    /// What they find in their environment, the item's own variable left aside.
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) prove: Prove,
+    /// Which commands a line consists of.
+    pub(super) commands: fn(&str) -> Commands,
+}
+
+/// The arguments of an item's call.
+pub(super) fn arguments(item: Number, command: Option<&str>) -> Value {
+    match command {
+        Some(command) => json!({"item": item.0, "command": command}),
+        None => json!({"item": item.0}),
+    }
+}
+
+fn item(arguments: &Value) -> Option<Number> {
+    let number = arguments.get("item")?.as_u64()?;
+    Some(Number(u32::try_from(number).ok()?))
+}
+
+fn command(arguments: &Value) -> Option<&str> {
+    arguments.get("command")?.as_str()
+}
+
+/// Runs an item's command and its check.
+pub(super) struct Shell {
+    place: Place,
+    schema: Value,
+}
+
+impl Shell {
+    pub(super) fn new(place: Place) -> Self {
+        let schema = json!({
+            "type": "object",
+            "properties": {"item": {"type": "integer", "minimum": 1}, "command": {"type": "string"}},
+            "required": ["item"],
+            "additionalProperties": false,
+        });
+        Self { place, schema }
+    }
+}
+
+impl Tool for Shell {
+    fn name(&self) -> &str {
+        SHELL
+    }
+
+    fn description(&self) -> &str {
+        "Runs the command of an item and then its check."
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn check(&self, arguments: &Value) -> Result<Checked, String> {
+        let job = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        let job = job.ok_or("this run has no such item")?;
+        let line = command(arguments).or(job.check.as_ref().map(|it| it.command.as_str()));
+        let line = line.unwrap_or_default();
+        if line.contains('\0') {
+            return Err("the command has a NUL in it".to_owned());
+        }
+        let subject = Subject {
+            tool: SHELL.to_owned(),
+            // A person named the file: it needs no rule. But what the plan wants asked, is.
+            harmless: !job.approve,
+            commands: (self.place.commands)(line),
+            arguments: vec![("command".to_owned(), line.to_owned())],
+            server: None,
+        };
+        Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
+    }
+
+    fn preview(&self, arguments: &Value) -> Preview {
+        let job = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        let check = || job.and_then(|it| it.check.as_ref()).map(|it| it.command.clone());
+        let command = command(arguments).map(str::to_owned).or_else(check);
+        Preview { what: "run".to_owned(), command, ..Preview::default() }
+    }
+
+    fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
+        let place = self.place.clone();
+        Box::pin(async move { place.step(&arguments, &work).await })
+    }
+}
+
+/// Asks a person whether an item is done.
+pub(super) struct ByHand {
+    place: Place,
+    schema: Value,
+}
+
+impl ByHand {
+    pub(super) fn new(place: Place) -> Self {
+        let schema = json!({
+            "type": "object",
+            "properties": {"item": {"type": "integer", "minimum": 1}},
+            "required": ["item"],
+            "additionalProperties": false,
+        });
+        Self { place, schema }
+    }
+}
+
+impl Tool for ByHand {
+    fn name(&self) -> &str {
+        BY_HAND
+    }
+
+    fn description(&self) -> &str {
+        "Waits until a person says that an item is done."
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn check(&self, arguments: &Value) -> Result<Checked, String> {
+        let known = item(arguments).is_some_and(|it| self.place.jobs.contains_key(&it));
+        if !known {
+            return Err("this run has no such item".to_owned());
+        }
+        // Never harmless: no rule can say that somebody has done it.
+        let subject = Subject { tool: BY_HAND.to_owned(), ..Subject::default() };
+        Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
+    }
+
+    fn preview(&self, _arguments: &Value) -> Preview {
+        Preview { what: "be done by hand: is it done?".to_owned(), ..Preview::default() }
+    }
+
+    fn run(&self, _arguments: Value, _work: Work) -> BoxFuture<'static, Ended> {
+        // The yes was the work.
+        Box::pin(std::future::ready(Ended::Well(Output::default())))
+    }
+}
+
+impl Place {
+    async fn step(&self, arguments: &Value, work: &Work) -> Ended {
+        let Some((number, job)) = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)))
+        else {
+            return badly("this run has no such item", Output::default());
+        };
+        if let Some(said) = self.shared.lock().taken.get(&number) {
+            return badly(&format!("somebody else has it: {said}"), Output::default());
+        }
+        if let (Some(resumed), Some(check)) = (job.resumed, &job.check) {
+            let (evidence, finished) = match self.verify(number, check, work).await {
+                Ok(it) => it,
+                Err(ended) => return ended,
+            };
+            if evidence.passed() {
+                self.keep(number, Some(evidence));
+                return Ended::Well(finished.output);
+            }
+            if resumed == Resumed::CheckOnly {
+                return self.interrupted(number, finished.output);
+            }
+        } else if job.resumed == Some(Resumed::CheckOnly) {
+            return self.interrupted(number, Output::default());
+        }
+        let output = match command(arguments) {
+            None => Output::default(),
+            Some(line) => match work.run(self.command(number, line)).await {
+                Ok(finished) => match finished.ended() {
+                    Ended::Well(output) => output,
+                    badly @ (Ended::Badly { .. } | Ended::Panicked(_)) => return badly,
+                },
+                Err(why) => return badly(&why.to_string(), Output::default()),
+            },
+        };
+        let Some(check) = &job.check else {
+            self.keep(number, None);
+            return Ended::Well(output);
+        };
+        match self.verify(number, check, work).await {
+            Ok((evidence, finished)) => {
+                let passed = evidence.passed();
+                let how = evidence.run.as_ref().and_then(|it| it.exit_code);
+                self.keep(number, Some(evidence));
+                if passed {
+                    return Ended::Well(output);
+                }
+                let how = how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
+                badly(&format!("its check failed: {how}"), finished.output)
+            }
+            Err(ended) => ended,
+        }
+    }
+
+    /// Runs a check.
+    async fn verify(
+        &self,
+        number: Number,
+        check: &Check,
+        work: &Work,
+    ) -> Result<(Evidence, Finished), Ended> {
+        let command = self.command(number, &check.command);
+        let finished = work.run(command).await;
+        let finished = finished.map_err(|why| badly(&why.to_string(), Output::default()))?;
+        if let Err(why) = &finished.exit {
+            return Err(badly(&format!("its check could not be run: {why}"), finished.output));
+        }
+        Ok(((self.prove)(check, &finished), finished))
+    }
+
+    fn command(&self, number: Number, line: &str) -> Command {
+        Command::shell(line, &self.directory)
+            .envs(self.environment.iter().cloned())
+            .env("PUNCHLIST_ITEM", number.to_string())
+    }
+
+    fn keep(&self, number: Number, evidence: Option<Evidence>) {
+        let proof = Proof { evidence: evidence.into_iter().collect(), outcome: None };
+        self.shared.lock().proofs.insert(number, proof);
+    }
+
+    fn interrupted(&self, number: Number, output: Output) -> Ended {
+        self.shared.lock().interrupted.insert(number);
+        badly("it was interrupted, and its check does not say that it is done", output)
+    }
+}
+
+fn badly(what: &str, output: Output) -> Ended {
+    Ended::Badly { what: what.to_owned(), output }
+}
