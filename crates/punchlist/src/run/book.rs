@@ -13,7 +13,8 @@ use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Ctx, Holder, IdSource, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
+    Ctx, Holder, IdSource, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId,
+    Timestamp,
 };
 use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
 use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
@@ -84,7 +85,8 @@ impl<S: PlanStore + CallStore> Book<S> {
         let mut all = Vec::new();
         let mut known = self.shared.lock();
         for (nth, asked) in (0_u32..).zip(page.asked) {
-            let ids: IdSource = clock::ids(page.at).map_err(|why| failed(std::io::Error::other(why.message)))?;
+            let ids: IdSource =
+                clock::ids(page.at).map_err(|why| failed(std::io::Error::other(why.message)))?;
             let id = QuestionId(ids.nth(nth));
             known.questions.insert(asked.question, id);
             let item = self.item(asked.call);
@@ -132,7 +134,8 @@ impl<S: PlanStore + CallStore> Book<S> {
                     let mut ops: Vec<Op> = evidence
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
-                    let complete = |item, outcome| Op::Complete { item, outcome, with_children: false };
+                    let complete =
+                        |item, outcome| Op::Complete { item, outcome, with_children: false };
                     ops.push(complete(by, proof.outcome));
                     for group in self.tree.finished_by(&known.plan, item, &mut closed) {
                         ops.push(complete(ItemRef::Number(group), None));
@@ -169,7 +172,8 @@ impl<S: PlanStore + CallStore> Book<S> {
     ) -> Result<(), Error> {
         loop {
             let ops: Vec<Op> = deeds.iter().flat_map(|it| it.ops.clone()).collect();
-            let change = if ops.is_empty() { None } else { Some((self.plan, self.change(at, ops)?)) };
+            let change =
+                if ops.is_empty() { None } else { Some((self.plan, self.change(at, ops)?)) };
             match self.store.record(self.run, calls.clone(), asked.clone(), change).await {
                 Ok(None) => return Ok(()),
                 Ok(Some(applied)) => return self.keep_up(&applied).await,
@@ -182,7 +186,8 @@ impl<S: PlanStore + CallStore> Book<S> {
     }
 
     fn change(&self, at: Timestamp, ops: Vec<Op>) -> Result<Change, Error> {
-        let unusable = |why: crate::error::Fail| Error::Unusable { what: why.message, source: None };
+        let unusable =
+            |why: crate::error::Fail| Error::Unusable { what: why.message, source: None };
         let ids = clock::ids(at).map_err(unusable)?;
         Ok(Change::new(ops, Ctx { now: at, ids, ..self.ctx.clone() }))
     }
@@ -191,7 +196,8 @@ impl<S: PlanStore + CallStore> Book<S> {
     fn leave(&self, refusal: &Refusal, deeds: &mut Vec<Deed>) {
         let about: BTreeSet<Number> =
             refusal.problems.iter().filter_map(|it| it.item.as_ref()).map(|it| it.number).collect();
-        let is_left = |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
+        let is_left =
+            |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
         let mut left: Vec<Deed> = deeds.extract_if(.., |it| is_left(it)).collect();
         if left.is_empty() {
             left.append(deeds);
@@ -258,7 +264,9 @@ fn failure(outcome: &Outcome) -> Option<String> {
         },
         Outcome::Cancelled(reason) => match reason {
             CancelReason::Refused(_) => Some(reason.to_string()),
-            CancelReason::Asked(_) | CancelReason::Dependency(_) | CancelReason::Interrupted => None,
+            CancelReason::Asked(_) | CancelReason::Dependency(_) | CancelReason::Interrupted => {
+                None
+            }
         },
     }
 }
@@ -308,11 +316,12 @@ fn offers(asked: &Asked) -> Vec<Offer> {
     if asked.tool == super::step::BY_HAND {
         return vec![Offer::Once];
     }
-    let always = asked.allowing.iter().filter_map(|rule: &Rule| match (&rule.command, &rule.server) {
-        (Some(words), _) => Some(Offer::AlwaysPrefix(words.clone())),
-        (None, Some(_)) => Some(Offer::AlwaysServer),
-        (None, None) => None,
-    });
+    let always =
+        asked.allowing.iter().filter_map(|rule: &Rule| match (&rule.command, &rule.server) {
+            (Some(words), _) => Some(Offer::AlwaysPrefix(words.clone())),
+            (None, Some(_)) => Some(Offer::AlwaysServer),
+            (None, None) => None,
+        });
     let mut offers = vec![Offer::Once];
     offers.extend(always.take(1));
     offers.push(Offer::Modify);

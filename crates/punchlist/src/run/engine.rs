@@ -45,7 +45,10 @@ const TICK: Duration = Duration::from_secs(1);
 const RENEW: Duration = Duration::from_secs(240);
 
 /// Works a prepared plan off.
-#[expect(clippy::too_many_arguments, reason = "everything that was found out before, handed over once")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "everything that was found out before, handed over once"
+)]
 pub(super) fn work(
     app: &App,
     ask: &Ask,
@@ -366,7 +369,9 @@ impl Engine<'_> {
             };
             match state {
                 State::Live(
-                    Live::Validating { .. } | Live::Scheduled { .. } | Live::AwaitingApproval { .. },
+                    Live::Validating { .. }
+                    | Live::Scheduled { .. }
+                    | Live::AwaitingApproval { .. },
                 ) => {
                     let reason = CancelReason::Asked(Some("an item before it failed".to_owned()));
                     drop(handle.cancel(Target::Call(call), reason).await);
@@ -406,7 +411,8 @@ impl Engine<'_> {
         if self.ask.yes && asked.tool != BY_HAND {
             return self.say(id, Answer::Once, handle).await;
         }
-        let filter = QuestionFilter { run: Some(self.run), waiting: true, ..QuestionFilter::default() };
+        let filter =
+            QuestionFilter { run: Some(self.run), waiting: true, ..QuestionFilter::default() };
         let waiting = self.store.questions(filter).await?;
         if let Some(question) = waiting.into_iter().find(|it| it.asked.id == id) {
             self.prompt.ask(question.asked);
@@ -505,8 +511,9 @@ impl Engine<'_> {
                 if self.stopping > 1 {
                     // The guardian ends what runs as soon as we are gone.
                     self.show.leave();
-                    return Err(Fail::new(Code::Interrupted, "stopped at once")
-                        .hint("run it again to go on; what was under way is verified or asked about."));
+                    return Err(Fail::new(Code::Interrupted, "stopped at once").hint(
+                        "run it again to go on; what was under way is verified or asked about.",
+                    ));
                 }
                 "stopping; Ctrl-C again ends at once".clone_into(&mut self.board.hint);
                 let reason = CancelReason::Asked(Some("stopped".to_owned()));

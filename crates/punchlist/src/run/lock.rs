@@ -32,7 +32,8 @@ impl Lock {
         fs::create_dir_all(directory).map_err(|why| fail(&why))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(directory.join(format!("{plan}.lock"))).map_err(|why| fail(&why))?;
+        let file =
+            options.open(directory.join(format!("{plan}.lock"))).map_err(|why| fail(&why))?;
         let began = Instant::now();
         let mut told = false;
         loop {
@@ -50,7 +51,10 @@ impl Lock {
             }
             if !told && began.elapsed() > Duration::from_secs(1) {
                 told = true;
-                crate::print::aside("waiting for the processes of the run that was killed to end", None);
+                crate::print::aside(
+                    "waiting for the processes of the run that was killed to end",
+                    None,
+                );
             }
             thread::sleep(PAUSE);
         }

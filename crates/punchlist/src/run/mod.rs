@@ -122,8 +122,9 @@ fn at(app: &App, file: &Path) -> PathBuf {
 fn person(app: &App, ask: &Ask) -> Result<Person, Fail> {
     let is_agent = crate::person::inside_agent(app)?.is_some();
     if is_agent && ask.yes {
-        return Err(Fail::refused("an agent cannot allow what a person is to be asked")
-            .hint("run it without `--yes`: what needs a person is left, and they can run it themselves."));
+        return Err(Fail::refused("an agent cannot allow what a person is to be asked").hint(
+            "run it without `--yes`: what needs a person is left, and they can run it themselves.",
+        ));
     }
     let is_there = !is_agent && !app.globals.json && print::can_ask() && app.screen().is_terminal;
     Ok(Person { is_there, is_agent })

@@ -94,7 +94,10 @@ pub(super) fn prepare(
     let import = Import::new(&source.file, Some(&plan), origin, &source.name);
     for item in import.dropped.iter().filter(|it| it.open) {
         let title = text::one_line(&item.title).into_owned();
-        notes.push(format!("item {} \"{title}\" is not in the file any more and is dropped", item.number));
+        notes.push(format!(
+            "item {} \"{title}\" is not in the file any more and is dropped",
+            item.number
+        ));
     }
     let mut ops = import.ops(|changed| again(&plan, changed, person, &mut notes));
     if ask.fresh {

@@ -1,7 +1,7 @@
 //! The question that a person is asked, and what their keys mean. Pure.
 
-use punchlist_model::call::{Answer, Asked, Offer};
 use punchlist_model::QuestionId;
+use punchlist_model::call::{Answer, Asked, Offer};
 use serde_json::Value;
 
 use super::step::BY_HAND;

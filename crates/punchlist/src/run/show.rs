@@ -69,7 +69,12 @@ impl Show {
     }
 
     /// An item has changed.
-    pub(super) fn moved(&mut self, board: &Board, item: Number, now: Timestamp) -> Result<(), Fail> {
+    pub(super) fn moved(
+        &mut self,
+        board: &Board,
+        item: Number,
+        now: Timestamp,
+    ) -> Result<(), Fail> {
         if matches!(self.way, Way::Lines)
             && let Some(step) = board.step(item, now.as_millisecond())
         {

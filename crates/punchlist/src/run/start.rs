@@ -83,7 +83,8 @@ pub(super) fn requests(
     let request = |it: &Planned| {
         let item = plan.get(it.number);
         let command = item.and_then(|it| it.run.as_ref()).map(|it| it.command.as_str());
-        let call = |at: &usize| CallId(first.0.saturating_add(u32::try_from(*at).unwrap_or(u32::MAX)));
+        let call =
+            |at: &usize| CallId(first.0.saturating_add(u32::try_from(*at).unwrap_or(u32::MAX)));
         Request {
             tool: match it.task {
                 Task::Step => step::SHELL.to_owned(),
@@ -111,7 +112,12 @@ fn retry(on_failure: OnFailure, item: &Item) -> Retry {
 }
 
 /// How the driver works.
-pub(super) fn options(jobs: u32, policy: Policy, is_attended: bool, run: RunId) -> Result<driver::Options, Fail> {
+pub(super) fn options(
+    jobs: u32,
+    policy: Policy,
+    is_attended: bool,
+    run: RunId,
+) -> Result<driver::Options, Fail> {
     let limits = Limits { all: jobs.max(1), of_kind: BTreeMap::new() };
     let directory = Some(places::data()?.join("output").join(run.to_string()));
     Ok(driver::Options {

@@ -239,7 +239,8 @@ impl Place {
                 if passed {
                     return Ended::Well(output);
                 }
-                let how = how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
+                let how =
+                    how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
                 badly(&format!("its check failed: {how}"), finished.output)
             }
             Err(ended) => ended,
