@@ -169,7 +169,8 @@ pub struct CallRecord {
     pub item: Option<Number>,
     /// The tool's name.
     pub tool: String,
-    /// What is asked for, as the scheduler writes it. Another one only after a modification.
+    /// What is asked for, as the scheduler writes it. Another one only after a modification; null
+    /// once it was forgotten, and from then on.
     pub request: Value,
     /// Where it stands.
     pub state: CallState,

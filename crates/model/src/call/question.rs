@@ -253,3 +253,13 @@ pub struct QuestionFilter {
     /// At most so many, the newest; `None` means all.
     pub most: Option<u32>,
 }
+
+impl QuestionFilter {
+    /// Whether the question with this id is meant, as far as ids go.
+    pub fn names(&self, id: QuestionId) -> bool {
+        let (simple, hyphened) = (id.0.simple().to_string(), id.to_string());
+        self.id.as_deref().is_none_or(|part| {
+            simple.starts_with(part) || simple.ends_with(part) || hyphened.starts_with(part)
+        })
+    }
+}

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_core::future::BoxFuture;
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{Memory, State, lock, ready, whole_ms};
 use crate::call::{
@@ -198,14 +199,10 @@ impl RunFilter {
 
 impl QuestionFilter {
     fn fits(&self, question: &Question) -> bool {
-        let id = question.asked.id;
-        let (simple, hyphened) = (id.0.simple().to_string(), id.to_string());
         self.project.as_ref().is_none_or(|project| *project == question.project)
             && self.run.is_none_or(|run| run == question.run)
             && !(self.waiting && question.standing != Standing::Waiting)
-            && self.id.as_deref().is_none_or(|part| {
-                simple.starts_with(part) || simple.ends_with(part) || hyphened.starts_with(part)
-            })
+            && self.names(question.asked.id)
     }
 }
 
@@ -292,7 +289,11 @@ impl Work {
         Ok(())
     }
 
-    fn put(&mut self, run: RunId, call: CallRecord) {
+    fn put(&mut self, run: RunId, mut call: CallRecord) {
+        // What was forgotten stays so.
+        if self.calls.get(&(run, call.number)).is_some_and(|it| it.request.is_null()) {
+            call.request = Value::Null;
+        }
         self.story.push((run, call.clone()));
         self.calls.insert((run, call.number), call);
     }
