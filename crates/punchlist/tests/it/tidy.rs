@@ -21,6 +21,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("formats", &["model"]),
     ("db", &["model"]),
     ("sched", &["model"]),
+    ("agent", &["model", "formats", "sched"]),
     ("bridge", &["model", "formats"]),
     ("serve", &["model", "formats"]),
     ("punchlist", &["model", "formats", "db", "bridge", "serve"]),
@@ -43,6 +44,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("notify", &["bridge", "db"]),
     ("rusqlite", &["db"]),
     ("axum", &["testkit"]),
+    ("brush-parser", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
     ("rustix", &["bridge", "db", "punchlist"]),
@@ -101,7 +103,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 320;
+const MOST_PACKAGES: usize = 345;
 
 /// Documents under `docs/reference` that the program writes about itself: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[
