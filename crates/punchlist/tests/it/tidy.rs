@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("agent", &["model", "formats", "sched"]),
     ("bridge", &["model", "formats"]),
     ("serve", &["model", "formats"]),
-    ("punchlist", &["model", "formats", "db", "bridge", "serve"]),
+    ("punchlist", &["model", "formats", "db", "bridge", "sched", "serve"]),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -47,8 +47,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("brush-parser", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["bridge", "db", "punchlist"]),
-    ("tokio", &["db", "punchlist", "serve", "testkit"]),
+    ("rustix", &["bridge", "db", "punchlist", "sched"]),
+    ("tokio", &["db", "punchlist", "sched", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
     ("schemars", &["formats"]),
@@ -91,7 +91,7 @@ const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 const DOORS: &[(&str, &[&str])] = &[
     // `db` asks for the directory of temporary files, when read-only media make it copy.
     ("std::env", &["db", "punchlist", "xtask"]),
-    ("process::Command", &["bridge", "testkit", "xtask"]),
+    ("process::Command", &["bridge", "sched", "testkit", "xtask"]),
     ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),
 ];
@@ -103,7 +103,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 345;
+const MOST_PACKAGES: usize = 350;
 
 /// Documents under `docs/reference` that the program writes about itself: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[
