@@ -1,0 +1,6 @@
+//! What an agent may use, and what policy is told about it.
+//!
+//! [`shell`] says which commands a command line consists of. Nothing here decides whether a call may
+//! run: that is policy's, in `sched`.
+
+pub mod shell;
