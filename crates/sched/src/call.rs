@@ -71,6 +71,9 @@ pub struct Request {
     /// What happens after an attempt that failed.
     #[serde(default)]
     pub retry: Retry,
+    /// If it fails for good, nothing begins that has not begun.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vital: bool,
 }
 
 /// How often a call may be tried again. Who sets it declares that a second attempt does no harm.
@@ -251,6 +254,12 @@ pub enum CancelReason {
     /// What it waited for did not succeed.
     #[error("{0}, which it waited for, did not succeed")]
     Dependency(CallId),
+    /// It had not begun when this one failed, after which nothing was to begin.
+    #[error("{0} failed, so it did not begin")]
+    Halted(CallId),
+    /// The tool found that it is not to be done.
+    #[error("{0}")]
+    Declined(String),
     /// The program ended while it ran. Whether it did anything is not known.
     #[error("interrupted: the program ended while it ran")]
     Interrupted,
@@ -272,6 +281,8 @@ pub enum Ended {
         /// What it gave back until then.
         output: Output,
     },
+    /// It was not to be done after all, and why.
+    Declined(String),
     /// The tool broke.
     Panicked(String),
 }
@@ -421,6 +432,7 @@ fn ended(
         (Some(Stop::Cancelled(reason)), Ended::Badly { .. } | Ended::Panicked(_)) => {
             return cancelled(reason);
         }
+        (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
         (Some(Stop::TimedOut), Ended::Badly { output, .. }) => {
             CallError::TimedOut { after_ms: timeout_ms, output }
         }

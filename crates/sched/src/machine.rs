@@ -399,7 +399,7 @@ impl Scheduler {
         let (kind, request) = (entry.call.checked.kind, &entry.call.request);
         let timeout_ms = request.timeout_ms.unwrap_or_default();
         // A tool that broke is not asked again: it has a fault.
-        let again = !matches!(how, Ended::Well(_) | Ended::Panicked(_));
+        let again = matches!(how, Ended::Badly { .. });
         let wait = request.retry.wait_after(attempt).filter(|_| again);
         let again_at = wait.map(|wait| later(now, wait));
         self.queue.ended(kind);

@@ -13,7 +13,7 @@ use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Ctx, Holder, IdSource, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId,
+    Ctx, Holder, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId,
     Timestamp,
 };
 use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
@@ -35,6 +35,8 @@ pub(super) struct Book<S> {
     pub(super) shared: Shared,
     /// Who asks; the time and the ids are new each time.
     pub(super) ctx: Ctx,
+    /// How many questions were asked.
+    pub(super) questions: u32,
 }
 
 /// What is to be done to an item.
@@ -264,9 +266,11 @@ fn failure(outcome: &Outcome) -> Option<String> {
         },
         Outcome::Cancelled(reason) => match reason {
             CancelReason::Refused(_) => Some(reason.to_string()),
-            CancelReason::Asked(_) | CancelReason::Dependency(_) | CancelReason::Interrupted => {
-                None
-            }
+            CancelReason::Asked(_)
+            | CancelReason::Dependency(_)
+            | CancelReason::Halted(_)
+            | CancelReason::Declined(_)
+            | CancelReason::Interrupted => None,
         },
     }
 }

@@ -32,7 +32,7 @@ use super::show::Show;
 use super::step::{BY_HAND, Resumed, SHELL};
 use super::told::Teller;
 use super::wake::{self, Signals, Sort};
-use super::{Ask, FAILED, LEFT, OnFailure, Person, end, start};
+use super::{Ask, FAILED, LEFT, Person, end, start};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Reply};
@@ -99,6 +99,7 @@ pub(super) fn work(
             tree,
             shared: shared.clone(),
             ctx: ctx.clone(),
+            questions: 0,
         };
         let engine = Engine {
             ask,
@@ -114,7 +115,6 @@ pub(super) fn work(
             prompt: Prompt::default(),
             show: Show::open(app)?,
             stopping: 0,
-            is_failing: false,
             outputs: Vec::new(),
             listed: None,
             is_dirty: true,
@@ -140,8 +140,6 @@ struct Engine<'a> {
     show: Show,
     /// How often somebody wanted it to stop.
     stopping: u32,
-    /// An item failed, and nothing new is to begin.
-    is_failing: bool,
     /// What failed items said.
     outputs: Vec<(Number, Output)>,
     /// The revision of the list that was told last.
@@ -188,7 +186,7 @@ impl Engine<'_> {
                         Some(Event::BatchDone(_)) | None => break,
                         Some(event) => self.happened(event, &handle).await?,
                     },
-                    sort = signals.next() => self.signal(sort, &handle)?,
+                    sort = signals.next() => self.signal(sort, &handle).await?,
                     Some(key) = keys.recv() => self.key(&key, &handle).await?,
                     _ = poll_fn(|context| news.as_mut().poll_next(context)) => {
                         self.look(&handle).await?;
@@ -245,12 +243,18 @@ impl Engine<'_> {
         self.items.get(usize::try_from(call.0).ok()?).copied()
     }
 
+    fn title(&self, call: CallId) -> String {
+        let known = self.shared.lock();
+        let item = self.item(call).and_then(|it| known.plan.get(it));
+        item.map(|it| it.title.clone()).unwrap_or_default()
+    }
+
     async fn happened(&mut self, event: Event, handle: &Handle) -> Result<(), Fail> {
         self.is_dirty = true;
         match event {
             Event::Moved { call, state } => {
                 if let Some(item) = self.item(call) {
-                    self.moved(item, state, handle).await?;
+                    self.moved(item, state)?;
                 }
                 self.list()
             }
@@ -265,7 +269,7 @@ impl Engine<'_> {
         }
     }
 
-    async fn moved(&mut self, item: Number, state: State, handle: &Handle) -> Result<(), Fail> {
+    fn moved(&mut self, item: Number, state: State) -> Result<(), Fail> {
         let now = clock::now();
         let ms = now.as_millisecond();
         let mut lines = Vec::new();
@@ -291,9 +295,6 @@ impl Engine<'_> {
                 let (status, said) = self.ended(item, &outcome, ms);
                 self.show.moved(&self.board, item, now)?;
                 self.teller.completed(item, status, &said, ms, &mut lines);
-                if self.is_failing {
-                    self.hold(handle).await;
-                }
             }
         }
         self.show.events(lines)
@@ -314,12 +315,11 @@ impl Engine<'_> {
             Outcome::Error(error) => self.erred(item, error, now),
             Outcome::Cancelled(reason) => {
                 let words = match reason {
-                    CancelReason::Dependency(call) => {
-                        let known = self.shared.lock();
-                        let other = self.item(*call).and_then(|it| known.plan.get(it));
-                        format!("after {}", other.map(|it| it.title.as_str()).unwrap_or_default())
-                    }
-                    CancelReason::Refused(_) | CancelReason::Interrupted => reason.to_string(),
+                    CancelReason::Dependency(call) => format!("after {}", self.title(*call)),
+                    CancelReason::Halted(call) => format!("not begun: {} failed", self.title(*call)),
+                    CancelReason::Refused(_)
+                    | CancelReason::Declined(_)
+                    | CancelReason::Interrupted => reason.to_string(),
                     CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
                 };
                 self.board.left(item, words.clone(), now);
@@ -342,44 +342,10 @@ impl Engine<'_> {
             | CallError::Denied(_)
             | CallError::Panicked(_) => Output::default(),
         };
-        let (is_interrupted, taken) = {
-            let known = self.shared.lock();
-            (known.interrupted.contains(&item), known.taken.get(&item).cloned())
-        };
-        if let Some(said) = taken {
-            self.board.left(item, said, now);
-        } else if is_interrupted {
-            self.board.left(item, words.clone(), now);
-        } else {
-            self.board.failed(item, &words, output.whole.clone(), now);
-            self.is_failing |= self.ask.on_failure != OnFailure::Skip;
-            self.outputs.push((item, output.clone()));
-        }
+        self.board.failed(item, &words, output.whole.clone(), now);
+        self.outputs.push((item, output.clone()));
         let said = if output.text.is_empty() { words } else { format!("{words}\n{}", output.text) };
         (Told::Error, said)
-    }
-
-    /// Nothing new begins any more.
-    async fn hold(&mut self, handle: &Handle) {
-        for at in 0..self.items.len() {
-            let call = CallId(u32::try_from(at).unwrap_or(u32::MAX));
-            let state = match handle.call(call).await {
-                Ok(Some(call)) => call.state,
-                Ok(None) | Err(_) => continue,
-            };
-            match state {
-                State::Live(
-                    Live::Validating { .. }
-                    | Live::Scheduled { .. }
-                    | Live::AwaitingApproval { .. },
-                ) => {
-                    let reason = CancelReason::Asked(Some("an item before it failed".to_owned()));
-                    drop(handle.cancel(Target::Call(call), reason).await);
-                }
-                State::Live(Live::Executing { .. }) | State::Done(_) => {}
-            }
-        }
-        self.is_failing = false;
     }
 
     /// Tells programs the list, if it is another than the last one.
@@ -503,7 +469,7 @@ impl Engine<'_> {
         }
     }
 
-    fn signal(&mut self, sort: Sort, handle: &Handle) -> Result<(), Fail> {
+    async fn signal(&mut self, sort: Sort, handle: &Handle) -> Result<(), Fail> {
         self.is_dirty = true;
         match sort {
             Sort::Leave => {
@@ -517,8 +483,10 @@ impl Engine<'_> {
                 }
                 "stopping; Ctrl-C again ends at once".clone_into(&mut self.board.hint);
                 let reason = CancelReason::Asked(Some("stopped".to_owned()));
-                handle.cancel_soon(Target::All, reason);
-                self.draw(true)
+                self.draw(true)?;
+                // A driver that is gone has nothing left to stop.
+                drop(handle.cancel(Target::All, reason).await);
+                Ok(())
             }
             Sort::Resize => {
                 self.show.resized();

@@ -22,8 +22,6 @@ pub(super) struct Known {
     pub(super) questions: BTreeMap<call::QuestionId, QuestionId>,
     /// Items that somebody else has taken or closed while this run was at it, and what was said.
     pub(super) taken: BTreeMap<Number, String>,
-    /// Items that an earlier run left half done, and that may not run again.
-    pub(super) interrupted: BTreeSet<Number>,
     /// Items that this run has in progress.
     pub(super) begun: BTreeSet<Number>,
     /// What a person should know.
@@ -46,7 +44,6 @@ impl Shared {
             proofs: BTreeMap::new(),
             questions: BTreeMap::new(),
             taken: BTreeMap::new(),
-            interrupted: BTreeSet::new(),
             begun: BTreeSet::new(),
             notes: Vec::new(),
         })))

@@ -96,6 +96,7 @@ pub(super) fn requests(
             priority: 0,
             timeout_ms: item.and_then(|it| it.timeout).map(|seconds| u64::from(seconds) * 1_000),
             retry: item.map(|it| retry(on_failure, it)).unwrap_or_default(),
+            vital: on_failure != OnFailure::Skip,
         }
     };
     course.planned.iter().map(request).collect()

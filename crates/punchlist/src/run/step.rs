@@ -200,7 +200,7 @@ impl Place {
             return badly("this run has no such item", Output::default());
         };
         if let Some(said) = self.shared.lock().taken.get(&number) {
-            return badly(&format!("somebody else has it: {said}"), Output::default());
+            return Ended::Declined(said.clone());
         }
         if let (Some(resumed), Some(check)) = (job.resumed, &job.check) {
             let (evidence, finished) = match self.verify(number, check, work).await {
@@ -212,17 +212,19 @@ impl Place {
                 return Ended::Well(finished.output);
             }
             if resumed == Resumed::CheckOnly {
-                return self.interrupted(number, finished.output);
+                return interrupted();
             }
         } else if job.resumed == Some(Resumed::CheckOnly) {
-            return self.interrupted(number, Output::default());
+            return interrupted();
         }
         let output = match command(arguments) {
             None => Output::default(),
             Some(line) => match work.run(self.command(number, line)).await {
                 Ok(finished) => match finished.ended() {
                     Ended::Well(output) => output,
-                    badly @ (Ended::Badly { .. } | Ended::Panicked(_)) => return badly,
+                    other @ (Ended::Badly { .. } | Ended::Declined(_) | Ended::Panicked(_)) => {
+                        return other;
+                    }
                 },
                 Err(why) => return badly(&why.to_string(), Output::default()),
             },
@@ -273,11 +275,11 @@ impl Place {
         let proof = Proof { evidence: evidence.into_iter().collect(), outcome: None };
         self.shared.lock().proofs.insert(number, proof);
     }
+}
 
-    fn interrupted(&self, number: Number, output: Output) -> Ended {
-        self.shared.lock().interrupted.insert(number);
-        badly("it was interrupted, and its check does not say that it is done", output)
-    }
+fn interrupted() -> Ended {
+    let why = "interrupted; its check says that it is not done (--retry-interrupted runs it again)";
+    Ended::Declined(why.to_owned())
 }
 
 fn badly(what: &str, output: Output) -> Ended {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use punchlist_model::Timestamp;
 
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
-use crate::call::{CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
+use crate::call::{CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
 
 impl Scheduler {
     /// Moves a call and whatever ends because of it.
@@ -42,8 +42,37 @@ impl Scheduler {
                 }
                 State::Live(_) => {}
                 State::Done(outcome) => {
+                    self.halt(id, &outcome, &mut steps);
                     self.end(id, &before, outcome.is_success(), &mut steps, effects);
                 }
+            }
+        }
+    }
+
+    /// After a vital call has failed nothing begins that has not begun.
+    fn halt(&self, id: CallId, outcome: &Outcome, steps: &mut Vec<(CallId, Step)>) {
+        let failed = match outcome {
+            // That nobody could be asked is no failure of the call.
+            Outcome::Error(CallError::NobodyToAsk(_))
+            | Outcome::Success(_)
+            | Outcome::Cancelled(_) => false,
+            Outcome::Error(_) => true,
+        };
+        if !failed || !self.entry(id).is_some_and(|it| it.call.request.vital) {
+            return;
+        }
+        for other in self.calls.iter().rev() {
+            let has_begun = match &other.call.state {
+                State::Live(Live::Executing { .. }) | State::Done(_) => true,
+                State::Live(
+                    Live::Validating { .. }
+                    | Live::Scheduled { .. }
+                    | Live::AwaitingApproval { .. },
+                ) => false,
+            };
+            if !has_begun {
+                let reason = CancelReason::Halted(id);
+                steps.push((other.call.id, Step::Stop(Stop::Cancelled(reason))));
             }
         }
     }

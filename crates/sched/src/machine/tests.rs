@@ -325,3 +325,42 @@ fn a_tool_that_broke_is_not_asked_again() {
     let broke = CallError::Panicked("index out of bounds".into());
     assert_eq!(*desk.outcome(0), Outcome::Error(broke));
 }
+
+#[test]
+fn after_a_vital_call_failed_nothing_new_begins() {
+    let mut desk = Desk::with_room(2);
+    let vital = || Request { vital: true, ..free() };
+    let after = |on: u32| Request { after: vec![CallId(on)], ..vital() };
+    desk.schedule(vec![vital(), vital(), vital(), after(0)]);
+    for call in 0..4 {
+        desk.valid(call, Access::none());
+    }
+    // The second runs already and goes on; the third was next.
+    assert_eq!(desk.badly(0, 1), []);
+    assert_eq!(*desk.outcome(2), Outcome::Cancelled(CancelReason::Halted(CallId(0))));
+    assert_eq!(*desk.outcome(3), Outcome::Cancelled(CancelReason::Dependency(CallId(0))));
+    assert_eq!(desk.well(1), [DONE]);
+    assert!(desk.outcome(1).is_success());
+}
+
+#[test]
+fn a_vital_call_that_is_tried_again_holds_nobody_up() {
+    let mut desk = Desk::with_room(1);
+    let retry = Retry { times: 1, wait_ms: 10 };
+    desk.schedule(vec![Request { vital: true, retry, ..free() }, free()]);
+    desk.valid(0, Access::none());
+    desk.valid(1, Access::none());
+    assert!(desk.badly(0, 1).contains(&run(1)));
+}
+
+#[test]
+fn what_a_tool_declines_is_cancelled_and_not_tried_again() {
+    let mut desk = Desk::with_room(1);
+    let retry = Retry { times: 3, wait_ms: 10 };
+    desk.schedule(vec![Request { vital: true, retry, ..free() }, free()]);
+    desk.valid(0, Access::none());
+    desk.valid(1, Access::none());
+    assert_eq!(desk.ended(0, 1, Ended::Declined("somebody else has it".into())), [run(1)]);
+    let declined = CancelReason::Declined("somebody else has it".into());
+    assert_eq!(*desk.outcome(0), Outcome::Cancelled(declined));
+}

@@ -1,0 +1,76 @@
+//! Whatever ends a run, nothing of what it started is left.
+
+use std::fs;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{read, until};
+use crate::world::World;
+
+/// A step whose grandchild ignores every polite word, and one that left the session.
+const STUBBORN: &str = "\
+- [ ] Stubborn
+  run: trap '' TERM INT HUP; (trap '' TERM INT HUP; echo $$ > one; while :; do sleep 0.05; done) & setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > two; while :; do sleep 0.05; done' & while :; do sleep 0.05; done
+";
+
+fn start(world: &World) -> Child {
+    let mut command = world.command("project");
+    command.args(["run", "plan.md"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let child = command.spawn().unwrap();
+    until(|| !read(world, "project/one").is_empty() && !read(world, "project/two").is_empty());
+    child
+}
+
+/// Processes whose working directory is the world's project: whatever a step left.
+fn left(world: &World) -> usize {
+    let project = world.path("project");
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    processes.filter(|it| fs::read_link(it.path().join("cwd")).is_ok_and(|it| it == project)).count()
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    kill_process(pid, signal).unwrap();
+}
+
+#[test]
+fn after_ctrl_c_nothing_is_left() {
+    let world = World::new();
+    world.write("project/plan.md", STUBBORN);
+    let mut child = start(&world);
+    signal(&child, Signal::INT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    until(|| left(&world) == 0);
+}
+
+#[test]
+fn after_a_second_ctrl_c_it_ends_at_once_and_nothing_is_left() {
+    let world = World::new();
+    world.write("project/plan.md", STUBBORN);
+    let mut child = start(&world);
+    signal(&child, Signal::INT);
+    signal(&child, Signal::INT);
+    child.wait().unwrap();
+    until(|| left(&world) == 0);
+}
+
+#[test]
+fn after_a_kill_nothing_is_left() {
+    let world = World::new();
+    world.write("project/plan.md", STUBBORN);
+    let mut child = start(&world);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until(|| left(&world) == 0);
+}
+
+#[test]
+fn after_a_timeout_nothing_is_left() {
+    let world = World::new();
+    world.write("project/plan.md", format!("{STUBBORN}  timeout: 1s\n"));
+    let mut child = start(&world);
+    assert_eq!(child.wait().unwrap().code(), Some(6));
+    until(|| left(&world) == 0);
+}
