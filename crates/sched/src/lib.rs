@@ -2,15 +2,26 @@
 //!
 //! The pure half: [`call`] is one call's life, [`access`] says which calls get in each other's way,
 //! [`policy`] which need a person's word, and [`machine`] decides for all calls together what happens
-//! next. Its answers are [`machine::Effect`]s, which somebody else performs. Nothing here waits, starts
-//! a process, looks at a clock or knows what a plan is.
+//! next. Its answers are [`machine::Effect`]s. Nothing there waits, starts a process or looks at a clock.
+//!
+//! The other half: [`driver`] performs effects, [`tool`] is what can be called, [`process`] starts
+//! processes and really ends them, [`output`] keeps what they say; [`inbox`] is what people type meanwhile.
+//! Neither half knows what a plan is.
 
 pub mod access;
 pub mod call;
+pub mod driver;
+pub mod inbox;
 pub mod machine;
+pub mod output;
 pub mod policy;
+pub mod process;
+pub mod tool;
 
 pub use access::{Access, Scope};
 pub use call::{BatchId, Call, CallError, CallId, CancelReason, Outcome, Output, Request, Retry};
+pub use driver::{Driver, Event, Events, Handle, Ledger, NoLedger};
 pub use machine::{Effect, Input, Limits, Options, Scheduler};
 pub use policy::{Decision, Policy, Rule, Subject};
+pub use process::Processes;
+pub use tool::{Preview, Tool, Tools, Work};

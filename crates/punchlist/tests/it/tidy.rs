@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("sched", &["model"]),
     ("bridge", &["model", "formats"]),
     ("serve", &["model", "formats"]),
-    ("punchlist", &["model", "formats", "db", "bridge", "serve"]),
+    ("punchlist", &["model", "formats", "db", "bridge", "sched", "serve"]),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -45,8 +45,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("axum", &["testkit"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["bridge", "db", "punchlist"]),
-    ("tokio", &["db", "punchlist", "serve", "testkit"]),
+    ("rustix", &["bridge", "db", "punchlist", "sched"]),
+    ("tokio", &["db", "punchlist", "sched", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
     ("schemars", &["formats"]),
@@ -89,7 +89,7 @@ const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 const DOORS: &[(&str, &[&str])] = &[
     // `db` asks for the directory of temporary files, when read-only media make it copy.
     ("std::env", &["db", "punchlist", "xtask"]),
-    ("process::Command", &["bridge", "testkit", "xtask"]),
+    ("process::Command", &["bridge", "sched", "testkit", "xtask"]),
     ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),
 ];
@@ -101,7 +101,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 320;
+const MOST_PACKAGES: usize = 350;
 
 /// Documents under `docs/reference` that the program writes about itself: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[

@@ -1,0 +1,171 @@
+//! Keeps the beginning and the end of an output, and the whole in a file once it is too long.
+//!
+//! The file is written from the thread that reads the output, piece by piece into the system's memory.
+//! If it cannot be written, the output says so and the call goes on.
+
+use std::collections::VecDeque;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::PathBuf;
+
+use rustix::fs::OFlags;
+
+use super::Options;
+use super::lines::whole_characters;
+use crate::call::Output;
+
+/// An output that comes in pieces.
+#[derive(Debug)]
+pub struct Capture {
+    most: usize,
+    most_whole: u64,
+    path: Option<PathBuf>,
+    /// Everything so far, or its beginning once it was cut.
+    head: Vec<u8>,
+    /// The end, once it was cut.
+    tail: VecDeque<u8>,
+    total: u64,
+    whole: Whole,
+}
+
+#[derive(Debug)]
+enum Whole {
+    /// The output is short.
+    NotNeeded,
+    /// It is written here; so many bytes so far.
+    Written(File, u64),
+    /// It is not, and this is why.
+    Missing(String),
+}
+
+impl Capture {
+    /// An output of which nothing has come yet. If it must be cut, the whole goes to a file of that
+    /// name in the options' directory; what was there before is written over.
+    pub fn new(options: &Options, name: &str) -> Self {
+        Self {
+            most: options.most,
+            most_whole: options.most_whole,
+            path: options.directory.as_ref().map(|it| it.join(name)),
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            total: 0,
+            whole: Whole::NotNeeded,
+        }
+    }
+
+    /// Takes the next bytes.
+    pub fn take(&mut self, bytes: &[u8]) {
+        self.total = self.total.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        if matches!(self.whole, Whole::NotNeeded) {
+            if self.head.len() + bytes.len() <= self.most {
+                self.head.extend_from_slice(bytes);
+                return;
+            }
+            self.whole = self.open();
+            let so_far = std::mem::take(&mut self.head);
+            self.write(&so_far);
+            let (head, tail) = so_far.split_at(so_far.len().min(self.most / 2));
+            self.head = head.to_owned();
+            self.keep_end(tail);
+        }
+        self.write(bytes);
+        // What came so far may be shorter than the beginning that is kept.
+        let room = (self.most / 2).saturating_sub(self.head.len());
+        let (head, tail) =
+            bytes.split_at(if self.tail.is_empty() { room.min(bytes.len()) } else { 0 });
+        self.head.extend_from_slice(head);
+        self.keep_end(tail);
+    }
+
+    /// What the caller is shown, and where the whole is.
+    pub fn finish(self) -> Output {
+        let missing = match &self.whole {
+            Whole::NotNeeded => return Output { text: text(&self.head), whole: None },
+            Whole::Missing(why) => Some(why.clone()),
+            Whole::Written(_, written) if *written < self.total => {
+                Some(format!("the file has only the first {written} bytes"))
+            }
+            Whole::Written(..) => None,
+        };
+        let tail: Vec<u8> = self.tail.into();
+        let (head, tail) = (up_to_a_line(&self.head), from_a_line(&tail));
+        let kept = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
+        let left_out = self.total.saturating_sub(kept);
+        let path = match &self.whole {
+            Whole::Written(..) => self.path.map(|it| it.display().to_string()),
+            Whole::NotNeeded | Whole::Missing(_) => None,
+        };
+        let mut note = format!("[… {left_out} bytes left out");
+        if let Some(path) = &path {
+            note = format!("{note}; the whole is in {path}");
+        }
+        if let Some(missing) = missing {
+            note = format!("{note}; {missing}");
+        }
+        Output {
+            text: format!("{}\n{note} …]\n{}", text(head).trim_end_matches('\n'), text(tail)),
+            whole: path,
+        }
+    }
+
+    fn keep_end(&mut self, bytes: &[u8]) {
+        let most = self.most - self.most / 2;
+        let new = bytes.get(bytes.len().saturating_sub(most)..).unwrap_or_default();
+        let over = (self.tail.len() + new.len()).saturating_sub(most);
+        self.tail.drain(..over.min(self.tail.len()));
+        self.tail.extend(new);
+    }
+
+    fn open(&self) -> Whole {
+        let Some(path) = &self.path else {
+            return Whole::Missing("the whole is not kept".to_owned());
+        };
+        let open = || -> io::Result<File> {
+            if let Some(directory) = path.parent() {
+                DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+            }
+            let no_links = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0);
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true).mode(0o600).custom_flags(no_links);
+            options.open(path)
+        };
+        match open() {
+            Ok(file) => Whole::Written(file, 0),
+            Err(why) => Whole::Missing(format!("the whole is not kept: {}: {why}", path.display())),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        let Whole::Written(file, written) = &mut self.whole else { return };
+        let room = usize::try_from(self.most_whole.saturating_sub(*written)).unwrap_or(usize::MAX);
+        let bytes = bytes.get(..room).unwrap_or(bytes);
+        match file.write_all(bytes) {
+            Ok(()) => *written += u64::try_from(bytes.len()).unwrap_or(0),
+            Err(why) => self.whole = Whole::Missing(format!("the whole is not kept: {why}")),
+        }
+    }
+}
+
+/// Up to the last end of a line, if there is one.
+fn up_to_a_line(bytes: &[u8]) -> &[u8] {
+    match bytes.iter().rposition(|it| *it == b'\n') {
+        Some(end) => bytes.get(..=end).unwrap_or(bytes),
+        None => whole_characters(bytes),
+    }
+}
+
+/// From the first beginning of a line, if there is one; else from the first whole character.
+fn from_a_line(bytes: &[u8]) -> &[u8] {
+    let line = bytes.iter().position(|it| *it == b'\n').map(|end| end + 1);
+    let from = line
+        .filter(|from| *from < bytes.len())
+        .or_else(|| bytes.iter().take(4).position(|it| it & 0xC0 != 0x80));
+    bytes.get(from.unwrap_or(0)..).unwrap_or(bytes)
+}
+
+/// Bytes as text. NUL is not text: no store takes it.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    if text.contains('\0') { text.replace('\0', "\u{FFFD}") } else { text.into_owned() }
+}

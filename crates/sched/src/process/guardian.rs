@@ -1,0 +1,340 @@
+//! The guardian: starts processes for a driver, ends them at its word, and ends them all when the driver
+//! is gone.
+//!
+//! It is a process of its own with one thread, in a session of its own, so that what a terminal sends to
+//! a driver reaches neither it nor what it guards. It looks at no clock but the one for waiting, at no
+//! file but those of the system about processes, and never prints.
+
+#[cfg(not(target_os = "linux"))]
+mod group;
+#[cfg(target_os = "linux")]
+mod tree;
+mod ward;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::io::{self, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream as StdStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use rustix::fs::Access;
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use rustix::process::{Pid, WaitOptions};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, sleep_until};
+
+#[cfg(not(target_os = "linux"))]
+use group::Family;
+#[cfg(target_os = "linux")]
+use tree::Family;
+
+use super::wire::{Frame, Order, Report, Spawn, decode};
+use ward::{Next, Status, Ward};
+
+/// The variable by which a process is known to belong to a call, wherever it has gone.
+const MARK: &str = "PUNCHLIST_CALL";
+/// How long everything has to end by itself when the driver is gone.
+const LAST_GRACE: Duration = Duration::from_millis(500);
+/// How much of an order is read at once.
+const PIECE: usize = 64 * 1024;
+/// The most descriptors that come with one order.
+const DESCRIPTORS: usize = 3;
+
+/// Is a guardian for the driver at the other end of `socket`, until that closes.
+///
+/// The process that calls this must have one thread only and is a guardian from then on: it leaves its
+/// session and takes no signal from a terminal.
+pub fn main(socket: OwnedFd) -> io::Result<()> {
+    // Refused only if it leads a group already, and then nothing that matters is lost.
+    let _ = rustix::process::setsid();
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(guard(StdStream::from(socket)))
+}
+
+async fn guard(socket: StdStream) -> io::Result<()> {
+    socket.set_nonblocking(true)?;
+    let socket = UnixStream::from_std(socket)?;
+    // A handler, not "ignore", which what is started would inherit.
+    let mut ignored = Vec::new();
+    for kind in [
+        SignalKind::interrupt(),
+        SignalKind::hangup(),
+        SignalKind::terminate(),
+        SignalKind::quit(),
+        SignalKind::user_defined1(),
+        SignalKind::user_defined2(),
+    ] {
+        ignored.push(signal(kind)?);
+    }
+    let mut children = signal(SignalKind::child())?;
+    let mut guardian = Guardian::new();
+    guardian.say(&Report::Ready);
+    while guardian.is_wanted {
+        let due = guardian.due;
+        tokio::select! {
+            ready = socket.ready(guardian.interest()) => drop(ready?),
+            _ = children.recv() => guardian.reap(),
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+        }
+        guardian.receive(&socket);
+        guardian.look_after(Instant::now());
+        guardian.send(&socket);
+    }
+    // The driver is gone: everything ends.
+    let end = Instant::now() + LAST_GRACE;
+    guardian.stop_all(end);
+    while guardian.look_after(Instant::now()) {
+        let due = guardian.due.unwrap_or(end);
+        tokio::select! {
+            _ = children.recv() => guardian.reap(),
+            () = sleep_until(due) => guardian.reap(),
+        }
+    }
+    Ok(())
+}
+
+struct Guardian {
+    wards: BTreeMap<u64, Ward>,
+    /// Which ward a process leads.
+    leaders: BTreeMap<i32, u64>,
+    family: Family,
+    grace: Duration,
+    linger: Duration,
+    /// When something must be looked after although nothing happened.
+    due: Option<Instant>,
+    received: Vec<u8>,
+    piece: Vec<u8>,
+    descriptors: VecDeque<OwnedFd>,
+    out: Vec<u8>,
+    is_wanted: bool,
+}
+
+impl Guardian {
+    fn new() -> Self {
+        Self {
+            wards: BTreeMap::new(),
+            leaders: BTreeMap::new(),
+            family: Family::new(MARK),
+            grace: Duration::from_secs(2),
+            linger: Duration::ZERO,
+            due: None,
+            received: Vec::new(),
+            piece: vec![0; PIECE],
+            descriptors: VecDeque::new(),
+            out: Vec::new(),
+            is_wanted: true,
+        }
+    }
+
+    fn interest(&self) -> Interest {
+        if self.out.is_empty() {
+            Interest::READABLE
+        } else {
+            Interest::READABLE | Interest::WRITABLE
+        }
+    }
+
+    fn say(&mut self, report: &Report) {
+        self.out.extend(report.encode());
+    }
+
+    fn send(&mut self, socket: &UnixStream) {
+        while !self.out.is_empty() {
+            match socket.try_write(&self.out) {
+                Ok(sent) => drop(self.out.drain(..sent)),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => {
+                    self.is_wanted = false;
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Takes orders until there are none. Whatever is wrong with them means that nobody is there who
+    /// could give any.
+    fn receive(&mut self, socket: &UnixStream) {
+        loop {
+            let piece = &mut self.piece;
+            let descriptors = &mut self.descriptors;
+            match socket.try_io(Interest::READABLE, || receive(socket, piece, descriptors)) {
+                Ok(0) => return self.is_wanted = false,
+                Ok(count) => {
+                    self.received.extend_from_slice(self.piece.get(..count).unwrap_or_default());
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
+                Err(_) => return self.is_wanted = false,
+            }
+            loop {
+                match decode(&mut self.received) {
+                    Ok(Some(order)) => self.obey(order),
+                    Ok(None) => break,
+                    Err(_) => return self.is_wanted = false,
+                }
+            }
+        }
+    }
+
+    fn obey(&mut self, order: Order) {
+        match order {
+            Order::Begin { grace_ms, linger_ms } => {
+                self.grace = Duration::from_millis(grace_ms.into());
+                self.linger = Duration::from_millis(linger_ms.into());
+            }
+            Order::Spawn(spawn) => {
+                let id = spawn.id;
+                let count = spawn.descriptors().min(self.descriptors.len());
+                let descriptors = self.descriptors.drain(..count).collect();
+                match start(spawn, descriptors) {
+                    Ok(pid) => {
+                        self.leaders.insert(pid.as_raw_pid(), id);
+                        self.wards.insert(id, Ward::new(pid));
+                        let pid = u32::try_from(pid.as_raw_pid()).unwrap_or_default();
+                        self.say(&Report::Started { id, pid });
+                    }
+                    Err(why) => self.say(&Report::Failed { id, why }),
+                }
+            }
+            Order::Stop { id } => {
+                let until = Instant::now() + self.grace;
+                if let Some(ward) = self.wards.get_mut(&id) {
+                    ward.stop(until);
+                }
+            }
+        }
+    }
+
+    /// Takes note of every process that has ended: of those that were started here, and of orphans.
+    fn reap(&mut self) {
+        // An error says that there are no children.
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            let Some(id) = self.leaders.remove(&pid.as_raw_pid()) else { continue };
+            if let Some(ward) = self.wards.get_mut(&id) {
+                let (code, signal) = (status.exit_status(), status.terminating_signal());
+                ward.leader_ended(Status { code, signal });
+            }
+        }
+    }
+
+    fn stop_all(&mut self, until: Instant) {
+        for ward in self.wards.values_mut() {
+            ward.stop(until);
+        }
+    }
+
+    /// Does what is due for everyone who is ending. Says whether anyone is left.
+    fn look_after(&mut self, now: Instant) -> bool {
+        self.due = None;
+        let ending: Vec<u64> =
+            self.wards.iter().filter(|(_, it)| it.is_ending()).map(|(id, _)| *id).collect();
+        for id in ending {
+            let is_last = self.wards.len() == 1;
+            let Some(ward) = self.wards.get_mut(&id) else { continue };
+            let members = self.family.members(id, ward, &self.leaders, is_last);
+            match ward.next(now, members.len(), self.linger, self.grace) {
+                Next::Wait(until) => {
+                    let until = Family::LOOK_AGAIN.map_or(until, |it| until.min(now + it));
+                    self.due = self.due.into_iter().chain([until]).min();
+                }
+                Next::Signal(signal, until) => {
+                    self.family.signal(ward, &members, signal);
+                    self.due = self.due.into_iter().chain([until]).min();
+                }
+                Next::Over { status, left_behind, undead } => {
+                    self.wards.remove(&id);
+                    let (code, signal) = status.map_or((None, None), |it| (it.code, it.signal));
+                    self.say(&Report::Ended { id, code, signal, left_behind, undead });
+                }
+            }
+        }
+        !self.wards.is_empty()
+    }
+}
+
+/// Receives some bytes, and the descriptors that come with them.
+fn receive(
+    socket: &UnixStream,
+    piece: &mut [u8],
+    descriptors: &mut VecDeque<OwnedFd>,
+) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    #[cfg(target_os = "linux")]
+    let flags = RecvFlags::CMSG_CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = RecvFlags::empty();
+    let received =
+        rustix::net::recvmsg(socket, &mut [IoSliceMut::new(piece)], &mut control, flags)?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            for descriptor in rights {
+                #[cfg(not(target_os = "linux"))]
+                rustix::io::fcntl_setfd(&descriptor, rustix::io::FdFlags::CLOEXEC)?;
+                descriptors.push_back(descriptor);
+            }
+        }
+    }
+    Ok(received.bytes)
+}
+
+/// Starts a process, or says in words why not.
+fn start(spawn: Spawn, descriptors: Vec<OwnedFd>) -> Result<Pid, String> {
+    let mut descriptors = descriptors.into_iter();
+    let mut next = || descriptors.next().ok_or_else(|| "its pipes did not come".to_owned());
+    let stdin = if spawn.has_stdin { Some(next()?) } else { None };
+    let stdout = next()?;
+    let stderr = if spawn.is_apart {
+        next()?
+    } else {
+        stdout.try_clone().map_err(|why| format!("no pipe for its output: {why}"))?
+    };
+    // One thread, so where it works is where this process works. That way the system can start it
+    // without copying this process first.
+    rustix::process::chdir(&spawn.directory)
+        .map_err(|why| format!("it cannot work in {}: {why}", spawn.directory.display()))?;
+    let started = find(&spawn).and_then(|program| {
+        let mut command = Command::new(&program);
+        command.arg0(&spawn.program).args(&spawn.arguments).env_clear();
+        command.envs(spawn.environment.iter().map(|(name, value)| (name, value)));
+        command.env(MARK, mark(spawn.id)).process_group(0);
+        command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
+        command.spawn().map_err(|why| format!("{} cannot be started: {why}", program.display()))
+    });
+    // So that no directory is held that somebody wants to remove or unmount.
+    let _ = rustix::process::chdir("/");
+    let pid = i32::try_from(started?.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| "the system gave it no number".to_owned())
+}
+
+/// What marks the processes of a call of this guardian.
+fn mark(id: u64) -> OsString {
+    format!("{}.{id}", rustix::process::getpid().as_raw_pid()).into()
+}
+
+/// The file of a program: itself, or the first of its name in the `PATH` that it is given.
+fn find(spawn: &Spawn) -> Result<PathBuf, String> {
+    let program = &spawn.program;
+    if program.as_bytes().contains(&b'/') {
+        return Ok(PathBuf::from(program));
+    }
+    let path = spawn.environment.iter().rfind(|(name, _)| name == "PATH");
+    let path = path.map_or(OsStr::new("/usr/bin:/bin"), |(_, value)| value);
+    for directory in path.as_bytes().split(|it| *it == b':') {
+        let directory = if directory.is_empty() { b"." } else { directory };
+        let file = Path::new(OsStr::from_bytes(directory)).join(program);
+        if file.is_file() && rustix::fs::access(&file, Access::EXEC_OK).is_ok() {
+            return Ok(file);
+        }
+    }
+    Err(format!("there is no program {} in PATH", program.display()))
+}

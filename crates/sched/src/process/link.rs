@@ -1,0 +1,355 @@
+//! Our end of the socket to a guardian: orders go out, reports come in, and who waits for them is told.
+//!
+//! One task per guardian. It never waits for anything but the socket and its orders.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream as StdStream;
+use std::process::{Child, Command as StdCommand, Stdio};
+use std::task::{Context, Poll};
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::Interest;
+use tokio::net::UnixStream;
+use tokio::net::unix::pipe;
+use tokio::sync::{oneshot, watch};
+
+use super::running::{Running, Watched};
+use super::wire::{Frame, Order, Report, Spawn, decode, is_too_long};
+use super::{Command, Error, Exit, Options};
+use crate::driver::mailbox::{Receiver, Sender, mailbox};
+
+/// Where a process stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// The guardian has not said anything of it yet.
+    Ordered,
+    /// It runs.
+    Started(u32),
+    /// It is over.
+    Over(Result<Exit, Error>),
+}
+
+/// What the task is told.
+pub(super) enum Told {
+    /// Start a process, whose end these hear of, with these descriptors.
+    Start(Spawn, Vec<OwnedFd>, watch::Sender<Stage>),
+    /// End it.
+    Stop(u64),
+    /// End everything, and say when it is gone.
+    Close(oneshot::Sender<()>),
+}
+
+/// The way to a guardian.
+pub(super) struct Link {
+    told: Sender<Told>,
+    next: u64,
+    /// Closed once the task has ended.
+    alive: watch::Receiver<()>,
+}
+
+impl Link {
+    /// Starts a guardian, and the task that speaks with it.
+    pub(super) fn start(options: &Options) -> Result<Self, Error> {
+        let failed = |why: io::Error| Error::NoGuardian(why.to_string());
+        let (ours, its) = StdStream::pair().map_err(failed)?;
+        let guardian = StdCommand::new(&options.guardian)
+            .args(&options.arguments)
+            .env_clear()
+            .stdin(OwnedFd::from(its))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;
+        ours.set_nonblocking(true).map_err(failed)?;
+        let socket = UnixStream::from_std(ours).map_err(failed)?;
+        let (told, orders) = mailbox();
+        let (is_alive, alive) = watch::channel(());
+        let mut task = Task {
+            socket,
+            guardian: Some(guardian),
+            orders,
+            waiting: VecDeque::new(),
+            out: VecDeque::new(),
+            received: Vec::new(),
+            processes: BTreeMap::new(),
+            is_ready: false,
+            is_wanted: true,
+            said_goodbye: false,
+            closing: None,
+            _is_alive: is_alive,
+        };
+        let milliseconds =
+            |it: std::time::Duration| u32::try_from(it.as_millis()).unwrap_or(u32::MAX);
+        let begin = Order::Begin {
+            grace_ms: milliseconds(options.grace),
+            linger_ms: milliseconds(options.linger),
+        };
+        task.out.push_back(Outgoing { bytes: begin.encode(), at: 0, descriptors: Vec::new() });
+        drop(tokio::spawn(task.run()));
+        Ok(Self { told, next: 0, alive })
+    }
+
+    /// Whether the task still runs.
+    pub(super) fn is_alive(&self) -> bool {
+        self.alive.has_changed().is_ok()
+    }
+
+    /// Orders a process.
+    pub(super) fn begin(&mut self, command: Command) -> Result<Running, Error> {
+        let Command { program, arguments, environment, directory, stdin, apart } = command;
+        let failed = |why: io::Error| Error::NotStarted(format!("no pipe for its output: {why}"));
+        let id = self.next;
+        self.next += 1;
+        let mut descriptors: Vec<OwnedFd> = Vec::with_capacity(3);
+        let mut input = None;
+        if let Some(bytes) = stdin {
+            let (reader, writer) = io::pipe().map_err(failed)?;
+            descriptors.push(reader.into());
+            let writer = pipe::Sender::from_owned_fd(writer.into()).map_err(failed)?;
+            input = Some((writer, bytes));
+        }
+        let mut stream = || -> Result<pipe::Receiver, Error> {
+            let (reader, writer) = io::pipe().map_err(failed)?;
+            descriptors.push(writer.into());
+            pipe::Receiver::from_owned_fd(reader.into()).map_err(failed)
+        };
+        let out = stream()?;
+        let err = if apart { Some(stream()?) } else { None };
+        let spawn = Spawn {
+            id,
+            has_stdin: input.is_some(),
+            is_apart: apart,
+            directory,
+            program,
+            arguments,
+            environment,
+        };
+        let (say, stage) = watch::channel(Stage::Ordered);
+        let start = Told::Start(spawn, descriptors, say);
+        self.told.send(start).map_err(|_| Error::GuardianGone)?;
+        let watched = Watched::new(id, stage, self.told.clone());
+        Ok(Running::new(watched, input, out, err))
+    }
+
+    /// Ends everything and waits until it is gone.
+    pub(super) async fn close(self) {
+        let (told, hear) = oneshot::channel();
+        if self.told.send(Told::Close(told)).is_ok() {
+            // An error says that the task has ended, which is as good.
+            drop(hear.await);
+        }
+    }
+}
+
+struct Outgoing {
+    bytes: Vec<u8>,
+    /// How much of it is sent. The descriptors go with the first byte.
+    at: usize,
+    descriptors: Vec<OwnedFd>,
+}
+
+struct Process {
+    say: watch::Sender<Stage>,
+    /// The group that it leads, once it runs.
+    group: Option<Pid>,
+}
+
+struct Task {
+    socket: UnixStream,
+    guardian: Option<Child>,
+    orders: Receiver<Told>,
+    /// What was taken from the orders and not looked at yet.
+    waiting: VecDeque<Told>,
+    out: VecDeque<Outgoing>,
+    received: Vec<u8>,
+    processes: BTreeMap<u64, Process>,
+    is_ready: bool,
+    /// Nobody can order anything any more, or has said that it shall end.
+    is_wanted: bool,
+    said_goodbye: bool,
+    closing: Option<oneshot::Sender<()>>,
+    /// Dropped with the task, which others notice.
+    _is_alive: watch::Sender<()>,
+}
+
+impl Task {
+    async fn run(mut self) {
+        let ended = poll_fn(|context| self.turn(context)).await;
+        self.finish(ended);
+    }
+
+    /// Does whatever can be done now; ready when the guardian has gone.
+    fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            match self.orders.poll_all(context, &mut self.waiting) {
+                Poll::Ready(true) => {}
+                Poll::Ready(false) => {
+                    self.is_wanted = false;
+                    break;
+                }
+                Poll::Pending => break,
+            }
+        }
+        while let Some(told) = self.waiting.pop_front() {
+            self.take(told);
+        }
+        if let Poll::Ready(Err(why)) = self.send(context) {
+            return Poll::Ready(Err(why));
+        }
+        if !self.is_wanted && !self.said_goodbye && self.out.is_empty() {
+            // It ends everything when it sees this, and then leaves.
+            self.said_goodbye = true;
+            let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write);
+        }
+        self.receive(context)
+    }
+
+    fn take(&mut self, told: Told) {
+        match told {
+            Told::Start(spawn, descriptors, say) => {
+                let id = spawn.id;
+                let bytes = Order::Spawn(spawn).encode();
+                if is_too_long(&bytes) {
+                    let why = Error::NotStarted("arguments and environment are too long".into());
+                    say.send_replace(Stage::Over(Err(why)));
+                    return;
+                }
+                self.processes.insert(id, Process { say, group: None });
+                self.out.push_back(Outgoing { bytes, at: 0, descriptors });
+            }
+            Told::Stop(id) => {
+                if self.processes.contains_key(&id) {
+                    let bytes = Order::Stop { id }.encode();
+                    self.out.push_back(Outgoing { bytes, at: 0, descriptors: Vec::new() });
+                }
+            }
+            Told::Close(told) => {
+                self.is_wanted = false;
+                self.closing = Some(told);
+            }
+        }
+    }
+
+    fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while let Some(next) = self.out.front_mut() {
+            std::task::ready!(self.socket.poll_write_ready(context))?;
+            let socket = &self.socket;
+            match socket.try_io(Interest::WRITABLE, || send(socket, next)) {
+                Ok(sent) => {
+                    next.at += sent;
+                    next.descriptors.clear();
+                    if next.at >= next.bytes.len() {
+                        self.out.pop_front();
+                    }
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(why) => return Poll::Ready(Err(why)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    fn receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut piece = [0; 4096];
+        loop {
+            std::task::ready!(self.socket.poll_read_ready(context))?;
+            match self.socket.try_read(&mut piece) {
+                Ok(0) => return Poll::Ready(Ok(())),
+                Ok(count) => {
+                    self.received.extend_from_slice(piece.get(..count).unwrap_or_default());
+                    loop {
+                        match decode(&mut self.received) {
+                            Ok(Some(report)) => self.hear(report),
+                            Ok(None) => break,
+                            Err(_) => {
+                                let what = "it does not speak as a guardian does";
+                                return Poll::Ready(Err(io::Error::other(what)));
+                            }
+                        }
+                    }
+                }
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(why) => return Poll::Ready(Err(why)),
+            }
+        }
+    }
+
+    fn hear(&mut self, report: Report) {
+        match report {
+            Report::Ready => self.is_ready = true,
+            Report::Started { id, pid } => {
+                if let Some(process) = self.processes.get_mut(&id) {
+                    process.group = i32::try_from(pid).ok().and_then(Pid::from_raw);
+                    process.say.send_replace(Stage::Started(pid));
+                }
+            }
+            Report::Failed { id, why } => self.over(id, Err(Error::NotStarted(why))),
+            Report::Ended { id, code, signal, left_behind, undead } => {
+                self.over(id, Ok(Exit { code, signal, left_behind, undead }));
+            }
+        }
+    }
+
+    fn over(&mut self, id: u64, how: Result<Exit, Error>) {
+        if let Some(process) = self.processes.remove(&id) {
+            process.say.send_replace(Stage::Over(how));
+        }
+    }
+
+    /// The guardian has gone, because we wanted it or not.
+    fn finish(mut self, ended: io::Result<()>) {
+        let mut lost = Error::GuardianGone;
+        if !self.is_ready {
+            let why = match &ended {
+                Ok(()) => "it ended at once".to_owned(),
+                Err(why) => why.to_string(),
+            };
+            lost = Error::NoGuardian(why);
+        }
+        for (_, process) in std::mem::take(&mut self.processes) {
+            if let Some(group) = process.group {
+                // What left its group is out of our reach: only a guardian sees that.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            process.say.send_replace(Stage::Over(Err(lost.clone())));
+        }
+        if let Some(mut guardian) = self.guardian.take() {
+            // It has closed its socket, so it has ended or is about to; one that only stopped
+            // speaking has nothing left to do here either.
+            if ended.is_err() {
+                drop(guardian.kill());
+            }
+            drop(guardian.wait());
+        }
+        if let Some(told) = self.closing.take() {
+            let _ = told.send(());
+        }
+    }
+}
+
+impl Drop for Task {
+    /// The runtime ends before the guardian has: it sees the socket close, and does its work.
+    fn drop(&mut self) {
+        if let Some(mut guardian) = self.guardian.take() {
+            drop(guardian.try_wait());
+        }
+    }
+}
+
+/// Sends what is left of a frame, its descriptors with the first byte.
+fn send(socket: &UnixStream, next: &Outgoing) -> io::Result<usize> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors: Vec<_> = next.descriptors.iter().map(AsFd::as_fd).collect();
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(&descriptors)) {
+        return Err(io::Error::other("too many descriptors for one process"));
+    }
+    let bytes = next.bytes.get(next.at..).unwrap_or_default();
+    let flags = SendFlags::empty();
+    Ok(rustix::net::sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags)?)
+}

@@ -1,0 +1,178 @@
+//! A process that runs, as seen by who started it.
+
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::link::{Stage, Told};
+use super::{Error, Exit};
+use crate::driver::mailbox::Sender;
+use crate::output::Stream;
+
+/// How long pipes are listened to that are still open although the process is over: somebody who is
+/// none of its descendants was given one.
+const HELD_OPEN: Duration = Duration::from_millis(100);
+/// How much is read at once.
+const PIECE: usize = 16 * 1024;
+
+/// A process, for those who only want to stop it or to know that it is gone.
+#[derive(Clone)]
+pub(crate) struct Watched {
+    id: u64,
+    stage: watch::Receiver<Stage>,
+    told: Sender<Told>,
+}
+
+impl Watched {
+    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: Sender<Told>) -> Self {
+        Self { id, stage, told }
+    }
+
+    /// Whether nothing of it is left.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(*self.stage.borrow(), Stage::Over(_)) || self.stage.has_changed().is_err()
+    }
+
+    /// Has it ended, with everything that came of it.
+    pub(crate) fn stop(&self) {
+        // Nobody to tell means that the guardian has gone, and the process with it.
+        drop(self.told.send(Told::Stop(self.id)));
+    }
+
+    /// Waits until nothing of it is left.
+    pub(crate) async fn over(&mut self) -> Result<Exit, Error> {
+        match self.stage.wait_for(|it| matches!(it, Stage::Over(_))).await.as_deref() {
+            Ok(Stage::Over(how)) => how.clone(),
+            // The runtime in which the guardian was spoken with has ended.
+            Ok(Stage::Ordered | Stage::Started(_)) | Err(_) => Err(Error::GuardianGone),
+        }
+    }
+
+    async fn started(&mut self) -> Result<u32, Error> {
+        match self.stage.wait_for(|it| *it != Stage::Ordered).await.as_deref() {
+            Ok(Stage::Started(pid)) => Ok(*pid),
+            Ok(Stage::Over(Err(why))) => Err(why.clone()),
+            // So fast that nobody saw it run.
+            Ok(Stage::Over(Ok(_))) => Ok(0),
+            Ok(Stage::Ordered) | Err(_) => Err(Error::GuardianGone),
+        }
+    }
+}
+
+/// A process that runs. Dropped, it is ended.
+pub struct Running {
+    watched: Watched,
+    pid: u32,
+    stdin: Option<(pipe::Sender, Vec<u8>)>,
+    out: Option<pipe::Receiver>,
+    err: Option<pipe::Receiver>,
+}
+
+impl Running {
+    pub(super) fn new(
+        watched: Watched,
+        stdin: Option<(pipe::Sender, Vec<u8>)>,
+        out: pipe::Receiver,
+        err: Option<pipe::Receiver>,
+    ) -> Self {
+        Self { watched, pid: 0, stdin, out: Some(out), err }
+    }
+
+    /// Waits for the guardian's word that it runs.
+    pub(crate) async fn started(mut self) -> Result<Self, Error> {
+        self.pid = self.watched.started().await?;
+        Ok(self)
+    }
+
+    /// Its number, or 0 if it was over before anybody could look.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    pub(crate) fn watched(&self) -> &Watched {
+        &self.watched
+    }
+
+    /// Has it ended, with everything that came of it. [`Running::finish`] says when it is gone.
+    pub fn stop(&self) {
+        self.watched.stop();
+    }
+
+    /// Passes on what it says until it is over, and says how it ended.
+    pub async fn finish(mut self, mut say: impl FnMut(Stream, &[u8])) -> Result<Exit, Error> {
+        let mut piece = vec![0; PIECE];
+        let (mut err_piece, mut written) = (vec![0; if self.err.is_some() { PIECE } else { 0 }], 0);
+        let exit = loop {
+            let heard = tokio::select! {
+                biased;
+                count = read(self.out.as_mut(), &mut piece) => Heard::Said(Stream::Out, count),
+                count = read(self.err.as_mut(), &mut err_piece) => Heard::Said(Stream::Err, count),
+                count = write(self.stdin.as_mut(), written) => Heard::Wrote(count),
+                exit = self.watched.over() => Heard::Over(exit),
+            };
+            match heard {
+                Heard::Said(Stream::Out, Some(count)) => say(Stream::Out, upto(&piece, count)),
+                Heard::Said(Stream::Err, Some(count)) => say(Stream::Err, upto(&err_piece, count)),
+                Heard::Said(Stream::Out, None) => self.out = None,
+                Heard::Said(Stream::Err, None) => self.err = None,
+                Heard::Wrote(Some(count)) => written += count,
+                Heard::Wrote(None) => self.stdin = None,
+                Heard::Over(exit) => break exit,
+            }
+        };
+        // Whoever could write has ended, so what is left is there already.
+        for (stream, pipe) in [(Stream::Out, self.out.take()), (Stream::Err, self.err.take())] {
+            let Some(mut pipe) = pipe else { continue };
+            while let Ok(Some(count)) = timeout(HELD_OPEN, read(Some(&mut pipe), &mut piece)).await
+            {
+                say(stream, upto(&piece, count));
+            }
+        }
+        exit
+    }
+}
+
+enum Heard {
+    Said(Stream, Option<usize>),
+    Wrote(Option<usize>),
+    Over(Result<Exit, Error>),
+}
+
+fn upto(piece: &[u8], count: usize) -> &[u8] {
+    piece.get(..count).unwrap_or(piece)
+}
+
+/// Reads some bytes; `None` at the end. Never ready where there is no pipe.
+async fn read(pipe: Option<&mut pipe::Receiver>, piece: &mut [u8]) -> Option<usize> {
+    let Some(pipe) = pipe else { return pending().await };
+    loop {
+        match pipe.read(piece).await {
+            Ok(0) => return None,
+            Ok(count) => return Some(count),
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+/// Writes what is left; `None` when that is nothing or nobody reads it.
+async fn write(stdin: Option<&mut (pipe::Sender, Vec<u8>)>, written: usize) -> Option<usize> {
+    let Some((pipe, bytes)) = stdin else { return pending().await };
+    match bytes.get(written..) {
+        None | Some([]) => None,
+        Some(left) => pipe.write(left).await.ok().filter(|count| *count > 0),
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.watched.is_over() {
+            self.stop();
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! What a running call is given: who it is, where its live output goes, how it starts processes, and
+//! whether it is to stop.
+
+use std::sync::{Arc, OnceLock};
+
+use punchlist_model::Attempt;
+
+use crate::call::{CallId, Ended, Output};
+use crate::driver::attempts::{Attempts, Brake};
+use crate::driver::event::{Event, Watchers};
+use crate::output::{self, Capture, Line, Lines, Stream};
+use crate::process::{self, Command, Exit, Processes, Running};
+
+/// What all running calls share.
+pub(crate) struct Surroundings {
+    pub(crate) watchers: Arc<Watchers>,
+    pub(crate) processes: Processes,
+    pub(crate) output: output::Options,
+    pub(crate) attempts: Attempts,
+}
+
+/// What a running call is given.
+pub struct Work {
+    call: CallId,
+    attempt: Attempt,
+    around: Arc<Surroundings>,
+    brake: OnceLock<Arc<Brake>>,
+}
+
+impl Work {
+    pub(crate) fn new(call: CallId, attempt: Attempt, around: Arc<Surroundings>) -> Self {
+        Self { call, attempt, around, brake: OnceLock::new() }
+    }
+
+    /// Work outside any driver, for who runs a tool by itself: nobody watches it, nobody stops it.
+    pub fn alone(processes: Processes, output: output::Options) -> Self {
+        let watchers = Arc::new(Watchers::default());
+        let around = Surroundings { watchers, processes, output, attempts: Attempts::default() };
+        Self::new(CallId(0), Attempt(1), Arc::new(around))
+    }
+
+    /// Which call it is.
+    pub fn call(&self) -> CallId {
+        self.call
+    }
+
+    /// Which attempt it is.
+    pub fn attempt(&self) -> Attempt {
+        self.attempt
+    }
+
+    /// Says something to whoever watches.
+    pub fn say(&self, line: Line) {
+        let watchers = &self.around.watchers;
+        if watchers.is_anybody_there() {
+            watchers.tell(&Event::Output { call: self.call, attempt: self.attempt, line });
+        }
+    }
+
+    /// Whether it is to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.brake().is_on()
+    }
+
+    /// Waits until it is to stop.
+    pub async fn stopping(&self) {
+        self.brake().on().await;
+    }
+
+    /// Starts a process. It is ended, with all that came of it, when the call is to stop, and when
+    /// the answer is dropped.
+    pub async fn spawn(&self, command: Command) -> Result<Running, process::Error> {
+        let brake = self.brake();
+        if brake.is_on() {
+            return Err(process::Error::Stopping);
+        }
+        let running = self.around.processes.begin(command)?;
+        brake.add(running.watched().clone());
+        running.started().await
+    }
+
+    /// Runs a process to its end: what it says is passed on live and kept up to the limit.
+    pub async fn run(&self, command: Command) -> Result<Finished, process::Error> {
+        let mut capture = self.capture();
+        let longest = self.around.output.longest_line;
+        let mut lines = [Lines::new(Stream::Out, longest), Lines::new(Stream::Err, longest)];
+        let running = self.spawn(command).await?;
+        let exit = running
+            .finish(|stream, bytes| {
+                capture.take(bytes);
+                if self.around.watchers.is_anybody_there() {
+                    let [out, err] = &mut lines;
+                    let lines = match stream {
+                        Stream::Out => out,
+                        Stream::Err => err,
+                    };
+                    lines.take(bytes, &mut |line| self.say(line));
+                }
+            })
+            .await;
+        for lines in &mut lines {
+            lines.finish(&mut |line| self.say(line));
+        }
+        Ok(Finished { exit, output: capture.finish() })
+    }
+
+    /// Keeps what the call says. If it must be cut, the whole is in a file named after the call and,
+    /// from the second on, its attempt.
+    pub fn capture(&self) -> Capture {
+        let (call, attempt) = (self.call.0, self.attempt.0);
+        let name =
+            if attempt <= 1 { format!("{call}.txt") } else { format!("{call}-{attempt}.txt") };
+        self.capture_as(&name)
+    }
+
+    /// The same with a name for the file.
+    pub fn capture_as(&self, name: &str) -> Capture {
+        Capture::new(&self.around.output, name)
+    }
+
+    fn brake(&self) -> &Arc<Brake> {
+        self.brake.get_or_init(|| self.around.attempts.brake(self.call, self.attempt))
+    }
+}
+
+/// A process that ran to its end.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finished {
+    /// How it ended, or why that is not known.
+    pub exit: Result<Exit, process::Error>,
+    /// What it said.
+    pub output: Output,
+}
+
+impl Finished {
+    /// How a call ended that consists of this process: well if it says so.
+    pub fn ended(self) -> Ended {
+        match self.exit {
+            Ok(exit) if exit.is_success() => Ended::Well(self.output),
+            Ok(exit) => Ended::Badly { what: exit.to_string(), output: self.output },
+            Err(why) => Ended::Badly { what: why.to_string(), output: self.output },
+        }
+    }
+}
