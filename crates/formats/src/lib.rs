@@ -5,6 +5,7 @@
 
 pub mod dialect;
 pub mod hook;
+pub mod planfile;
 pub mod prompt;
 pub mod stream;
 pub mod text;

@@ -29,6 +29,14 @@ pub enum Op {
         /// Completes the open items under it too.
         with_children: bool,
     },
+    /// → completed on the word of a file that a person keeps: what verification it lacks is marked
+    /// on the item, not refused.
+    Tick {
+        /// Which item.
+        item: ItemRef,
+        /// The file, as the evidence names it.
+        by: String,
+    },
     /// → cancelled.
     Cancel {
         /// Which item.

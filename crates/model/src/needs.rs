@@ -94,7 +94,7 @@ impl Needs {
             }
             Op::Start(item) => self.reach(item, &[Dependencies]),
             Op::Next => self.next = true,
-            Op::Complete { item, with_children: false, .. } => {
+            Op::Complete { item, with_children: false, .. } | Op::Tick { item, .. } => {
                 self.reach(item, &[Dependencies, Children, Ancestors]);
             }
             // Everything under it, and what that depends on.
@@ -156,6 +156,7 @@ fn shifts(op: &Op) -> bool {
         Op::Start(_)
         | Op::Next
         | Op::Complete { .. }
+        | Op::Tick { .. }
         | Op::Cancel { .. }
         | Op::Release(_)
         | Op::Reopen { .. }

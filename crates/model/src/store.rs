@@ -203,7 +203,7 @@ impl Kind {
             Op::Add(_) => Self::Add,
             Op::Start(_) => Self::Start,
             Op::Next => Self::Next,
-            Op::Complete { .. } => Self::Done,
+            Op::Complete { .. } | Op::Tick { .. } => Self::Done,
             Op::Cancel { .. } => Self::Skip,
             Op::Release(_) => Self::Release,
             Op::Reopen { .. } => Self::Reopen,

@@ -169,6 +169,7 @@ impl<'a> Draft<'a> {
                 }
                 draft.complete(number, outcome.as_deref())
             }),
+            Op::Tick { item, by } => self.on(item, |draft, number| draft.tick(number, by)),
             Op::Cancel { item, reason } => {
                 self.on(item, |draft, number| draft.cancel(number, reason.as_deref()))
             }

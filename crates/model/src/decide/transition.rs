@@ -99,6 +99,29 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Completes on the word of a person's own file. A missing check is kept beside it as a mark:
+    /// the person who ticked the box is not to be argued with, and everybody can see what it rests on.
+    pub(super) fn tick(&mut self, number: Number, by: &str) -> Step {
+        self.check_attempt(number)?;
+        self.check_move(number, Act::Complete, Status::Completed)?;
+        self.check_held(number)?;
+        let by = self.text("name of the file", by)?;
+        self.check_children_closed(number)?;
+        let Some(item) = self.plan.get(number) else { return Ok(()) };
+        match self.plan.verification(item, false) {
+            Verification::None | Verification::Passed => {}
+            Verification::Required | Verification::Failed | Verification::Stale => {
+                self.marks.insert(Mark::Unverified);
+            }
+        }
+        let now = self.ctx.now;
+        self.change(number, What::Completed, |item| {
+            close(item, Status::Completed, now);
+            item.evidence.push(claimed(now, by));
+        });
+        Ok(())
+    }
+
     /// Completes what is open under an item, deepest first.
     pub(super) fn complete_children(&mut self, number: Number) -> Step {
         let mut under: BTreeMap<Number, Vec<Number>> = BTreeMap::new();
@@ -208,10 +231,7 @@ impl Draft<'_> {
         let tag = Tag::from(item);
         let verification = self.plan.verification(item, false);
         let demanded = self.plan.demanded(item).unwrap_or(Level::Claimed);
-        if let Some(child) = self.open_children(number).into_iter().next() {
-            let stop = Stop(Some(tag.clone()), Broken::OpenChild { child });
-            self.breach(Mark::OpenChild, || stop)?;
-        }
+        self.check_children_closed(number)?;
         match verification {
             Verification::None | Verification::Passed => Ok(()),
             Verification::Required | Verification::Failed | Verification::Stale => {
@@ -220,6 +240,13 @@ impl Draft<'_> {
                 self.breach(Mark::Unverified, || stop)
             }
         }
+    }
+
+    fn check_children_closed(&mut self, number: Number) -> Step {
+        let Some(item) = self.plan.get(number) else { return Ok(()) };
+        let Some(child) = self.open_children(number).into_iter().next() else { return Ok(()) };
+        let stop = Stop::at(item, Broken::OpenChild { child });
+        self.breach(Mark::OpenChild, || stop)
     }
 
     pub(super) fn open_children(&self, number: Number) -> Vec<Tag> {
@@ -261,10 +288,7 @@ impl Draft<'_> {
         let now = self.ctx.now;
         let by = self.ctx.actor.name.clone();
         self.change(number, what, |item| {
-            item.status = status;
-            item.completed_at = Some(now);
-            item.claim = None;
-            item.waiting_on = None;
+            close(item, status, now);
             if outcome.is_some() {
                 item.outcome = outcome;
             }
@@ -303,12 +327,20 @@ impl Draft<'_> {
     }
 }
 
+fn close(item: &mut Item, status: Status, at: Timestamp) {
+    item.status = status;
+    item.completed_at = Some(at);
+    item.claim = None;
+    item.waiting_on = None;
+}
+
 /// What an earlier end left on an item that is open again. The journal keeps it.
 fn clear_result(item: &mut Item) {
     item.completed_at = None;
     if !item.status.is_open() {
         item.outcome = None;
         item.evidence.clear();
+        item.marks.remove(&Mark::Unverified);
     }
 }
 

@@ -333,6 +333,32 @@ fn recorded_keeps_and_marks_what_was_finished_without_its_verification() {
 }
 
 #[test]
+fn a_box_that_a_person_ticked_counts_and_shows_what_it_rests_on() {
+    story(
+        "
+        $ add a ; add b ; add c under 2
+        $ check 1 -- make test
+        $ tick 1 -- plan.md
+        $ tick 2 -- plan.md
+        refused: item 2 \"b\" cannot be completed: item 3 \"c\" under it is open
+        $ tick 3 -- plan.md ; tick 2 -- plan.md
+        $ tick 2 -- plan.md
+        refused: item 2 \"b\" is completed already; legal now: pending, in progress, if it is reopened
+        $ show 1
+        [x] 1 a {Unverified}
+        position 1, verification required, claimed
+        $ show 2
+        [x] 2 b
+        position 2, verification none, claimed
+        $ reopen 1
+        $ show 1
+        [ ] 1 a
+        position 1, verification required, ready
+        ",
+    );
+}
+
+#[test]
 fn what_a_replacement_drops_is_superseded_and_keeps_its_number() {
     story(
         "

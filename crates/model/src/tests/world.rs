@@ -220,6 +220,7 @@ pub(super) fn op(line: &str) -> Op {
             outcome: text,
             with_children: words.contains(&"with-children"),
         },
+        "tick" => Op::Tick { item: item(), by: text.unwrap_or_default() },
         "skip" => Op::Cancel { item: item(), reason: text },
         "release" => Op::Release(item()),
         "reopen" => Op::Reopen { item: item(), start: words.contains(&"start") },
