@@ -1,16 +1,384 @@
 //! Does what the machine says: one loop that thinks with [`crate::machine`] and acts.
+//!
+//! What is true is in the machine, and only the loop touches it. Facts come in (wishes of callers,
+//! attempts that ended, times that came), the machine says what follows, the *ledger* writes down what
+//! happened, and only then is anything done about it. Attempts run inside the loop's own task, so
+//! nothing is under way that the loop does not see end.
 
+mod attempt;
 pub(crate) mod attempts;
+mod clock;
 pub(crate) mod event;
 mod handle;
 mod ledger;
 pub(crate) mod mailbox;
 
 use std::any::Any;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use punchlist_model::{Attempt, Timestamp};
+use tokio::sync::oneshot;
+
+use crate::call::{BatchId, CallId, Ended, Illegal, Outcome};
+use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
+use crate::output;
+use crate::policy::allowing;
+use crate::process::Processes;
+use crate::tool::{Surroundings, Tools, Work};
+use attempt::{Attempted, First, begin};
+use attempts::{Attempts, Stopping};
+use clock::Timers;
+use event::Watchers;
+use handle::Wish;
+use mailbox::{Receiver, mailbox};
 
 pub use event::{Event, Events};
 pub use handle::{Gone, Handle, Scheduled};
 pub use ledger::{Asked, Ledger, LedgerError, NoLedger, Page};
+
+/// How much is written down at once, about. More makes fewer waits for the disk.
+const PAGE: usize = 4_096;
+/// How much is done before others that share the thread get their turn.
+const TURN: u32 = 1_024;
+
+/// How a driver works.
+pub struct Options {
+    /// How the machine decides.
+    pub machine: machine::Options,
+    /// What is kept of outputs.
+    pub output: output::Options,
+    /// How long a tool that was told to stop may go on before it is dropped. Its processes have their
+    /// own time, which should be shorter.
+    pub patience: Duration,
+    /// What time it is.
+    pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+}
+
+impl Options {
+    /// How long a tool that was told to stop may go on, if nobody says otherwise.
+    pub const PATIENCE: Duration = Duration::from_secs(10);
+}
+
+/// Why a driver gave up. What ran has been ended.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What happened could not be written down.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The machine was told something that cannot be: a fault of ours.
+    #[error("a fault in the scheduler: {0}: {1}")]
+    Fault(CallId, Illegal),
+}
+
+/// What a caller is told once it is written down.
+enum Reply {
+    Scheduled(oneshot::Sender<Scheduled>, Scheduled),
+    Answered(oneshot::Sender<bool>, bool),
+    Cancelled(oneshot::Sender<()>),
+    Outcomes(oneshot::Sender<Vec<Outcome>>, Vec<Outcome>),
+}
+
+/// What comes with time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    /// The machine wants to be woken.
+    Wake(WakeToken),
+    /// An attempt that was told to stop had its time.
+    GiveUp(CallId, Attempt),
+}
+
+/// The loop, before it runs.
+pub struct Driver<L> {
+    machine: Scheduler,
+    tools: Tools,
+    ledger: L,
+    around: Arc<Surroundings>,
+    patience: Duration,
+    clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    wishes: Receiver<Wish>,
+    /// What was taken from them and not looked at yet.
+    wished: VecDeque<Wish>,
+    /// More calls may come.
+    is_wanted: bool,
+    /// What happened and is not written down.
+    page: Vec<Effect>,
+    asked: Vec<Asked>,
+    /// Who is told when it is.
+    replies: Vec<Reply>,
+    /// What is written down and not done.
+    todo: VecDeque<Effect>,
+    running: FuturesUnordered<Attempted>,
+    timers: Timers<Due>,
+    /// Who waits for a batch to be done.
+    batches: BTreeMap<BatchId, Vec<oneshot::Sender<Vec<Outcome>>>>,
+    now: Timestamp,
+}
+
+impl<L: Ledger> Driver<L> {
+    /// A driver and the way in to it.
+    pub fn new(options: Options, tools: Tools, processes: Processes, ledger: L) -> (Self, Handle) {
+        let Options { machine, output, patience, clock } = options;
+        let watchers = Arc::new(Watchers::default());
+        let (sender, wishes) = mailbox();
+        let handle = Handle { wishes: sender, watchers: Arc::clone(&watchers) };
+        let around = Surroundings { watchers, processes, output, attempts: Attempts::default() };
+        let driver = Self {
+            machine: Scheduler::new(machine),
+            tools,
+            ledger,
+            around: Arc::new(around),
+            patience,
+            now: clock(),
+            clock,
+            wishes,
+            wished: VecDeque::new(),
+            is_wanted: true,
+            page: Vec::new(),
+            asked: Vec::new(),
+            replies: Vec::new(),
+            todo: VecDeque::new(),
+            running: FuturesUnordered::new(),
+            timers: Timers::default(),
+            batches: BTreeMap::new(),
+        };
+        (driver, handle)
+    }
+
+    /// Works until every handle is dropped or one says so, and every call has ended.
+    ///
+    /// If it fails, everything that runs is ended first. Dropped, it drops what runs: processes are
+    /// ended, but nobody waits for that.
+    pub async fn run(mut self) -> Result<(), Error> {
+        let result = self.work().await;
+        if result.is_err() {
+            // Tools first, so that none starts anything while its processes are ended.
+            self.running.clear();
+            self.around.processes.close().await;
+        }
+        self.around.watchers.close();
+        result
+    }
+
+    async fn work(&mut self) -> Result<(), Error> {
+        let mut done = 0;
+        loop {
+            while self.page.len() < PAGE
+                && let Some(effect) = self.todo.pop_front()
+            {
+                self.perform(effect)?;
+                done += 1;
+            }
+            if !self.page.is_empty() || !self.replies.is_empty() {
+                self.write().await?;
+            }
+            if self.todo.is_empty() {
+                if !self.is_wanted && self.machine.is_idle() {
+                    return Ok(());
+                }
+                poll_fn(|context| self.wait(context)).await;
+                done = 0;
+            } else if done >= TURN {
+                // Others get their turn, and what happened meanwhile is heard.
+                tokio::task::yield_now().await;
+                poll_fn(|context| {
+                    let _ = self.wait(context);
+                    Poll::Ready(())
+                })
+                .await;
+                done = 0;
+            }
+            while let Some(wish) = self.wished.pop_front() {
+                self.grant(wish);
+            }
+        }
+    }
+
+    /// Takes in whatever has happened; ready if that is anything.
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.now = (self.clock)();
+        let mut happened = false;
+        match self.wishes.poll_all(context, &mut self.wished) {
+            Poll::Ready(true) => happened = true,
+            Poll::Ready(false) => {
+                happened |= self.is_wanted;
+                self.is_wanted = false;
+            }
+            Poll::Pending => {}
+        }
+        while let Poll::Ready(Some((call, attempt, how))) = self.running.poll_next_unpin(context) {
+            self.ended(call, attempt, how);
+            happened = true;
+        }
+        while let Poll::Ready(due) = self.timers.poll(context) {
+            match due {
+                Due::Wake(token) => self.tell(Input::Woke(token)),
+                Due::GiveUp(call, attempt) => {
+                    if let Some(brake) = self.around.attempts.known(call, attempt) {
+                        brake.stop(Stopping::Over);
+                    }
+                }
+            }
+            happened = true;
+        }
+        if happened { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn tell(&mut self, input: Input) {
+        self.machine.handle(self.now, input, &mut self.page);
+    }
+
+    fn ended(&mut self, call: CallId, attempt: Attempt, how: Ended) {
+        self.around.attempts.ended(call, attempt);
+        self.tell(Input::Ended { call, attempt, how });
+    }
+
+    /// Does what a caller wants, as far as that is thinking.
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            // Too late: whoever waits for the answer hears that nobody works any more.
+            Wish::Schedule { .. } if !self.is_wanted => {}
+            Wish::Schedule { make, told } => {
+                let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
+                let requests = make(first);
+                self.tell(Input::Schedule(requests));
+                let calls = first.0..self.machine.next_call().0;
+                self.replies.push(Reply::Scheduled(told, Scheduled { batch, calls }));
+            }
+            Wish::Answer { question, answer, told } => {
+                let counts = self.machine.is_open(question);
+                self.tell(Input::Answered { question, answer });
+                self.replies.push(Reply::Answered(told, counts));
+            }
+            Wish::Cancel { target, reason, told } => {
+                self.tell(Input::Cancel(target, reason));
+                self.replies.push(Reply::Cancelled(told));
+            }
+            Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
+            Wish::Outcomes { batch, told } => match self.machine.outcomes(batch) {
+                Some(outcomes) => self.replies.push(Reply::Outcomes(told, outcomes)),
+                None => self.batches.entry(batch).or_default().push(told),
+            },
+            Wish::ShutDown { reason } => {
+                self.is_wanted = false;
+                self.tell(Input::Cancel(Target::All, reason));
+            }
+        }
+    }
+
+    /// Writes down what happened. What follows from it may then be done.
+    async fn write(&mut self) -> Result<(), Error> {
+        for effect in &self.page {
+            if let Effect::Ask(call, question) = effect
+                && let Some(call) = self.machine.call(*call)
+            {
+                let (tool, arguments) = (&call.request.tool, &call.request.arguments);
+                self.asked.push(Asked {
+                    question: *question,
+                    call: call.id,
+                    tool: tool.clone(),
+                    arguments: arguments.clone(),
+                    preview: self.tools.preview(tool, arguments),
+                    subject: call.checked.subject.clone(),
+                    allowing: allowing(&call.checked.subject),
+                });
+            }
+        }
+        let page =
+            Page { at: self.now, asked: &self.asked, effects: &self.page, machine: &self.machine };
+        if !self.page.is_empty() {
+            self.ledger.record(page).await?;
+        }
+        let watchers = &self.around.watchers;
+        for effect in self.page.drain(..) {
+            match effect {
+                Effect::Record(call, state) => {
+                    if watchers.is_anybody_there() {
+                        watchers.tell(&Event::Moved { call, state });
+                    }
+                }
+                Effect::Validate(..)
+                | Effect::Ask(..)
+                | Effect::Run(..)
+                | Effect::Kill(..)
+                | Effect::Wake { .. }
+                | Effect::BatchDone(_)
+                | Effect::Illegal(..) => self.todo.push_back(effect),
+            }
+        }
+        // A large batch need not be paid for as long as the driver lives.
+        self.page.shrink_to(2 * PAGE);
+        for asked in self.asked.drain(..) {
+            watchers.tell(&Event::Asked(Arc::new(asked)));
+        }
+        for reply in self.replies.drain(..) {
+            // Whoever asked may have gone.
+            match reply {
+                Reply::Scheduled(told, what) => drop(told.send(what)),
+                Reply::Answered(told, what) => drop(told.send(what)),
+                Reply::Cancelled(told) => drop(told.send(())),
+                Reply::Outcomes(told, what) => drop(told.send(what)),
+            }
+        }
+        self.now = (self.clock)();
+        Ok(())
+    }
+
+    /// Does what is written down.
+    fn perform(&mut self, effect: Effect) -> Result<(), Error> {
+        match effect {
+            // Done when they were written.
+            Effect::Record(..) | Effect::Ask(..) => {}
+            Effect::Validate(call, look) => {
+                if let Some(it) = self.machine.call(call) {
+                    let found = self.tools.check(&it.request.tool, &it.request.arguments);
+                    self.tell(Input::Validated { call, look, found });
+                }
+            }
+            Effect::Run(call, attempt) => self.start(call, attempt),
+            Effect::Kill(call, attempt) => {
+                // One that is not known has ended, and that is about to be heard.
+                if let Some(brake) = self.around.attempts.known(call, attempt) {
+                    brake.stop(Stopping::Asked);
+                    self.timers.add(self.patience, Due::GiveUp(call, attempt));
+                }
+            }
+            Effect::Wake { at, token } => {
+                let wait = at.duration_since(self.now).try_into().unwrap_or(Duration::ZERO);
+                self.timers.add(wait, Due::Wake(token));
+            }
+            Effect::BatchDone(batch) => {
+                self.around.watchers.tell(&Event::BatchDone(batch));
+                for told in self.batches.remove(&batch).unwrap_or_default() {
+                    let outcomes = self.machine.outcomes(batch).unwrap_or_default();
+                    // Whoever asked may have gone.
+                    drop(told.send(outcomes));
+                }
+            }
+            Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
+        }
+        Ok(())
+    }
+
+    /// Starts an attempt. One that ends at once is not waited for.
+    fn start(&mut self, call: CallId, attempt: Attempt) {
+        let Some(it) = self.machine.call(call) else { return };
+        let Some(tool) = self.tools.get(&it.request.tool) else {
+            // Looked at and allowed, so it was there; but nothing here takes that for granted.
+            let what = "its tool has gone".to_owned();
+            return self.ended(call, attempt, Ended::Badly { what, output: Default::default() });
+        };
+        let work = Work::new(call, attempt, Arc::clone(&self.around));
+        match begin(&**tool, it.request.arguments.clone(), work, &self.around.attempts) {
+            First::Ended(how) => self.ended(call, attempt, how),
+            First::Waits(attempted) => self.running.push(attempted),
+        }
+    }
+}
 
 /// What a panic said.
 pub(crate) fn panicked(payload: &(dyn Any + Send)) -> String {

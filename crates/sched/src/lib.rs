@@ -5,11 +5,13 @@
 //! next. Its answers are [`machine::Effect`]s. Nothing there waits, starts a process or looks at a clock.
 //!
 //! The other half: [`driver`] performs effects, [`tool`] is what can be called, [`process`] starts
-//! processes and really ends them, [`output`] keeps what they say. Neither half knows what a plan is.
+//! processes and really ends them, [`output`] keeps what they say; [`inbox`] is what people type meanwhile.
+//! Neither half knows what a plan is.
 
 pub mod access;
 pub mod call;
 pub mod driver;
+pub mod inbox;
 pub mod machine;
 pub mod output;
 pub mod policy;
@@ -18,7 +20,7 @@ pub mod tool;
 
 pub use access::{Access, Scope};
 pub use call::{BatchId, Call, CallError, CallId, CancelReason, Outcome, Output, Request, Retry};
-pub use driver::{Event, Events, Handle, Ledger, NoLedger};
+pub use driver::{Driver, Event, Events, Handle, Ledger, NoLedger};
 pub use machine::{Effect, Input, Limits, Options, Scheduler};
 pub use policy::{Decision, Policy, Rule, Subject};
 pub use process::Processes;

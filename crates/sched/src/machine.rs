@@ -23,7 +23,7 @@ use serde_json::Value;
 
 use crate::call::{
     BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
-    QuestionId, Request, State, Step, Stop,
+    Outcome, QuestionId, Request, State, Step, Stop,
 };
 use crate::policy::{self, Policy, Rule, Verdict};
 use line::Line;
@@ -229,6 +229,20 @@ impl Scheduler {
     /// Whether every call has ended.
     pub fn is_idle(&self) -> bool {
         self.batches.iter().all(|batch| batch.left == 0)
+    }
+
+    /// Whether a question waits for its answer.
+    pub fn is_open(&self, question: QuestionId) -> bool {
+        self.questions.contains_key(&question)
+    }
+
+    /// How the calls of a batch ended, once all have. A batch that there is not has no calls.
+    pub fn outcomes(&self, batch: BatchId) -> Option<Vec<Outcome>> {
+        let n = usize::try_from(batch.0).unwrap_or(usize::MAX);
+        let Some(batch) = self.batches.get(n) else { return Some(Vec::new()) };
+        let ids = batch.calls.clone().map(CallId);
+        let outcomes = ids.map(|id| self.entry(id)?.call.state.outcome().cloned());
+        if batch.left == 0 { outcomes.collect() } else { None }
     }
 
     /// Takes a fact in and says what is to be done, in this order.

@@ -6,6 +6,8 @@
 
 mod capture;
 mod lines;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 

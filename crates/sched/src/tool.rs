@@ -4,6 +4,8 @@
 //! neither other calls nor policy.
 
 mod registry;
+#[cfg(test)]
+mod tests;
 mod work;
 
 use futures_core::future::BoxFuture;
@@ -12,6 +14,7 @@ use serde_json::Value;
 
 use crate::call::{Checked, Ended};
 pub use registry::{BadTool, Tools};
+pub(crate) use work::Surroundings;
 pub use work::{Finished, Work};
 
 /// Something that can be called.

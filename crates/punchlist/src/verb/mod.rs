@@ -13,6 +13,7 @@ mod events;
 mod export;
 mod forget;
 mod gate;
+mod guardian;
 mod hook;
 mod import;
 mod init;
@@ -154,6 +155,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<completions::Completions>(),
+        row::<guardian::Guardian>(),
         row::<reference::Reference>(),
     ];
     ALL

@@ -117,6 +117,13 @@ impl Attempts {
         self.lock().get(&(call, attempt)).cloned()
     }
 
+    /// Whether an attempt has processes that are not over.
+    pub(crate) fn has_processes(&self, call: CallId, attempt: Attempt) -> bool {
+        let all = self.lock();
+        !all.is_empty()
+            && all.get(&(call, attempt)).is_some_and(|brake| !brake.processes().is_empty())
+    }
+
     /// The attempt has ended. Whoever still works for it is to stop.
     pub(crate) fn ended(&self, call: CallId, attempt: Attempt) {
         let brake = self.lock().remove(&(call, attempt));

@@ -3,6 +3,9 @@
 //! Everything that crosses a thread on its way into or out of the driver goes through here and nowhere
 //! else, so this is what the search through interleavings runs on. It knows nothing of calls.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError};
 #[cfg(not(test))]
@@ -109,12 +112,6 @@ impl<T> Receiver<T> {
             return Poll::Ready(true);
         }
         Self::wait(inner, context).map(|()| false)
-    }
-
-    /// Takes everything out that is there.
-    pub(crate) fn take_all(&mut self, taken: &mut VecDeque<T>) {
-        let mut inner = self.0.lock();
-        taken.append(&mut inner.items);
     }
 
     /// Takes the next one out. `None` says that nothing will ever come again.

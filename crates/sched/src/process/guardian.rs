@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use rustix::fs::Access;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
-use rustix::process::{Pid, WaitOptions, WaitStatus};
+use rustix::process::{Pid, WaitOptions};
 use tokio::io::Interest;
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
@@ -37,7 +37,7 @@ use group::Family;
 use tree::Family;
 
 use super::wire::{Frame, Order, Report, Spawn, decode};
-use ward::{Next, Ward};
+use ward::{Next, Status, Ward};
 
 /// The variable by which a process is known to belong to a call, wherever it has gone.
 const MARK: &str = "PUNCHLIST_CALL";
@@ -220,7 +220,8 @@ impl Guardian {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             let Some(id) = self.leaders.remove(&pid.as_raw_pid()) else { continue };
             if let Some(ward) = self.wards.get_mut(&id) {
-                ward.leader_ended(status);
+                let (code, signal) = (status.exit_status(), status.terminating_signal());
+                ward.leader_ended(Status { code, signal });
             }
         }
     }
@@ -251,8 +252,7 @@ impl Guardian {
                 }
                 Next::Over { status, left_behind, undead } => {
                     self.wards.remove(&id);
-                    let code = status.and_then(WaitStatus::exit_status);
-                    let signal = status.and_then(WaitStatus::terminating_signal);
+                    let (code, signal) = status.map_or((None, None), |it| (it.code, it.signal));
                     self.say(&Report::Ended { id, code, signal, left_behind, undead });
                 }
             }

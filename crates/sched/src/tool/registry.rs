@@ -86,7 +86,7 @@ impl Tools {
         }
         let check = || tool.check(arguments);
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|payload| {
-            Err(format!("the tool broke while it looked at them: {}", panicked(&payload)))
+            Err(format!("the tool broke while it looked at them: {}", panicked(&*payload)))
         })
     }
 

@@ -241,7 +241,7 @@ mod tests {
 
     fn ended() -> Ward {
         let mut ward = running();
-        ward.leader_ended(rustix::process::WaitStatus::new(0));
+        ward.leader_ended(super::super::ward::Status { code: Some(0), signal: None });
         ward
     }
 

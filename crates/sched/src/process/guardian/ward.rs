@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitStatus};
+use rustix::process::{Pid, Signal};
 use tokio::time::Instant;
 
 /// How long those that were killed may take to vanish. What hangs in the system longer is given up.
@@ -13,13 +13,20 @@ const UNDEAD: Duration = Duration::from_secs(5);
 /// How often those are looked for that may have been born while others were killed.
 const AGAIN: Duration = Duration::from_millis(10);
 
+/// How a leader ended: with a code, or by a signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Status {
+    pub(super) code: Option<i32>,
+    pub(super) signal: Option<i32>,
+}
+
 /// A process that was started, with all that came of it.
 #[derive(Debug)]
 pub(super) struct Ward {
     /// Who leads its group.
     pub(super) leader: Pid,
     /// How the leader ended, once it has.
-    status: Option<WaitStatus>,
+    status: Option<Status>,
     phase: Phase,
     left_behind: u32,
 }
@@ -39,14 +46,14 @@ enum Phase {
 }
 
 /// What is to be done.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
     /// Nothing before that time, unless somebody ends.
     Wait(Instant),
     /// Send this to all who are left, and look again at that time.
     Signal(Signal, Instant),
     /// Nobody is left, or nobody who can be ended.
-    Over { status: Option<WaitStatus>, left_behind: u32, undead: u32 },
+    Over { status: Option<Status>, left_behind: u32, undead: u32 },
 }
 
 impl Ward {
@@ -64,7 +71,7 @@ impl Ward {
         }
     }
 
-    pub(super) fn leader_ended(&mut self, status: WaitStatus) {
+    pub(super) fn leader_ended(&mut self, status: Status) {
         self.status = Some(status);
     }
 
@@ -115,5 +122,85 @@ impl Ward {
             // Some may have been born meanwhile.
             Phase::Killed(_) => Next::Signal(Signal::KILL, now + AGAIN),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINGER: Duration = Duration::from_millis(200);
+    const GRACE: Duration = Duration::from_secs(2);
+    const WELL: Status = Status { code: Some(0), signal: None };
+
+    /// A ward, and what is said of it at some milliseconds with so many left.
+    struct Story {
+        ward: Ward,
+        began: Instant,
+    }
+
+    impl Story {
+        fn new() -> Self {
+            Self { ward: Ward::new(Pid::from_raw(7).unwrap()), began: Instant::now() }
+        }
+
+        fn at(&self, ms: u64) -> Instant {
+            self.began + Duration::from_millis(ms)
+        }
+
+        #[track_caller]
+        fn check(&mut self, ms: u64, left: usize, expected: Next) {
+            let now = self.at(ms);
+            assert_eq!(self.ward.next(now, left, LINGER, GRACE), expected);
+        }
+    }
+
+    fn over(left_behind: u32, undead: u32) -> Next {
+        Next::Over { status: Some(WELL), left_behind, undead }
+    }
+
+    #[test]
+    fn a_leader_that_leaves_nobody_behind_is_over_at_once() {
+        let mut story = Story::new();
+        assert!(!story.ward.is_ending());
+        story.ward.leader_ended(WELL);
+        assert!(story.ward.is_ending());
+        story.check(0, 0, over(0, 0));
+    }
+
+    #[test]
+    fn what_is_left_behind_lingers_is_asked_and_is_killed() {
+        let mut story = Story::new();
+        story.ward.leader_ended(WELL);
+        story.check(0, 3, Next::Wait(story.at(200)));
+        story.check(100, 2, Next::Wait(story.at(200)));
+        story.check(200, 2, Next::Signal(Signal::TERM, story.at(2_200)));
+        story.check(1_000, 1, Next::Wait(story.at(2_200)));
+        story.check(2_200, 1, Next::Signal(Signal::KILL, story.at(2_210)));
+        story.check(2_205, 1, Next::Signal(Signal::KILL, story.at(2_215)));
+        story.check(2_210, 0, over(2, 0));
+    }
+
+    #[test]
+    fn who_is_stopped_is_asked_then_killed_and_the_nearer_time_counts() {
+        let mut story = Story::new();
+        story.ward.stop(story.at(2_000));
+        story.check(0, 1, Next::Signal(Signal::TERM, story.at(2_000)));
+        story.ward.stop(story.at(3_000));
+        story.check(10, 1, Next::Wait(story.at(2_000)));
+        story.ward.stop(story.at(500));
+        story.check(20, 1, Next::Wait(story.at(500)));
+        story.check(500, 0, Next::Signal(Signal::KILL, story.at(510)));
+        story.ward.leader_ended(WELL);
+        story.check(505, 0, over(0, 0));
+    }
+
+    #[test]
+    fn who_cannot_be_killed_is_given_up() {
+        let mut story = Story::new();
+        story.ward.stop(story.at(0));
+        story.check(0, 1, Next::Signal(Signal::TERM, story.at(0)));
+        story.check(0, 1, Next::Signal(Signal::KILL, story.at(10)));
+        story.check(5_000, 1, Next::Over { status: None, left_behind: 0, undead: 2 });
     }
 }

@@ -1,0 +1,29 @@
+//! A process of ours that is killed while it runs something: this very test program, called to be that.
+
+use std::env;
+use std::process::{Child, Command as StdCommand, Stdio};
+
+/// Says what the victim is to run.
+const LINE: &str = "PUNCHLIST_TEST_VICTIM";
+
+/// Starts a victim that runs a line of shell under a guardian, for ever.
+pub(super) fn start(line: &str) -> Child {
+    StdCommand::new(env::current_exe().unwrap())
+        .args(["processes::victim::what_a_victim_does", "--exact", "--nocapture"])
+        .env(LINE, line)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Called by the tests, nothing happens.
+#[tokio::test]
+async fn what_a_victim_does() {
+    let Some(line) = env::var_os(LINE) else { return };
+    let processes = super::processes();
+    let running = processes.spawn(super::shell(line.to_str().unwrap())).await.unwrap();
+    let ran = super::finish(running).await;
+    panic!("nobody killed the victim: {ran:?}");
+}

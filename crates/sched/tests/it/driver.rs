@@ -1,0 +1,336 @@
+//! One loop: facts in, the ledger first, then effects, and every batch told of once.
+
+use std::collections::BTreeMap;
+use std::panic;
+use std::time::Duration;
+
+use punchlist_sched::call::{CallError, QuestionId, State};
+use punchlist_sched::driver::{Driver, Error, Event, Events, Gone, NoLedger, Options};
+use punchlist_sched::machine::{Answer, Target};
+use punchlist_sched::{BatchId, CallId, CancelReason, Limits, Outcome, Output, Request, Retry};
+use serde_json::json;
+
+use crate::stage::{Doors, Log, Stage, act, after, ask, no_processes, options, tools};
+
+fn well(text: &str) -> Outcome {
+    Outcome::Success(Output { text: text.to_owned(), whole: None })
+}
+
+fn nobody() -> CancelReason {
+    CancelReason::Asked(None)
+}
+
+impl Stage {
+    /// Schedules calls and waits until all have ended.
+    async fn outcomes(&self, requests: Vec<Request>) -> Vec<Outcome> {
+        let batch = self.handle.schedule(requests).await.unwrap().batch;
+        self.handle.outcomes(batch).await.unwrap()
+    }
+}
+
+/// What is told until the batch is done.
+async fn until_done(events: &mut Events) -> Vec<Event> {
+    let mut all = Vec::new();
+    loop {
+        let event = events.next().await.unwrap();
+        let is_last = matches!(event, Event::BatchDone(_));
+        all.push(event);
+        if is_last {
+            return all;
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_run_and_their_batch_is_told_of_once() {
+    let stage = Stage::new();
+    let mut events = stage.handle.subscribe();
+    let outcomes = stage.outcomes(vec![act("well"), act("badly")]).await;
+    let output = Output { text: "so far".into(), whole: None };
+    let failed = CallError::Failed { what: "it went wrong".into(), output };
+    assert_eq!(outcomes, [well("well"), Outcome::Error(failed)]);
+    drop(stage.handle);
+    stage.driver.await.unwrap().unwrap();
+    let mut told = Vec::new();
+    while let Some(event) = events.next().await {
+        told.push(match event {
+            Event::Moved { call, state } => format!("{call} is {}", state.name()),
+            Event::BatchDone(BatchId(batch)) => format!("batch {batch} is done"),
+            Event::Asked(_) | Event::Output { .. } | Event::Lost { .. } => panic!("{event:?}"),
+        });
+    }
+    insta::assert_snapshot!(told.join("\n"), @"
+    call 0 is validating
+    call 1 is validating
+    call 0 is scheduled
+    call 0 is executing
+    call 1 is scheduled
+    call 1 is executing
+    call 0 is success
+    call 1 is error
+    batch 0 is done
+    ");
+}
+
+#[tokio::test]
+async fn every_transition_is_written_down_before_anything_follows_from_it() {
+    let stage = Stage::new();
+    let first_then_second = |first: CallId| vec![act("well"), after(&[first], act("badly"))];
+    let batch = stage.handle.schedule_together(first_then_second).await.unwrap().batch;
+    stage.handle.outcomes(batch).await.unwrap();
+    insta::assert_snapshot!(stage.log.all().join("\n"), @"
+    call 0 is validating
+    call 1 is validating
+    call 0 is scheduled
+    call 0 is executing
+    call 1 is scheduled
+    call 0 runs
+    call 0 is success
+    call 1 is executing
+    call 1 runs
+    call 1 is error
+    ");
+}
+
+#[tokio::test]
+async fn a_question_is_written_down_with_what_it_shows_and_answered_once() {
+    let stage = Stage::new();
+    let mut events = stage.handle.subscribe();
+    let batch = stage.handle.schedule(vec![ask("well")]).await.unwrap().batch;
+    let asked = loop {
+        if let Event::Asked(asked) = events.next().await.unwrap() {
+            break asked;
+        }
+    };
+    assert_eq!(asked.preview.what, "do \"well\"");
+    assert_eq!(asked.arguments, json!({"do": "well"}));
+    assert_eq!(asked.allowing.len(), 1);
+    stage.log.position("call 0 asks");
+    let modified = Answer::Modify(json!({"do": "badly"}));
+    assert_eq!(stage.handle.answer(asked.question, modified).await, Ok(true));
+    // Other arguments are another question, and the old one is closed.
+    assert_eq!(stage.handle.answer(asked.question, Answer::Once).await, Ok(false));
+    let again = loop {
+        if let Event::Asked(asked) = events.next().await.unwrap() {
+            break asked;
+        }
+    };
+    assert_eq!(again.preview.what, "do \"badly\"");
+    assert_eq!(stage.handle.answer(again.question, Answer::Once).await, Ok(true));
+    let late = Answer::Refuse(Some("too late".into()));
+    assert_eq!(stage.handle.answer(again.question, late).await, Ok(false));
+    assert_eq!(stage.handle.answer(QuestionId(99), Answer::Once).await, Ok(false));
+    let outcomes = stage.handle.outcomes(batch).await.unwrap();
+    assert!(matches!(outcomes[..], [Outcome::Error(CallError::Failed { .. })]), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_breaks_harms_its_own_call_only() {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let stage = Stage::new();
+    let requests = ["panic", "panic later", "panic dropped", "well"].map(act).to_vec();
+    let outcomes = stage.outcomes(requests).await;
+    panic::set_hook(hook);
+    let broke = |what: &str| Outcome::Error(CallError::Panicked(what.to_owned()));
+    let expected = [
+        broke("broke at once"),
+        broke("broke later"),
+        broke("broke when it was dropped"),
+        well("well"),
+    ];
+    assert_eq!(outcomes, expected);
+}
+
+#[tokio::test]
+async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
+    let stage = Stage::failing("call 1 is executing");
+    let mut events = stage.handle.subscribe();
+    stage.handle.schedule(vec![act("never")]).await.unwrap();
+    stage.until("call 0 waits").await;
+    // Its state may not have been written before the answer, but its execution never is.
+    drop(stage.handle.schedule(vec![act("well")]).await);
+    let error = stage.driver.await.unwrap().unwrap_err();
+    assert!(matches!(error, Error::Ledger(_)), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "what happened to calls cannot be written down: the disk is full"
+    );
+    assert!(!stage.log.all().contains(&"call 1 runs".to_owned()), "{:?}", stage.log.all());
+    while let Some(event) = events.next().await {
+        assert!(!matches!(event, Event::BatchDone(_)), "{event:?}");
+    }
+    assert_eq!(stage.handle.call(CallId(0)).await, Err(Gone));
+}
+
+#[tokio::test]
+async fn a_cancelled_call_says_what_it_has_and_others_go_on() {
+    let stage = Stage::new();
+    let batch = stage.handle.schedule(vec![act("stop"), act("door")]).await.unwrap().batch;
+    stage.until("call 0 waits").await;
+    stage.until("call 1 waits").await;
+    let reason = CancelReason::Asked(Some("not today".into()));
+    stage.handle.cancel(Target::Call(CallId(0)), reason.clone()).await.unwrap();
+    stage.until("call 0 is cancelled").await;
+    stage.doors.open("door");
+    let outcomes = stage.handle.outcomes(batch).await.unwrap();
+    assert_eq!(outcomes, [Outcome::Cancelled(reason), well("door")]);
+}
+
+#[tokio::test]
+async fn whoever_takes_too_long_is_stopped_and_its_words_are_kept() {
+    let stage = Stage::new();
+    let request = Request { timeout_ms: Some(20), ..act("stop") };
+    let outcomes = stage.outcomes(vec![request]).await;
+    let output = Output { text: "partial".into(), whole: None };
+    assert_eq!(outcomes, [Outcome::Error(CallError::TimedOut { after_ms: 20, output })]);
+}
+
+#[tokio::test]
+async fn whoever_does_not_stop_is_dropped_after_a_while() {
+    let stage = Stage::patient(Duration::from_millis(20));
+    let batch = stage.handle.schedule(vec![act("never")]).await.unwrap().batch;
+    stage.until("call 0 waits").await;
+    stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
+    assert_eq!(stage.handle.outcomes(batch).await.unwrap(), [Outcome::Cancelled(nobody())]);
+    let request = Request { timeout_ms: Some(20), ..act("never") };
+    let outcomes = stage.outcomes(vec![request]).await;
+    assert!(matches!(outcomes[..], [Outcome::Error(CallError::TimedOut { .. })]), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn what_failed_is_tried_again_after_a_while() {
+    let stage = Stage::new();
+    let retry = Retry { times: 1, wait_ms: 20 };
+    let outcomes = stage.outcomes(vec![Request { retry, ..act("badly first") }]).await;
+    assert_eq!(outcomes, [well("at last")]);
+}
+
+#[tokio::test]
+async fn calls_that_end_together_or_cross_a_cancel_are_told_of_once() {
+    for how_many_opened in 0..=3 {
+        let stage = Stage::new();
+        let mut events = stage.handle.subscribe();
+        let batch = stage.handle.schedule(vec![act("door"); 3]).await.unwrap().batch;
+        for call in 0..3 {
+            stage.until(&format!("call {call} waits")).await;
+        }
+        // All of this is there when the loop looks next, in whatever order it looks.
+        (0..how_many_opened).for_each(|_| stage.doors.open("door"));
+        stage.handle.shut_down(nobody());
+        let mut done = 0;
+        let mut ended = BTreeMap::new();
+        while let Some(event) = events.next().await {
+            match event {
+                Event::BatchDone(it) => {
+                    assert_eq!(it, batch);
+                    done += 1;
+                }
+                Event::Moved { call, state: State::Done(outcome) } => {
+                    assert_eq!(ended.insert(call, outcome), None, "{call} ended twice");
+                    assert_eq!(done, 0, "told too soon");
+                }
+                Event::Moved { .. } => {}
+                Event::Asked(_) | Event::Output { .. } | Event::Lost { .. } => panic!("{event:?}"),
+            }
+        }
+        stage.driver.await.unwrap().unwrap();
+        assert_eq!((done, ended.len()), (1, 3));
+    }
+}
+
+#[tokio::test]
+async fn a_slow_watcher_loses_lines_and_never_a_state() {
+    let stage = Stage::new();
+    let mut events = stage.handle.subscribe();
+    stage.outcomes(vec![act("say"), act("well")]).await;
+    let told = until_done(&mut events).await;
+    let (mut lines, mut lost, mut ended) = (0, 0, 0);
+    for event in told {
+        match event {
+            Event::Output { call, line, .. } => {
+                assert_eq!((call, line.text), (CallId(0), lines.to_string()));
+                lines += 1;
+            }
+            Event::Lost { lines } => lost += lines,
+            Event::Moved { state: State::Done(_), .. } => ended += 1,
+            Event::Moved { .. } | Event::BatchDone(_) => {}
+            Event::Asked(_) => panic!("{event:?}"),
+        }
+    }
+    assert!(lost > 0, "{lines} lines came");
+    assert_eq!((lines + lost, ended), (10_000, 2));
+}
+
+#[tokio::test]
+async fn a_driver_without_handles_finishes_what_it_has_and_one_that_is_shut_down_does_not() {
+    let stage = Stage::new();
+    stage.handle.schedule(vec![act("door")]).await.unwrap();
+    stage.until("call 0 waits").await;
+    drop(stage.handle);
+    stage.doors.open("door");
+    stage.driver.await.unwrap().unwrap();
+    stage.log.position("call 0 is success");
+
+    let stage = Stage::new();
+    let batch = stage.handle.schedule(vec![act("stop"), ask("well")]).await.unwrap().batch;
+    stage.until("call 0 waits").await;
+    stage.handle.shut_down(nobody());
+    let (outcomes, refused) =
+        tokio::join!(stage.handle.outcomes(batch), stage.handle.schedule(vec![act("well")]));
+    assert_eq!(outcomes.unwrap(), [Outcome::Cancelled(nobody()), Outcome::Cancelled(nobody())]);
+    assert_eq!(refused, Err(Gone));
+    stage.driver.await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_callers_at_once_get_what_they_asked_for() {
+    let stage = Stage::new();
+    let mut callers = tokio::task::JoinSet::new();
+    for caller in 0..8 {
+        let handle = stage.handle.clone();
+        callers.spawn(async move {
+            for _ in 0..50 {
+                let what = if caller % 2 == 0 { "well" } else { "badly" };
+                let scheduled = handle.schedule(vec![act(what); 3]).await.unwrap();
+                assert_eq!(scheduled.ids().count(), 3);
+                let outcomes = handle.outcomes(scheduled.batch).await.unwrap();
+                assert_eq!(outcomes.len(), 3);
+                let is_well = |it: &Outcome| matches!(it, Outcome::Success(_));
+                assert!(outcomes.iter().all(|it| is_well(it) == (caller % 2 == 0)), "{outcomes:?}");
+            }
+        });
+    }
+    callers.join_all().await;
+    let call = stage.handle.call(CallId(8 * 50 * 3 - 1)).await.unwrap().unwrap();
+    assert!(call.state.outcome().is_some());
+    assert_eq!(stage.handle.call(CallId(8 * 50 * 3)).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_large_batch_with_little_room_comes_to_its_end() {
+    let mut options: Options = options();
+    options.machine.limits = Limits { all: 3, of_kind: BTreeMap::new() };
+    let (log, doors) = (Log::default(), Doors::default());
+    let (driver, handle) = Driver::new(options, tools(&log, &doors), no_processes(), NoLedger);
+    let driver = tokio::spawn(driver.run());
+    let count = 20_000_u32;
+    let scheduled = handle
+        .schedule_together(move |first| {
+            (0..count)
+                .map(|n| {
+                    // Each waits for two that came before it.
+                    let before = [n / 2, n / 3].into_iter().filter(|it| *it < n);
+                    let calls: Vec<CallId> = before.map(|it| CallId(first.0 + it)).collect();
+                    after(&calls, act("well"))
+                })
+                .collect()
+        })
+        .await
+        .unwrap();
+    let outcomes = handle.outcomes(scheduled.batch).await.unwrap();
+    assert_eq!(outcomes.len(), 20_000);
+    assert!(outcomes.iter().all(|it| *it == well("well")));
+    drop(handle);
+    driver.await.unwrap().unwrap();
+}

@@ -1,0 +1,253 @@
+//! A stage for the driver: a tool that does what its arguments say, a ledger that remembers, and a log of
+//! who did what in which order.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_core::future::BoxFuture;
+use punchlist_model::Timestamp;
+use punchlist_sched::call::{Checked, Ended, Kind};
+use punchlist_sched::driver::{Driver, Error, Handle, Ledger, LedgerError, Options, Page};
+use punchlist_sched::output::{Line, Stream};
+use punchlist_sched::policy::{Policy, Subject};
+use punchlist_sched::process;
+use punchlist_sched::{
+    Access, CallId, Decision, Limits, Output, Preview, Processes, Request, Rule, Tool, Tools, Work,
+    machine, output,
+};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+
+/// What happened, in order.
+#[derive(Clone, Default)]
+pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
+
+impl Log {
+    pub(crate) fn add(&self, what: impl Into<String>) {
+        self.0.lock().unwrap().push(what.into());
+    }
+
+    pub(crate) fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+
+    pub(crate) fn position(&self, what: &str) -> usize {
+        let all = self.all();
+        all.iter().position(|it| it == what).unwrap_or_else(|| panic!("no {what:?} in {all:?}"))
+    }
+}
+
+/// Doors that calls wait at.
+#[derive(Clone, Default)]
+pub(crate) struct Doors(Arc<Mutex<BTreeMap<String, Arc<Notify>>>>);
+
+impl Doors {
+    fn door(&self, name: &str) -> Arc<Notify> {
+        Arc::clone(self.0.lock().unwrap().entry(name.to_owned()).or_default())
+    }
+
+    /// Lets one call through.
+    pub(crate) fn open(&self, name: &str) {
+        self.door(name).notify_one();
+    }
+}
+
+/// The tool: `{"do": …}` says what it does.
+struct Actor {
+    name: &'static str,
+    schema: Value,
+    log: Log,
+    doors: Doors,
+}
+
+/// Breaks when it is dropped.
+struct Brittle;
+
+impl Drop for Brittle {
+    fn drop(&mut self) {
+        panic!("broke when it was dropped");
+    }
+}
+
+impl Tool for Actor {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &str {
+        "does what it is told"
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn check(&self, arguments: &Value) -> Result<Checked, String> {
+        let access = match arguments["writes"].as_str() {
+            Some(path) => Access::writes([path]),
+            None => Access::none(),
+        };
+        let subject = Subject { tool: self.name.to_owned(), ..Subject::default() };
+        Ok(Checked { access, kind: Kind::OTHER, subject })
+    }
+
+    fn preview(&self, arguments: &Value) -> Preview {
+        Preview { what: format!("do {}", arguments["do"]), ..Preview::default() }
+    }
+
+    fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
+        let (log, doors) = (self.log.clone(), self.doors.clone());
+        log.add(format!("{} runs", work.call()));
+        let text = |text: &str| Output { text: text.to_owned(), whole: None };
+        let badly = move |what: &str, said: &str| Ended::Badly {
+            what: what.to_owned(),
+            output: text(said),
+        };
+        match arguments["do"].as_str().unwrap_or("well") {
+            "panic" => panic!("broke at once"),
+            act => {
+                let act = act.to_owned();
+                Box::pin(async move {
+                    match act.as_str() {
+                        "well" => Ended::Well(text("well")),
+                        "badly" => badly("it went wrong", "so far"),
+                        "badly first" if work.attempt().0 == 1 => badly("not yet", ""),
+                        "badly first" => Ended::Well(text("at last")),
+                        "panic later" => {
+                            tokio::task::yield_now().await;
+                            panic!("broke {}", "later")
+                        }
+                        "panic dropped" => {
+                            let _brittle = Brittle;
+                            Ended::Well(Output::default())
+                        }
+                        "stop" => {
+                            log.add(format!("{} waits", work.call()));
+                            work.stopping().await;
+                            assert!(work.is_stopping());
+                            badly("stopped", "partial")
+                        }
+                        "never" => {
+                            log.add(format!("{} waits", work.call()));
+                            std::future::pending().await
+                        }
+                        "say" => {
+                            for n in 0..10_000 {
+                                let text = n.to_string();
+                                work.say(Line { stream: Stream::Out, text });
+                            }
+                            Ended::Well(Output::default())
+                        }
+                        door => {
+                            log.add(format!("{} waits", work.call()));
+                            doors.door(door).notified().await;
+                            Ended::Well(text(door))
+                        }
+                    }
+                })
+            }
+        }
+    }
+}
+
+/// Remembers what it is told, and fails when it is told to.
+#[derive(Clone, Default)]
+pub(crate) struct Memory {
+    pub(crate) log: Log,
+    /// Fails when it would write this.
+    pub(crate) fails_at: Option<&'static str>,
+}
+
+impl Ledger for Memory {
+    fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
+        Box::pin(async move {
+            let mut lines: Vec<String> =
+                page.moved().map(|(call, state)| format!("{call} is {}", state.name())).collect();
+            lines.extend(page.asked.iter().map(|it| format!("{} asks", it.call)));
+            // A disk takes its time, and others get theirs meanwhile.
+            tokio::task::yield_now().await;
+            if lines.iter().any(|it| Some(it.as_str()) == self.fails_at) {
+                return Err(LedgerError("the disk is full".into()));
+            }
+            lines.into_iter().for_each(|it| self.log.add(it));
+            Ok(())
+        })
+    }
+}
+
+pub(crate) struct Stage {
+    pub(crate) handle: Handle,
+    pub(crate) log: Log,
+    pub(crate) doors: Doors,
+    pub(crate) driver: JoinHandle<Result<(), Error>>,
+}
+
+pub(crate) fn options() -> Options {
+    let limits = Limits { all: 100, of_kind: BTreeMap::new() };
+    let policy = Policy::new(vec![Rule::tool(Decision::Allow, "act")], Vec::new());
+    Options {
+        machine: machine::Options { limits, policy, attended: true },
+        output: output::Options::default(),
+        patience: Options::PATIENCE,
+        clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+    }
+}
+
+/// Tools that do what they are told: `act` is allowed, `ask` is asked about.
+pub(crate) fn tools(log: &Log, doors: &Doors) -> Tools {
+    let mut tools = Tools::new();
+    for name in ["act", "ask"] {
+        let schema = json!({"type": "object", "properties": {"do": {"type": "string"}}});
+        let (log, doors) = (log.clone(), doors.clone());
+        tools.add(Arc::new(Actor { name, schema, log, doors })).unwrap();
+    }
+    tools
+}
+
+/// Where there are no processes.
+pub(crate) fn no_processes() -> Processes {
+    Processes::new(process::Options::new("/no/such/guardian", []))
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        Self::with(options(), None)
+    }
+
+    pub(crate) fn patient(patience: Duration) -> Self {
+        Self::with(Options { patience, ..options() }, None)
+    }
+
+    pub(crate) fn failing(fails_at: &'static str) -> Self {
+        Self::with(options(), Some(fails_at))
+    }
+
+    pub(crate) fn with(options: Options, fails_at: Option<&'static str>) -> Self {
+        let (log, doors) = (Log::default(), Doors::default());
+        let ledger = Memory { log: log.clone(), fails_at };
+        let (driver, handle) = Driver::new(options, tools(&log, &doors), no_processes(), ledger);
+        let driver = tokio::spawn(driver.run());
+        Self { handle, log, doors, driver }
+    }
+
+    /// Waits until something is in the log.
+    pub(crate) async fn until(&self, what: &str) {
+        while !self.log.all().iter().any(|it| it == what) {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+pub(crate) fn act(what: &str) -> Request {
+    Request { tool: "act".to_owned(), arguments: json!({"do": what}), ..Request::default() }
+}
+
+pub(crate) fn ask(what: &str) -> Request {
+    Request { tool: "ask".to_owned(), ..act(what) }
+}
+
+pub(crate) fn after(calls: &[CallId], request: Request) -> Request {
+    Request { after: calls.to_vec(), ..request }
+}
