@@ -1,10 +1,10 @@
 //! Runs and their calls: where each call stands, and how it came there.
 //!
-//! A transition is a row of `call_event`, numbered within its run. A call's own row says where it
-//! stands and which events hold the rest: `last` is its newest, `asks` the one with the request that
-//! counts. So no text is kept twice.
+//! A transition is a row. Where a call stands is its newest one; what it asks for stands in the newest
+//! that has a request, so that a text is not kept twice. There is no second table with a row a call:
+//! every verb reads the whole schema when it opens the database, and pays for each table.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use punchlist_model::call::{Asked, CallRecord, CallState, RunFilter, RunRecord};
 use punchlist_model::event::TOMBSTONE;
@@ -106,115 +106,80 @@ pub(crate) fn record(
     Ok(())
 }
 
-/// What is known of a call before it moves.
-struct Before {
-    state: CallState,
-    /// The event with its request.
-    asks: i64,
-    /// Whether that request is still the same. What was forgotten stays so.
-    same: bool,
-}
-
 fn write(
     conn: &Session<'_>,
     id: RunId,
     run: RunKey,
     calls: impl IntoIterator<Item = CallRecord>,
 ) -> Result<(), Failure> {
-    let mut select = conn.statement(
-        "SELECT call.state, asks, request IN (?3, 'null') FROM call \
-         JOIN call_event ON call_event.run = call.run AND seq = asks \
-         WHERE call.run = ?1 AND number = ?2",
-    )?;
-    let mut upsert = conn.statement(
-        "INSERT INTO call(run, number, item, tool, state, last, asks) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO UPDATE \
-         SET state = excluded.state, last = excluded.last, asks = excluded.asks",
-    )?;
+    let mut select = conn.statement(BEFORE)?;
     let mut insert = conn.statement(
-        "INSERT INTO call_event(run, seq, call, state, attempt, at, request, detail) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO call(run, number, item, tool, state, attempt, at, request, detail) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
-    let mut seq = newest(conn, run)?;
     for call in calls {
         let request = rows::json(&call.request);
         let before = select.query_row(params![run.0, call.number, request], |row| {
-            Ok(Before { state: state(row, 0)?, asks: row.get(1)?, same: row.get(2)? })
+            Ok((state(row, 0)?, row.get::<_, Option<bool>>(1)?))
         });
         let before = before.optional()?;
-        if let Some(before) = &before {
-            before.state.check(id, call.number, call.state)?;
+        if let Some((before, _)) = before {
+            before.check(id, call.number, call.state)?;
         }
-        seq += 1;
-        let asks = before.filter(|it| it.same).map(|it| it.asks);
-        upsert.execute(params![
+        let is_same = before.is_some_and(|(_, is_same)| is_same == Some(true));
+        insert.execute(params![
             run.0,
             call.number,
             call.item.map(|it| it.0),
             call.tool,
             call.state.as_str(),
-            seq,
-            asks.unwrap_or(seq),
-        ])?;
-        insert.execute(params![
-            run.0,
-            seq,
-            call.number,
-            call.state.as_str(),
             call.attempt.0,
             millis(call.at),
-            asks.is_none().then_some(request),
+            (!is_same).then_some(request),
             call.detail.as_ref().map(rows::json),
         ])?;
     }
     Ok(())
 }
 
-/// The number of a run's newest event.
-fn newest(conn: &Session<'_>, run: RunKey) -> rusqlite::Result<i64> {
-    let mut select = conn.statement("SELECT ifnull(max(seq), 0) FROM call_event WHERE run = ?1")?;
-    select.query_row([run.0], |row| row.get(0))
-}
-
-/// What a call's reader needs, in order.
-macro_rules! select_call {
-    ($rest:literal) => {
-        concat!("SELECT number, item, tool, e.state, e.attempt, e.detail, e.at, ", $rest)
-    };
-}
+/// Where a call stands, and whether it asks for the same still. What was forgotten stays so.
+pub(crate) const BEFORE: &str = "SELECT state, (SELECT request IN (?3, 'null') FROM call \
+     WHERE run = ?1 AND number = ?2 AND request IS NOT NULL ORDER BY seq DESC LIMIT 1) \
+     FROM call WHERE run = ?1 AND number = ?2 ORDER BY seq DESC LIMIT 1";
 
 /// The calls of a run as they stand, by number.
 pub(crate) fn list(conn: &Session<'_>, id: RunId) -> Result<Vec<CallRecord>, Failure> {
-    let run = key(conn, id)?;
-    let mut select = conn.statement(select_call!(
-        "a.request FROM call JOIN call_event e ON e.run = call.run AND e.seq = last \
-         JOIN call_event a ON a.run = call.run AND a.seq = asks WHERE call.run = ?1 ORDER BY number"
-    ))?;
-    let found = select.query_map([run.0], |row| {
-        Ok(CallRecord { request: request(row)?.unwrap_or_default(), ..call(row)? })
+    let mut calls = BTreeMap::new();
+    tell(conn, id, |call| {
+        calls.insert(call.number, call);
     })?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    Ok(calls.into_values().collect())
 }
 
 /// Every transition of a run's calls, in order.
 pub(crate) fn story(conn: &Session<'_>, id: RunId) -> Result<Vec<CallRecord>, Failure> {
+    let mut calls = Vec::new();
+    tell(conn, id, |call| calls.push(call))?;
+    Ok(calls)
+}
+
+fn tell(conn: &Session<'_>, id: RunId, mut to: impl FnMut(CallRecord)) -> Result<(), Failure> {
     let run = key(conn, id)?;
-    let mut select = conn.statement(select_call!(
-        "e.request FROM call_event e JOIN call ON call.run = e.run AND number = e.call \
-         WHERE e.run = ?1 ORDER BY seq"
-    ))?;
+    let mut select = conn.statement(
+        "SELECT number, item, tool, state, attempt, detail, at, request FROM call \
+         WHERE run = ?1 ORDER BY seq",
+    )?;
     let mut asked: HashMap<u32, Value> = HashMap::new();
     let mut found = select.query([run.0])?;
-    let mut calls = Vec::new();
     while let Some(row) = found.next()? {
         let mut call = call(row)?;
-        if let Some(request) = request(row)? {
+        if let Some(request) = rows::from_json(row, 7)? {
             asked.insert(call.number, request);
         }
         call.request = asked.get(&call.number).cloned().unwrap_or_default();
-        calls.push(call);
+        to(call);
     }
-    Ok(calls)
+    Ok(())
 }
 
 /// A call without its request.
@@ -229,10 +194,6 @@ fn call(row: &Row<'_>) -> rusqlite::Result<CallRecord> {
         detail: rows::from_json(row, 5)?,
         at: rows::time(row, 6)?,
     })
-}
-
-fn request(row: &Row<'_>) -> rusqlite::Result<Option<Value>> {
-    rows::from_json(row, 7)
 }
 
 /// A column that holds a state.
@@ -266,9 +227,8 @@ pub(crate) fn forget(
         update.execute(params![plan.0, TOMBSTONE])?;
     }
     let mut update = conn.statement(
-        "UPDATE call_event SET request = iif(request IS NULL, NULL, 'null'), detail = NULL \
-         WHERE run IN (SELECT key FROM run WHERE plan = ?1) AND (?2 IS NULL OR call IN \
-         (SELECT number FROM call WHERE call.run = call_event.run AND item = ?2))",
+        "UPDATE call SET request = iif(request IS NULL, NULL, 'null'), detail = NULL \
+         WHERE run IN (SELECT key FROM run WHERE plan = ?1) AND (?2 IS NULL OR item = ?2)",
     )?;
     update.execute(params![plan.0, item])?;
     questions::forget(conn, plan, item)

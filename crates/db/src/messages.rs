@@ -24,7 +24,8 @@ macro_rules! select_message {
 pub(crate) fn queue(conn: &Session<'_>, new: NewMessage) -> Result<(), Failure> {
     let message = Message::from(new);
     let mut insert = conn.statement(
-        "INSERT INTO message(id, conversation, text, steer, at) VALUES (?1, ?2, ?3, ?4, ?5)",
+        "INSERT INTO message(id, conversation, text, steer, at, seq) SELECT ?1, ?2, ?3, ?4, ?5, \
+         ifnull(max(seq), 0) + 1 FROM message WHERE conversation = ?2",
     )?;
     let Message { id, conversation, text, steer, at, .. } = message;
     insert.execute(params![id.to_string(), conversation, text, steer, millis(at)])?;
@@ -34,7 +35,7 @@ pub(crate) fn queue(conn: &Session<'_>, new: NewMessage) -> Result<(), Failure> 
 /// The messages of a conversation that wait, first in first.
 pub(crate) fn waiting(conn: &Session<'_>, conversation: &str) -> Result<Vec<Message>, Failure> {
     let mut select = conn
-        .statement(select_message!("WHERE conversation = ?1 AND taken_at IS NULL ORDER BY key"))?;
+        .statement(select_message!("WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq"))?;
     let found = select.query_map([conversation], message)?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
@@ -77,7 +78,7 @@ pub(crate) fn next(
     take: Take,
 ) -> Result<Option<Message>, Failure> {
     let mut select = conn.statement(select_message!(
-        "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 ORDER BY key LIMIT 1"
+        "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 ORDER BY seq LIMIT 1"
     ))?;
     let steering = match take {
         Take::First => 0,

@@ -184,7 +184,7 @@ mod tests {
         let digests: Vec<String> = STEPS.iter().map(|it| format!("{:016x}", digest(it))).collect();
         assert_eq!(
             digests,
-            ["bd5690ad38491a90", "2f8027437500b86f", "3b0d4d5a54578dde", "c89345356f15e653"]
+            ["bd5690ad38491a90", "2f8027437500b86f", "3b0d4d5a54578dde", "51f02e9d0823e2ac"]
         );
     }
 }

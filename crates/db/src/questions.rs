@@ -18,9 +18,10 @@ use crate::session::Session;
 macro_rules! select_question {
     ($rest:literal) => {
         concat!(
-            "SELECT question.id, run.id, run.project, plan.id, call.state, answer, asked \
-             FROM question JOIN call ON call.run = question.run AND number = question.call \
-             JOIN run ON run.key = question.run LEFT JOIN plan ON plan.key = run.plan ",
+            "SELECT question.id, run.id, run.project, plan.id, (SELECT state FROM call \
+             WHERE run = question.run AND number = question.call ORDER BY seq DESC LIMIT 1) \
+             AS state, answer, asked FROM question JOIN run ON run.key = question.run \
+             LEFT JOIN plan ON plan.key = run.plan ",
             $rest
         )
     };
@@ -47,22 +48,23 @@ pub(crate) fn ask(conn: &Session<'_>, id: RunId, run: RunKey, asked: Asked) -> R
 
 /// The questions that fit, oldest first.
 pub(crate) fn list(conn: &Session<'_>, filter: &QuestionFilter) -> Result<Vec<Question>, Failure> {
-    // Two statements, so that those that wait are found by their index.
-    let mut select = conn.statement(if filter.waiting {
+    // Of one run, those are looked at alone: whoever works asks after every bell.
+    let mut select = conn.statement(if filter.run.is_some() {
         select_question!(
-            "WHERE answer IS NULL AND call.state = 'awaiting_approval' \
-             AND (?1 IS NULL OR run.project = ?1) AND (?2 IS NULL OR run.id = ?2) \
-             ORDER BY question.key DESC"
+            "WHERE (?1 IS NULL OR run.project = ?1) AND run.id = ?2 \
+             AND NOT (?3 AND (answer IS NOT NULL OR state <> 'awaiting_approval')) \
+             ORDER BY question.id DESC"
         )
     } else {
         select_question!(
-            "WHERE (?1 IS NULL OR run.project = ?1) AND (?2 IS NULL OR run.id = ?2) \
-             ORDER BY question.key DESC"
+            "WHERE (?1 IS NULL OR run.project = ?1) AND ?2 IS NULL \
+             AND NOT (?3 AND (answer IS NOT NULL OR state <> 'awaiting_approval')) \
+             ORDER BY question.id DESC"
         )
     })?;
     let most = filter.most.map_or(usize::MAX, |it| usize::try_from(it).unwrap_or(usize::MAX));
     let run = filter.run.map(|run| run.to_string());
-    let mut rows = select.query(params![filter.project, run])?;
+    let mut rows = select.query(params![filter.project, run, filter.waiting])?;
     let mut found = Vec::new();
     while found.len() < most
         && let Some(row) = rows.next()?
@@ -108,23 +110,22 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Question> {
 /// Erases the texts of the questions for one item, or of all runs on a plan.
 pub(crate) fn forget(conn: &Session<'_>, plan: PlanKey, item: Option<u32>) -> Result<(), Failure> {
     let mut select = conn.statement(
-        "SELECT question.key, answer, asked FROM question JOIN run ON run.key = question.run \
+        "SELECT question.id, answer, asked FROM question JOIN run ON run.key = question.run \
          WHERE run.plan = ?1 AND (?2 IS NULL OR item = ?2)",
     )?;
     let found = select.query_map(params![plan.0, item], |row| {
         let asked: Option<Asked> = rows::from_json(row, 2)?;
-        Ok((row.get::<_, i64>(0)?, rows::from_json::<Answered>(row, 1)?, asked))
+        Ok((row.get::<_, String>(0)?, rows::from_json::<Answered>(row, 1)?, asked))
     })?;
     let found = found.collect::<rusqlite::Result<Vec<_>>>()?;
-    let mut update =
-        conn.statement("UPDATE question SET answer = ?2, asked = ?3 WHERE key = ?1")?;
-    for (key, mut answer, asked) in found {
+    let mut update = conn.statement("UPDATE question SET answer = ?2, asked = ?3 WHERE id = ?1")?;
+    for (id, mut answer, asked) in found {
         let mut asked = asked.ok_or_else(|| strange(2, "a question without words"))?;
         asked.forget();
         if let Some(answer) = &mut answer {
             answer.forget();
         }
-        update.execute(params![key, answer.as_ref().map(rows::json), rows::json(&asked)])?;
+        update.execute(params![id, answer.as_ref().map(rows::json), rows::json(&asked)])?;
     }
     Ok(())
 }

@@ -284,7 +284,7 @@ pub trait CallStore: Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>>;
 
-    /// The questions that fit, oldest first.
+    /// The questions that fit, oldest first: by their ids, which begin with the time.
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>>;
 
     /// Answers a question, once: of several at the same time one is taken, and the others are told

@@ -99,6 +99,7 @@ impl CallStore for Memory {
         let state = self.state();
         let questions = state.work.questions.iter().filter_map(|it| state.work.question(it));
         let mut found: Vec<Question> = questions.filter(|it| filter.fits(it)).collect();
+        found.sort_by_key(|it| it.asked.id);
         let extra = found.len().saturating_sub(most(filter.most));
         found.drain(..extra);
         ready(Ok(found))
