@@ -18,6 +18,9 @@ pub(crate) const SERVER_WAY: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER
 /// After so many seconds an agent goes on without our hook. The hook itself gives up earlier.
 pub const HOOK_SECONDS: u32 = 3;
 
+/// What the hook of an installation that uses the agent's own tools is called with.
+pub(crate) const OWN_TOOLS: &str = " --own-tools";
+
 /// The events of an agent that we hear of, with the tools that matter where an event is about a tool.
 pub fn events(agent: Agent) -> &'static [(&'static str, Option<&'static str>)] {
     match agent {
@@ -51,7 +54,7 @@ impl Wanted {
             command.push_str(&format!(" --plan {}", quoted(plan)));
         }
         if options.own_tools {
-            command.push_str(" --own-tools");
+            command.push_str(OWN_TOOLS);
         }
         let server = match agent {
             Agent::Claude => claude::server(binary, &arguments),
