@@ -17,7 +17,7 @@ const SETTINGS: &str = "{\n   \"model\": \"claude-opus-4-5\",\n   \"hooks\": {\n
 const STATE: &str = "{\"theme\":\"dark\",\"mcpServers\":{\"other\":{\"command\":\"false\"}}}\n";
 
 /// Every file and directory under a directory, with its bytes.
-fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();

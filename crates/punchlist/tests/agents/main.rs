@@ -16,6 +16,7 @@
 mod broken;
 mod claude;
 mod codex;
+mod evidence;
 mod gemini;
 mod install;
 mod letting_go;
@@ -24,6 +25,7 @@ mod live;
 mod memory;
 mod mixed;
 mod place;
+mod project;
 mod questions;
 mod reminders;
 mod run;

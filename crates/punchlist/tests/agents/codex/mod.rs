@@ -1,6 +1,8 @@
 //! Runs Codex without a screen, and tells what came of it.
 
+mod broken;
 mod live;
+mod memory;
 mod plans;
 mod server;
 mod wired;

@@ -1,6 +1,9 @@
 //! Runs Gemini CLI without a screen, and tells what came of it.
 
+mod broken;
+mod letting_go;
 mod live;
+mod memory;
 mod plans;
 mod wired;
 

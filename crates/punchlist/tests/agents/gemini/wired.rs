@@ -7,10 +7,11 @@ use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use super::WITH_TODOS;
+use super::plans::todos;
 use crate::place::Place;
 use crate::run::assert_says;
 
-fn installed(more: &Value) -> Place {
+pub(super) fn installed(more: &Value) -> Place {
     let place = Place::new();
     place.gemini_settings(more);
     place.punchlist(&["install", "gemini", "--yes"]);
@@ -18,17 +19,12 @@ fn installed(more: &Value) -> Place {
 }
 
 /// What the model was told each time it was not allowed to stop.
-fn refusals(requests: &[Request]) -> Vec<String> {
+pub(super) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
     told.filter(|it| it.contains("Not finished: ")).collect()
 }
 
-fn todos(entries: &[(&str, &str)]) -> Value {
-    let entry = |(text, status): &(&str, &str)| json!({"description": text, "status": status});
-    json!({"todos": entries.iter().map(entry).collect::<Vec<_>>()})
-}
-
-const OPEN: [(&str, &str); 3] =
+pub(super) const OPEN: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "in_progress"), ("Test it", "pending")];
 const DONE: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "completed"), ("Test it", "completed")];
@@ -105,45 +101,6 @@ fn the_tasks_of_its_tracker_are_kept_under_their_own_names() {
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
-fn one_that_resolves_nothing_is_let_go() {
-    let script = Script::new()
-        .calls("write_todos", todos(&OPEN))
-        .always(|_: &Request| Message::new().says("That is all."));
-    let model = Model::new(script).serve().unwrap();
-    let place = installed(&json!({}));
-    let ended = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).ends().succeeded();
-    assert_eq!(refusals(&model.requests()).len(), 3);
-    assert_eq!(place.plan_of(&ended.session()).end, "stopped");
-}
-
-#[test]
-#[ignore = "needs Gemini CLI: cargo xtask test agents"]
-fn a_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
-    let script = Script::new()
-        .calls("write_todos", todos(&OPEN))
-        .stops("TOML or JSON?")
-        .stops("Shall I go on?")
-        .stops("Is there anything?");
-    let model = Model::new(script).serve().unwrap();
-    let place = installed(&json!({}));
-    let run = |prompt: &str| place.gemini(&model, prompt).args(&["-m", WITH_TODOS]);
-    let first = run("Build it").ends().succeeded();
-    assert_eq!(refusals(&model.requests()).len(), 0, "a question may be asked");
-    assert_eq!(place.plan_of(&first.session()).end, "open");
-    run("TOML").args(&["-r", &first.session()]).ends().succeeded();
-    let told = model.requests()[2].text();
-    assert_says(
-        &told,
-        &["2. Build it", "keep the list current with write_todos"],
-        &["reminder&gt;"],
-    );
-    run("Something else").ends().succeeded();
-    let told = model.requests()[3].text();
-    assert_says(&told, &["2 items are still open from an earlier session"], &["Build it"]);
-}
-
-#[test]
-#[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn two_at_once_keep_two_plans() {
     let works = |what: &str| {
         let list = |status| todos(&[(what, status)]);
@@ -161,30 +118,6 @@ fn two_at_once_keep_two_plans() {
     let [lexer, parser] = runs.map(|it| it.ends().succeeded().session());
     assert_eq!(place.plan_of(&lexer).list(), "1 completed: Write the lexer\n");
     assert_eq!(place.plan_of(&parser).list(), "1 completed: Write the parser\n");
-}
-
-#[test]
-#[ignore = "needs Gemini CLI: cargo xtask test agents"]
-fn whatever_is_broken_in_us_it_works_and_stops() {
-    // Every odd exit code with a word of output would be a denial here.
-    for script in
-        [None, Some("echo '{\"decision\": \"deny\"'; kill -SEGV $$"), Some("echo no >&2; exit 3")]
-    {
-        let steps = Script::new().calls("write_todos", todos(&OPEN)).stops("Done.");
-        let model = Model::new(steps).serve().unwrap();
-        let mut place = Place::new();
-        place.gemini_settings(&json!({}));
-        place.copied();
-        place.punchlist(&["install", "gemini", "--yes"]);
-        match script {
-            None => fs::remove_file(&place.punchlist).unwrap(),
-            Some(script) => place.instead(script),
-        }
-        // A variable of that name must not find its way into the command.
-        let run = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).env("o", "oops");
-        run.ends().succeeded();
-        assert_eq!((refusals(&model.requests()).len(), model.left()), (0, 0));
-    }
 }
 
 #[test]
