@@ -4,11 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::json;
 
 use crate::claude::refusals;
 use crate::place::Place;
+use crate::shown::shows;
 
 /// Installs a copy of the program, breaks something, and lets a model work and stop with an item
 /// open. Without us nobody minds.
@@ -114,35 +116,41 @@ pub(crate) mod ways {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_is_gone() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "gone");
     check(ways::gone);
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_crashes() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "crashing");
     check(ways::crashes);
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_says_something_and_fails() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "failing");
     check(ways::fails);
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_binary_hangs() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "hanging");
     check(ways::hangs);
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_database_is_no_database() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "without a sound database");
     check(ways::no_database);
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_database_is_from_the_future() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "without a sound database");
     check(ways::from_the_future);
 }

@@ -2,12 +2,14 @@
 
 use std::fs;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 impl Place {
     /// A plan of this name, without open items, that demands checked evidence of each item.
@@ -28,6 +30,7 @@ impl Place {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_task_without_the_evidence_that_its_plan_demands_is_not_completed_and_the_model_sees_why() {
+    let _shows = shows(Agent::Claude, Feature::Evidence, "");
     let place = Place::installed();
     place.plan_that_demands_checks("release");
     let create = json!({"subject": "Write the parser", "description": "as it says"});

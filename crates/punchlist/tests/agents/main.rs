@@ -30,6 +30,7 @@ mod questions;
 mod reminders;
 mod run;
 mod screen;
+mod shown;
 mod stops;
 mod streams;
 mod sub_agents;

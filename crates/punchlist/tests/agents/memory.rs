@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script, Server};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
@@ -32,6 +34,7 @@ fn asker() -> Server {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Claude, Feature::Resume, "also after a kill");
     let place = Place::installed();
     let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
     let script = Script::new()
@@ -55,6 +58,7 @@ fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_a_compaction_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Claude, Feature::Compaction, "`/compact`");
     let place = Place::installed();
     let script = Script::new()
         .calls_all([create("Write the parser"), create("Test the parser")])
@@ -106,6 +110,7 @@ const SUMMARY: &str = "<summary>The user wants something built.</summary>";
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_a_compaction_that_it_began_by_itself_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Claude, Feature::Compaction, "its own");
     let full = |script: Script, work: Message| script.turn(work.counting(90_000)).stops(SUMMARY);
     check_full_context(full, &[("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")]);
 }
@@ -113,6 +118,7 @@ fn after_a_compaction_that_it_began_by_itself_it_is_told_what_is_open() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_same_where_the_model_says_that_it_is_too_long() {
+    let _shows = shows(Agent::Claude, Feature::Compaction, "its own");
     let full = |script: Script, work: Message| script.turn(work).finds_it_too_long().stops(SUMMARY);
     check_full_context(full, &[]);
 }
@@ -120,6 +126,7 @@ fn the_same_where_the_model_says_that_it_is_too_long() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopted() {
+    let _shows = shows(Agent::Claude, Feature::Adoption, "");
     let place = Place::installed();
     let before = session_that_asks(&place);
 
@@ -153,6 +160,7 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopte
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_fork_begins_with_a_list_of_its_own() {
+    let _shows = shows(Agent::Claude, Feature::Sessions, "a fork");
     let place = Place::installed();
     let before = session_that_asks(&place);
     let script = Script::new().calls_all([create("Try another way")]).stops("Is that better?");

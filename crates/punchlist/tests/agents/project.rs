@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::{Value, json};
 
@@ -9,6 +10,7 @@ use crate::claude::refusals;
 use crate::install::tree;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
@@ -24,6 +26,7 @@ fn trust(place: &Place) -> String {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn its_list_is_kept_and_its_stop_is_held_there_and_afterwards_nothing_of_ours_is_left() {
+    let _shows = shows(Agent::Claude, Feature::Project, "");
     let place = Place::new();
     fs::write(place.path("home/.claude.json"), trust(&place)).unwrap();
     let before = tree(&place.path("project"));

@@ -1,5 +1,6 @@
 //! Something of ours is broken: Codex works and stops as if we were not there.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::json;
 
@@ -8,6 +9,7 @@ use super::plans::plan;
 use super::wired::{OPEN, refusals};
 use crate::broken::ways;
 use crate::place::Place;
+use crate::shown::shows;
 
 /// Installs a copy of the program, breaks something, and lets a model work and stop with items open.
 /// Without us nobody minds.
@@ -34,35 +36,41 @@ fn check(break_it: impl FnOnce(&Place)) {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_binary_is_gone() {
+    let _shows = shows(Agent::Codex, Feature::Broken, "gone");
     check(ways::gone);
 }
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_binary_crashes() {
+    let _shows = shows(Agent::Codex, Feature::Broken, "crashing");
     check(ways::crashes);
 }
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_binary_says_something_and_fails() {
+    let _shows = shows(Agent::Codex, Feature::Broken, "failing");
     check(ways::fails);
 }
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_binary_hangs() {
+    let _shows = shows(Agent::Codex, Feature::Broken, "hanging");
     check(ways::hangs);
 }
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_database_is_no_database() {
+    let _shows = shows(Agent::Codex, Feature::Broken, "without a sound database");
     check(ways::no_database);
 }
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_database_is_from_the_future() {
+    let _shows = shows(Agent::Codex, Feature::Broken, "without a sound database");
     check(ways::from_the_future);
 }

@@ -1,5 +1,6 @@
 //! What outlives the model's memory in Codex: the end of a session.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::json;
 
@@ -8,6 +9,7 @@ use super::wired::{OPEN, installed};
 use super::{DIRECT, IN_CODE};
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 /// What a new session is told of what an ended one left: a line, and none of its texts.
 const OFFER: &str = "2 items are still open from an earlier session";
@@ -28,6 +30,7 @@ fn after_one_that_asked(name: &str, script: Script) -> (Place, punchlist_testkit
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_adopts() {
+    let _shows = shows(Agent::Codex, Feature::Adoption, "");
     for name in [DIRECT, IN_CODE] {
         let adopt = format!("'{}' adopt", env!("CARGO_BIN_EXE_punchlist"));
         let call = match name {

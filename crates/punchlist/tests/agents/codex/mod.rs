@@ -3,6 +3,7 @@
 mod broken;
 mod live;
 mod memory;
+mod people;
 mod plans;
 mod server;
 mod wired;

@@ -1,6 +1,7 @@
 //! Something of ours is broken: Gemini CLI works and stops as if we were not there. Every odd exit code
 //! with a word of output would be a denial here.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::json;
 
@@ -9,6 +10,7 @@ use super::plans::todos;
 use super::wired::{OPEN, refusals};
 use crate::broken::ways;
 use crate::place::Place;
+use crate::shown::shows;
 
 /// Installs a copy of the program, breaks something, and lets a model work and stop with items open.
 /// Without us nobody minds.
@@ -38,35 +40,41 @@ fn check(break_it: impl FnOnce(&Place)) {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_binary_is_gone() {
+    let _shows = shows(Agent::Gemini, Feature::Broken, "gone");
     check(ways::gone);
 }
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_binary_crashes() {
+    let _shows = shows(Agent::Gemini, Feature::Broken, "crashing");
     check(ways::crashes);
 }
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_binary_says_something_and_fails() {
+    let _shows = shows(Agent::Gemini, Feature::Broken, "failing");
     check(ways::fails);
 }
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_binary_hangs() {
+    let _shows = shows(Agent::Gemini, Feature::Broken, "hanging");
     check(ways::hangs);
 }
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_database_is_no_database() {
+    let _shows = shows(Agent::Gemini, Feature::Broken, "without a sound database");
     check(ways::no_database);
 }
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_database_is_from_the_future() {
+    let _shows = shows(Agent::Gemini, Feature::Broken, "without a sound database");
     check(ways::from_the_future);
 }

@@ -1,6 +1,7 @@
 //! Models behind Gemini CLI that will not do what they are told: each is let go within the bound, and
 //! the plan says how it ended.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::json;
 
@@ -8,10 +9,12 @@ use super::WITH_TODOS;
 use super::plans::todos;
 use super::wired::{OPEN, installed, refusals};
 use crate::run::assert_says;
+use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn one_that_resolves_nothing_is_let_go() {
+    let _shows = shows(Agent::Gemini, Feature::Bounds, "settles nothing");
     let script = Script::new()
         .calls("write_todos", todos(&OPEN))
         .always(|_: &Request| Message::new().says("That is all."));
@@ -25,6 +28,7 @@ fn one_that_resolves_nothing_is_let_go() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn one_that_adds_and_completes_trivia_for_ever_is_let_go() {
+    let _shows = shows(Agent::Gemini, Feature::Bounds, "adds trivia for ever");
     let mut count = 0;
     let script =
         Script::new().calls("write_todos", todos(&OPEN)).always(move |request: &Request| {
@@ -51,6 +55,7 @@ fn one_that_adds_and_completes_trivia_for_ever_is_let_go() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn one_that_cancels_its_way_out_is_let_go_and_the_plan_says_so() {
+    let _shows = shows(Agent::Gemini, Feature::Bounds, "cancels");
     let cancelled = [OPEN[0], ("Build it", "cancelled"), ("Test it", "cancelled")];
     let script = Script::new()
         .calls("write_todos", todos(&OPEN))
@@ -69,6 +74,7 @@ fn one_that_cancels_its_way_out_is_let_go_and_the_plan_says_so() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_same_with_our_tools_which_want_a_reason() {
+    let _shows = shows(Agent::Gemini, Feature::Bounds, "cancels");
     let cancel = |id: &str| {
         let input = json!({"todoId": id, "status": "cancelled", "outcome": "no time"});
         ("mcp_punchlist_complete_todo", input)

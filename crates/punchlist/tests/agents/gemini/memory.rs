@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::json;
 
@@ -9,6 +10,7 @@ use super::WITH_TODOS;
 use super::plans::todos;
 use super::wired::{OPEN, installed, refusals};
 use crate::run::assert_says;
+use crate::shown::shows;
 
 /// What a new session is told of what an ended one left: a line, and none of its texts.
 const OFFER: &str = "2 items are still open from an earlier session";
@@ -16,6 +18,10 @@ const OFFER: &str = "2 items are still open from an earlier session";
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn a_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
+    let _shows = [
+        shows(Agent::Gemini, Feature::Resume, "also after a kill"),
+        shows(Agent::Gemini, Feature::Question, ""),
+    ];
     let script = Script::new()
         .calls("write_todos", todos(&OPEN))
         .stops("TOML or JSON?")
@@ -42,6 +48,7 @@ fn a_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Gemini, Feature::Resume, "also after a kill");
     let script = Script::new()
         .calls("write_todos", todos(&OPEN))
         .turn(Message::new().says("I am build").hangs())
@@ -67,6 +74,7 @@ fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_adopts() {
+    let _shows = shows(Agent::Gemini, Feature::Adoption, "");
     let first = Script::new().calls("write_todos", todos(&OPEN)).stops("TOML or JSON?");
     let adopt = format!("'{}' adopt", env!("CARGO_BIN_EXE_punchlist"));
     let script = Script::new()

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
@@ -10,6 +11,7 @@ use super::WITH_TODOS;
 use super::plans::todos;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 pub(super) fn installed(more: &Value) -> Place {
     let place = Place::new();
@@ -26,13 +28,17 @@ pub(super) fn refusals(requests: &[Request]) -> Vec<String> {
 
 pub(super) const OPEN: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "in_progress"), ("Test it", "pending")];
-const DONE: [(&str, &str); 3] =
+pub(super) const DONE: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "completed"), ("Test it", "completed")];
 const LIST: &str = "1 completed: Design it\n2 completed: Build it\n3 completed: Test it\n";
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn a_stop_with_open_items_is_refused_until_the_list_is_settled() {
+    let _shows = [
+        shows(Agent::Gemini, Feature::Gate, ""),
+        shows(Agent::Gemini, Feature::OwnList, "`write_todos`"),
+    ];
     let script = Script::new()
         .calls("write_todos", todos(&OPEN))
         .stops("That is all.")
@@ -53,6 +59,8 @@ fn a_stop_with_open_items_is_refused_until_the_list_is_settled() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_same_with_the_tools_of_our_server_which_the_newest_models_see() {
+    let _shows =
+        [shows(Agent::Gemini, Feature::Gate, ""), shows(Agent::Gemini, Feature::PlanTools, "")];
     let titles = ["Design it", "Build it", "Test it"].map(|it| json!({"title": it}));
     let complete = |id: &str| {
         let input = json!({"todoId": id, "outcome": "done", "wait_for_previous": true});
@@ -79,6 +87,10 @@ fn the_same_with_the_tools_of_our_server_which_the_newest_models_see() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_tasks_of_its_tracker_are_kept_under_their_own_names() {
+    let _shows = [
+        shows(Agent::Gemini, Feature::Gate, ""),
+        shows(Agent::Gemini, Feature::OwnList, "the task tracker"),
+    ];
     let task = |title: &str| json!({"title": title, "description": "it", "type": "task"});
     let script = Script::new()
         .calls("tracker_create_task", task("Build it"))
@@ -102,6 +114,7 @@ fn the_tasks_of_its_tracker_are_kept_under_their_own_names() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn two_at_once_keep_two_plans() {
+    let _shows = shows(Agent::Gemini, Feature::Two, "");
     let works = |what: &str| {
         let list = |status| todos(&[(what, status)]);
         let script = Script::new().calls("write_todos", list("in_progress"));
@@ -123,6 +136,7 @@ fn two_at_once_keep_two_plans() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn after_a_run_only_our_entries_go() {
+    let _shows = shows(Agent::Gemini, Feature::Uninstall, "after runs all that is not ours");
     let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
     let place = Place::new();
     place.gemini_settings(&json!({}));
