@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::{Finding, Options, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
-use crate::install::entries::{self, SERVER, SERVER_WAY, Wanted, events, hooked, our_hooks};
+use crate::install::entries::{
+    self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, events, hooked, our_hooks,
+};
 use crate::install::{self, Scope, codex, gemini};
 
 /// What is known of one scope's files.
@@ -118,7 +120,7 @@ impl Wiring {
             ));
         }
         if wanted.own_tools {
-            command.push_str(" --own-tools");
+            command.push_str(OWN_TOOLS);
         }
         if let Some(plan) = &wanted.plan {
             command.push_str(&format!(" --plan {}", entries::quoted(plan)));
@@ -241,7 +243,7 @@ impl Wiring {
 
     /// Whether the agent was set up to plan with a tool of its own.
     fn has_own_tools(&self) -> bool {
-        self.command().is_some_and(|it| it.contains(" --own-tools"))
+        self.command().is_some_and(|it| it.contains(OWN_TOOLS))
     }
 
     fn permission(&self, options: &Options) -> Option<Finding> {

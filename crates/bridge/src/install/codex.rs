@@ -80,8 +80,46 @@ pub(crate) fn server(binary: &str, arguments: &[&str], permission: bool) -> Valu
     server
 }
 
-/// Puts our server, or the agent's own tool, into the configuration.
-pub(crate) fn put_config(doc: &mut Toml, wanted: &Wanted) -> Result<(), String> {
+/// Whether an installation with these hooks keeps the list of Codex's own tool.
+pub(crate) fn uses_own_tool(hooks: &Value) -> bool {
+    let groups = hooks["hooks"].as_object().into_iter().flatten().map(|(_, groups)| groups);
+    let ours = groups.flat_map(entries::hooks).map(|(_, hook)| hook);
+    let mut ours = ours.filter(|it| is_our_hook(Agent::Codex, it));
+    ours.any(|it| it["command"].as_str().is_some_and(|it| it.contains(entries::OWN_TOOLS)))
+}
+
+/// Codex's own tool, where an installation that is there uses it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OwnTool<'a> {
+    /// What that installation made.
+    pub(crate) made: Made<'a>,
+    /// How the tool was set before it.
+    pub(crate) before: Option<&'a Value>,
+}
+
+impl OwnTool<'_> {
+    /// Sets the tool as it was. One that somebody else has set since stays as it is.
+    fn give_back(self, doc: &mut Toml) -> Result<(), String> {
+        if doc.get(&UPDATE_PLAN) != Some(json!(true)) {
+            return Ok(());
+        }
+        match self.before {
+            Some(before) => doc.put(&UPDATE_PLAN, before)?,
+            None if self.made.has(&UPDATE_PLAN.join("/"), false) => doc.remove(&UPDATE_PLAN)?,
+            None => {}
+        }
+        drop_if_empty(doc, &UPDATE_PLAN[..2], self.made, false)?;
+        drop_if_empty(doc, &UPDATE_PLAN[..1], self.made, false)
+    }
+}
+
+/// Puts our server, or the agent's own tool, into the configuration. The tool of an installation that
+/// used it is given back where the server takes its place.
+pub(crate) fn put_config(
+    doc: &mut Toml,
+    wanted: &Wanted,
+    own: Option<OwnTool<'_>>,
+) -> Result<(), String> {
     let there = doc.get(&SERVER_WAY);
     if there.as_ref().is_some_and(|it| !is_our_server(it)) {
         return Err(format!("mcp_servers.{SERVER} is somebody else's server"));
@@ -90,6 +128,7 @@ pub(crate) fn put_config(doc: &mut Toml, wanted: &Wanted) -> Result<(), String> 
         doc.remove(&SERVER_WAY)?;
         return doc.put(&UPDATE_PLAN, &json!(true));
     };
+    own.map_or(Ok(()), |it| it.give_back(doc))?;
     // What the user added to the entry stays.
     for (name, value) in server {
         doc.put(&[SERVER_WAY[0], SERVER_WAY[1], name], value)?;
@@ -101,21 +140,18 @@ pub(crate) fn put_config(doc: &mut Toml, wanted: &Wanted) -> Result<(), String> 
     Ok(())
 }
 
-/// Takes our server out of the configuration, and the agent's own tool if we switched it on.
-pub(crate) fn take_config(doc: &mut Toml, made: Made<'_>) -> Result<(), String> {
+/// Takes our server out of the configuration, and gives the agent's own tool back if it was used.
+pub(crate) fn take_config(
+    doc: &mut Toml,
+    made: Made<'_>,
+    own: Option<OwnTool<'_>>,
+) -> Result<(), String> {
     let had_ours = doc.get(&SERVER_WAY).is_some_and(|it| is_our_server(&it));
     if had_ours {
         doc.remove(&SERVER_WAY)?;
     }
-    if made.has(&UPDATE_PLAN.join("/"), false) && doc.get(&UPDATE_PLAN) == Some(json!(true)) {
-        doc.remove(&UPDATE_PLAN)?;
-    }
-    for (way, had_ours) in
-        [(&UPDATE_PLAN[..2], false), (&UPDATE_PLAN[..1], false), (&SERVER_WAY[..1], had_ours)]
-    {
-        drop_if_empty(doc, way, made, had_ours)?;
-    }
-    Ok(())
+    own.map_or(Ok(()), |it| it.give_back(doc))?;
+    drop_if_empty(doc, &SERVER_WAY[..1], made, had_ours)
 }
 
 fn drop_if_empty(

@@ -18,6 +18,9 @@ pub(crate) const SERVER_WAY: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER
 /// After so many seconds an agent goes on without our hook. The hook itself gives up earlier.
 pub const HOOK_SECONDS: u32 = 3;
 
+/// What the hook of an installation that uses the agent's own tools is called with.
+pub(crate) const OWN_TOOLS: &str = " --own-tools";
+
 /// The events of an agent that we hear of, with the tools that matter where an event is about a tool.
 pub fn events(agent: Agent) -> &'static [(&'static str, Option<&'static str>)] {
     match agent {
@@ -51,7 +54,7 @@ impl Wanted {
             command.push_str(&format!(" --plan {}", quoted(plan)));
         }
         if options.own_tools {
-            command.push_str(" --own-tools");
+            command.push_str(OWN_TOOLS);
         }
         let server = match agent {
             Agent::Claude => claude::server(binary, &arguments),
@@ -89,11 +92,13 @@ impl Wanted {
 }
 
 /// A command that lets nothing through but a deliberate answer: whatever else happens (no binary, a
-/// crash, an error text), nothing is printed and the exit code is 0, so the agent goes on.
+/// crash, an error text), nothing is printed and the exit code is 0, so the agent goes on. The command
+/// takes the place of the inner shell, which would keep the agent's own pipe of errors open for as long
+/// as a command that hangs, and some agents wait for that.
 pub fn guard(agent: Agent, command: &str) -> String {
     let said = variable(agent);
     format!(
-        "{said}=$({command} 2>/dev/null) && case ${said} in '{{'*'}}') printf '%s\\n' \"${said}\";; \
+        "{said}=$(exec {command} 2>/dev/null) && case ${said} in '{{'*'}}') printf '%s\\n' \"${said}\";; \
          esac; exit 0"
     )
 }
@@ -131,6 +136,8 @@ pub(crate) fn argument(guard: &str, name: &str) -> Option<String> {
 /// The program inside a guard.
 pub(crate) fn program(guard: &str) -> Option<String> {
     let (_, rest) = guard.split_once("=$(")?;
+    // Earlier versions called it without that word.
+    let rest = rest.strip_prefix("exec ").unwrap_or(rest);
     argument(&format!(" it {rest}"), "it")
 }
 
@@ -390,6 +397,7 @@ mod tests {
             let guard = guard(Agent::Claude, &command);
             assert_eq!(argument(&guard, "--db").as_deref(), Some(word));
             assert_eq!(argument(&guard, "--plan"), None);
+            assert_eq!(program(&guard).as_deref(), Some("/bin/p"));
             let said = std::process::Command::new("/bin/sh")
                 .args(["-c", &format!("printf %s {}", quoted(word))])
                 .output()
@@ -420,6 +428,37 @@ mod tests {
                 // A shell says by itself that something was killed, which no agent takes for an answer.
                 assert!(ran.stderr.is_empty() || script.contains("kill"), "{script}");
             }
+        }
+    }
+
+    #[test]
+    fn a_guard_that_is_ended_leaves_nothing_that_keeps_the_agents_pipes_open() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("pid");
+        for agent in Agent::ALL {
+            drop(std::fs::remove_file(&file));
+            let script =
+                format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", file.display());
+            let command = format!("sh -c {}", quoted(&script));
+            let mut child = std::process::Command::new("/bin/sh")
+                .args(["-c", &guard(agent, &command)])
+                .stdin(std::process::Stdio::null())
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped())
+                .spawn()
+                .unwrap();
+            let pid = loop {
+                match std::fs::read_to_string(&file) {
+                    Ok(pid) => break pid,
+                    Err(_) => std::thread::yield_now(),
+                }
+            };
+            child.kill().unwrap();
+            // Waits for the end of both pipes.
+            let ran = child.wait_with_output().unwrap();
+            assert_eq!((ran.stdout, ran.stderr), (Vec::new(), Vec::new()));
+            let ended = std::process::Command::new("kill").arg(pid.trim()).status().unwrap();
+            assert!(ended.success(), "it hung until now, and so the pipes were not its");
         }
     }
 }

@@ -27,10 +27,14 @@ pub(crate) fn settings(home: &Path, config_dir: Option<&Path>, scope: &Scope) ->
     }
 }
 
+/// After so many milliseconds Gemini CLI goes on without our server, or without its answer. It would
+/// wait ten minutes otherwise, before it so much as looks at the prompt.
+const SERVER_MILLISECONDS: u32 = 10_000;
+
 /// The entry of our server. With `trust` its tools run without asking; a run without a screen does
 /// not even show them to the model otherwise.
 pub(crate) fn server(binary: &str, arguments: &[&str], permission: bool) -> Value {
-    let mut server = json!({"command": binary, "args": arguments});
+    let mut server = json!({"command": binary, "args": arguments, "timeout": SERVER_MILLISECONDS});
     if permission {
         server["trust"] = json!(true);
     }

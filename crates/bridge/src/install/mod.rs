@@ -362,6 +362,16 @@ pub fn has_own_tools(options: &Options) -> bool {
     options.agent == Agent::Codex && (is_on(&places.config) || is_on(&places.trust))
 }
 
+/// Whether these changes switch the agent's own tool for plans off, because ours take its place.
+pub fn switches_own_tools_off(changes: &[Change]) -> bool {
+    let is_on = |bytes: Option<&[u8]>| {
+        let doc = toml::Toml::parse(bytes.unwrap_or_default()).ok();
+        doc.and_then(|it| it.get(&codex::UPDATE_PLAN)) == Some(serde_json::Value::Bool(true))
+    };
+    let mut configurations = changes.iter().filter(|it| form(&it.path) == "TOML");
+    configurations.any(|it| is_on(it.before.as_deref()) && !is_on(it.after.as_deref()))
+}
+
 /// Works out what installing makes of all files.
 fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     let wanted = Wanted::of(options).ok_or(Error::NoText)?;
@@ -387,7 +397,9 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
         let server_before = part.server(&doc);
         let is_ours_there = part.is_ours_there(&doc, had_hooks);
         let unedited = doc.clone();
-        part.put(&mut doc, &wanted, &mut around).map_err(odd)?;
+        let known = record.and_then(|it| it.of(&seen.path));
+        part.put(&mut doc, &wanted, known, &mut around).map_err(odd)?;
+        let tool_before = part.tool_before(&unedited, known, &around);
         let missing = part.missing(&unedited, &around);
         let after = Some(doc.bytes()).filter(|it| seen.bytes.is_some() || !it.is_empty());
         if after != seen.bytes {
@@ -404,8 +416,9 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
             layers: vec![layer.clone()],
             made: Some(missing.clone()),
             server_before,
+            tool_before: None,
         };
-        let edited = match record.and_then(|it| it.of(&seen.path)) {
+        let edited = match known {
             // Hooks of ours that nobody remembers: what was before them is not known.
             None if had_hooks => Edited {
                 existed: true,
@@ -425,6 +438,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
                 None => Edited { layers: Vec::new(), ..known.clone() }.with(&missing),
             },
         };
+        let edited = Edited { tool_before, ..edited };
         work.push(Work { seen, after, edited });
     }
     Ok(work)
@@ -460,10 +474,7 @@ fn without_ours(
     around: &Around,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut doc = parse(seen)?;
-    // Without a record all that is ours by its form goes, and what is empty then.
-    let made = entries::Made(known.and_then(|it| it.made.as_deref()));
-    let before = known.and_then(|it| it.server_before.as_ref());
-    let taken = part.take(&mut doc, before, made, around);
+    let taken = part.take(&mut doc, known, around);
     taken.map_err(|what| Error::Odd { path: seen.path.clone(), what })?;
     let is_ours = known.is_some_and(|it| !it.existed) && !doc.splices().is_empty();
     Ok(if doc.is_empty() && is_ours { None } else { Some(doc.bytes()) })

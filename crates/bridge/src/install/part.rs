@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use punchlist_formats::hook::Agent;
 use serde_json::Value;
 
+use super::codex::OwnTool;
 use super::edit::{Document, Malformed, Splice};
 use super::entries::{self, Made, SERVER_WAY, Wanted, hooked, is_our_server};
 use super::file::Seen;
+use super::record::Edited;
 use super::toml::Toml;
 use super::{Options, claude, codex, gemini};
 
@@ -83,6 +85,23 @@ pub(crate) struct Around {
     hooks: Option<(String, Value, Value)>,
 }
 
+impl Around {
+    /// Whether the installation that was there uses Codex's own tool.
+    fn uses_own_tool(&self) -> bool {
+        self.hooks.as_ref().is_some_and(|(_, before, _)| codex::uses_own_tool(before))
+    }
+
+    /// Codex's own tool, if so; `known` is what was done to the file that it stands in.
+    fn own_tool<'a>(&self, known: Option<&'a Edited>) -> Option<OwnTool<'a>> {
+        let before = known.and_then(|it| it.tool_before.as_ref());
+        self.uses_own_tool().then(|| OwnTool { made: made(known), before })
+    }
+}
+
+fn made(known: Option<&Edited>) -> Made<'_> {
+    Made(known.and_then(|it| it.made.as_deref()))
+}
+
 impl Part {
     /// The files of an installation, those first that others depend on.
     pub(super) fn all(options: &Options) -> Vec<Self> {
@@ -128,6 +147,23 @@ impl Part {
         }
     }
 
+    /// How Codex's own tool was set before an installation that uses it: as it is now, where none did
+    /// so far.
+    pub(super) fn tool_before(
+        &self,
+        doc: &Doc,
+        known: Option<&Edited>,
+        around: &Around,
+    ) -> Option<Value> {
+        match (self.what, doc) {
+            (What::Config { server: true, .. }, _) if around.uses_own_tool() => {
+                known.and_then(|it| it.tool_before.clone())
+            }
+            (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::UPDATE_PLAN),
+            (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => None,
+        }
+    }
+
     /// Whether anything of ours stands in it; `had_hooks` tells whether hooks of ours stand anywhere.
     pub(super) fn is_ours_there(&self, doc: &Doc, had_hooks: bool) -> bool {
         let server = || self.server(doc).as_ref().is_some_and(is_our_server);
@@ -143,6 +179,7 @@ impl Part {
         &self,
         doc: &mut Doc,
         wanted: &Wanted,
+        known: Option<&Edited>,
         around: &mut Around,
     ) -> Result<(), String> {
         match (self.what, doc) {
@@ -163,7 +200,7 @@ impl Part {
             }
             (What::Config { server, trust }, Doc::Toml(doc)) => {
                 if server {
-                    codex::put_config(doc, wanted)?;
+                    codex::put_config(doc, wanted, around.own_tool(known))?;
                 }
                 if let Some((file, _, hooks)) = around.hooks.as_ref().filter(|_| trust) {
                     codex::put_trust(doc, file, hooks, wanted)?;
@@ -180,10 +217,12 @@ impl Part {
     pub(super) fn take(
         &self,
         doc: &mut Doc,
-        before: Option<&Value>,
-        made: Made<'_>,
+        known: Option<&Edited>,
         around: &Around,
     ) -> Result<(), String> {
+        // Without a record all that is ours by its form goes, and what is empty then.
+        let made = made(known);
+        let before = known.and_then(|it| it.server_before.as_ref());
         match (self.what, doc) {
             (What::Servers, Doc::Json(doc)) => entries::take_server(doc, before, made),
             (What::Settings, Doc::Json(doc)) if self.agent == Agent::Claude => {
@@ -198,7 +237,7 @@ impl Part {
             }
             (What::Config { server, trust }, Doc::Toml(doc)) => {
                 if server {
-                    codex::take_config(doc, made)?;
+                    codex::take_config(doc, made, around.own_tool(known))?;
                 }
                 if let Some((file, before, after)) = around.hooks.as_ref().filter(|_| trust) {
                     codex::take_trust(doc, file, before, after, made)?;

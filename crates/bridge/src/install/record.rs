@@ -41,6 +41,8 @@ pub(crate) struct Edited {
     pub(crate) made: Option<Vec<String>>,
     /// A server that was there before under our name.
     pub(crate) server_before: Option<Value>,
+    /// How Codex's own tool was set before an installation that uses it.
+    pub(crate) tool_before: Option<Value>,
 }
 
 /// One edit of a file.

@@ -190,18 +190,21 @@ fn listed(line: &str) -> Option<Task> {
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let voice = Voice { name, refuses: |it| matches!(it, What::Stop(_)), no: "deny" };
     match answer {
-        Answer::Context(text) => say(&Answer::Context(untagged(text)), to, &voice),
+        Answer::Context(text) => say(&Answer::Context(plain(text)), to, &voice),
         Answer::Nothing | Answer::Refuse(_) | Answer::Message(_) => say(answer, to, &voice),
     }
 }
 
 /// A text without the tags that stand at the beginning and the end of its lines: Gemini CLI has a tag
-/// of its own for what hooks say, and shows the model others as `&lt;reminder&gt;`.
-fn untagged(text: &str) -> String {
+/// of its own for what hooks say, and shows the model others as `&lt;reminder&gt;`. What is in progress
+/// is marked as in its own lists, because `[>]` would be shown as `[&gt;]`.
+fn plain(text: &str) -> String {
     let bare = |line: &str| {
         let inner = line.strip_prefix("<reminder>").unwrap_or(line);
         let inner = inner.strip_suffix("</reminder>").unwrap_or(inner);
-        (inner.len() == line.len() || !inner.is_empty()).then(|| inner.to_owned())
+        let marked = inner.strip_prefix("[>] ").map(|it| format!("[in_progress] {it}"));
+        let is_kept = inner.len() == line.len() || !inner.is_empty();
+        is_kept.then(|| marked.unwrap_or_else(|| inner.to_owned()))
     };
     text.lines().filter_map(bare).collect::<Vec<_>>().join("\n")
 }

@@ -213,11 +213,11 @@ fn tools_of_ours_are_known_by_each_agents_name_for_them_and_by_what_they_answere
 }
 
 #[test]
-fn gemini_has_a_tag_of_its_own_for_what_hooks_say() {
+fn gemini_has_a_tag_and_marks_of_its_own_for_what_hooks_say() {
     let said = "<reminder>One line.</reminder>\n<reminder>\nYour <b>list</b>:\n[>] 1. <reminder>\n</reminder>";
     let context = Answer::Context(said.to_owned());
     let text = Agent::Gemini.write(&context, &What::Prompt).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
     let shown = value["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
-    assert_eq!(shown, "One line.\nYour <b>list</b>:\n[>] 1. <reminder>");
+    assert_eq!(shown, "One line.\nYour <b>list</b>:\n[in_progress] 1. <reminder>");
 }

@@ -306,7 +306,9 @@ impl Watch {
                 self.changed.clear();
             }
             Reminder::Offer(_) => self.offered = true,
-            Reminder::AfterChange | Reminder::Boundary => {}
+            // However it came to be put back: it is owed no longer.
+            Reminder::Boundary => self.owed = false,
+            Reminder::AfterChange => {}
         }
     }
 }

@@ -264,4 +264,7 @@ fn a_list_that_was_taken_over_meanwhile_is_put_back_with_the_next_prompt_once() 
     story.watch.owe();
     assert_eq!(kinds(&story.step(Input::Prompt { open: 2 })), [Kind::Boundary]);
     assert_eq!(kinds(&story.step(Input::Prompt { open: 2 })), []);
+    story.watch.owe();
+    assert_eq!(story.start(Boundary::Resume, 2, 0), [Kind::Boundary]);
+    assert_eq!(kinds(&story.step(Input::Prompt { open: 2 })), [], "put back by the resume");
 }

@@ -116,10 +116,7 @@ impl Install {
         if !app.globals.json {
             print::say(&words(options, self.goal(), would));
         }
-        let has_choice = agent == Agent::Codex && !self.own_tools;
-        if has_choice && !install::has_own_tools(options) && print::can_ask() {
-            let question = "Codex has a plan tool of its own, update_plan, which is off. Switch it on \
-                            and keep its list, instead of the plan tools above?";
+        if let Some(question) = self.choice(options, would).filter(|_| print::can_ask()) {
             options.own_tools = print::confirm(question) == Said::Yes;
         }
         settled(print::confirm("Write these entries?"))?;
@@ -133,6 +130,23 @@ impl Install {
             options.trust = print::confirm(question) == Said::Yes;
         }
         Ok(())
+    }
+
+    /// The question which tools are to be used, where there is a choice that nobody has made.
+    fn choice(&self, options: &Options, would: &[Change]) -> Option<&'static str> {
+        if options.agent != Agent::Codex || self.own_tools {
+            return None;
+        }
+        if install::switches_own_tools_off(would) {
+            return Some(
+                "So far Punchlist keeps the list of Codex's own plan tool, update_plan, and had it \
+                 switched on. Stay with that one, instead of the plan tools above?",
+            );
+        }
+        (!install::has_own_tools(options)).then_some(
+            "Codex has a plan tool of its own, update_plan, which is off. Switch it on and keep its \
+             list, instead of the plan tools above?",
+        )
     }
 
     /// Without an agent's name: each one that is on this machine, in turn.
@@ -214,6 +228,9 @@ fn words(options: &Options, goal: Goal, would: &[Change]) -> Vec<String> {
     } else {
         words.push(format!("  server      {binary} mcp --db {database}{plan}"));
         words.push("              the plan tools; started with each session".to_owned());
+    }
+    if install::switches_own_tools_off(would) {
+        words.push("  tool        update_plan, Codex's own, is set as it was before".to_owned());
     }
     words.push(format!("  hooks       {binary} hook {} --db {database}{plan}", agent.as_str()));
     words.push(

@@ -4,11 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::json;
 
 use crate::claude::refusals;
 use crate::place::Place;
+use crate::shown::shows;
 
 /// Installs a copy of the program, breaks something, and lets a model work and stop with an item
 /// open. Without us nobody minds.
@@ -72,34 +74,30 @@ fn databases(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-#[ignore = "needs Claude Code: cargo xtask test agents"]
-fn the_binary_is_gone() {
-    check(|place| fs::remove_file(&place.punchlist).unwrap());
-}
+/// Ways to break something of ours.
+pub(crate) mod ways {
+    use super::{Place, database, fs};
 
-#[test]
-#[ignore = "needs Claude Code: cargo xtask test agents"]
-fn the_binary_crashes() {
-    check(|place| place.instead("echo '{\"decision\": \"block\"'; kill -SEGV $$"));
-}
+    pub(crate) fn gone(place: &Place) {
+        fs::remove_file(&place.punchlist).unwrap();
+    }
 
-#[test]
-#[ignore = "needs Claude Code: cargo xtask test agents"]
-fn the_binary_says_something_and_fails() {
-    check(|place| place.instead("echo '{\"decision\": \"block\", \"reason\": \"no\"}'; exit 2"));
-}
+    pub(crate) fn crashes(place: &Place) {
+        place.instead("echo '{\"decision\": \"block\"'; kill -SEGV $$");
+    }
 
-#[test]
-#[ignore = "needs Claude Code: cargo xtask test agents"]
-fn the_binary_hangs() {
-    check(|place| place.instead("exec sleep 40"));
-}
+    /// What is said on stdout is an answer, what is said on stderr a reason, and the exit code is one
+    /// that some agents take for a refusal.
+    pub(crate) fn fails(place: &Place) {
+        let answer = "{\"decision\": \"block\", \"reason\": \"no\"}";
+        place.instead(&format!("echo '{answer}'; echo no >&2; exit 2"));
+    }
 
-#[test]
-#[ignore = "needs Claude Code: cargo xtask test agents"]
-fn the_database_is_no_database() {
-    check(|place| {
+    pub(crate) fn hangs(place: &Place) {
+        place.instead("exec sleep 100");
+    }
+
+    pub(crate) fn no_database(place: &Place) {
         let path = database(place);
         for suffix in ["-wal", "-shm"] {
             let mut name = path.clone().into_os_string();
@@ -107,14 +105,52 @@ fn the_database_is_no_database() {
             drop(fs::remove_file(name));
         }
         fs::write(path, "this is no database".repeat(500)).unwrap();
-    });
+    }
+
+    pub(crate) fn from_the_future(place: &Place) {
+        let database = rusqlite::Connection::open(database(place)).unwrap();
+        database.pragma_update(None, "user_version", 1_000_000).unwrap();
+    }
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_is_gone() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "gone");
+    check(ways::gone);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_crashes() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "crashing");
+    check(ways::crashes);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_says_something_and_fails() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "failing");
+    check(ways::fails);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_binary_hangs() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "hanging");
+    check(ways::hangs);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_database_is_no_database() {
+    let _shows = shows(Agent::Claude, Feature::Broken, "without a sound database");
+    check(ways::no_database);
 }
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_database_is_from_the_future() {
-    check(|place| {
-        let database = rusqlite::Connection::open(database(place)).unwrap();
-        database.pragma_update(None, "user_version", 1_000_000).unwrap();
-    });
+    let _shows = shows(Agent::Claude, Feature::Broken, "without a sound database");
+    check(ways::from_the_future);
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::Value;
 
 use crate::place::Place;
+use crate::shown::shows;
 
 /// Settings as a person writes them, with a habit or two of their own.
 const SETTINGS: &str = "{\n   \"model\": \"claude-opus-4-5\",\n   \"hooks\": {\n      \
@@ -17,7 +19,7 @@ const SETTINGS: &str = "{\n   \"model\": \"claude-opus-4-5\",\n   \"hooks\": {\n
 const STATE: &str = "{\"theme\":\"dark\",\"mcpServers\":{\"other\":{\"command\":\"false\"}}}\n";
 
 /// Every file and directory under a directory, with its bytes.
-fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+pub(crate) fn tree(directory: &Path) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -46,6 +48,7 @@ fn json(place: &Place, path: &str) -> Value {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn without_a_run_the_home_is_as_it_was() {
+    let _shows = shows(Agent::Claude, Feature::Uninstall, "every byte as it was");
     for prepare in [|_: &Place| {}, write_settings] {
         let place = Place::new();
         prepare(&place);
@@ -60,6 +63,7 @@ fn without_a_run_the_home_is_as_it_was() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_a_run_only_our_entries_are_gone() {
+    let _shows = shows(Agent::Claude, Feature::Uninstall, "after runs all that is not ours");
     let place = Place::new();
     write_settings(&place);
     place.punchlist(&["install", "claude", "--yes"]);

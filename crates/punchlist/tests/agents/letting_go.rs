@@ -1,12 +1,14 @@
 //! Models that will not do what they are told: each is let go within the bound, and the plan says
 //! how it ended.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 /// Two tasks, and then whatever the model does for ever.
 fn after_two_tasks(then: impl FnMut(&Request) -> Message + Send + 'static) -> Script {
@@ -26,6 +28,7 @@ fn outcome(script: Script) -> (Vec<String>, String, String) {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn one_that_never_resolves_anything() {
+    let _shows = shows(Agent::Claude, Feature::Bounds, "settles nothing");
     let (refused, end, list) = outcome(after_two_tasks(|_| Message::new().says("Done.")));
     assert_eq!(refused.len(), 3, "{refused:#?}");
     assert_eq!(end, "stopped");
@@ -35,6 +38,7 @@ fn one_that_never_resolves_anything() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn one_that_adds_and_completes_trivia_for_ever() {
+    let _shows = shows(Agent::Claude, Feature::Bounds, "adds trivia for ever");
     let script = after_two_tasks(|request| {
         let result = request.results().into_iter().next();
         match result.as_ref().map(|it| (it.tool.as_str(), it.text.as_str())) {
@@ -58,6 +62,7 @@ fn one_that_adds_and_completes_trivia_for_ever() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn one_that_deletes_its_way_out() {
+    let _shows = shows(Agent::Claude, Feature::Bounds, "deletes");
     let script = after_two_tasks(|request| {
         if !request.news().contains("Stop hook feedback") {
             return Message::new().says("Done.");
@@ -76,6 +81,7 @@ fn one_that_deletes_its_way_out() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn one_that_cancels_its_way_out() {
+    let _shows = shows(Agent::Claude, Feature::Bounds, "cancels");
     let place = Place::installed();
     let items = json!({"items": [{"title": "Write the parser"}, {"title": "Test the parser"}]});
     let script = Script::new().calls("mcp__punchlist__create_todo", items).always(|request| {

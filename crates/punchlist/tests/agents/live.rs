@@ -8,12 +8,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script, Server};
 use serde_json::{Value, json};
 
 use crate::lists::list;
 use crate::place::Place;
 use crate::run::{Ended, Run, Running};
+use crate::shown::shows;
 
 /// The longest that anybody may keep us waiting.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -179,6 +181,7 @@ fn create(subject: &str) -> Message {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn claude_code_is_found_and_followed_while_it_works() {
+    let _shows = shows(Agent::Claude, Feature::Watch, "");
     let place = Place::new();
     let set =
         |status: &str| Message::new().calls("TaskUpdate", json!({"taskId": "1", "status": status}));

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script, Server};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
@@ -32,6 +34,7 @@ fn asker() -> Server {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Claude, Feature::Resume, "also after a kill");
     let place = Place::installed();
     let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
     let script = Script::new()
@@ -55,6 +58,7 @@ fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_a_compaction_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Claude, Feature::Compaction, "`/compact`");
     let place = Place::installed();
     let script = Script::new()
         .calls_all([create("Write the parser"), create("Test the parser")])
@@ -74,9 +78,55 @@ fn after_a_compaction_it_is_told_what_is_open() {
     assert_eq!(place.plan_of(&ended.session()).items.len(), 2);
 }
 
+/// Two items, and then work until `full` finds the context full; the program sums it up by itself, and
+/// the model, which only has the summary, is told what is open.
+#[track_caller]
+fn check_full_context(full: impl FnOnce(Script, Message) -> Script, env: &[(&str, &str)]) {
+    let place = Place::installed();
+    let work = json!({"command": "echo it works", "description": "Try it"});
+    let script = Script::new().calls_all([create("Write the parser"), create("Test the parser")]);
+    let script = full(script, Message::new().calls("Bash", work));
+    let model = Model::new(script.stops("Are you sure?")).serve().unwrap();
+    let run = place.claude(&model, "Build it").with_tasks();
+    let run = run.args(&["--allowedTools", "Bash", "--model", "claude-sonnet-4-5"]);
+    let run = env.iter().fold(run, |it, (name, value)| it.env(name, value));
+    let ended = run.ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Are you sure?", 0));
+    let boundary = ended.lines.iter().find(|it| it["subtype"] == "compact_boundary");
+    let boundary = boundary.unwrap_or_else(|| panic!("never compacted: {:#?}", ended.lines));
+    assert_eq!(boundary["compact_metadata"]["trigger"], "auto", "{boundary:#}");
+    let requests = model.requests();
+    let asked = requests[requests.len() - 2].text();
+    assert!(asked.contains("summary of the conversation"), "{asked}");
+    let last = requests.last().map(Request::text).unwrap_or_default();
+    // Nothing is left of the conversation itself, so the list can only have come from us.
+    assert_says(&last, &["The user wants something built."], &["created successfully"]);
+    assert_says(&last, &["[ ] 1. Write the parser", "[ ] 2. Test the parser"], &[]);
+    assert_eq!(place.plan_of(&ended.session()).items.len(), 2);
+}
+
+const SUMMARY: &str = "<summary>The user wants something built.</summary>";
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_a_compaction_that_it_began_by_itself_it_is_told_what_is_open() {
+    let _shows = shows(Agent::Claude, Feature::Compaction, "its own");
+    let full = |script: Script, work: Message| script.turn(work.counting(90_000)).stops(SUMMARY);
+    check_full_context(full, &[("CLAUDE_CODE_AUTO_COMPACT_WINDOW", "100000")]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_same_where_the_model_says_that_it_is_too_long() {
+    let _shows = shows(Agent::Claude, Feature::Compaction, "its own");
+    let full = |script: Script, work: Message| script.turn(work).finds_it_too_long().stops(SUMMARY);
+    check_full_context(full, &[]);
+}
+
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopted() {
+    let _shows = shows(Agent::Claude, Feature::Adoption, "");
     let place = Place::installed();
     let before = session_that_asks(&place);
 
@@ -110,6 +160,7 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopte
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_fork_begins_with_a_list_of_its_own() {
+    let _shows = shows(Agent::Claude, Feature::Sessions, "a fork");
     let place = Place::installed();
     let before = session_that_asks(&place);
     let script = Script::new().calls_all([create("Try another way")]).stops("Is that better?");

@@ -1,15 +1,18 @@
 //! Ways to stop with items open that nobody minds: a question, plan mode, and the user's word.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::json;
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_question_to_the_user_may_end_the_turn() {
+    let _shows = shows(Agent::Claude, Feature::Question, "");
     let place = Place::installed();
     let question = "There are two formats. Which one do you want, TOML or JSON?";
     let script = Script::new()
@@ -29,6 +32,7 @@ fn a_question_to_the_user_may_end_the_turn() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn in_plan_mode_nothing_is_held() {
+    let _shows = shows(Agent::Claude, Feature::PlanMode, "");
     let place = Place::installed();
     let script = Script::new()
         .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of either"}))
@@ -43,6 +47,7 @@ fn in_plan_mode_nothing_is_held() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
+    let _shows = shows(Agent::Claude, Feature::Off, "");
     let place = Place::installed();
     let off = format!("'{}' gate off", place.punchlist.display());
     let mut person = place.command(&place.punchlist);

@@ -1,14 +1,17 @@
 //! Work goes on and the list does not: the model is reminded, and the reminder is accounted for.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Request, Script};
 use serde_json::json;
 
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_ten_turns_without_the_list_the_model_is_reminded_once() {
+    let _shows = shows(Agent::Claude, Feature::Reminders, "");
     let place = Place::installed();
     let items = json!({"items": [{"title": "Write the parser"}]});
     let mut script = Script::new().calls("mcp__punchlist__create_todo", items);

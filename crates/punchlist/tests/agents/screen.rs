@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script, Server};
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use crate::claude::{program, refusals};
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 /// The longest that anything on the screen may keep us waiting.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -206,6 +208,7 @@ fn create(subject: &str) -> (&'static str, Value) {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
+    let _shows = shows(Agent::Claude, Feature::Screen, "");
     let place = Place::new();
     let script = Script::new()
         .calls_all([create("Write the parser"), create("Test the parser")])
@@ -228,6 +231,7 @@ fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
+    let _shows = shows(Agent::Claude, Feature::Sessions, "`/clear`");
     let place = Place::new();
     let script = Script::new()
         .calls("mcp__punchlist__create_todo", json!({"items": [{"title": "Before the clearing"}]}))
@@ -254,6 +258,7 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_a_resume_inside_the_program_tools_and_hooks_work_on_the_resumed_sessions_plan() {
+    let _shows = shows(Agent::Claude, Feature::Sessions, "`/resume`");
     let place = Place::installed();
     let add = |title: &str| json!({"items": [{"title": title}]});
     let script = Script::new()

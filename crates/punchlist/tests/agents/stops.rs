@@ -1,11 +1,13 @@
 //! The model stops while items are open: it is told which, resolves them, and may stop.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
@@ -18,6 +20,10 @@ fn set(task: &str, status: &str) -> (&'static str, Value) {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn with_its_own_tasks() {
+    let _shows = [
+        shows(Agent::Claude, Feature::Gate, ""),
+        shows(Agent::Claude, Feature::OwnList, "`Task…`"),
+    ];
     let place = Place::installed();
     let script = Script::new()
         .says("Let me plan.")
@@ -52,6 +58,10 @@ fn with_its_own_tasks() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn with_todo_write() {
+    let _shows = [
+        shows(Agent::Claude, Feature::Gate, ""),
+        shows(Agent::Claude, Feature::OwnList, "`TodoWrite`"),
+    ];
     let todos = |states: [&str; 3]| {
         let titles = ["Write the parser", "Test the parser", "Print it"];
         let entry = |(title, status): (&str, &str)| json!({"content": title, "status": status, "activeForm": "Working"});
@@ -84,6 +94,8 @@ fn with_todo_write() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn with_our_tools() {
+    let _shows =
+        [shows(Agent::Claude, Feature::Gate, ""), shows(Agent::Claude, Feature::PlanTools, "")];
     let place = Place::installed();
     let items = json!({"items": [{"title": "Write the parser"}, {"title": "Test the parser"},
         {"title": "Print it"}]});

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::{Value, json};
 
 use crate::place::Place;
+use crate::shown::shows;
 
 impl Place {
     /// The transcript of one session.
@@ -28,6 +30,10 @@ fn update(task: &str, change: &str, to: &str) -> (&'static str, Value) {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn tasks_are_followed_from_their_making_to_their_end() {
+    let _shows = [
+        shows(Agent::Claude, Feature::Events, "its stream"),
+        shows(Agent::Claude, Feature::Events, "its files"),
+    ];
     let place = Place::new();
     let script = Script::new()
         .thinks("A list first")
@@ -71,6 +77,10 @@ fn tasks_are_followed_from_their_making_to_their_end() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn a_whole_list_is_followed_from_its_making_to_its_end() {
+    let _shows = [
+        shows(Agent::Claude, Feature::Events, "its stream"),
+        shows(Agent::Claude, Feature::Events, "its files"),
+    ];
     let place = Place::new();
     let write = |entries: &[(&str, &str)]| {
         let entry = |(text, status): &(&str, &str)| json!({"content": text, "status": status, "activeForm": format!("{text}, now")});

@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 fn create(subject: &str) -> (&'static str, Value) {
     ("TaskCreate", json!({"subject": subject, "description": "as it says"}))
@@ -26,6 +28,7 @@ fn helper(prompt: &str, in_background: bool) -> (&'static str, Value) {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn one_answers_for_what_it_made_and_for_nothing_else() {
+    let _shows = shows(Agent::Claude, Feature::SubAgents, "");
     let place = Place::installed();
     let script = Script::new()
         .calls_all([create("Write the parser")])
@@ -57,6 +60,7 @@ fn one_answers_for_what_it_made_and_for_nothing_else() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn with_todo_write_each_has_a_list_of_its_own() {
+    let _shows = shows(Agent::Claude, Feature::SubAgents, "");
     let todo = |title: &str, status: &str| {
         let entry = json!({"content": title, "status": status, "activeForm": "Working"});
         ("TodoWrite", json!({"todos": [entry]}))

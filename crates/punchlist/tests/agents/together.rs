@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn each_keeps_a_plan_of_its_own() {
+    let _shows = shows(Agent::Claude, Feature::Two, "");
     let place = Place::installed();
     let works_on = |what: &str| {
         let create = |it: &str| {
@@ -42,6 +45,7 @@ fn each_keeps_a_plan_of_its_own() {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn with_a_named_plan_they_share_one_through_claims() {
+    let _shows = shows(Agent::Claude, Feature::Shared, "");
     let place = Place::new();
     place.punchlist(&["install", "claude", "--yes", "--plan", "release"]);
     let titles: Vec<String> = (1..=8).map(|it| format!("Step {it}")).collect();

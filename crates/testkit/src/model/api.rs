@@ -73,6 +73,27 @@ impl Api {
         }
     }
 
+    /// The body of the error that says that a conversation is too long.
+    pub(super) fn too_long(self, id: usize) -> Value {
+        let (kind, says) = match self {
+            Self::Anthropic => {
+                ("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
+            }
+            Self::OpenAi => (
+                "context_length_exceeded",
+                "Your input exceeds the context window of this model. Please adjust your input and \
+                 try again.",
+            ),
+            Self::Gemini => (
+                "INVALID_ARGUMENT",
+                "The input token count exceeds the maximum number of tokens allowed 1048576.",
+            ),
+        };
+        let mut body = self.error(400, kind, id);
+        body["error"]["message"] = Value::from(says);
+        body
+    }
+
     /// What a model says that was asked something beside the conversation.
     pub(super) fn aside(self, body: &Value, text: &str) -> Message {
         match self {

@@ -102,6 +102,7 @@ fn reply(state: &Shared, api: Api, model: String, body: Value, streamed: bool) -
     let (turn, id) = state.answer(api, model.clone(), body);
     match turn {
         Turn::Error { status, kind } => error(api, status, &kind, id),
+        Turn::TooLong => (StatusCode::BAD_REQUEST, Json(api.too_long(id))).into_response(),
         Turn::Message(message) if streamed => streaming(&message, api.events(&message, &model, id)),
         Turn::Message(message) => Json(api.whole(&message, &model, id)).into_response(),
     }

@@ -23,6 +23,8 @@ pub enum Turn {
         /// The API's name of the error, e.g. `overloaded_error` or `RESOURCE_EXHAUSTED`.
         kind: String,
     },
+    /// An error, because the conversation is longer than the model can take.
+    TooLong,
 }
 
 /// A message of the model, and how it is sent.
@@ -217,6 +219,12 @@ impl Script {
             self = self.turn(Turn::Error { status, kind: kind.to_owned() });
         }
         self
+    }
+
+    /// Answers that the conversation is longer than the model can take.
+    #[must_use]
+    pub fn finds_it_too_long(self) -> Self {
+        self.turn(Turn::TooLong)
     }
 
     /// Answers one request in a way that none of the other words has.

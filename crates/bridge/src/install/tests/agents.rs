@@ -275,6 +275,63 @@ fn whether_codexs_own_tool_is_on_is_known() {
 }
 
 #[test]
+fn codexs_own_tool_is_given_back_when_our_tools_take_its_place() {
+    let set = |value: &str| format!("[tools.update_plan]\nenabled = {value} # mine\n");
+    let theirs = "[projects.\"/p\"]\ntrust_level = \"trusted\"\n";
+    for (name, text) in [
+        ("nothing was set", String::new()),
+        ("tools of others", "[tools]\nweb_search = true\n".to_owned()),
+        ("it was off", set("false")),
+        ("it was on", set("true")),
+    ] {
+        for others_wrote in [false, true] {
+            let place = Place::new();
+            place.write(CONFIG, &text);
+            let before = place.config();
+            let own = Options { own_tools: true, ..place.codex() };
+            install(&own).unwrap();
+            if others_wrote {
+                place.write(CONFIG, format!("{}\n{theirs}", place.text(CONFIG)));
+            }
+            let would = would_install(&place.codex()).unwrap();
+            let was_on = text.contains("enabled = true");
+            assert_eq!(switches_own_tools_off(&would), !was_on, "{name}");
+            install(&place.codex()).unwrap();
+            assert_eq!(place.config().get("tools"), before.get("tools"), "{name}, {others_wrote}");
+            assert!(place.config()["mcp_servers"]["punchlist"].is_object(), "{name}");
+            assert!(!place.text(HOOKS).contains("--own-tools"), "{name}");
+            assert!(install(&place.codex()).unwrap().is_empty(), "{name}: once is enough");
+            // There and back, and gone.
+            install(&own).unwrap();
+            assert_eq!(place.config()["tools"]["update_plan"]["enabled"], true, "{name}");
+            install(&place.codex()).unwrap();
+            uninstall(&place.codex()).unwrap();
+            let after = if others_wrote { format!("{text}\n{theirs}") } else { text.clone() };
+            if others_wrote {
+                assert_eq!(place.config(), toml::Toml::parse(after.as_bytes()).unwrap().value());
+            } else {
+                assert_eq!(place.text(CONFIG), after, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn codexs_own_tool_is_the_users_where_the_user_switched_it_on() {
+    let place = Place::new();
+    install(&place.codex()).unwrap();
+    let mine = "\n[tools.update_plan]\nenabled = true\n";
+    place.write(CONFIG, place.text(CONFIG) + mine);
+    install(&Options { database: "/other.db".into(), ..place.codex() }).unwrap();
+    assert_eq!(place.config()["tools"]["update_plan"]["enabled"], true);
+    install(&Options { own_tools: true, ..place.codex() }).unwrap();
+    install(&place.codex()).unwrap();
+    assert_eq!(place.config()["tools"]["update_plan"]["enabled"], true);
+    uninstall(&place.codex()).unwrap();
+    assert_eq!(place.config(), json!({"tools": {"update_plan": {"enabled": true}}}));
+}
+
+#[test]
 fn a_path_that_gemini_would_read_as_a_variable_is_refused() {
     let place = Place::new();
     let before = place.tree();

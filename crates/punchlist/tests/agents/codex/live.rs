@@ -1,11 +1,13 @@
 //! `punchlist watch` beside a Codex that works.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::Message;
 
 use super::plans::{in_code, plan};
 use super::{DIRECT, IN_CODE};
 use crate::live::Held;
 use crate::place::Place;
+use crate::shown::shows;
 
 /// One plan after the other: made, worked on, changed and finished.
 const STORY: [&[(&str, &str)]; 3] = [
@@ -20,6 +22,7 @@ const LISTS: [&str; 3] =
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn it_is_found_and_followed_while_it_works() {
+    let _shows = shows(Agent::Codex, Feature::Watch, "");
     let place = Place::new();
     let held = Held::new(STORY.map(|steps| Message::new().calls("update_plan", plan(steps))));
     let agent = |model: &_| {

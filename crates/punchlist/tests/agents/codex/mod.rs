@@ -1,6 +1,9 @@
 //! Runs Codex without a screen, and tells what came of it.
 
+mod broken;
 mod live;
+mod memory;
+mod people;
 mod plans;
 mod server;
 mod wired;

@@ -1,10 +1,12 @@
 //! What Codex prints and what it keeps both become the same lists.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
 
 use super::{DIRECT, IN_CODE};
 use crate::place::Place;
+use crate::shown::shows;
 
 /// A plan from first to last, as steps and statuses: made, worked through, changed, finished. The
 /// third is refused, because there is no such status.
@@ -48,6 +50,10 @@ pub(super) fn in_code(steps: &[(&str, &str)]) -> Value {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn a_plan_is_followed_from_its_making_to_its_end() {
+    let _shows = [
+        shows(Agent::Codex, Feature::Events, "its stream"),
+        shows(Agent::Codex, Feature::Events, "its files"),
+    ];
     let place = Place::new();
     let script = Script::new().thinks("A plan first").says("I will plan.");
     let script = STORY.iter().fold(script, |it, steps| it.calls("update_plan", plan(steps)));

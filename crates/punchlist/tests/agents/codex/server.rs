@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::{Value, json};
 
@@ -9,6 +10,7 @@ use super::DIRECT;
 use super::plans::{KEPT, STORY, plan};
 use crate::place::Place;
 use crate::run::{Run, Say};
+use crate::shown::shows;
 
 /// Talks as an editor would: starts a thread and a turn in it, and leaves when the turn is over.
 fn editor(prompt: &'static str) -> impl FnMut(Option<&str>) -> Say + Send {
@@ -42,6 +44,7 @@ fn editor(prompt: &'static str) -> impl FnMut(Option<&str>) -> Say + Send {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn a_plan_is_followed_in_what_the_server_tells_its_clients() {
+    let _shows = shows(Agent::Codex, Feature::Events, "`codex app-server`");
     let place = Place::new();
     let script = STORY.iter().fold(Script::new(), |it, steps| it.calls("update_plan", plan(steps)));
     let model = Model::new(script.stops("All is done.")).serve().unwrap();

@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script, Server};
 use serde_json::{Value, json};
 
@@ -10,9 +11,10 @@ use super::plans::plan;
 use super::{DIRECT, IN_CODE};
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 /// A place with Codex, set up; and a model behind it.
-fn installed(model: &Server, name: &str) -> Place {
+pub(super) fn installed(model: &Server, name: &str) -> Place {
     let place = Place::new();
     place.codex_settings(model, name);
     place.punchlist(&["install", "codex", "--yes"]);
@@ -20,14 +22,14 @@ fn installed(model: &Server, name: &str) -> Place {
 }
 
 /// What the model was told each time it was not allowed to stop.
-fn refusals(requests: &[Request]) -> Vec<String> {
+pub(super) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
     told.filter(|it| it.contains("<hook_prompt") && it.contains("Not finished: ")).collect()
 }
 
-const OPEN: [(&str, &str); 3] =
+pub(super) const OPEN: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "in_progress"), ("Test it", "pending")];
-const DONE: [(&str, &str); 3] =
+pub(super) const DONE: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "completed"), ("Test it", "completed")];
 
 /// It stops with two items open, is refused, settles both and stops.
@@ -52,6 +54,10 @@ fn check_story(name: &str, open: (&str, Value), done: &[(&str, Value)], tool: &s
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn a_stop_with_open_items_is_refused_until_the_plan_is_settled() {
+    let _shows = [
+        shows(Agent::Codex, Feature::Gate, ""),
+        shows(Agent::Codex, Feature::OwnList, "`update_plan`"),
+    ];
     check_story(
         DIRECT,
         ("update_plan", plan(&OPEN)),
@@ -63,6 +69,10 @@ fn a_stop_with_open_items_is_refused_until_the_plan_is_settled() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_same_where_the_plan_is_made_in_code() {
+    let _shows = [
+        shows(Agent::Codex, Feature::Gate, ""),
+        shows(Agent::Codex, Feature::OwnList, "the same called in code"),
+    ];
     let code = |steps: &[(&str, &str)]| json!(format!("await tools.update_plan({});", plan(steps)));
     check_story(IN_CODE, ("exec", code(&OPEN)), &[("exec", code(&DONE))], "update_plan");
 }
@@ -70,6 +80,8 @@ fn the_same_where_the_plan_is_made_in_code() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn the_same_with_the_tools_of_our_server_which_models_of_both_kinds_see() {
+    let _shows =
+        [shows(Agent::Codex, Feature::Gate, ""), shows(Agent::Codex, Feature::PlanTools, "")];
     for name in [DIRECT, IN_CODE] {
         let titles = ["Design it", "Build it", "Test it"].map(|it| json!({"title": it}));
         let complete =
@@ -97,6 +109,10 @@ fn the_same_with_the_tools_of_our_server_which_models_of_both_kinds_see() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn one_that_resolves_nothing_and_one_that_never_ends_are_let_go() {
+    let _shows = [
+        shows(Agent::Codex, Feature::Bounds, "settles nothing"),
+        shows(Agent::Codex, Feature::Bounds, "adds trivia for ever"),
+    ];
     let script = Script::new()
         .calls("update_plan", plan(&OPEN))
         .always(|_: &Request| Message::new().says("That is all."));
@@ -130,6 +146,7 @@ fn one_that_resolves_nothing_and_one_that_never_ends_are_let_go() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn a_killed_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
+    let _shows = shows(Agent::Codex, Feature::Resume, "also after a kill");
     let script = Script::new()
         .calls("update_plan", plan(&OPEN))
         .turn(Message::new().hangs())
@@ -151,6 +168,7 @@ fn a_killed_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn a_question_to_the_user_may_be_asked_with_items_open() {
+    let _shows = shows(Agent::Codex, Feature::Question, "");
     let script = Script::new().calls("update_plan", plan(&OPEN)).stops("TOML or JSON?");
     let model = Model::new(script).serve().unwrap();
     let place = installed(&model, DIRECT);
@@ -162,6 +180,8 @@ fn a_question_to_the_user_may_be_asked_with_items_open() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn two_at_once_keep_two_plans_and_a_sub_agent_one_of_its_own() {
+    let _shows =
+        [shows(Agent::Codex, Feature::Two, ""), shows(Agent::Codex, Feature::SubAgents, "")];
     let works = |what: &str| {
         let steps = |status| plan(&[(what, status)]);
         let script = Script::new().calls("update_plan", steps("in_progress"));
@@ -206,28 +226,8 @@ fn two_at_once_keep_two_plans_and_a_sub_agent_one_of_its_own() {
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
-fn whatever_is_broken_in_us_it_works_and_stops() {
-    for script in
-        [None, Some("echo '{\"decision\": \"block\"'; kill -SEGV $$"), Some("echo no >&2; exit 2")]
-    {
-        let steps = Script::new().calls("update_plan", plan(&OPEN)).stops("Done.");
-        let model = Model::new(steps).serve().unwrap();
-        let mut place = Place::new();
-        place.codex_settings(&model, DIRECT);
-        place.copied();
-        place.punchlist(&["install", "codex", "--yes"]);
-        match script {
-            None => fs::remove_file(&place.punchlist).unwrap(),
-            Some(script) => place.instead(script),
-        }
-        place.codex(&["Build it"]).ends().completed();
-        assert_eq!((refusals(&model.requests()).len(), model.left()), (0, 0));
-    }
-}
-
-#[test]
-#[ignore = "needs Codex: cargo xtask test agents"]
 fn after_a_run_only_our_entries_go() {
+    let _shows = shows(Agent::Codex, Feature::Uninstall, "after runs all that is not ours");
     let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
     let place = Place::new();
     place.codex_settings(&model, DIRECT);
@@ -245,6 +245,7 @@ fn after_a_run_only_our_entries_go() {
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
 fn after_a_compaction_the_list_comes_back_with_the_next_tool() {
+    let _shows = shows(Agent::Codex, Feature::Compaction, "its own");
     let script = Script::new()
         .turn(Message::new().calls("update_plan", plan(&OPEN)).counting(2_000_000))
         .stops("A summary without a list.")

@@ -1,5 +1,6 @@
 //! `punchlist watch` beside a Gemini CLI that works.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Request};
 use serde_json::json;
 
@@ -7,10 +8,12 @@ use super::WITH_TODOS;
 use super::plans::{set, todos};
 use crate::live::{Answer, Held};
 use crate::place::Place;
+use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn it_is_found_and_followed_while_it_works() {
+    let _shows = shows(Agent::Gemini, Feature::Watch, "");
     let place = Place::new();
     place.gemini_settings(&json!({}));
     let story: [&[(&str, &str)]; 3] = [
@@ -28,6 +31,7 @@ fn it_is_found_and_followed_while_it_works() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn its_tracker_is_followed_too() {
+    let _shows = shows(Agent::Gemini, Feature::Watch, "");
     let place = Place::new();
     place.gemini_settings(&json!({"experimental": {"taskTracker": true}}));
     let input = json!({"title": "Write it", "description": "as it says", "type": "task"});

@@ -1,11 +1,16 @@
 //! Runs Gemini CLI without a screen, and tells what came of it.
 
+mod broken;
+mod letting_go;
 mod live;
+mod memory;
+mod people;
 mod plans;
 mod wired;
 
 use std::fs;
 use std::path::PathBuf;
+use std::process::Command;
 
 use punchlist_testkit::model::Server;
 use serde_json::{Value, json};
@@ -42,8 +47,20 @@ impl Place {
         fs::write(self.path("home/.gemini/settings.json"), text + "\n").unwrap();
     }
 
-    /// One prompt, without a screen, in a folder that the user trusts. The key is no key.
+    /// One prompt, without a screen, in a folder that the user trusts; nothing is asked for.
     pub(crate) fn gemini(&self, model: &Server, prompt: &str) -> Run {
+        self.gemini_in(model, prompt, "yolo")
+    }
+
+    /// The same in a mode of approval.
+    pub(crate) fn gemini_in(&self, model: &Server, prompt: &str, mode: &str) -> Run {
+        let mut command = self.gemini_itself(model);
+        command.args(["-p", prompt, "--output-format", "stream-json", "--approval-mode", mode]);
+        Run::new(command)
+    }
+
+    /// The program. The key is no key.
+    fn gemini_itself(&self, model: &Server) -> Command {
         let mut command = self.command(&program());
         command
             .env("TERM", "xterm-256color")
@@ -52,9 +69,8 @@ impl Place {
             .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             // It would start itself a second time, to have more memory: some seconds each.
             .env("GEMINI_CLI_NO_RELAUNCH", "true")
-            .env("NO_BROWSER", "1")
-            .args(["-p", prompt, "--output-format", "stream-json", "--approval-mode", "yolo"]);
-        Run::new(command)
+            .env("NO_BROWSER", "1");
+        command
     }
 
     /// The chat file of one session.

@@ -1,10 +1,12 @@
 //! What Gemini CLI prints and what it keeps both become the same lists.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use super::WITH_TODOS;
 use crate::place::Place;
+use crate::shown::shows;
 
 const END: &str = "[x] Write the parser, [x] Fuzz the parser, [-] Tag it";
 
@@ -16,6 +18,10 @@ pub(super) fn todos(entries: &[(&str, &str)]) -> Value {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn a_list_is_followed_from_its_making_to_its_end() {
+    let _shows = [
+        shows(Agent::Gemini, Feature::Events, "its stream"),
+        shows(Agent::Gemini, Feature::Events, "its files"),
+    ];
     let place = Place::new();
     place.gemini_settings(&json!({}));
     let write = |entries: &[(&str, &str)]| ("write_todos", todos(entries));

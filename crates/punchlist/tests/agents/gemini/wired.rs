@@ -3,14 +3,17 @@
 
 use std::fs;
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use super::WITH_TODOS;
+use super::plans::todos;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
-fn installed(more: &Value) -> Place {
+pub(super) fn installed(more: &Value) -> Place {
     let place = Place::new();
     place.gemini_settings(more);
     place.punchlist(&["install", "gemini", "--yes"]);
@@ -18,25 +21,24 @@ fn installed(more: &Value) -> Place {
 }
 
 /// What the model was told each time it was not allowed to stop.
-fn refusals(requests: &[Request]) -> Vec<String> {
+pub(super) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
     told.filter(|it| it.contains("Not finished: ")).collect()
 }
 
-fn todos(entries: &[(&str, &str)]) -> Value {
-    let entry = |(text, status): &(&str, &str)| json!({"description": text, "status": status});
-    json!({"todos": entries.iter().map(entry).collect::<Vec<_>>()})
-}
-
-const OPEN: [(&str, &str); 3] =
+pub(super) const OPEN: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "in_progress"), ("Test it", "pending")];
-const DONE: [(&str, &str); 3] =
+pub(super) const DONE: [(&str, &str); 3] =
     [("Design it", "completed"), ("Build it", "completed"), ("Test it", "completed")];
 const LIST: &str = "1 completed: Design it\n2 completed: Build it\n3 completed: Test it\n";
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn a_stop_with_open_items_is_refused_until_the_list_is_settled() {
+    let _shows = [
+        shows(Agent::Gemini, Feature::Gate, ""),
+        shows(Agent::Gemini, Feature::OwnList, "`write_todos`"),
+    ];
     let script = Script::new()
         .calls("write_todos", todos(&OPEN))
         .stops("That is all.")
@@ -57,6 +59,8 @@ fn a_stop_with_open_items_is_refused_until_the_list_is_settled() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_same_with_the_tools_of_our_server_which_the_newest_models_see() {
+    let _shows =
+        [shows(Agent::Gemini, Feature::Gate, ""), shows(Agent::Gemini, Feature::PlanTools, "")];
     let titles = ["Design it", "Build it", "Test it"].map(|it| json!({"title": it}));
     let complete = |id: &str| {
         let input = json!({"todoId": id, "outcome": "done", "wait_for_previous": true});
@@ -83,6 +87,10 @@ fn the_same_with_the_tools_of_our_server_which_the_newest_models_see() {
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_tasks_of_its_tracker_are_kept_under_their_own_names() {
+    let _shows = [
+        shows(Agent::Gemini, Feature::Gate, ""),
+        shows(Agent::Gemini, Feature::OwnList, "the task tracker"),
+    ];
     let task = |title: &str| json!({"title": title, "description": "it", "type": "task"});
     let script = Script::new()
         .calls("tracker_create_task", task("Build it"))
@@ -105,46 +113,8 @@ fn the_tasks_of_its_tracker_are_kept_under_their_own_names() {
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
-fn one_that_resolves_nothing_is_let_go() {
-    let script = Script::new()
-        .calls("write_todos", todos(&OPEN))
-        .always(|_: &Request| Message::new().says("That is all."));
-    let model = Model::new(script).serve().unwrap();
-    let place = installed(&json!({}));
-    let ended = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).ends().succeeded();
-    assert_eq!(refusals(&model.requests()).len(), 3);
-    assert_eq!(place.plan_of(&ended.session()).end, "stopped");
-}
-
-#[test]
-#[ignore = "needs Gemini CLI: cargo xtask test agents"]
-fn a_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
-    let script = Script::new()
-        .calls("write_todos", todos(&OPEN))
-        .stops("TOML or JSON?")
-        .stops("Shall I go on?")
-        .stops("Is there anything?");
-    let model = Model::new(script).serve().unwrap();
-    let place = installed(&json!({}));
-    let run = |prompt: &str| place.gemini(&model, prompt).args(&["-m", WITH_TODOS]);
-    let first = run("Build it").ends().succeeded();
-    assert_eq!(refusals(&model.requests()).len(), 0, "a question may be asked");
-    assert_eq!(place.plan_of(&first.session()).end, "open");
-    run("TOML").args(&["-r", &first.session()]).ends().succeeded();
-    let told = model.requests()[2].text();
-    assert_says(
-        &told,
-        &["2. Build it", "keep the list current with write_todos"],
-        &["reminder&gt;"],
-    );
-    run("Something else").ends().succeeded();
-    let told = model.requests()[3].text();
-    assert_says(&told, &["2 items are still open from an earlier session"], &["Build it"]);
-}
-
-#[test]
-#[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn two_at_once_keep_two_plans() {
+    let _shows = shows(Agent::Gemini, Feature::Two, "");
     let works = |what: &str| {
         let list = |status| todos(&[(what, status)]);
         let script = Script::new().calls("write_todos", list("in_progress"));
@@ -165,31 +135,8 @@ fn two_at_once_keep_two_plans() {
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
-fn whatever_is_broken_in_us_it_works_and_stops() {
-    // Every odd exit code with a word of output would be a denial here.
-    for script in
-        [None, Some("echo '{\"decision\": \"deny\"'; kill -SEGV $$"), Some("echo no >&2; exit 3")]
-    {
-        let steps = Script::new().calls("write_todos", todos(&OPEN)).stops("Done.");
-        let model = Model::new(steps).serve().unwrap();
-        let mut place = Place::new();
-        place.gemini_settings(&json!({}));
-        place.copied();
-        place.punchlist(&["install", "gemini", "--yes"]);
-        match script {
-            None => fs::remove_file(&place.punchlist).unwrap(),
-            Some(script) => place.instead(script),
-        }
-        // A variable of that name must not find its way into the command.
-        let run = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).env("o", "oops");
-        run.ends().succeeded();
-        assert_eq!((refusals(&model.requests()).len(), model.left()), (0, 0));
-    }
-}
-
-#[test]
-#[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn after_a_run_only_our_entries_go() {
+    let _shows = shows(Agent::Gemini, Feature::Uninstall, "after runs all that is not ours");
     let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
     let place = Place::new();
     place.gemini_settings(&json!({}));

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
 use crate::codex::DIRECT;
 use crate::place::Place;
 use crate::run::assert_says;
+use crate::shown::shows;
 
 /// How many items there are to be done.
 const ITEMS: usize = 9;
@@ -60,6 +62,7 @@ fn id(text: &str) -> Option<String> {
 #[test]
 #[ignore = "needs Claude Code, Codex and Gemini CLI: cargo xtask test agents"]
 fn three_agents_share_one_plan_and_nothing_is_lost_doubled_or_stuck() {
+    let _shows = Agent::ALL.map(|it| shows(it, Feature::Shared, ""));
     let place = Place::new();
     let begun = Arc::new(AtomicUsize::new(0));
     let model = Model::new(Script::new())

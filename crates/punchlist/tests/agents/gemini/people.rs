@@ -1,0 +1,108 @@
+//! What people decide of Gemini CLI: how far the gate goes, for which project, and that all is taken
+//! back.
+
+use punchlist_testkit::features::{Agent, Feature};
+use punchlist_testkit::model::{Message, Model, Script};
+use serde_json::json;
+
+use super::WITH_TODOS;
+use super::plans::todos;
+use super::wired::{DONE, OPEN, installed, refusals};
+use crate::install::tree;
+use crate::place::Place;
+use crate::run::assert_says;
+use crate::shown::shows;
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
+    let _shows = shows(Agent::Gemini, Feature::Off, "");
+    let place = installed(&json!({}));
+    let off = format!("'{}' gate off", place.punchlist.display());
+    let mut person = place.command(&place.punchlist);
+    person.args(["gate", "off"]);
+    let script = Script::new()
+        .calls("write_todos", todos(&OPEN))
+        .calls("run_shell_command", json!({"command": off}))
+        .stops("Done.")
+        .then(move |_| {
+            let said = person.output().expect("the program can be called");
+            Message::new().says(format!("The user says: {}", String::from_utf8_lossy(&said.stdout)))
+        });
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).ends().succeeded();
+    assert_eq!(model.left(), 0);
+    assert_says(&ended.printed, &["set for this session"], &[]);
+    let requests = model.requests();
+    assert_says(&requests[2].results()[0].text, &["set by people"], &[]);
+    assert_eq!(refusals(&requests).len(), 1);
+}
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn for_a_project_it_is_set_up_in_files_of_the_project() {
+    let _shows = shows(Agent::Gemini, Feature::Project, "");
+    let script = Script::new()
+        .calls("write_todos", todos(&OPEN))
+        .calls("mcp_punchlist_list_todo", json!({}))
+        .stops("That is all.")
+        .calls("write_todos", todos(&DONE))
+        .stops("All is done.");
+    let model = Model::new(script).serve().unwrap();
+    let place = Place::new();
+    place.gemini_settings(&json!({}));
+    let before = tree(&place.path("project"));
+    place.punchlist(&["install", "gemini", "--project", "--yes"]);
+    assert!(place.path("project/.gemini/settings.json").exists());
+    let ended = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).ends().succeeded();
+    assert_eq!((refusals(&model.requests()).len(), model.left()), (1, 0));
+    assert_says(&model.requests()[2].results()[0].text, &["Build it", "Test it"], &[]);
+    assert_eq!(place.plan_of(&ended.session()).end, "drained");
+    place.punchlist(&["uninstall", "gemini", "--project"]);
+    assert_eq!(tree(&place.path("project")), before);
+}
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn without_a_run_the_home_is_as_it_was() {
+    let _shows = shows(Agent::Gemini, Feature::Uninstall, "every byte as it was");
+    let place = Place::new();
+    place.gemini_settings(&json!({}));
+    let before = tree(&place.path("home"));
+    place.punchlist(&["install", "gemini", "--yes"]);
+    assert_ne!(tree(&place.path("home")), before);
+    place.punchlist(&["uninstall", "gemini"]);
+    assert_eq!(tree(&place.path("home")), before);
+}
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn started_to_plan_only_it_may_stop_with_items_open() {
+    let _shows = shows(Agent::Gemini, Feature::PlanMode, "if it was started so");
+    let task = json!({"title": "Build it", "description": "it", "type": "task"});
+    let script = Script::new().calls("tracker_create_task", task).stops("That is my plan.");
+    let model = Model::new(script).serve().unwrap();
+    let place = installed(&json!({"experimental": {"taskTracker": true}}));
+    let ended = place.gemini_in(&model, "Plan it", "plan").ends().succeeded();
+    assert_eq!((refusals(&model.requests()).len(), model.left()), (0, 0));
+    let plan = place.plan_of(&ended.session());
+    assert_eq!((plan.list().as_str(), plan.end.as_str()), ("1 pending: Build it\n", "open"));
+}
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn after_ten_tools_without_the_list_the_model_is_reminded_once() {
+    let _shows = shows(Agent::Gemini, Feature::Reminders, "");
+    let script = Script::new().calls("write_todos", todos(&OPEN));
+    let work = |script: Script, turn: usize| {
+        script.calls("run_shell_command", json!({"command": format!("echo turn {turn}")}))
+    };
+    let model = Model::new((1..=14).fold(script, work).stops("Shall I go on?")).serve().unwrap();
+    let place = installed(&json!({}));
+    place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]).ends().succeeded();
+    let requests = model.requests();
+    let is_reminded = |it: &usize| requests[*it].news().contains("<hook_context>");
+    let reminded: Vec<usize> = (1..requests.len()).filter(is_reminded).collect();
+    assert_eq!(reminded, [11]);
+    assert_says(&requests[11].news(), &["write_todos"], &[]);
+}

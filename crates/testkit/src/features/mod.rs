@@ -1,0 +1,193 @@
+//! What agents are shown to do, and the table that says so.
+//!
+//! Tests that run the real programs say what they show ([`Feature`]); what passed is noted as lines of
+//! text ([`Shown`]) in a file of the repository, and the README's table is made from that file and from
+//! what is declared to be missing ([`LACKS`]). Nothing here runs a program or reads a file.
+
+mod lacks;
+mod table;
+
+use std::fmt;
+
+pub use lacks::{LACKS, Lack};
+pub use table::table;
+
+/// An agent that tests run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum Agent {
+    Claude,
+    Codex,
+    Gemini,
+}
+
+impl Agent {
+    /// All of them, as the table has them.
+    pub const ALL: [Self; 3] = [Self::Claude, Self::Codex, Self::Gemini];
+
+    /// The name in the file of results, and of the verb that installs it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The name that its makers give it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Claude => "Claude Code",
+            Self::Codex => "Codex",
+            Self::Gemini => "Gemini CLI",
+        }
+    }
+}
+
+/// Features: the name in code, the name in the file of results, and what the table calls it.
+macro_rules! features {
+    ($($name:ident $key:literal $title:literal)+) => {
+        /// Something that an agent is shown to do, or that is shown to happen to it.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Feature {
+            $(#[doc = $title] $name,)+
+        }
+
+        impl Feature {
+            /// All of them, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$name),+];
+
+            /// The name in the file of results.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$name => $key,)+
+                }
+            }
+
+            /// What the table calls it.
+            #[must_use]
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$name => $title,)+
+                }
+            }
+        }
+    };
+}
+
+features! {
+    PlanTools "plan-tools" "has the plan tools over MCP"
+    OwnList "own-list" "its own list is kept"
+    Gate "gate" "a stop with open items is refused until they are settled"
+    Bounds "bounds" "is let go within bounds, if the model"
+    Question "question" "may stop to ask you something"
+    PlanMode "plan-mode" "may stop in plan mode"
+    Screen "screen" "with you before the screen it is refused once"
+    Off "off" "you can turn the gate off in mid-session, it cannot"
+    Resume "resume" "resumed, it reads its open list"
+    Compaction "compaction" "after a compaction it reads its open list"
+    Sessions "sessions" "its session is known after"
+    Adoption "adoption" "a new session is offered in a line what an ended one left, and reads it once adopted"
+    Two "two" "two at once keep two plans"
+    Shared "shared" "shares a plan by its name, without loss"
+    SubAgents "sub-agents" "a sub-agent answers for its own items"
+    Evidence "evidence" "may not complete what the plan wants checked"
+    Reminders "reminders" "is reminded when work goes on and the list does not"
+    Broken "broken" "works and stops as ever if ours is"
+    Project "project" "can be set up for one project"
+    Uninstall "uninstall" "`uninstall` leaves"
+    Watch "watch" "`punchlist watch` follows it"
+    Events "events" "`punchlist events` reads"
+}
+
+/// That a test showed a feature of an agent.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Shown {
+    /// Whose.
+    pub agent: Agent,
+    /// In which version.
+    pub version: String,
+    /// Which.
+    pub feature: Feature,
+    /// In which way, in a few words for the table; empty where there is but one.
+    pub how: String,
+    /// By which test.
+    pub test: String,
+}
+
+impl fmt::Display for Shown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { agent, version, feature, how, test } = self;
+        let (agent, feature) = (agent.as_str(), feature.as_str());
+        write!(f, "{agent}\t{version}\t{feature}\t{how}\t{test}")
+    }
+}
+
+/// Reads a file of results. Says what is wrong with each line that is none.
+///
+/// # Errors
+/// One entry per bad line.
+pub fn read(text: &str) -> Result<Vec<Shown>, Vec<String>> {
+    let mut found = Vec::new();
+    let mut wrong = Vec::new();
+    for (at, line) in (1..).zip(text.lines()) {
+        match shown(line) {
+            Some(it) => found.push(it),
+            None => wrong.push(format!("line {at} is no result: {line:?}")),
+        }
+    }
+    if wrong.is_empty() { Ok(found) } else { Err(wrong) }
+}
+
+fn shown(line: &str) -> Option<Shown> {
+    let [agent, version, feature, how, test] = line.split('\t').collect::<Vec<_>>()[..] else {
+        return None;
+    };
+    Some(Shown {
+        agent: Agent::ALL.into_iter().find(|it| it.as_str() == agent)?,
+        version: Some(version).filter(|it| !it.is_empty())?.to_owned(),
+        feature: Feature::ALL.iter().copied().find(|it| it.as_str() == feature)?,
+        how: how.to_owned(),
+        test: Some(test).filter(|it| it.contains("::"))?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn a_result_is_read_as_it_was_written() {
+        for feature in Feature::ALL.iter().copied() {
+            for agent in Agent::ALL {
+                let (version, how) = ("1.2.3".to_owned(), "`x`".to_owned());
+                let it = Shown { agent, version, feature, how, test: "a::b".to_owned() };
+                assert_eq!(read(&format!("{it}\n")), Ok(vec![it]));
+            }
+        }
+        let keys: BTreeSet<&str> = Feature::ALL.iter().map(|it| it.as_str()).collect();
+        assert_eq!(keys.len(), Feature::ALL.len());
+    }
+
+    #[test]
+    fn a_line_that_is_no_result_is_named() {
+        for line in [
+            "",
+            "claude",
+            "claude\t1\tgate\t",
+            "moon\t1\tgate\t\ta::b",
+            "claude\t\tgate\t\ta::b",
+            "claude\t1\tflight\t\ta::b",
+            "claude\t1\tgate\t\tmain",
+            "claude\t1\tgate\t\ta::b\tmore",
+        ] {
+            let wrong = read(&format!("claude\t1\tgate\t\ta::b\n{line}\n")).unwrap_err();
+            assert_eq!(wrong, [format!("line 2 is no result: {line:?}")]);
+        }
+    }
+}
