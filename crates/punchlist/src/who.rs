@@ -60,6 +60,11 @@ pub(crate) fn holder(name: &str, pid: Option<u32>) -> Result<Holder, Fail> {
     Ok(Holder { name: name.to_owned(), process })
 }
 
+/// This process.
+pub(crate) fn process() -> Option<Process> {
+    process::process(&host(), std::process::id())
+}
+
 /// The processes behind claims of this plan that are known to have ended.
 ///
 /// Only a process of this host, boot and pid namespace can be known; any other has to let its lease

@@ -17,6 +17,7 @@ mod wire;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub use running::Running;
 pub(crate) use running::Watched;
 
 /// How processes are started and ended.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The program that is a guardian when it is called with `arguments`. Ours; nobody looks for it.
     pub guardian: PathBuf,
@@ -36,6 +37,9 @@ pub struct Options {
     pub grace: Duration,
     /// How long what a process left behind may go on after it ended.
     pub linger: Duration,
+    /// A file that the guardian keeps open as long as it lives. A lock on it so lasts until nothing is
+    /// left of what was started, whatever became of us.
+    pub held: Option<Arc<File>>,
 }
 
 impl Options {
@@ -49,6 +53,7 @@ impl Options {
             arguments: arguments.into_iter().collect(),
             grace: Duration::from_secs(2),
             linger: Duration::from_millis(200),
+            held: None,
         }
     }
 }

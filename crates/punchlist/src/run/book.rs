@@ -13,8 +13,7 @@ use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Ctx, Holder, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId,
-    Timestamp,
+    Ctx, Holder, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
 };
 use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
 use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
@@ -83,13 +82,15 @@ impl<S: PlanStore + CallStore> Book<S> {
         })
     }
 
-    fn asked(&self, page: &Page<'_>) -> Result<Vec<call::Asked>, LedgerError> {
+    fn asked(&mut self, page: &Page<'_>) -> Result<Vec<call::Asked>, LedgerError> {
         let mut all = Vec::new();
-        let mut known = self.shared.lock();
-        for (nth, asked) in (0_u32..).zip(page.asked) {
-            let ids: IdSource =
-                clock::ids(page.at).map_err(|why| failed(std::io::Error::other(why.message)))?;
-            let id = QuestionId(ids.nth(nth));
+        let shared = self.shared.clone();
+        let mut known = shared.lock();
+        for asked in page.asked {
+            let ids = clock::ids(page.at);
+            let ids = ids.map_err(|why| failed(std::io::Error::other(why.message)))?;
+            self.questions = self.questions.wrapping_add(1);
+            let id = QuestionId(ids.nth(self.questions));
             known.questions.insert(asked.question, id);
             let item = self.item(asked.call);
             let title = item.and_then(|it| known.plan.get(it)).map(|it| it.title.clone());

@@ -316,7 +316,9 @@ impl Engine<'_> {
             Outcome::Cancelled(reason) => {
                 let words = match reason {
                     CancelReason::Dependency(call) => format!("after {}", self.title(*call)),
-                    CancelReason::Halted(call) => format!("not begun: {} failed", self.title(*call)),
+                    CancelReason::Halted(call) => {
+                        format!("not begun: {} failed", self.title(*call))
+                    }
                     CancelReason::Refused(_)
                     | CancelReason::Declined(_)
                     | CancelReason::Interrupted => reason.to_string(),

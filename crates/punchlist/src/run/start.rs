@@ -17,7 +17,7 @@ use super::course::{Course, Planned, Task};
 use super::file::Source;
 use super::known::Shared;
 use super::step::{self, ByHand, Job, Place, Resumed, Shell};
-use super::{OnFailure, Person};
+use super::{OnFailure, Person, end};
 use crate::error::Fail;
 use crate::{clock, places};
 

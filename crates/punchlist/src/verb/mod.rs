@@ -29,6 +29,7 @@ mod release;
 mod reminders;
 mod reopen;
 mod replace;
+mod run;
 mod show;
 mod skip;
 mod start;
@@ -133,6 +134,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<r#move::Move>(),
         row::<replace::Replace>(),
         row::<undo::Undo>(),
+        row::<run::Run>(),
         row::<list::List>(),
         row::<show::Show>(),
         row::<plans::Plans>(),

@@ -71,7 +71,10 @@ fn what_is_done_is_not_repeated_and_fresh_starts_over() {
     world.write("project/release.md", RELEASE);
     assert_eq!(run(&world, &["release.md"]).code, 0);
     let again = run(&world, &["release.md"]);
-    assert_eq!((again.code, again.out.as_str()), (0, "All done already: 3 items. `--fresh` starts over.\n"));
+    assert_eq!(
+        (again.code, again.out.as_str()),
+        (0, "All done already: 3 items. `--fresh` starts over.\n")
+    );
     assert_eq!(read(&world, "project/log.txt"), "build\ntest\npublish\n");
     assert_eq!(run(&world, &["release.md", "--fresh"]).code, 0);
     assert_eq!(read(&world, "project/log.txt"), "build\ntest\npublish\n".repeat(2));
@@ -159,7 +162,11 @@ fn where_nobody_is_what_needs_a_person_is_left_and_yes_allows_it() {
     insta::assert_snapshot!(world.without_chance(&ran.out));
     let ran = run(&world, &["plan.md", "--yes"]);
     assert_eq!(ran.code, 7, "{}", ran.out);
-    assert_eq!(read(&world, "project/log.txt"), "published\n", "a yes is no word that it was done by hand");
+    assert_eq!(
+        read(&world, "project/log.txt"),
+        "published\n",
+        "a yes is no word that it was done by hand"
+    );
     world.run(&["done", "--plan", "plan.md", "2"]).works();
     assert_eq!(run(&world, &["plan.md"]).code, 0);
     assert_eq!(read(&world, "project/log.txt"), "published\ncheers\n");
@@ -168,7 +175,10 @@ fn where_nobody_is_what_needs_a_person_is_left_and_yes_allows_it() {
 #[test]
 fn rules_of_the_user_hold_for_files_too() {
     let world = World::new();
-    world.write("project/plan.md", "- [ ] Push\n  run: git push origin main; echo pushed >> log.txt\n");
+    world.write(
+        "project/plan.md",
+        "- [ ] Push\n  run: git push origin main; echo pushed >> log.txt\n",
+    );
     let rule = "[[policy]]\ndecision = \"deny\"\ntool = \"shell\"\ncommand = \"git push\"\n";
     world.write("home/.config/punchlist/config.toml", rule);
     let ran = run(&world, &["plan.md"]);
@@ -222,7 +232,10 @@ fn edits_between_runs_do_what_they_say() {
     assert!(ran.err.contains("\"Test\" was done, but its run changed"), "{}", ran.err);
     assert_eq!(read(&world, "project/log.txt"), "build\ntest\npublish\ntested\n");
     // Another title: another item, and the old one is gone.
-    world.write("project/release.md", RELEASE.replace("] Publish", "] Ship it").replace("echo test", "echo tested"));
+    world.write(
+        "project/release.md",
+        RELEASE.replace("] Publish", "] Ship it").replace("echo test", "echo tested"),
+    );
     assert_eq!(run(&world, &["release.md"]).code, 0);
     assert_eq!(read(&world, "project/log.txt"), "build\ntest\npublish\ntested\npublish\n");
     assert_eq!(done(&world, "release.md"), ["Build", "Test", "Ship it"]);
@@ -246,7 +259,8 @@ fn programs_are_told_by_unified_events() {
     assert_eq!(ran.code, 6, "{}", ran.err);
     let mut kinds = Vec::new();
     for line in ran.out.lines() {
-        let event: AgentEvent = serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"));
+        let event: AgentEvent =
+            serde_json::from_str(line).unwrap_or_else(|why| panic!("{why}: {line}"));
         let again: Value = serde_json::to_value(&event).unwrap();
         assert_eq!(again["agentType"], "punchlist", "{line}");
         let value: Value = serde_json::from_str(line).unwrap();
@@ -262,12 +276,17 @@ fn programs_are_told_by_unified_events() {
 #[test]
 fn a_file_that_is_wrong_runs_nothing_and_says_where() {
     let world = World::new();
-    world.write("project/plan.md", "- [ ] Build\n  run: echo x >> log.txt\n- [ ] Test\n  after: Biuld\n");
+    world.write(
+        "project/plan.md",
+        "- [ ] Build\n  run: echo x >> log.txt\n- [ ] Test\n  after: Biuld\n",
+    );
     let ran = run(&world, &["plan.md"]);
     assert_eq!(ran.code, 2, "{}", ran.out);
     assert!(ran.err.contains("plan.md:4:"), "{}", ran.err);
     assert_eq!(read(&world, "project/log.txt"), "");
-    for (arguments, code) in [(&["no.md"][..], 4), (&["."][..], 2), (&["plan.md", "--jobs", "0"][..], 2)] {
+    for (arguments, code) in
+        [(&["no.md"][..], 4), (&["."][..], 2), (&["plan.md", "--jobs", "0"][..], 2)]
+    {
         assert_eq!(run(&world, arguments).code, code, "{arguments:?}");
     }
     world.write("project/empty.md", "# Nothing\n\njust words\n");
@@ -277,9 +296,16 @@ fn a_file_that_is_wrong_runs_nothing_and_says_where() {
 #[test]
 fn two_runs_of_one_file_do_not_meet() {
     let world = World::new();
-    world.write("project/plan.md", "- [ ] Wait\n  run: echo on > on; until test -e off; do sleep 0.02; done\n");
+    world.write(
+        "project/plan.md",
+        "- [ ] Wait\n  run: echo on > on; until test -e off; do sleep 0.02; done\n",
+    );
     let mut command = world.command("project");
-    command.args(["run", "plan.md"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(["run", "plan.md"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     let mut first = command.spawn().unwrap();
     until(|| world.path("project/on").exists());
     let second = run(&world, &["plan.md"]);

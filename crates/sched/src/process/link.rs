@@ -57,11 +57,16 @@ impl Link {
     pub(super) fn start(options: &Options) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::NoGuardian(why.to_string());
         let (ours, its) = StdStream::pair().map_err(failed)?;
+        // It writes nothing there: whatever is its output stays open, and no more.
+        let held = match &options.held {
+            Some(file) => Stdio::from(file.try_clone().map_err(failed)?),
+            None => Stdio::null(),
+        };
         let guardian = StdCommand::new(&options.guardian)
             .args(&options.arguments)
             .env_clear()
             .stdin(OwnedFd::from(its))
-            .stdout(Stdio::null())
+            .stdout(held)
             .stderr(Stdio::null())
             .spawn()
             .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;

@@ -63,7 +63,11 @@ fn torture(kills: u32) {
     for n in 1..=STEPS {
         let times = log.lines().filter(|it| *it == n.to_string()).count();
         let may = 1 + in_flight.get(&format!("Step {n}")).copied().unwrap_or(0);
-        assert!((1..=may).contains(&times), "step {n} ran {times} times, in flight at {} kills", may - 1);
+        assert!(
+            (1..=may).contains(&times),
+            "step {n} ran {times} times, in flight at {} kills",
+            may - 1
+        );
     }
 }
 
@@ -97,7 +101,10 @@ fn what_was_under_way_stays_open_unless_somebody_says_otherwise() {
     command.args(["run", "plan.md", "--jobs", "2"]);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    super::until(|| read(&world, "project/log.txt").lines().count() == 2 && world.path("project/checked").exists());
+    super::until(|| {
+        read(&world, "project/log.txt").lines().count() == 2
+            && world.path("project/checked").exists()
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     world.write("project/go", "");

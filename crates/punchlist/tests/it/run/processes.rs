@@ -27,7 +27,9 @@ fn start(world: &World) -> Child {
 fn left(world: &World) -> usize {
     let project = world.path("project");
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    processes.filter(|it| fs::read_link(it.path().join("cwd")).is_ok_and(|it| it == project)).count()
+    processes
+        .filter(|it| fs::read_link(it.path().join("cwd")).is_ok_and(|it| it == project))
+        .count()
 }
 
 fn signal(child: &Child, signal: Signal) {
