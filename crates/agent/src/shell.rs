@@ -7,4 +7,4 @@ mod commands;
 mod program;
 mod word;
 
-pub use commands::commands;
+pub use commands::{commands, elsewhere};

@@ -59,6 +59,15 @@ pub fn commands(line: &str) -> Commands {
     }
 }
 
+/// The same of a line that runs in another directory than rules are written for: what is relative to it
+/// is something else there.
+pub fn elsewhere(commands: Commands) -> Commands {
+    match commands {
+        Commands::All(all) if all.iter().any(is_relative) => Commands::Opaque,
+        Commands::All(_) | Commands::Opaque | Commands::None => commands,
+    }
+}
+
 /// Whether a character is neither a control nor one that hides, turns or imitates.
 fn is_harmless(c: char) -> bool {
     match c {
