@@ -34,5 +34,6 @@ mod shown;
 mod stops;
 mod streams;
 mod sub_agents;
+mod terminal;
 mod together;
 mod weather;

@@ -5,6 +5,7 @@ mod live;
 mod memory;
 mod people;
 mod plans;
+mod screen;
 mod server;
 mod wired;
 
@@ -62,6 +63,10 @@ daemon_auto_start = false
 
 [projects."PROJECT"]
 trust_level = "trusted"
+
+# That there is a newer model was read and answered.
+[notice.model_migrations]
+"gpt-5.5" = "gpt-6-sol"
 
 [tools.update_plan]
 enabled = true

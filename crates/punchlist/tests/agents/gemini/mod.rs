@@ -6,6 +6,7 @@ mod live;
 mod memory;
 mod people;
 mod plans;
+mod screen;
 mod wired;
 
 use std::fs;
