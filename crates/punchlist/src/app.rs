@@ -217,7 +217,7 @@ impl App {
 
     /// The rules for calls.
     pub(crate) fn policy(&self) -> Result<punchlist_sched::policy::Policy, Fail> {
-        Ok(punchlist_sched::policy::Policy::new(Vec::new(), Vec::new()))
+        Ok(self.settings()?.rules.policy())
     }
 
     /// Where the store is, and how it is kept.

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::planfile::{self, PlanFile, Severity};
-use punchlist_model::PlanId;
+use punchlist_formats::planfile::{self, Import, PlanFile, Severity};
+use punchlist_model::{Origin, Plan, PlanId};
 
 use crate::error::{Code, Fail};
 
@@ -79,6 +79,13 @@ impl Source {
     fn drawn(&self, severity: Severity) -> Vec<String> {
         let problems = self.file.problems.iter().filter(|it| it.severity == severity);
         problems.map(|it| planfile::draw(&self.name, &self.text, it)).collect()
+    }
+
+    /// The file held against the plan that it became.
+    pub(super) fn import<'a>(&'a self, plan: &'a Plan, origin: Origin) -> Import<'a> {
+        let directory = self.directory().to_str().unwrap_or_default();
+        let from = planfile::import::Source { origin, name: &self.name, directory };
+        Import::new(&self.file, Some(plan), from)
     }
 
     /// The plan that the file belongs to.

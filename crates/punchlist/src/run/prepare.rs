@@ -45,7 +45,7 @@ pub(super) fn ctx(app: &App, process: Option<Process>) -> Result<Ctx, Fail> {
 /// The plan as the file wants it, without changing anything: for a look.
 pub(super) fn look(plan: Option<Plan>, source: &Source, ctx: &Ctx) -> Result<Plan, Fail> {
     let mut plan = plan.unwrap_or_else(|| Plan::new(source.plan(), "", ctx.now));
-    let import = Import::new(&source.file, Some(&plan), Origin::Person, &source.name);
+    let import = source.import(&plan, Origin::Person);
     let ops = import.ops(|_| true);
     let decision = decide(&plan, &ops, ctx)?;
     for event in &decision.events {
@@ -91,7 +91,7 @@ pub(super) fn prepare(
     let mut notes = Vec::new();
     let (plan, not, resumed) = left_behind(ask, store, plan, &ctx, person)?;
     let origin = if person.is_agent { Origin::Agent } else { Origin::Person };
-    let import = Import::new(&source.file, Some(&plan), origin, &source.name);
+    let import = source.import(&plan, origin);
     for item in import.dropped.iter().filter(|it| it.open) {
         let title = text::one_line(&item.title).into_owned();
         notes.push(format!(
