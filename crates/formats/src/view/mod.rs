@@ -18,6 +18,7 @@ pub mod markdown;
 mod moment;
 pub mod plain;
 pub mod plans;
+pub mod questions;
 pub mod team;
 pub(crate) mod tree;
 pub mod watch;
