@@ -16,6 +16,7 @@ pub mod list;
 pub mod log;
 pub mod markdown;
 mod moment;
+pub mod order;
 pub mod plain;
 pub mod plans;
 pub mod run;
