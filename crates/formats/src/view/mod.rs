@@ -19,7 +19,7 @@ mod moment;
 pub mod order;
 pub mod plain;
 pub mod plans;
-pub mod question;
+pub mod questions;
 pub mod run;
 pub mod team;
 pub(crate) mod tree;

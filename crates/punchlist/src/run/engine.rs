@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use punchlist_db::Threaded;
 use punchlist_formats::stream::event::Outcome as Told;
-use punchlist_formats::view::{Options, question};
+use punchlist_formats::view::{Options, questions};
 use punchlist_model::call::{
     Answer, AnswerOutcome, Answered, CallStore, QuestionFilter, RunRecord, Standing,
 };
@@ -454,7 +454,7 @@ impl Engine<'_> {
             if let Some(item) = asked.item {
                 self.note(item, &asked.tool, by, &answered.answer);
                 let mut lines = Vec::new();
-                let word = question::word(&answered.answer);
+                let word = questions::word(&answered.answer);
                 self.teller.answered(item, &word, &by.name, now.as_millisecond(), &mut lines);
                 self.show.events(lines)?;
             }
@@ -520,7 +520,7 @@ impl Engine<'_> {
             None => Vec::new(),
             Some((asked, count, typed)) => {
                 let last = typed.unwrap_or_else(|| Prompt::keys(asked));
-                question::panel(asked, count, &last, options)
+                questions::asking(asked, count, &last, options)
             }
         };
         self.show.draw(&self.board, panel, clock::now())

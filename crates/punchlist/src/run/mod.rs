@@ -120,7 +120,7 @@ fn at(app: &App, file: &Path) -> PathBuf {
 
 /// Who is at the keyboard. Where programs read, nobody can be asked.
 fn person(app: &App, ask: &Ask) -> Result<Person, Fail> {
-    let is_agent = crate::person::inside_agent(app)?.is_some();
+    let is_agent = crate::person::is_agent();
     if is_agent && ask.yes {
         return Err(Fail::refused("an agent cannot allow what a person is to be asked").hint(
             "run it without `--yes`: what needs a person is left, and they can run it themselves.",

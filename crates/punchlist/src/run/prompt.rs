@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use super::step::BY_HAND;
 
+const ENTER_RUNS: &str = "(Enter runs it, Esc goes back)";
+const ENTER_REFUSES: &str = "(Enter refuses, Esc goes back)";
+
 /// Questions that wait, the oldest first, and what was typed so far.
 #[derive(Default)]
 pub(super) struct Prompt {
@@ -58,33 +61,21 @@ impl Prompt {
     }
 
     /// The question that is asked now, how many wait, and the line that is typed.
-    pub(super) fn shown(&self) -> Option<(&Asked, usize, Option<String>)> {
+    pub(super) fn shown(&self) -> Option<(&Asked, usize, Option<Vec<String>>)> {
         let asked = self.waiting.first()?;
         let typed = self.typing.as_ref().map(|it| match it.what {
-            What::Command => format!("run instead: {}_   (Enter runs it, Esc goes back)", it.text),
-            What::Reason => format!("why not: {}_   (Enter refuses, Esc goes back)", it.text),
+            What::Command => vec![format!("run instead: {}_", it.text), ENTER_RUNS.to_owned()],
+            What::Reason => vec![format!("why not: {}_", it.text), ENTER_REFUSES.to_owned()],
         });
         Some((asked, self.waiting.len(), typed))
     }
 
     /// The keys that mean something now.
-    pub(super) fn keys(asked: &Asked) -> String {
+    pub(super) fn keys(asked: &Asked) -> Vec<String> {
         if asked.tool == BY_HAND {
-            return "y it is done   n not yet".to_owned();
+            return vec!["y it is done".to_owned(), "n not yet".to_owned()];
         }
-        let mut keys = vec!["y once".to_owned()];
-        for offer in &asked.offers {
-            match offer {
-                Offer::AlwaysPrefix(words) => keys.push(format!("a always {}", words.join(" "))),
-                Offer::AlwaysTool => keys.push(format!("a always {}", asked.tool)),
-                Offer::AlwaysServer => keys.push("a always this server".to_owned()),
-                Offer::Modify => keys.push("e edit".to_owned()),
-                Offer::Once => {}
-            }
-        }
-        keys.push("n refuse".to_owned());
-        keys.push("r refuse and say why".to_owned());
-        keys.join("   ")
+        questions::keys(asked)
     }
 
     /// A key was pressed.
@@ -93,18 +84,10 @@ impl Prompt {
         if self.typing.is_some() {
             return self.typed(key);
         }
-        let always = || {
-            asked.offers.iter().find_map(|offer| match offer {
-                Offer::AlwaysPrefix(words) => Some(Answer::AlwaysPrefix(words.clone())),
-                Offer::AlwaysTool => Some(Answer::AlwaysTool),
-                Offer::AlwaysServer => Some(Answer::AlwaysServer),
-                Offer::Once | Offer::Modify => None,
-            })
-        };
         let is_by_hand = asked.tool == BY_HAND;
         let answer = match key {
             b"y" | b"Y" => Some(Answer::Once),
-            b"a" | b"A" => always(),
+            b"a" | b"A" => questions::always(asked).map(|it| it.0),
             b"n" | b"N" => Some(Answer::Refuse(is_by_hand.then(|| "not done yet".to_owned()))),
             b"r" | b"R" if !is_by_hand => {
                 self.typing = Some(Typing { what: What::Reason, text: String::new() });
@@ -225,7 +208,7 @@ mod tests {
     fn an_item_that_is_done_by_hand_is_done_or_not_yet() {
         let mut prompt = Prompt::default();
         let one = Asked { offers: vec![Offer::Once], ..asked(1, BY_HAND) };
-        assert_eq!(Prompt::keys(&one), "y it is done   n not yet");
+        assert_eq!(Prompt::keys(&one), ["y it is done", "n not yet"]);
         prompt.ask(one.clone());
         assert_eq!(press(&mut prompt, "er"), Pressed::Nothing);
         assert_eq!(press(&mut prompt, "y"), Pressed::Answer(one.id, Answer::Once));

@@ -5,6 +5,7 @@
 mod acp_tap;
 mod add;
 mod adopt;
+mod answer;
 mod completions;
 mod doctor;
 mod done;
@@ -24,6 +25,7 @@ mod mcp;
 mod r#move;
 mod next;
 mod plans;
+mod questions;
 mod reference;
 mod release;
 mod reminders;
@@ -135,6 +137,8 @@ pub(crate) fn all() -> &'static [Row] {
         row::<replace::Replace>(),
         row::<undo::Undo>(),
         row::<run::Run>(),
+        row::<questions::Questions>(),
+        row::<answer::Answer>(),
         row::<list::List>(),
         row::<show::Show>(),
         row::<plans::Plans>(),

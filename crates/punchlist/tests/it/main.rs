@@ -32,6 +32,7 @@ mod picture;
 mod places;
 mod policy;
 mod processes;
+mod questions;
 mod run;
 mod sessions;
 mod stories;
