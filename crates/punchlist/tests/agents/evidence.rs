@@ -13,7 +13,7 @@ use crate::shown::shows;
 
 impl Place {
     /// A plan of this name, without open items, that demands checked evidence of each item.
-    fn plan_that_demands_checks(&self, name: &str) {
+    pub(crate) fn plan_that_demands_checks(&self, name: &str) {
         let other = self.path("tmp/other.db").display().to_string();
         self.punchlist(&["add", "Settled before", "--plan", name, "--db", &other]);
         self.punchlist(&["skip", "1", "--plan", name, "--db", &other, "--reason", "long ago"]);

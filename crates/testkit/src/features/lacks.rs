@@ -14,4 +14,58 @@ pub struct Lack {
 }
 
 /// All of them. One is taken out when the agent gets what it lacked, and a test shows it.
-pub const LACKS: &[Lack] = &[];
+pub const LACKS: &[Lack] = &[
+    Lack {
+        agent: Agent::Codex,
+        feature: Feature::Adoption,
+        why: "Codex's sandbox keeps a command of the model's from the database: call `punchlist adopt` \
+              yourself, or start Codex without the sandbox.",
+    },
+    Lack {
+        agent: Agent::Codex,
+        feature: Feature::PlanMode,
+        why: "Only a session on a screen has a plan mode, and Codex says so with each stop; that is read, \
+              but not yet shown with the program.",
+    },
+    Lack {
+        agent: Agent::Codex,
+        feature: Feature::Evidence,
+        why: "It has no event before an item is completed, so that it is held when it wants to stop.",
+    },
+    Lack {
+        agent: Agent::Codex,
+        feature: Feature::Sessions,
+        why: "Not tried inside the program. Each event and each call of a tool says which session it is.",
+    },
+    Lack {
+        agent: Agent::Gemini,
+        feature: Feature::Gate,
+        why: "Not after an API error, a loop that it detects, or its own limit of turns: it asks no hook then.",
+    },
+    Lack {
+        agent: Agent::Gemini,
+        feature: Feature::PlanMode,
+        why: "Or if the model switched it. That you switched by Shift+Tab cannot be told from outside.",
+    },
+    Lack {
+        agent: Agent::Gemini,
+        feature: Feature::Compaction,
+        why: "Nothing tells that one happened: its hook `PreCompress` runs before every turn. The next \
+              reminder brings the list.",
+    },
+    Lack {
+        agent: Agent::Gemini,
+        feature: Feature::Sessions,
+        why: "Not tried inside the program. Each event says which session it is.",
+    },
+    Lack {
+        agent: Agent::Gemini,
+        feature: Feature::SubAgents,
+        why: "Nothing tells a sub-agent's calls from the agent's own, and it is not given `write_todos`.",
+    },
+    Lack {
+        agent: Agent::Gemini,
+        feature: Feature::Evidence,
+        why: "It has no event before an item is completed, so that it is held when it wants to stop.",
+    },
+];

@@ -140,3 +140,21 @@ fn after_ten_tools_without_the_list_the_model_is_reminded_once() {
     assert_eq!(reminded, [11]);
     assert_says(&requests[11].news(), &["update_plan"], &[]);
 }
+
+#[test]
+#[ignore = "needs Codex: cargo xtask test agents"]
+fn what_a_plan_wants_checked_holds_the_stop_though_it_is_called_completed() {
+    let _shows = shows(Agent::Codex, Feature::Evidence, "its stop is held");
+    let script = Script::new()
+        .calls("update_plan", plan(&[("Build it", "completed")]))
+        .stops("That is all.")
+        .stops("Shall I check it?");
+    let model = Model::new(script).serve().unwrap();
+    let place = installed(&model, DIRECT);
+    place.plan_that_demands_checks("release");
+    place.codex(&["Build it"]).env("PUNCHLIST_PLAN", "release").ends().completed();
+    assert_eq!(model.left(), 0);
+    let refused = refusals(&model.requests());
+    let [refused] = refused.as_slice() else { panic!("{refused:#?}") };
+    assert_says(refused, &["Build it", "punchlist verify 2"], &["Settled before"]);
+}

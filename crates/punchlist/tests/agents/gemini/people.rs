@@ -106,3 +106,22 @@ fn after_ten_tools_without_the_list_the_model_is_reminded_once() {
     assert_eq!(reminded, [11]);
     assert_says(&requests[11].news(), &["write_todos"], &[]);
 }
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn what_a_plan_wants_checked_holds_the_stop_though_it_is_called_completed() {
+    let _shows = shows(Agent::Gemini, Feature::Evidence, "its stop is held");
+    let script = Script::new()
+        .calls("write_todos", todos(&[("Build it", "completed")]))
+        .stops("That is all.")
+        .stops("Shall I check it?");
+    let model = Model::new(script).serve().unwrap();
+    let place = installed(&json!({}));
+    place.plan_that_demands_checks("release");
+    let run = place.gemini(&model, "Build it").args(&["-m", WITH_TODOS]);
+    run.env("PUNCHLIST_PLAN", "release").ends().succeeded();
+    assert_eq!(model.left(), 0);
+    let refused = refusals(&model.requests());
+    let [refused] = refused.as_slice() else { panic!("{refused:#?}") };
+    assert_says(refused, &["Build it", "punchlist verify 2"], &["Settled before"]);
+}
