@@ -16,6 +16,28 @@ pub enum Piece<'a> {
     TooLong(u64),
 }
 
+/// Who takes pieces.
+pub trait Take {
+    /// Takes one.
+    fn piece(&mut self, piece: Piece<'_>);
+
+    /// Takes the whole lines that some bytes begin with, and gives how many bytes they are. Who reads them
+    /// from the first to the last finds the end of the last one on the way.
+    fn whole_lines(&mut self, bytes: &[u8]) -> usize {
+        let whole = memchr::memrchr(b'\n', bytes).map_or(0, |it| it + 1);
+        if whole > 0 {
+            self.piece(Piece::Lines(&bytes[..whole]));
+        }
+        whole
+    }
+}
+
+impl<F: FnMut(Piece<'_>)> Take for F {
+    fn piece(&mut self, piece: Piece<'_>) {
+        self(piece);
+    }
+}
+
 /// Cuts a stream into whole lines.
 #[derive(Debug)]
 pub struct Lines {
@@ -39,7 +61,12 @@ impl Lines {
     }
 
     /// Takes the next chunk of the stream, and gives each piece that is complete with it.
-    pub fn push(&mut self, chunk: &[u8], mut take: impl FnMut(Piece<'_>)) {
+    pub fn push(&mut self, chunk: &[u8], take: impl FnMut(Piece<'_>)) {
+        self.push_to(chunk, take);
+    }
+
+    /// The same for who may find the end of the last whole line.
+    pub fn push_to(&mut self, chunk: &[u8], mut take: impl Take) {
         let mut rest = chunk;
         if self.dropped.is_some() || !self.carry.is_empty() {
             let Some(end) = memchr::memchr(b'\n', rest) else { return self.keep(rest) };
@@ -48,16 +75,17 @@ impl Lines {
             self.flush(&mut take);
             rest = tail;
         }
-        if let Some(end) = memchr::memrchr(b'\n', rest) {
-            let (lines, tail) = rest.split_at(end + 1);
-            take(Piece::Lines(lines));
-            rest = tail;
-        }
-        self.keep(rest);
+        let whole = take.whole_lines(rest);
+        self.keep(rest.get(whole..).unwrap_or_default());
     }
 
     /// Ends the stream: what is left is a line of its own.
-    pub fn end(&mut self, mut take: impl FnMut(Piece<'_>)) {
+    pub fn end(&mut self, take: impl FnMut(Piece<'_>)) {
+        self.end_to(take);
+    }
+
+    /// The same for who takes pieces otherwise.
+    pub fn end_to(&mut self, mut take: impl Take) {
         if self.dropped.is_some() || !self.carry.is_empty() {
             self.flush(&mut take);
         }
@@ -79,10 +107,10 @@ impl Lines {
         }
     }
 
-    fn flush(&mut self, take: &mut impl FnMut(Piece<'_>)) {
+    fn flush(&mut self, take: &mut impl Take) {
         match self.dropped.take() {
-            Some(bytes) => take(Piece::TooLong(bytes)),
-            None => take(Piece::Lines(&self.carry)),
+            Some(bytes) => take.piece(Piece::TooLong(bytes)),
+            None => take.piece(Piece::Lines(&self.carry)),
         }
         self.carry.clear();
         // A long line now and then must not hold its memory for ever.

@@ -30,7 +30,7 @@ pub use emit::Tally;
 use emit::{Core, Emit};
 use event::{AgentType, Event, KindName, KindSet};
 use json::{Tape, Value};
-use lines::{LONGEST_LINE, Lines, Piece};
+use lines::{LONGEST_LINE, Lines, Piece, Take};
 pub use recognise::{LOOK_AHEAD, recognise};
 use search::Needle;
 
@@ -191,23 +191,37 @@ impl Parser {
 
     /// Reads any number of whole lines with the newlines between them.
     pub fn lines(&mut self, lines: &[u8], sink: &mut dyn Sink) {
+        self.read(lines, false, sink);
+    }
+
+    /// Reads lines. What follows the last line end is one too, unless it is cut off there. Gives where what
+    /// is cut off begins.
+    fn read(&mut self, lines: &[u8], is_cut: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
         while at < lines.len() {
             if self.is_quick && !self.agent.is_waiting() {
                 let found = search::next(&*self.agent, lines, at);
                 self.core.skip_lines(found.newlines);
                 let Some(line) = found.line else {
-                    // What follows the last line end is a line too.
-                    let is_cut = lines.last().is_some_and(|it| *it != b'\n');
-                    return self.core.skip_lines(u64::from(is_cut));
+                    if is_cut {
+                        return memchr::memrchr(b'\n', &lines[at..]).map_or(at, |it| at + it + 1);
+                    }
+                    let is_open = lines.last().is_some_and(|it| *it != b'\n');
+                    self.core.skip_lines(u64::from(is_open));
+                    return lines.len();
                 };
                 at = line;
             }
-            let Some(rest) = lines.get(at..).filter(|it| !it.is_empty()) else { return };
-            let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            let Some(rest) = lines.get(at..) else { break };
+            let end = match memchr::memchr(b'\n', rest) {
+                Some(end) => end,
+                None if is_cut => return at,
+                None => rest.len(),
+            };
             self.line(&rest[..end], sink);
             at += end + 1;
         }
+        lines.len()
     }
 
     /// The stream is over. What comes now is on the line after the last.
@@ -237,15 +251,13 @@ impl Stream {
 
     /// Takes the next bytes.
     pub fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
-        let parser = &mut self.parser;
-        self.lines.push(chunk, |piece| take(parser, piece, sink));
+        self.lines.push_to(chunk, Reader { parser: &mut self.parser, sink });
     }
 
     /// The stream is over.
     pub fn end(&mut self, sink: &mut dyn Sink) {
-        let parser = &mut self.parser;
-        self.lines.end(|piece| take(parser, piece, sink));
-        parser.end(sink);
+        self.lines.end_to(Reader { parser: &mut self.parser, sink });
+        self.parser.end(sink);
     }
 
     /// What the stream had in it so far.
@@ -254,10 +266,22 @@ impl Stream {
     }
 }
 
-fn take(parser: &mut Parser, piece: Piece<'_>, sink: &mut dyn Sink) {
-    match piece {
-        Piece::Lines(lines) => parser.lines(lines, sink),
-        Piece::TooLong(bytes) => parser.too_long(bytes, sink),
+/// A parser that takes pieces, and where its events go.
+struct Reader<'a> {
+    parser: &'a mut Parser,
+    sink: &'a mut dyn Sink,
+}
+
+impl Take for Reader<'_> {
+    fn piece(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Lines(lines) => self.parser.lines(lines, self.sink),
+            Piece::TooLong(bytes) => self.parser.too_long(bytes, self.sink),
+        }
+    }
+
+    fn whole_lines(&mut self, bytes: &[u8]) -> usize {
+        self.parser.read(bytes, true, self.sink)
     }
 }
 

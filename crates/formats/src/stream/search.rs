@@ -16,6 +16,8 @@ pub(super) struct Needle {
     text: &'static str,
     first: usize,
     pair: Pair,
+    /// Where the rarer one of the two stands.
+    rare: usize,
 }
 
 impl Needle {
@@ -23,14 +25,30 @@ impl Needle {
     pub(super) const fn new(text: &'static str, first: usize, second: usize) -> Self {
         let bytes = text.as_bytes();
         let pair = Pair::new(bytes[first], bytes[second], second - first);
-        Self { text, first, pair }
+        let is_second = is_common(bytes[first]) && !is_common(bytes[second]);
+        Self { text, first, pair, rare: if is_second { second } else { first } }
     }
 
-    /// Where it begins, if its first rare byte stands at a place.
-    fn begins(&self, lines: &[u8], place: usize) -> Option<usize> {
-        let begin = place.checked_sub(self.first)?;
-        lines.get(begin..)?.starts_with(self.text.as_bytes()).then_some(begin)
+    /// Where it begins, if the first of its two bytes stands between two places.
+    fn begins<'a>(
+        &self,
+        lines: &'a [u8],
+        (from, to): (usize, usize),
+    ) -> impl Iterator<Item = usize> + use<'a> {
+        let (text, rare) = (self.text.as_bytes(), self.rare);
+        let shifted = |place: usize| (place + rare - self.first).min(lines.len());
+        let (from, to) = (shifted(from), shifted(to));
+        let places = memchr::memchr_iter(text[rare], &lines[from..to]);
+        places.filter_map(move |it| {
+            let begin = (from + it).checked_sub(rare)?;
+            lines.get(begin..)?.starts_with(text).then_some(begin)
+        })
     }
+}
+
+/// Whether a byte stands all over a line of JSON.
+const fn is_common(byte: u8) -> bool {
+    matches!(byte, b'"' | b'a'..=b'z')
 }
 
 /// What was found from some line on.
@@ -74,8 +92,8 @@ fn count(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64
 }
 
-/// Where a needle first begins that tells something, at or after `begin`, if its first rare byte stands
-/// between two places.
+/// Where a needle first begins that tells something, at or after `begin`, if the first of its two bytes
+/// stands between two places.
 fn first(
     agent: &dyn Agent,
     needles: &[Needle],
@@ -83,9 +101,8 @@ fn first(
     (begin, from, to): (usize, usize, usize),
 ) -> Option<usize> {
     let tells = |needle: &Needle| {
-        let places = memchr::memchr_iter(needle.pair.first, &lines[from..to]);
-        let begins = places.filter_map(|it| needle.begins(lines, from + it));
-        begins.filter(|it| *it >= begin).find(|it| agent.is_telling(&lines[*it..]))
+        let mut begins = needle.begins(lines, (from, to)).filter(|it| *it >= begin);
+        begins.find(|it| agent.is_telling(&lines[*it..]))
     };
     needles.iter().filter_map(tells).min()
 }

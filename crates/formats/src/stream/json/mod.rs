@@ -230,11 +230,25 @@ impl<W: Width> Scan<'_, '_, W> {
         Ok(self.after())
     }
 
+    /// A key; and as most values are texts and nothing stands between, at once all texts that follow it
+    /// and all keys that follow them, up to what is neither.
     #[inline(always)]
     fn key(&mut self) -> Result<Expect, Flaw> {
-        let start = self.at;
-        self.string()?;
-        self.push(start, self.at)?;
+        let mut is_key = true;
+        loop {
+            let start = self.at;
+            self.string()?;
+            self.push(start, self.at)?;
+            let between = if is_key { b":\"" } else { b",\"" };
+            if self.bytes.get(self.at..).and_then(|it| it.first_chunk()) != Some(between) {
+                break;
+            }
+            self.at += 1;
+            is_key = !is_key;
+        }
+        if !is_key {
+            return Ok(Expect::CommaOrEnd);
+        }
         self.blanks();
         match self.bytes.get(self.at) {
             Some(b':') => {
@@ -625,7 +639,11 @@ impl<'a> Str<'a> {
             Ordering::Less => false,
             Ordering::Equal => self.inner() == text,
             Ordering::Greater => {
-                memchr::memchr(b'\\', self.0.as_bytes()).is_some() && self.cow() == text
+                // Most texts differ in their first byte, and then there is no need to look for escapes.
+                let first = |it: &str| it.as_bytes().first().copied();
+                (first(self.inner()) == first(text) || first(self.inner()) == Some(b'\\'))
+                    && memchr::memchr(b'\\', self.0.as_bytes()).is_some()
+                    && self.cow() == text
             }
         }
     }
