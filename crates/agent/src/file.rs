@@ -23,6 +23,12 @@ impl From<&Metadata> for Stamp {
     }
 }
 
+/// Puts bytes in the place of a file that is there.
+pub fn rewrite(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let stamp = Stamp::from(&fs::metadata(path)?);
+    replace(path, Some(stamp), bytes, stamp.mode)
+}
+
 /// Puts bytes in a file's place; without a stamp, where there is none. A new file has this mode, less
 /// what the user's mask takes away.
 pub(crate) fn replace(

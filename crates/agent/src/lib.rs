@@ -3,6 +3,6 @@
 //! [`shell`] says which commands a command line consists of, [`rules`] are policy's in files. Nothing
 //! here decides whether a call may run: that is policy's, in `sched`.
 
-mod file;
+pub mod file;
 pub mod rules;
 pub mod shell;

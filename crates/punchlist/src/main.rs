@@ -24,7 +24,6 @@ mod person;
 mod places;
 mod print;
 mod project;
-mod replace;
 mod run;
 mod settle;
 mod trust;

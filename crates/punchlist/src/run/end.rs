@@ -87,7 +87,7 @@ pub(super) fn write_back(source: &Source, plan: &Plan) -> Result<Vec<String>, Fa
     if new == text {
         return Ok(Vec::new());
     }
-    crate::replace::file(&source.path, &text, &new).map_err(|why| fail(&why))?;
+    punchlist_agent::file::rewrite(&source.path, new.as_bytes()).map_err(|why| fail(&why))?;
     Ok(Vec::new())
 }
 

@@ -36,7 +36,7 @@ use super::{Ask, FAILED, LEFT, Person, end, start};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Reply};
-use crate::{clock, who};
+use crate::{clock, places, who};
 
 /// How often the picture is drawn at most, and how often its clocks tick.
 const FRAME: Duration = Duration::from_millis(50);
@@ -459,7 +459,29 @@ impl Engine<'_> {
                 self.show.events(lines)?;
             }
         }
-        drop(handle.answer(question, answer(&answered.answer)).await);
+        let answer = answer(&answered.answer);
+        if let machine::Answer::Always(rule) = &answer {
+            self.remember(rule)?;
+        }
+        drop(handle.answer(question, answer).await);
+        Ok(())
+    }
+
+    /// "Always" holds for later runs too: the rule goes into the user's own file.
+    fn remember(&mut self, rule: &Rule) -> Result<(), Fail> {
+        let path = places::config()?;
+        match punchlist_agent::rules::remember(&path, rule) {
+            Ok(true) => {
+                let text = format!("from now on allowed by a rule in {}", path.display());
+                self.show.say(clock::now(), &text)?;
+                self.board.hint = text;
+            }
+            Ok(false) => {}
+            Err(why) => {
+                let note = format!("the rule holds for this run alone: {why}");
+                self.shared.lock().notes.push(note);
+            }
+        }
         Ok(())
     }
 

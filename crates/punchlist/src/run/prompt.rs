@@ -1,5 +1,6 @@
 //! The question that a person is asked, and what their keys mean. Pure.
 
+use punchlist_formats::view::questions;
 use punchlist_model::QuestionId;
 use punchlist_model::call::{Answer, Asked, Offer};
 use serde_json::Value;
