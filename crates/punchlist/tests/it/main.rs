@@ -30,6 +30,7 @@ mod many;
 mod mcp;
 mod picture;
 mod places;
+mod questions;
 mod sessions;
 mod stories;
 mod tidy;
