@@ -28,6 +28,9 @@ pub(crate) fn generate() -> Result<(), Failure> {
     if !printed.contains("1 passed") {
         return Err(Failure::Chore(format!("there is no test {TEST:?} any more")));
     }
-    say("docs/reference and docs/list.svg are what the code generates. See `git diff docs`.");
+    say(
+        "docs/reference, docs/list.svg and the README's table of agents are what the code generates. See \
+         `git diff`.",
+    );
     Ok(())
 }

@@ -5,10 +5,11 @@
 //! anybody. Each version of an agent is a run of its own of that agent's tests, and the newest of all
 //! run together in one more; what cannot be had is skipped by name.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::npm::Package;
+use super::results;
 use super::tally::Report;
 use super::{Program, Step, text_of};
 use crate::workspace::cargo;
@@ -62,6 +63,7 @@ const WITH_LOOPBACK: &str = "{ ip link set lo up || ifconfig lo up || busybox ip
 /// Installs what is missing and builds the tests, or says what cannot be had here.
 pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
+    results::begin()?;
     let mut script = Command::new("script");
     script.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
     text_of(script).ok_or("it needs `script` of util-linux, which makes terminals")?;
@@ -86,7 +88,7 @@ fn all(found: &[Found], enclosure: &[&str]) -> Step {
         let Some((version, program)) = newest else {
             return Step::Skip(format!("all agents at once: there is no {}", agent.name));
         };
-        command.env(agent.variable, program);
+        agent.name_to(&mut command, program, version);
         versions.push(format!("{} {version}", agent.name));
     }
     let about = format!("-- {}, at once", versions.join(", "));
@@ -115,7 +117,7 @@ impl Found {
         match program {
             Ok(program) => {
                 let mut command = command(enclosure, agent.tests);
-                command.env(agent.variable, program);
+                agent.name_to(&mut command, program, version);
                 let about = format!("-- {} {version}", agent.name);
                 Step::Run(Box::new(Program { command, report: Report::Harness, about }))
             }
@@ -125,6 +127,13 @@ impl Found {
 }
 
 impl Agent {
+    /// Tells the tests where the program is, and what they note its features under.
+    fn name_to(&self, command: &mut Command, program: &Path, version: &str) {
+        command.env(self.variable, program);
+        command.env(format!("{}_VERSION", self.variable), version);
+        command.env(results::VARIABLE, results::noted());
+    }
+
     /// The version that was studied, and the newest where that is another.
     fn versions(&'static self, enclosure: &[&str]) -> Vec<Found> {
         let found = |version: &str| Found {
@@ -178,8 +187,6 @@ pub(super) fn enclosed(how: &[&str], command: &Command) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
 
     #[test]
@@ -211,7 +218,7 @@ mod tests {
         let Step::Run(program) = all(&there, &["-n"]) else { panic!("skipped") };
         assert_eq!(program.about, "-- Claude Code 1, Codex 1, Gemini CLI 1, at once");
         let named = program.command.get_envs().filter_map(|it| it.0.to_str()).count();
-        assert_eq!(named, 3);
+        assert_eq!(named, 7, "three programs, their versions, and where notes go");
         there[1] = found(&AGENTS[1], Err("npm could not install it".to_owned()));
         let Step::Skip(why) = all(&there, &["-n"]) else { panic!("run") };
         assert_eq!(why, "all agents at once: there is no Codex");

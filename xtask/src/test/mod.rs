@@ -7,6 +7,7 @@
 mod agents;
 mod mcp;
 mod npm;
+mod results;
 mod tally;
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
@@ -28,6 +29,8 @@ pub(crate) struct Group {
     /// Makes ready what the tests need and gives the programs that run them, or says why they
     /// cannot run here.
     prepare: fn() -> Result<Vec<Step>, String>,
+    /// Looks at what the tests left behind, once all have passed.
+    finish: fn(must_run: bool) -> Result<(), Failure>,
 }
 
 /// A part of a group.
@@ -51,16 +54,19 @@ pub(crate) const GROUPS: &[Group] = &[
         name: "core",
         about: "every crate's own tests; needs Rust and a C compiler",
         prepare: core,
+        finish: |_| Ok(()),
     },
     Group {
         name: "agents",
         about: "real agents with scripted models; needs npm, Linux and network namespaces",
         prepare: agents::prepare,
+        finish: results::finish,
     },
     Group {
         name: "mcp",
         about: "the MCP server before its conformance suite and Inspector; needs npm, as above",
         prepare: mcp::prepare,
+        finish: |_| Ok(()),
     },
 ];
 
@@ -76,6 +82,9 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
             Ok(steps) => {
                 let tally = run_all(group.name, steps, must_run)?;
                 say(&format!("{}: {tally} in {} s", group.name, began.elapsed().as_secs()));
+                if tally.failed == 0 {
+                    (group.finish)(must_run)?;
+                }
                 tally
             }
             Err(why) => unable(group.name, &why, must_run),

@@ -4,6 +4,7 @@
 //! to do. A table here is a decision: changing one belongs into the review of the change that needs
 //! it. What the compiler or clippy can check is left to them.
 
+mod agents;
 mod manifest;
 mod source;
 mod tree;
@@ -500,6 +501,7 @@ fn generated_documents_are_what_the_code_generates() {
     } else if fs::read_to_string(&picture).ok().as_ref() != Some(&drawn) {
         breaches.push("docs/list.svg: out of date, run `cargo xtask gen`".to_owned());
     }
+    breaches.extend(agents::in_the_readme(write));
     let known: BTreeSet<String> =
         DOCUMENTS.iter().map(|it| format!("docs/reference/{}", it.1)).collect();
     for file in files().iter().filter(|it| it.path.starts_with("docs/reference/")) {

@@ -1,0 +1,89 @@
+//! The README's table of agents: made from what the tests with the real programs showed, and from nothing
+//! else.
+
+use std::fs;
+
+use punchlist_testkit::features::{LACKS, Shown, read as results, table};
+
+use super::tree::{read, root};
+
+/// What was shown, as `cargo xtask test agents` keeps it.
+const RESULTS: &str = "docs/agents.tsv";
+
+/// Where the tests are.
+const TESTS: &str = "crates/punchlist/tests/agents";
+
+/// The table stands between these lines.
+const BEGIN: &str = "<!-- agents: `cargo xtask test agents` makes this table; do not edit it -->\n";
+const END: &str = "<!-- agents: end -->\n";
+
+fn shown() -> Result<Vec<Shown>, Vec<String>> {
+    let text = read(RESULTS).map_err(|_| vec![format!("{RESULTS}: it is gone")])?;
+    let wrong = |all: Vec<String>| all.into_iter().map(|it| format!("{RESULTS}: {it}")).collect();
+    results(&text).map_err(wrong)
+}
+
+/// Compares the README's table with what it should be, or writes it. Gives what is wrong.
+pub(super) fn in_the_readme(write: bool) -> Vec<String> {
+    let shown = match shown() {
+        Ok(shown) => shown,
+        Err(wrong) => return wrong,
+    };
+    let readme = read("README.md").expect("README.md is there");
+    let Some((before, rest)) = readme.split_once(BEGIN) else {
+        return vec![format!("README.md: put the line {BEGIN:?} back")];
+    };
+    let Some((there, after)) = rest.split_once(END) else {
+        return vec![format!("README.md: put the line {END:?} back")];
+    };
+    let wanted = format!("\n{}\n", table(&shown, LACKS));
+    if there == wanted {
+        return Vec::new();
+    }
+    if write {
+        let text = format!("{before}{BEGIN}{wanted}{END}{after}");
+        fs::write(root().join("README.md"), text).expect("the README can be written");
+        return Vec::new();
+    }
+    vec![
+        "README.md: the table of agents is not what their tests showed; run `cargo xtask gen`"
+            .into(),
+    ]
+}
+
+#[test]
+fn what_agents_are_said_to_do_is_shown_by_a_test_that_is_there() {
+    let shown = shown().unwrap_or_else(|wrong| panic!("{}", wrong.join("\n")));
+    super::check(shown.iter().filter(|it| !is_there(&it.test)).map(|it| {
+        let test = &it.test;
+        format!("{RESULTS}: there is no test `{test}` any more; run `cargo xtask test agents`")
+    }));
+}
+
+/// Whether a test is there, by its name with its modules.
+fn is_there(test: &str) -> bool {
+    let Some((modules, name)) = test.rsplit_once("::") else { return false };
+    let path = format!("{TESTS}/{}", modules.replace("::", "/"));
+    let text = read(&format!("{path}.rs")).or_else(|_| read(&format!("{path}/mod.rs")));
+    text.is_ok_and(|it| it.contains(&format!("\nfn {name}() {{\n")))
+}
+
+#[test]
+fn a_test_is_found_by_its_name() {
+    assert!(is_there("stops::with_todo_write"));
+    assert!(is_there("codex::screen::a_user_who_sits_there_sees_one_refusal_and_no_more"));
+    assert!(!is_there("stops::with_todo"));
+    assert!(!is_there("moon::with_todo_write"));
+    assert!(!is_there("main"));
+}
+
+#[test]
+fn what_is_declared_to_be_missing_says_why_once() {
+    let mut seen = Vec::new();
+    for lack in LACKS {
+        assert!(lack.why.ends_with('.'), "{lack:?}: say it as a sentence");
+        let what = (lack.agent, lack.feature);
+        assert!(!seen.contains(&what), "{what:?} is declared twice");
+        seen.push(what);
+    }
+}

@@ -1,0 +1,112 @@
+//! What the group `agents` showed of each agent: gathered from the notes of its tests, kept in the
+//! repository, and made into the README's table.
+//!
+//! A line is `agent, version, feature, how, test`, with tabs between. What it means is known to the tests
+//! and to the table; here lines are only sorted and put in the place of those of an earlier run.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::Failure;
+use crate::documents;
+use crate::print::say;
+use crate::workspace::root;
+
+/// Names the file of notes for the tests.
+pub(super) const VARIABLE: &str = "PUNCHLIST_TEST_RESULTS";
+
+/// What is kept, from the root.
+const KEPT: &str = "docs/agents.tsv";
+
+/// Where the tests of this run note what they show.
+pub(super) fn noted() -> PathBuf {
+    root().join("target/agents/noted.tsv")
+}
+
+/// Forgets the notes of an earlier run.
+pub(super) fn begin() -> Result<(), String> {
+    match fs::remove_file(noted()) {
+        Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{} cannot be removed: {why}", noted().display()))
+        }
+        Err(_) | Ok(()) => Ok(()),
+    }
+}
+
+/// Keeps what was shown, and makes the table anew. Where the tests only guard what is there already,
+/// nothing is written; that something kept was not shown again is a failure then.
+pub(super) fn finish(guards: bool) -> Result<(), Failure> {
+    // Nothing is noted where no agent could be had.
+    let Ok(noted) = fs::read_to_string(noted()) else { return Ok(()) };
+    let kept = root().join(KEPT);
+    let old = fs::read_to_string(&kept).unwrap_or_default();
+    let new = merged(&old, &noted);
+    if guards {
+        let lost = lost(&old, &new);
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let lost = lost.join("\n  ");
+        return Err(Failure::Chore(format!(
+            "{KEPT} says more than the tests showed:\n  {lost}\nrun `cargo xtask test agents` and look \
+             at what becomes of the README."
+        )));
+    }
+    if new == old {
+        return Ok(());
+    }
+    fs::write(&kept, new)
+        .map_err(|why| Failure::Chore(format!("{KEPT} cannot be written: {why}")))?;
+    say(&format!("{KEPT} has changed, and the README's table with it. See `git diff`."));
+    documents::generate()
+}
+
+fn agent(line: &str) -> &str {
+    line.split('\t').next().unwrap_or_default()
+}
+
+/// The lines of those agents that were tried are the new ones, of the others the old ones.
+fn merged(old: &str, noted: &str) -> String {
+    let tried: BTreeSet<&str> = noted.lines().map(agent).collect();
+    let stay = old.lines().filter(|it| !tried.contains(agent(it)));
+    let lines: BTreeSet<&str> = stay.chain(noted.lines()).filter(|it| !it.is_empty()).collect();
+    lines.into_iter().map(|it| format!("{it}\n")).collect()
+}
+
+/// Features that are kept and were not shown again, whatever the version and the way.
+fn lost(old: &str, new: &str) -> Vec<String> {
+    let features = |text: &str| -> BTreeSet<String> {
+        let of = |line: &str| {
+            let mut parts = line.split('\t');
+            Some(format!("{}: {}", parts.next()?, parts.nth(1)?))
+        };
+        text.lines().filter_map(of).collect()
+    };
+    features(old).difference(&features(new)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str =
+        "claude\t1\tgate\t\ta::b\nclaude\t1\tresume\t\ta::c\ncodex\t1\tgate\t\td::e\n";
+
+    #[test]
+    fn what_was_tried_takes_the_place_of_what_was_kept() {
+        let noted = "claude\t2\tgate\t\ta::b\nclaude\t1\tgate\t\ta::b\nclaude\t2\tgate\t\ta::b\n";
+        let expected = "claude\t1\tgate\t\ta::b\nclaude\t2\tgate\t\ta::b\ncodex\t1\tgate\t\td::e\n";
+        assert_eq!(merged(OLD, noted), expected);
+        assert_eq!(merged(OLD, ""), OLD);
+        assert_eq!(merged("", OLD), OLD);
+    }
+
+    #[test]
+    fn a_feature_that_is_shown_no_more_is_named_and_a_new_version_is_none() {
+        let noted = "claude\t2\tgate\t\ta::other\n";
+        assert_eq!(lost(OLD, &merged(OLD, noted)), ["claude: resume"]);
+        assert_eq!(lost(OLD, OLD), [] as [&str; 0]);
+        assert_eq!(lost("", OLD), [] as [&str; 0]);
+    }
+}
