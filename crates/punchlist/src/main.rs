@@ -13,7 +13,6 @@ mod checklist;
 mod clock;
 mod config;
 mod error;
-mod evidence;
 mod feed;
 mod glob;
 mod here;

@@ -239,9 +239,8 @@ impl<S: PlanStore + CallStore> Book<S> {
 
 /// Whether a deed changes one of these items besides its own: a group that it closes.
 fn touches(deed: &Deed, about: &BTreeSet<Number>) -> bool {
-    deed.ops.iter().any(|op| match op {
-        Op::Complete { item: ItemRef::Number(number), .. } => about.contains(number),
-        _ => false,
+    deed.ops.iter().any(|op| {
+        matches!(op, Op::Complete { item: ItemRef::Number(number), .. } if about.contains(number))
     })
 }
 

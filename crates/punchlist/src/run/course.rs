@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use punchlist_model::{Item, Number, Plan, Status};
@@ -269,8 +270,8 @@ impl<'a> Map<'a> {
                 // A cancelled one is no node: nothing will come of it.
                 if self.places.contains_key(on) {
                     waits.entry(*on).or_default().push((number, false));
-                } else if !held.contains_key(&number) {
-                    held.insert(number, Held::After(*on));
+                } else if let Entry::Vacant(free) = held.entry(number) {
+                    free.insert(Held::After(*on));
                     queue.push_back(number);
                 }
             }

@@ -1,8 +1,6 @@
 //! How a run ends: what it proved, what is said of it, and what goes back into the file.
 
 use std::fs;
-use std::path::Path;
-use std::sync::Arc;
 
 use punchlist_formats::planfile;
 use punchlist_formats::text;
@@ -12,7 +10,6 @@ use punchlist_sched::driver;
 
 use super::board::Sum;
 use super::file::Source;
-use super::step::Prove;
 use crate::error::{Code, Fail};
 
 /// How many lines of a failed item's output are shown.
@@ -89,10 +86,4 @@ pub(super) fn write_back(source: &Source, plan: &Plan) -> Result<Vec<String>, Fa
     }
     punchlist_agent::file::rewrite(&source.path, new.as_bytes()).map_err(|why| fail(&why))?;
     Ok(Vec::new())
-}
-
-/// How checks become evidence in a directory.
-pub(super) fn prover(directory: &Path) -> Prove {
-    let directory = directory.to_owned();
-    Arc::new(move |check, finished| crate::evidence::checked(check, finished, &directory))
 }

@@ -160,7 +160,8 @@ impl Engine<'_> {
     ) -> Result<Reply, Fail> {
         let plan = self.shared.lock().plan.clone();
         let work = start::jobs(&self.course, &plan, &resumed, person);
-        let place = start::place(self.source, self.run, work, self.shared.clone());
+        let place =
+            start::place(self.source, self.run, work, self.shared.clone(), &self.ctx.actor.name);
         let is_attended = person.is_there || self.ask.yes;
         let options = start::options(jobs, app.policy()?, is_attended, self.run)?;
         let (driver, handle) =
@@ -463,7 +464,8 @@ impl Engine<'_> {
         if let machine::Answer::Always(rule) = &answer {
             self.remember(rule)?;
         }
-        drop(handle.answer(question, answer).await);
+        // A driver that is gone says so at the end.
+        handle.answer(question, answer).await.ok();
         Ok(())
     }
 
@@ -509,7 +511,7 @@ impl Engine<'_> {
                 let reason = CancelReason::Asked(Some("stopped".to_owned()));
                 self.draw(true)?;
                 // A driver that is gone has nothing left to stop.
-                drop(handle.cancel(Target::All, reason).await);
+                handle.cancel(Target::All, reason).await.ok();
                 Ok(())
             }
             Sort::Resize => {

@@ -106,9 +106,10 @@ impl Source {
 }
 
 fn unreadable(name: &str, why: &std::io::Error) -> Fail {
-    let fail = match why.kind() {
-        std::io::ErrorKind::NotFound => Fail::new(Code::NotFound, format!("there is no {name}")),
-        _ => Fail::usage(format!("cannot read {name}: {why}")),
+    let fail = if why.kind() == std::io::ErrorKind::NotFound {
+        Fail::new(Code::NotFound, format!("there is no {name}"))
+    } else {
+        Fail::usage(format!("cannot read {name}: {why}"))
     };
     fail.hint("name a Markdown file with a checklist.")
 }

@@ -18,6 +18,7 @@ mod known;
 mod lock;
 mod prepare;
 mod prompt;
+mod proof;
 mod show;
 mod start;
 mod step;

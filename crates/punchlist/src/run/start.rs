@@ -17,7 +17,7 @@ use super::course::{Course, Planned, Task};
 use super::file::Source;
 use super::known::Shared;
 use super::step::{self, ByHand, Job, Place, Resumed, Shell};
-use super::{OnFailure, Person, end};
+use super::{OnFailure, Person, proof};
 use crate::error::Fail;
 use crate::{clock, places};
 
@@ -59,6 +59,7 @@ pub(super) fn place(
     run: RunId,
     jobs: BTreeMap<Number, Job>,
     shared: Shared,
+    by: &str,
 ) -> Place {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
@@ -68,7 +69,7 @@ pub(super) fn place(
         shared,
         directory: source.directory().to_owned(),
         environment,
-        prove: end::prover(source.directory()),
+        prove: proof::prover(source.directory(), by),
         commands: punchlist_agent::shell::commands,
     }
 }

@@ -60,7 +60,7 @@ proptest! {
             prop_assert!(!line.chars().any(char::is_control), "{line:?}");
         }
         let order = sorted(&nodes);
-        let mut all = order.clone();
+        let mut all = order;
         all.sort_unstable();
         prop_assert_eq!(all, (0..nodes.len()).collect::<Vec<_>>());
     }

@@ -68,7 +68,6 @@ fn of_a_long_plan_what_happens_now_is_shown() {
         .map(|n| match n {
             1..250 => step(&format!("Step {n}"), State::Done { sure: false }, Some(10), ""),
             250 | 254 => step(&format!("Step {n}"), State::Running, Some(2_000), "working"),
-            17 => step("never", State::Failed, None, ""),
             _ => step(&format!("Step {n}"), State::Open, None, "after Step 250"),
         })
         .collect();
