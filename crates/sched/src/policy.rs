@@ -185,8 +185,7 @@ impl Policy {
 
     /// What the rules say.
     pub fn verdict(&self, subject: &Subject) -> Verdict {
-        let fitting: Vec<&Rule> =
-            self.user.iter().chain(&self.project).filter(|it| it.fits(subject)).collect();
+        let fitting = || self.user.iter().chain(&self.project).filter(|it| it.fits(subject));
         let concerns = |rule: &Rule| match &subject.commands {
             Commands::None => !rule.is_about_commands(),
             Commands::All(commands) => {
@@ -195,18 +194,17 @@ impl Policy {
             // It may be what the rule is about, so a rule that tightens holds.
             Commands::Opaque => true,
         };
-        let strict =
-            |decision| fitting.iter().find(|rule| rule.decision == decision && concerns(rule));
+        let strict = |decision| fitting().find(|rule| rule.decision == decision && concerns(rule));
         if let Some(rule) = strict(Decision::Deny) {
             // Of what cannot be told, nobody knows that it is what is forbidden: a person decides.
             let guess = subject.commands == Commands::Opaque && rule.is_about_commands();
-            return if guess { Verdict::Ask } else { Verdict::Deny(Box::new((*rule).clone())) };
+            return if guess { Verdict::Ask } else { Verdict::Deny(Box::new(rule.clone())) };
         }
         if strict(Decision::Ask).is_some() {
             return Verdict::Ask;
         }
         let allows = |words: Option<&[String]>| {
-            fitting.iter().any(|rule| {
+            fitting().any(|rule| {
                 rule.decision == Decision::Allow
                     && match words {
                         Some(words) => rule.begins(words),
