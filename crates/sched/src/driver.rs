@@ -80,7 +80,23 @@ enum Reply {
     Scheduled(oneshot::Sender<Scheduled>, Scheduled),
     Answered(oneshot::Sender<bool>, bool),
     Cancelled(oneshot::Sender<()>),
-    Outcomes(oneshot::Sender<Vec<Outcome>>, Vec<Outcome>),
+    Batch(Waiter, BatchId),
+}
+
+/// Who waits for a batch to be done.
+enum Waiter {
+    Outcomes(oneshot::Sender<Vec<Outcome>>),
+    Done(oneshot::Sender<()>),
+}
+
+impl Waiter {
+    fn tell(self, machine: &Scheduler, batch: BatchId) {
+        // Whoever asked may have gone.
+        match self {
+            Self::Outcomes(told) => drop(told.send(machine.outcomes(batch).unwrap_or_default())),
+            Self::Done(told) => drop(told.send(())),
+        }
+    }
 }
 
 /// What comes with time.
@@ -115,7 +131,7 @@ pub struct Driver<L> {
     running: FuturesUnordered<Attempted>,
     timers: Timers<Due>,
     /// Who waits for a batch to be done.
-    batches: BTreeMap<BatchId, Vec<oneshot::Sender<Vec<Outcome>>>>,
+    batches: BTreeMap<BatchId, Vec<Waiter>>,
     now: Timestamp,
 }
 
@@ -259,14 +275,20 @@ impl<L: Ledger> Driver<L> {
                 self.replies.push(Reply::Cancelled(told));
             }
             Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
-            Wish::Outcomes { batch, told } => match self.machine.outcomes(batch) {
-                Some(outcomes) => self.replies.push(Reply::Outcomes(told, outcomes)),
-                None => self.batches.entry(batch).or_default().push(told),
-            },
+            Wish::Outcomes { batch, told } => self.wait_for(batch, Waiter::Outcomes(told)),
+            Wish::Done { batch, told } => self.wait_for(batch, Waiter::Done(told)),
             Wish::ShutDown { reason } => {
                 self.is_wanted = false;
                 self.tell(Input::Cancel(Target::All, reason));
             }
+        }
+    }
+
+    fn wait_for(&mut self, batch: BatchId, waiter: Waiter) {
+        if self.machine.is_done(batch) {
+            self.replies.push(Reply::Batch(waiter, batch));
+        } else {
+            self.batches.entry(batch).or_default().push(waiter);
         }
     }
 
@@ -321,7 +343,7 @@ impl<L: Ledger> Driver<L> {
                 Reply::Scheduled(told, what) => drop(told.send(what)),
                 Reply::Answered(told, what) => drop(told.send(what)),
                 Reply::Cancelled(told) => drop(told.send(())),
-                Reply::Outcomes(told, what) => drop(told.send(what)),
+                Reply::Batch(waiter, batch) => waiter.tell(&self.machine, batch),
             }
         }
         self.now = (self.clock)();
@@ -353,10 +375,8 @@ impl<L: Ledger> Driver<L> {
             }
             Effect::BatchDone(batch) => {
                 self.around.watchers.tell(&Event::BatchDone(batch));
-                for told in self.batches.remove(&batch).unwrap_or_default() {
-                    let outcomes = self.machine.outcomes(batch).unwrap_or_default();
-                    // Whoever asked may have gone.
-                    drop(told.send(outcomes));
+                for waiter in self.batches.remove(&batch).unwrap_or_default() {
+                    waiter.tell(&self.machine, batch);
                 }
             }
             Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),

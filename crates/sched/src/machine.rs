@@ -9,6 +9,7 @@
 //! look, question or attempt that it belongs to, and only the present one counts.
 
 mod line;
+mod marks;
 mod queue;
 #[cfg(test)]
 mod search;
@@ -16,7 +17,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use punchlist_model::{Attempt, Timestamp};
 use serde_json::Value;
@@ -27,6 +28,7 @@ use crate::call::{
 };
 use crate::policy::{self, Policy, Rule, Verdict};
 use line::Line;
+use marks::Marks;
 use queue::Queue;
 
 /// How many calls may run at once.
@@ -180,13 +182,15 @@ pub struct Scheduler {
     calls: Vec<Entry>,
     batches: Vec<Batch>,
     /// The calls that are looked at. Nobody gets in line before an earlier one is known.
-    validating: BTreeSet<CallId>,
+    validating: Marks,
     /// The calls that wait for nothing but their place in line.
-    coming: BTreeSet<CallId>,
+    coming: Marks,
     line: Line,
     queue: Queue,
     questions: BTreeMap<QuestionId, CallId>,
     next_question: u32,
+    /// Steps that follow from a step; kept so that their place need not be made each time.
+    steps: Vec<(CallId, Step)>,
 }
 
 impl Scheduler {
@@ -197,12 +201,13 @@ impl Scheduler {
             options,
             calls: Vec::new(),
             batches: Vec::new(),
-            validating: BTreeSet::new(),
-            coming: BTreeSet::new(),
+            validating: Marks::default(),
+            coming: Marks::default(),
             line: Line::default(),
             queue,
             questions: BTreeMap::new(),
             next_question: 0,
+            steps: Vec::new(),
         }
     }
 
@@ -236,13 +241,21 @@ impl Scheduler {
         self.questions.contains_key(&question)
     }
 
-    /// How the calls of a batch ended, once all have. A batch that there is not has no calls.
+    /// Whether all calls of a batch have ended. A batch that there is not has no calls.
+    pub fn is_done(&self, batch: BatchId) -> bool {
+        self.batch(batch).is_none_or(|it| it.left == 0)
+    }
+
+    /// How the calls of a batch ended, once all have.
     pub fn outcomes(&self, batch: BatchId) -> Option<Vec<Outcome>> {
-        let n = usize::try_from(batch.0).unwrap_or(usize::MAX);
-        let Some(batch) = self.batches.get(n) else { return Some(Vec::new()) };
+        let Some(batch) = self.batch(batch) else { return Some(Vec::new()) };
         let ids = batch.calls.clone().map(CallId);
         let outcomes = ids.map(|id| self.entry(id)?.call.state.outcome().cloned());
         if batch.left == 0 { outcomes.collect() } else { None }
+    }
+
+    fn batch(&self, batch: BatchId) -> Option<&Batch> {
+        self.batches.get(usize::try_from(batch.0).ok()?)
     }
 
     /// Takes a fact in and says what is to be done, in this order.
@@ -264,6 +277,8 @@ impl Scheduler {
         let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
         let calls = first.0..first.0.saturating_add(count);
         self.batches.push(Batch { calls: calls.clone(), left: count });
+        self.calls.reserve(requests.len());
+        effects.reserve(2 * requests.len());
         for (n, request) in calls.clone().zip(requests) {
             let (id, look) = (CallId(n), Look::default());
             let state = State::Live(Live::Validating { look });
@@ -272,10 +287,19 @@ impl Scheduler {
             self.calls.push(Entry { call, unmet: 0, dependants: Vec::new(), look });
             self.validating.insert(id);
         }
-        for n in calls.clone() {
-            self.tie(CallId(n), effects);
+        let mut may_circle = false;
+        let mut after = Vec::new();
+        for id in calls.clone().map(CallId) {
+            after.clear();
+            after.extend(self.entry(id).iter().flat_map(|it| &it.call.request.after));
+            after.sort_unstable();
+            after.dedup();
+            may_circle |= after.last().is_some_and(|last| *last >= id);
+            self.tie(id, &after, effects);
         }
-        for circle in self.circles(calls.clone()) {
+        // On every circle somebody waits for one that comes later.
+        let circles = if may_circle { self.circles(calls.clone()) } else { Vec::new() };
+        for circle in circles {
             // Each is told of the circle, not that the one before it did not succeed.
             for id in &circle {
                 if let Some(entry) = self.entry_mut(*id) {
@@ -297,11 +321,9 @@ impl Scheduler {
         }
     }
 
-    /// Ties a new call to those that it waits for.
-    fn tie(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let Some(entry) = self.entry(id) else { return };
-        let after: BTreeSet<CallId> = entry.call.request.after.iter().copied().collect();
-        for other in after {
+    /// Ties a new call to those that it waits for, each named once.
+    fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
+        for other in after.iter().copied() {
             let ended = match self.entry(other).map(|it| &it.call.state) {
                 None => {
                     self.step(id, Step::Invalid(CallError::Unknown(other)), effects);

@@ -232,11 +232,10 @@ impl Policy {
 
     /// What the rules say.
     pub fn verdict(&self, subject: &Subject) -> Verdict {
-        let fitting: Vec<&Rule> =
-            self.user.iter().chain(&self.project).filter(|it| it.fits(subject)).collect();
+        let fitting = || self.user.iter().chain(&self.project).filter(|it| it.fits(subject));
         let strict = |decision| {
-            let caught = fitting.iter().filter(|it| it.decision == decision);
-            caught.map(|it| (catch(it, &subject.commands), *it)).max_by_key(|it| it.0)
+            let caught = fitting().filter(|it| it.decision == decision);
+            caught.map(|it| (catch(it, &subject.commands), it)).max_by_key(|it| it.0)
         };
         let because = |rule: &Rule| Some(Box::new(rule.clone()));
         match strict(Decision::Deny) {
@@ -250,7 +249,7 @@ impl Policy {
             Some((Catch::No, _)) | None => {}
         }
         let allows = |words: Option<&Words>| {
-            fitting.iter().any(|rule| {
+            fitting().any(|rule| {
                 rule.decision == Decision::Allow
                     && match words {
                         Some(words) => rule.begins(words),

@@ -15,6 +15,7 @@ use punchlist_sched::output::Stream;
 use punchlist_sched::process::{Command, Error, Exit, Options, Processes, Running};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
+mod driver;
 mod victim;
 
 fn processes() -> Processes {

@@ -7,58 +7,84 @@ use punchlist_model::Timestamp;
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
 use crate::call::{CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
 
+/// What need be known of the state that a call leaves.
+#[derive(Clone, Copy)]
+enum Before {
+    Validating,
+    Scheduled,
+    AwaitingApproval(QuestionId),
+    Executing { stopping: bool },
+}
+
+impl Before {
+    fn of(live: &Live) -> Self {
+        match live {
+            Live::Validating { .. } => Self::Validating,
+            Live::Scheduled { .. } => Self::Scheduled,
+            Live::AwaitingApproval { question } => Self::AwaitingApproval(*question),
+            Live::Executing { stopping, .. } => Self::Executing { stopping: stopping.is_some() },
+        }
+    }
+}
+
 impl Scheduler {
     /// Moves a call and whatever ends because of it.
     pub(super) fn step(&mut self, id: CallId, step: Step, effects: &mut Vec<Effect>) {
         // A chain of dependants may be long, so they are not called one within the other.
-        let mut steps = vec![(id, step)];
+        let mut steps = std::mem::take(&mut self.steps);
+        self.step_one(id, step, &mut steps, effects);
         while let Some((id, step)) = steps.pop() {
-            let Some(entry) = self.entry_mut(id) else { continue };
-            let State::Live(live) = &entry.call.state else { continue };
-            let before = live.clone();
-            let next = match live.clone().step(step) {
-                Ok(next) => next,
-                Err(illegal) => {
-                    effects.push(Effect::Illegal(id, illegal));
-                    continue;
-                }
-            };
-            if next == entry.call.state {
-                continue;
-            }
-            entry.call.state = next.clone();
-            effects.push(Effect::Record(id, next.clone()));
-            match before {
-                Live::Validating { .. } => drop(self.validating.remove(&id)),
-                Live::AwaitingApproval { question } => drop(self.questions.remove(&question)),
-                Live::Scheduled { .. } | Live::Executing { .. } => {}
-            }
-            match next {
-                State::Live(Live::Executing { attempt, stopping: Some(_), .. }) => {
-                    // Why it is stopped may change; that it is, need be said once.
-                    if matches!(before, Live::Executing { stopping: None, .. }) {
-                        effects.push(Effect::Kill(id, attempt));
-                    }
-                }
-                State::Live(_) => {}
-                State::Done(outcome) => {
-                    self.halt(id, &outcome, &mut steps);
-                    self.end(id, &before, outcome.is_success(), &mut steps, effects);
-                }
-            }
+            self.step_one(id, step, &mut steps, effects);
+        }
+        self.steps = steps;
+    }
+
+    /// Moves one call, and says in `steps` who moves because of it.
+    fn step_one(
+        &mut self,
+        id: CallId,
+        step: Step,
+        steps: &mut Vec<(CallId, Step)>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(entry) = self.entry_mut(id) else { return };
+        let State::Live(live) = &entry.call.state else { return };
+        let before = Before::of(live);
+        let next = match live.clone().step(step) {
+            Ok(next) => next,
+            Err(illegal) => return effects.push(Effect::Illegal(id, illegal)),
+        };
+        if next == entry.call.state {
+            return;
+        }
+        let is_well = next.outcome().map(Outcome::is_success);
+        let is_failed = next.outcome().is_some_and(is_failure);
+        let stopped = match &next {
+            State::Live(Live::Executing { attempt, stopping: Some(_), .. }) => Some(*attempt),
+            State::Live(_) | State::Done(_) => None,
+        };
+        effects.push(Effect::Record(id, next.clone()));
+        entry.call.state = next;
+        match before {
+            Before::Validating => drop(self.validating.remove(id)),
+            Before::AwaitingApproval(question) => drop(self.questions.remove(&question)),
+            Before::Scheduled | Before::Executing { .. } => {}
+        }
+        // Why it is stopped may change; that it is, need be said once.
+        if let (Some(attempt), Before::Executing { stopping: false }) = (stopped, before) {
+            effects.push(Effect::Kill(id, attempt));
+        }
+        if is_failed {
+            self.halt(id, steps);
+        }
+        if let Some(is_well) = is_well {
+            self.end(id, before, is_well, steps, effects);
         }
     }
 
     /// After a vital call has failed nothing begins that has not begun.
-    fn halt(&self, id: CallId, outcome: &Outcome, steps: &mut Vec<(CallId, Step)>) {
-        let failed = match outcome {
-            // That nobody could be asked is no failure of the call.
-            Outcome::Error(CallError::NobodyToAsk(_))
-            | Outcome::Success(_)
-            | Outcome::Cancelled(_) => false,
-            Outcome::Error(_) => true,
-        };
-        if !failed || !self.entry(id).is_some_and(|it| it.call.request.vital) {
+    fn halt(&self, id: CallId, steps: &mut Vec<(CallId, Step)>) {
+        if !self.entry(id).is_some_and(|it| it.call.request.vital) {
             return;
         }
         for other in self.calls.iter().rev() {
@@ -81,12 +107,12 @@ impl Scheduler {
     fn end(
         &mut self,
         id: CallId,
-        before: &Live,
+        before: Before,
         well: bool,
         steps: &mut Vec<(CallId, Step)>,
         effects: &mut Vec<Effect>,
     ) {
-        if !self.coming.remove(&id) && self.was_in_line(id, before) {
+        if !self.coming.remove(id) && self.was_in_line(id, before) {
             self.leave(id, effects);
         }
         let Some(entry) = self.entry_mut(id) else { return };
@@ -110,11 +136,11 @@ impl Scheduler {
     }
 
     /// Whether a call that was in this state had got in line.
-    fn was_in_line(&self, id: CallId, before: &Live) -> bool {
+    fn was_in_line(&self, id: CallId, before: Before) -> bool {
         match before {
-            Live::Validating { .. } => false,
-            Live::AwaitingApproval { .. } | Live::Executing { .. } => true,
-            Live::Scheduled { .. } => self.entry(id).is_some_and(|entry| entry.unmet == 0),
+            Before::Validating => false,
+            Before::AwaitingApproval(_) | Before::Executing { .. } => true,
+            Before::Scheduled => self.entry(id).is_some_and(|entry| entry.unmet == 0),
         }
     }
 
@@ -136,15 +162,15 @@ impl Scheduler {
 
     /// Lets calls get in line, in their order.
     pub(super) fn get_in_line(&mut self, effects: &mut Vec<Effect>) {
-        while let Some(id) = self.coming.first().copied() {
+        while let Some(id) = self.coming.first() {
             // One that was scheduled before may be in the way; nobody knows yet.
-            if self.validating.first().is_some_and(|earlier| *earlier < id) {
+            if self.validating.first().is_some_and(|earlier| earlier < id) {
                 return;
             }
-            self.coming.remove(&id);
-            let Some(entry) = self.entry(id) else { continue };
-            let access = entry.call.checked.access.clone();
-            if let Some(id) = self.line.enter(id, access) {
+            self.coming.remove(id);
+            let index = usize::try_from(id.0).unwrap_or(usize::MAX);
+            let Some(entry) = self.calls.get(index) else { continue };
+            if let Some(id) = self.line.enter(id, &entry.call.checked.access) {
                 self.turn_came(id, effects);
             }
         }
@@ -275,5 +301,15 @@ impl Outcome {
             Self::Success(_) => true,
             Self::Error(_) | Self::Cancelled(_) => false,
         }
+    }
+}
+
+/// That nobody could be asked is no failure of a call.
+fn is_failure(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Error(CallError::NobodyToAsk(_)) | Outcome::Success(_) | Outcome::Cancelled(_) => {
+            false
+        }
+        Outcome::Error(_) => true,
     }
 }
