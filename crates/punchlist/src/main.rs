@@ -19,6 +19,7 @@ mod here;
 mod hint;
 mod input;
 mod items;
+mod outputs;
 mod person;
 mod places;
 mod print;
