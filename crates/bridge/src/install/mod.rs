@@ -362,6 +362,14 @@ pub fn has_own_tools(options: &Options) -> bool {
     options.agent == Agent::Codex && (is_on(&places.config) || is_on(&places.trust))
 }
 
+/// Whether something of ours stands in the agent's files. One that cannot be read has nothing.
+pub fn is_set_up(options: &Options) -> bool {
+    options.parts().iter().any(|part| {
+        let doc = file::look(&part.path).and_then(|seen| parse(&seen));
+        doc.is_ok_and(|doc| part.is_ours_there(&doc, part.has_hooks(&doc)))
+    })
+}
+
 /// Whether these changes switch the agent's own tool for plans off, because ours take its place.
 pub fn switches_own_tools_off(changes: &[Change]) -> bool {
     let is_on = |bytes: Option<&[u8]>| {

@@ -8,6 +8,7 @@ use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::error::{Code, Fail};
+use crate::person;
 use crate::print::{self, Reply, Said};
 
 /// Set an agent up to work with Punchlist
@@ -17,6 +18,9 @@ use crate::print::{self, Reply, Said};
 /// that would end with items open. Says so first and asks, for each thing that the agent itself would
 /// ask about on its own, unless `--yes`. What is there already stays, formatting included; `punchlist
 /// uninstall` takes it all back. Without an agent, does so for each one that is on this machine.
+///
+/// An agent that calls it can set up what is not there yet, but gives no consent in your place: with
+/// `--without-permission`, and for Codex `--without-trust`, you are asked by the agent itself.
 #[derive(clap::Args)]
 pub(crate) struct Install {
     /// Which agent: claude, codex, gemini; else all that are on this machine
@@ -98,6 +102,7 @@ impl Install {
         if would.is_empty() {
             return agent::done(app, agent, goal, &[], "nothing to do: it is set up already");
         }
+        self.may(&options)?;
         if !self.yes {
             self.ask(app, &mut options, &would)?;
         }
@@ -108,6 +113,32 @@ impl Install {
             agent::command("uninstall", agent, goal)
         );
         agent::done(app, agent, goal, &changes, &last)
+    }
+
+    /// Refuses what an agent may not do, whoever asked it to: give a consent in the user's place, or
+    /// change what is there, which is what holds it.
+    fn may(&self, options: &Options) -> Result<(), Fail> {
+        let agent = options.agent;
+        let verb = format!("{} {}", Self::NAME, agent.as_str());
+        if install::is_set_up(options) {
+            return person::not_an_agent("an installation is changed", &verb);
+        }
+        let consents = [
+            (options.permission, "`--without-permission`"),
+            (options.trust && agent == Agent::Codex, "`--without-trust`"),
+        ];
+        let consents: Vec<&str> = consents.into_iter().filter(|it| it.0).map(|it| it.1).collect();
+        if consents.is_empty() {
+            return Ok(());
+        }
+        person::not_an_agent("consents are given", &verb).map_err(|fail| {
+            fail.hint(format!(
+                "run `punchlist {verb}` in a terminal of your own; or leave the consents out with {}, \
+                 and {} asks you itself.",
+                consents.join(" and "),
+                agent.title()
+            ))
+        })
     }
 
     /// Says what will be done, each consent by its name, and asks.

@@ -6,12 +6,13 @@ use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::error::Fail;
+use crate::person;
 use crate::print::Reply;
 
 /// Take Punchlist out of an agent's settings
 ///
 /// Gives back the files as they were, to the byte, if nobody has written them since; else only our
-/// own entries go. Plans stay in the database.
+/// own entries go. Plans stay in the database. A call made by an agent is refused, unless `--dry-run`.
 #[derive(clap::Args)]
 pub(crate) struct Uninstall {
     /// Which agent: claude, codex, gemini
@@ -50,6 +51,9 @@ Examples:
             };
             return agent::dry_run(app, agent, goal, &would, &last);
         }
+        // What is taken out is what holds the agent.
+        let verb = format!("{} {}", Self::NAME, agent.as_str());
+        person::not_an_agent("Punchlist is taken out", &verb)?;
         let changes = install::uninstall(&options).map_err(agent::fail)?;
         let last = if changes.is_empty() {
             "nothing to do: there is nothing of Punchlist's"

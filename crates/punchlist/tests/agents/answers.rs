@@ -6,10 +6,12 @@ use std::fs;
 use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_model::call::{Asked, CallRecord, CallState, CallStore, Offer, RunRecord};
 use punchlist_model::{Attempt, IdSource, QuestionId, RunId, Timestamp};
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::{Value, json};
 
 use crate::place::Place;
+use crate::shown::shows;
 
 /// How an agent may try to answer: as it comes, at a terminal that it makes, and at one in which
 /// nothing of its environment is left.
@@ -93,6 +95,7 @@ impl Place {
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn the_agents_shell_cannot_answer() {
+    let _shows = shows(Agent::Claude, Feature::Answers, "");
     let place = Place::new();
     place.asks();
     let input = json!({"command": place.tries_to_answer(), "description": "Answer myself"});

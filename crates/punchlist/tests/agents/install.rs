@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::place::Place;
 use crate::shown::shows;
@@ -95,4 +95,26 @@ fn doctor_finds_nothing_wrong_after_a_run() {
     let is_amiss = |it: &&str| it.contains(" ! ") || it.contains(" ✗ ");
     let found: Vec<&str> = said.lines().filter(is_amiss).collect();
     assert_eq!(found, [] as [&str; 0], "{said}\n{}", ended.errors);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_agent_gives_no_consent_in_the_users_place_and_takes_nothing_out() {
+    let _shows = shows(Agent::Claude, Feature::Consents, "");
+    let place = Place::installed();
+    let before = tree(&place.path("home/.claude"));
+    let calls =
+        ["uninstall claude", "install claude --yes --db /tmp/other.db", "install codex --yes"];
+    let calls = calls.map(|it| format!("'{}' {it}", place.punchlist.display())).join("; ");
+    let script = Script::new()
+        .calls("Bash", json!({"command": calls, "description": "Be free"}))
+        .stops("Well.");
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Hello");
+    run.args(&["--allowedTools", "Bash"]).ends().well();
+    let told = &model.requests()[1].results()[0].text;
+    assert_eq!(told.matches("by people, and this call is made by claude").count(), 3, "{told}");
+    assert!(!place.path("home/.codex").exists());
+    let settings = place.path("home/.claude/settings.json");
+    assert_eq!(fs::read(&settings).ok(), before[&settings]);
 }

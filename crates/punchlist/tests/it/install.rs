@@ -302,3 +302,47 @@ fn codex_and_gemini_are_set_up_and_shown_as_diffs() {
         assert_eq!(home(&world), before);
     }
 }
+
+#[test]
+fn an_agent_gives_no_consent_in_the_users_place_and_takes_nothing_out() {
+    let world = World::new();
+    let by_agent = |line: &str| {
+        let mut command = world.command("project");
+        command.args(line.split(' ')).env("CLAUDECODE", "1");
+        finish(command, b"")
+    };
+    let before = home(&world);
+    for (line, leave_out) in [
+        ("install claude --yes", "`--without-permission`, and Claude Code asks"),
+        ("install codex --yes", "`--without-permission` and `--without-trust`, and Codex asks"),
+        ("install codex --yes --without-permission", "with `--without-trust`, and"),
+        ("install gemini --project --yes", "`--without-permission`, and Gemini CLI asks"),
+    ] {
+        let ran = by_agent(line);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.err);
+        assert!(ran.err.contains("consents are given by people, and this call is made by claude"));
+        assert!(ran.err.contains(leave_out), "{line}: {}", ran.err);
+    }
+    assert_eq!(home(&world), before);
+    assert_eq!(by_agent("install claude --dry-run").code, 0);
+
+    // What asks for no consent it may set up, once.
+    let ran = by_agent("install codex --yes --without-permission --without-trust");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    let config = std::fs::read_to_string(world.path("home/.codex/config.toml")).unwrap();
+    assert!(!config.contains("trusted_hash") && !config.contains("approve"), "{config}");
+    let again = "install codex --yes --without-permission --without-trust";
+    assert_eq!(by_agent(again).code, 0, "nothing to do");
+    let there = home(&world);
+    for line in [&format!("{again} --own-tools"), "install codex --yes", "uninstall codex"] {
+        let ran = by_agent(line);
+        assert_eq!(ran.code, 3, "{line}: {}", ran.err);
+        assert!(ran.err.contains("by people, and this call is made by claude"), "{}", ran.err);
+    }
+    assert_eq!(by_agent("uninstall codex --dry-run").code, 0);
+    assert_eq!(home(&world), there);
+    // A person may do all of it.
+    world.typed("install codex --yes").works();
+    world.typed("uninstall codex").works();
+    assert_eq!(home(&world), before);
+}

@@ -87,6 +87,8 @@ features! {
     PlanMode "plan-mode" "may stop in plan mode"
     Screen "screen" "with you before the screen it is refused once"
     Off "off" "you can turn the gate off in mid-session, it cannot"
+    Answers "answers" "cannot answer a question that is put to you"
+    Consents "consents" "can neither give a consent of yours nor uninstall"
     Resume "resume" "resumed, it reads its open list"
     Compaction "compaction" "after a compaction it reads its open list"
     Sessions "sessions" "its session is known after"

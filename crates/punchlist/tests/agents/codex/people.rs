@@ -158,3 +158,19 @@ fn what_a_plan_wants_checked_holds_the_stop_though_it_is_called_completed() {
     let [refused] = refused.as_slice() else { panic!("{refused:#?}") };
     assert_says(refused, &["Build it", "punchlist verify 2"], &["Settled before"]);
 }
+
+#[test]
+#[ignore = "needs Codex: cargo xtask test agents"]
+fn the_agent_gives_no_consent_in_the_users_place_and_takes_nothing_out() {
+    let _shows = shows(Agent::Codex, Feature::Consents, "");
+    let binary = env!("CARGO_BIN_EXE_punchlist");
+    let calls = format!("'{binary}' uninstall codex; '{binary}' install claude --yes");
+    let script = Script::new().calls("exec_command", json!({"cmd": calls})).stops("Well.");
+    let model = Model::new(script).serve().unwrap();
+    let place = installed(&model, DIRECT);
+    place.codex(&["-s", "danger-full-access", "Hello"]).ends().completed();
+    let told = &model.requests()[1].results()[0].text;
+    let refusal = "by people, and this call is made by codex";
+    assert_eq!(told.matches(refusal).count(), 2, "{told}");
+    assert!(!place.path("home/.claude.json").exists());
+}

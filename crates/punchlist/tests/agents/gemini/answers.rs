@@ -1,14 +1,17 @@
 //! Only a person answers: what Gemini CLI's own shell is told when it tries.
 
+use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::json;
 
 use super::WITH_TODOS;
 use crate::place::Place;
+use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Gemini CLI: cargo xtask test agents"]
 fn the_agents_shell_cannot_answer() {
+    let _shows = shows(Agent::Gemini, Feature::Answers, "");
     let place = Place::new();
     place.asks();
     place.gemini_settings(&json!({}));

@@ -125,3 +125,19 @@ fn what_a_plan_wants_checked_holds_the_stop_though_it_is_called_completed() {
     let [refused] = refused.as_slice() else { panic!("{refused:#?}") };
     assert_says(refused, &["Build it", "punchlist verify 2"], &["Settled before"]);
 }
+
+#[test]
+#[ignore = "needs Gemini CLI: cargo xtask test agents"]
+fn the_agent_gives_no_consent_in_the_users_place_and_takes_nothing_out() {
+    let _shows = shows(Agent::Gemini, Feature::Consents, "");
+    let binary = env!("CARGO_BIN_EXE_punchlist");
+    let calls = format!("'{binary}' uninstall gemini; '{binary}' install claude --yes");
+    let script = Script::new().calls("run_shell_command", json!({"command": calls})).stops("Well.");
+    let model = Model::new(script).serve().unwrap();
+    let place = installed(&json!({}));
+    place.gemini(&model, "Hello").ends().succeeded();
+    let told = &model.requests()[1].results()[0].text;
+    let refusal = "by people, and this call is made by gemini";
+    assert_eq!(told.matches(refusal).count(), 2, "{told}");
+    assert!(!place.path("home/.claude.json").exists());
+}
