@@ -9,6 +9,7 @@ mod mcp;
 mod mcp_peers;
 mod measure;
 mod peers;
+mod run;
 mod sched;
 mod store;
 mod streams;

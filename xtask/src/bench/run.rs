@@ -104,15 +104,24 @@ fn report(rounds: &[Round]) {
     let (ours, lax) = (middle(|it| it.ours), middle(|it| it.lax));
     let (make, writes) = (middle(|it| it.make), middle(|it| it.writes));
     let both = middle(|it| it.make + it.writes);
-    let ratio = |one: Duration, other: Duration| times(hundredths(one.as_nanos(), other.as_nanos()));
+    let ratio =
+        |one: Duration, other: Duration| times(hundredths(one.as_nanos(), other.as_nanos()));
     let row = |cells: [&str; 3]| cells.map(str::to_owned).to_vec();
     say(&table(&[
-        row([&format!("{STEPS} × `true`, {JOBS} at once, medians of {}", rounds.len()), "time", ""]),
+        row([
+            &format!("{STEPS} × `true`, {JOBS} at once, medians of {}", rounds.len()),
+            "time",
+            "",
+        ]),
         row(["punchlist run, durable", &milliseconds(ours), &ratio(ours, both)]),
         row(["make, and one durable write a step", &milliseconds(both), "1"]),
         row(["  make", &milliseconds(make), ""]),
         row(["  the writes", &milliseconds(writes), ""]),
         row(["punchlist run, store.durability=normal", &milliseconds(lax), &ratio(lax, make)]),
     ]));
-    say(&format!("goal {}, stretch {}; the last line is beside make alone", times(GOAL), times(STRETCH)));
+    say(&format!(
+        "goal {}, stretch {}; the last line is beside make alone",
+        times(GOAL),
+        times(STRETCH)
+    ));
 }
