@@ -4,6 +4,7 @@
 //! crate looks at no configuration and no environment of its own accord, it is given them.
 
 pub mod doctor;
+pub mod editor;
 pub mod hook;
 pub mod install;
 pub mod process;

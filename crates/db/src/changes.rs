@@ -12,7 +12,7 @@ use crate::load::{self, Failure, Loaded};
 use crate::recent::{Header, Recent};
 use crate::rows::PlanKey;
 use crate::session::Session;
-use crate::{attachments, journal, save};
+use crate::{attachments, calls, journal, messages, save};
 
 /// Makes an empty plan.
 pub(crate) fn create(conn: &Session<'_>, new: NewPlan) -> Result<Plan, Failure> {
@@ -118,6 +118,10 @@ pub(crate) fn forget(
                 journal::rewrite(conn, key, &scrubbed)?;
             }
         }
+    }
+    calls::forget(conn, key, number)?;
+    if number.is_none() {
+        messages::forget(conn, key)?;
     }
     let events = vec![Event::Forgotten { number }];
     let decision = Decision { events, ..Decision::default() };

@@ -26,7 +26,7 @@ use crate::open::{self, Database, Options};
 use crate::session::Session;
 
 /// How often to look without having heard the bell.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 /// How many entries are read at a time.
 const BATCH: u32 = 256;
@@ -54,7 +54,8 @@ impl Follow {
         };
         let shared = Arc::new(Shared::default());
         // Armed before the first look: what is committed after that look rings.
-        let watch = watch(&database.path, &shared);
+        let heard = Arc::clone(&shared);
+        let watch = watch(&database.path, move || heard.ring());
         let follow = Self { shared: Arc::clone(&shared) };
         let feeder = Feeder { shared, scope, database, seq };
         thread::Builder::new()
@@ -217,23 +218,25 @@ impl Feeder {
 }
 
 /// Changes when another connection has committed.
-fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
+pub(crate) fn data_version(conn: &Connection) -> rusqlite::Result<i64> {
     conn.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
 /// Listens for the bell. Where that cannot be (too many watches, an odd file system), looking once
 /// a second has to do.
-fn watch(database: &Path, shared: &Arc<Shared>) -> Option<RecommendedWatcher> {
+pub(crate) fn watch(
+    database: &Path,
+    ring: impl Fn() + Send + 'static,
+) -> Option<RecommendedWatcher> {
     let bell = bell::path_of(database);
     let name = bell.file_name()?.to_owned();
-    let shared = Arc::clone(shared);
     let heard = move |event: notify::Result<notify::Event>| {
         let rung = event.is_ok_and(|event| {
             matches!(event.kind, EventKind::Modify(_) | EventKind::Create(_))
                 && event.paths.iter().any(|path| path.file_name() == Some(&name))
         });
         if rung {
-            shared.ring();
+            ring();
         }
     };
     let mut watcher = notify::recommended_watcher(heard).ok()?;

@@ -10,6 +10,7 @@
 mod ahead;
 mod attachments;
 mod bell;
+mod calls;
 mod changes;
 mod disk;
 mod error;
@@ -17,9 +18,12 @@ mod follow;
 mod health;
 mod journal;
 mod load;
+mod messages;
 mod migrate;
+mod news;
 mod open;
 mod plans;
+mod questions;
 mod recent;
 mod rows;
 mod save;
@@ -32,6 +36,7 @@ mod tests;
 mod threaded;
 mod transaction;
 pub mod turns;
+mod work;
 
 pub use health::Health;
 pub use open::{Durability, Options};

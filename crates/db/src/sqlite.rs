@@ -57,7 +57,14 @@ impl Sqlite {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn read<T>(&self, work: impl FnOnce(&Session<'_>) -> Result<T, Failure>) -> Result<T, Error> {
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Error> {
         self.database().read(work)
     }
 
@@ -201,11 +208,26 @@ impl Database {
     }
 
     fn change(&mut self, plan: PlanId, change: Change) -> Result<Applied, Error> {
+        self.change_and(plan, change, |_| Ok(()))
+    }
+
+    /// Changes a plan and does other work, in one transaction. The work must not touch plans,
+    /// attachments or sessions.
+    pub(crate) fn change_and(
+        &mut self,
+        plan: PlanId,
+        change: Change,
+        work: impl FnOnce(&Session<'_>) -> Result<(), Failure>,
+    ) -> Result<Applied, Error> {
         // What is remembered is put back only if it is known what became of it.
         let mut recent = std::mem::take(&mut self.recent);
         let attachment = recent.take_attachment();
         let is_own = attachment.as_ref().map(|it| &it.key) == change.seen_by.as_ref();
-        let changed = self.write(|conn| changes::change(conn, plan, change, &mut recent), None)?;
+        let both = |conn: &Session<'_>| {
+            let changed = changes::change(conn, plan, change, &mut recent)?;
+            work(conn).map(|()| changed)
+        };
+        let changed = self.write(both, None)?;
         let changes::Changed { key, applied, seen_by, is_shown } = changed;
         let attachment = attachment.map(|mut it| {
             if is_own && is_shown {

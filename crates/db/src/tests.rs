@@ -209,6 +209,21 @@ fn slices_are_read_through_indexes() {
 }
 
 #[test]
+fn where_a_call_stands_is_found_without_walking_its_run() {
+    let (_directory, database, _) = database();
+    let sql = format!("EXPLAIN QUERY PLAN {}", crate::calls::BEFORE);
+    let mut explain = database.conn.prepare(&sql).unwrap();
+    let steps: Vec<String> = explain
+        .query_map(rusqlite::params![1, 1, "{}"], |row| row.get(3))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    let searches = steps.iter().filter(|it| it.ends_with("call_number (run=? AND number=?)"));
+    assert_eq!(searches.count(), 2, "{steps:?}");
+    assert!(!steps.iter().any(|it| it.contains("TEMP B-TREE")), "{steps:?}");
+}
+
+#[test]
 fn settings_are_as_promised() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("plans.db");

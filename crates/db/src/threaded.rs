@@ -59,7 +59,7 @@ impl Threaded {
         }
     }
 
-    fn ask<'a, T: Send + 'static>(
+    pub(crate) fn ask<'a, T: Send + 'static>(
         &'a self,
         work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
     ) -> BoxFuture<'a, Result<T, Error>> {

@@ -91,6 +91,21 @@ uuid_id! {
     ItemId
 }
 
+uuid_id! {
+    /// A run: one process that works calls off.
+    RunId
+}
+
+uuid_id! {
+    /// A question to a person.
+    QuestionId
+}
+
+uuid_id! {
+    /// A message that waits for an agent.
+    MessageId
+}
+
 macro_rules! count {
     ($(#[$doc:meta])* $name:ident($int:ty)) => {
         $(#[$doc])*

@@ -6,8 +6,10 @@
 //!
 //! Reading order: [`item`] and [`plan`] are the data, [`command`] what may be asked, [`event`] what
 //! happened, [`mod@decide`] the rules between them, [`refusal`] what is said when the answer is no.
+//! [`call`] is what stores keep of work under way.
 
 pub mod actor;
+pub mod call;
 pub mod command;
 pub mod decide;
 pub mod event;
@@ -28,7 +30,9 @@ pub use actor::{Actor, ActorKind, Holder, Process};
 pub use command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
 pub use decide::{Decision, decide};
 pub use event::{Delta, Event, Field, What};
-pub use id::{Attempt, IdSource, ItemId, Number, PlanId, Position, Revision};
+pub use id::{
+    Attempt, IdSource, ItemId, MessageId, Number, PlanId, Position, QuestionId, Revision, RunId,
+};
 pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, Verification};
 pub use limits::Limits;
 pub use plan::{Budget, End, Goal, Plan, Progress, Rules};

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::{Actor, Holder, Process};
+use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
 use crate::id::Number;
 use crate::remind::Watch;
@@ -228,10 +229,10 @@ pub trait SessionStore: Send + Sync {
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>>;
 }
 
-/// Plans and sessions in one place.
-pub trait Store: PlanStore + SessionStore {}
+/// Plans, sessions and calls in one place.
+pub trait Store: PlanStore + SessionStore + CallStore {}
 
-impl<T: PlanStore + SessionStore> Store for T {}
+impl<T: PlanStore + SessionStore + CallStore> Store for T {}
 
 #[cfg(test)]
 mod tests {

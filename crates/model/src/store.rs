@@ -14,10 +14,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
+use crate::call::CallState;
 use crate::command::{Ctx, ItemRef, Op};
 use crate::decide::Decision;
 use crate::event::Event;
-use crate::id::{Number, PlanId, Revision};
+use crate::id::{Number, PlanId, QuestionId, Revision, RunId};
 use crate::item::Item;
 use crate::needs::Needs;
 use crate::plan::{End, Plan, Progress, Rules};
@@ -407,6 +408,35 @@ pub enum Error {
     /// A plan with that id is there already.
     #[error("plan {0} is in this store already")]
     Exists(PlanId),
+    /// There is no such run.
+    #[error("there is no run {0}")]
+    NoRun(RunId),
+    /// The run has no such call.
+    #[error("run {run} has no call {call}")]
+    NoCall {
+        /// Which run.
+        run: RunId,
+        /// Which call.
+        call: u32,
+    },
+    /// A call cannot become what was to be recorded of it: somebody else has moved it.
+    #[error(
+        "call {call} of run {run} is {} and cannot become {}: another process has moved it",
+        .from.as_str(), .to.as_str()
+    )]
+    CallMoved {
+        /// Which run.
+        run: RunId,
+        /// Which call.
+        call: u32,
+        /// Where it stands.
+        from: CallState,
+        /// What was to be recorded.
+        to: CallState,
+    },
+    /// There is no such question.
+    #[error("there is no question {0}")]
+    NoQuestion(QuestionId),
     /// The store was written by a newer version.
     #[error("the store has schema {found}, this version knows up to {known}")]
     NewerSchema {

@@ -198,6 +198,12 @@ impl From<store::Error> for Fail {
                 Self { message, code: Code::Refused, ..fail }
             }
             Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` shows those there are."),
+            Error::NoRun(_) | Error::NoCall { .. } => Self::not_found(message),
+            Error::CallMoved { .. } => Self::new(Code::Conflict, message)
+                .hint("two processes work on the same run; end one of them."),
+            Error::NoQuestion(_) => {
+                Self::not_found(message).hint("`punchlist questions` shows those that wait.")
+            }
             Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
             Error::Exists(_) => Self::refused(message)
                 .hint("a plan is imported once; `punchlist plans --all` shows where it is."),

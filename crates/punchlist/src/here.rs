@@ -100,31 +100,6 @@ pub(crate) fn is_id(text: &str) -> bool {
     !text.is_empty() && text.len() <= 200 && !text.contains(char::is_control)
 }
 
-/// Refuses what is for people alone, where an agent makes the call: `what` is set, or erased, by them.
-///
-/// That stops mistakes and lazy agents, not a hostile program under the same user.
-pub(crate) fn by_people(what: &str, verb: &str) -> Result<(), Fail> {
-    let Some(agent) = agent() else { return Ok(()) };
-    Err(Fail::refused(format!("{what} by people, and this call is made by {agent}"))
-        .hint(format!("run `punchlist {verb}` in a terminal of your own, in the same project.")))
-}
-
-/// The agent that this call is made by, whether or not its session is known: by the environment, else
-/// by the processes above.
-fn agent() -> Option<&'static str> {
-    const SIGNS: [(&str, &str); 6] = [
-        ("CLAUDECODE", "claude"),
-        ("CLAUDE_CODE_SESSION_ID", "claude"),
-        ("CODEX_SANDBOX", "codex"),
-        ("CODEX_SANDBOX_NETWORK_DISABLED", "codex"),
-        ("GEMINI_CLI", "gemini"),
-        ("GEMINI_SESSION_ID", "gemini"),
-    ];
-    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let sign = SIGNS.into_iter().find(|(name, _)| is_set(name));
-    sign.map(|it| it.1).or_else(|| session::known_agent(&who::ancestors()).map(|it| it.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ mod here;
 mod hint;
 mod input;
 mod items;
+mod person;
 mod places;
 mod print;
 mod project;

@@ -248,6 +248,22 @@ pub(crate) fn confirm(question: &str) -> Said {
     }
 }
 
+/// Shows lines of a view before something is asked: no result, and harmless already.
+pub(crate) fn show(lines: &[String]) {
+    let text: String = lines.iter().map(|it| format!("{it}\n")).collect();
+    err(&text);
+}
+
+/// Asks for a line at the terminal; `None` at the end of the input.
+pub(crate) fn ask(question: &str) -> Option<String> {
+    err(&format!("{} ", text::one_line(question)));
+    let mut line = String::new();
+    match io::stdin().read_line(&mut line) {
+        Ok(1..) => Some(line.trim().to_owned()),
+        Ok(_) | Err(_) => None,
+    }
+}
+
 fn out(bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());

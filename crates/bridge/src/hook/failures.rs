@@ -43,6 +43,10 @@ pub fn describe(error: &Error) -> String {
         Error::NameTaken(_) => "the plan's name is taken".to_owned(),
         Error::NoPlan(_)
         | Error::Exists(_)
+        | Error::NoRun(_)
+        | Error::NoCall { .. }
+        | Error::CallMoved { .. }
+        | Error::NoQuestion(_)
         | Error::NewerSchema { .. }
         | Error::ReadOnly(_)
         | Error::Unusable { .. }

@@ -7,14 +7,17 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use punchlist_model::call::{Asked, CallRecord, CallState, News, Offer, RunRecord};
 use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
 use punchlist_model::store::{
     Applied, AttachmentKey, Change, Cursor, Entry, Error, Following, NewPlan, PlanStore, Scope,
 };
 use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, Plan, PlanId, Revision, Rules,
-    Timestamp,
+    Actor, Attempt, Ctx, Holder, IdSource, Limits, MessageId, Mode, NewItem, Number, Op, Plan,
+    PlanId, QuestionId, Revision, Rules, RunId, Timestamp,
 };
+use serde_json::json;
 
 struct Unpark(Thread);
 
@@ -54,6 +57,12 @@ pub(crate) fn follow(store: &dyn PlanStore, after: Cursor, scope: Scope) -> Foll
 /// Whether nothing is there now.
 pub(crate) fn is_quiet(stream: &mut Following) -> bool {
     stream.as_mut().poll_next(&mut Context::from_waker(Waker::noop())).is_pending()
+}
+
+/// Waits for news.
+#[track_caller]
+pub(crate) fn heard(news: &mut News) {
+    wait(poll_fn(|cx| news.as_mut().poll_next(cx))).expect("the stream goes on").unwrap();
 }
 
 /// So many seconds after the tests' own epoch.
@@ -111,6 +120,68 @@ pub(crate) fn key(conversation: &str, turn: &str) -> AttachmentKey {
     }
 }
 
+pub(crate) fn run_id(n: u8) -> RunId {
+    RunId(IdSource::fixed(at(0), n).nth(1))
+}
+
+pub(crate) fn run(n: u8, plan: Option<PlanId>) -> RunRecord {
+    RunRecord {
+        id: run_id(n),
+        project: "/project".to_owned(),
+        plan,
+        what: format!("run {n}"),
+        process: None,
+        begun_at: at(i64::from(n)),
+        ended_at: None,
+    }
+}
+
+/// A call of a shell in some state since some second.
+pub(crate) fn call(number: u32, state: CallState, seconds: i64) -> CallRecord {
+    CallRecord {
+        number,
+        item: None,
+        tool: "shell".to_owned(),
+        request: json!({"command": format!("./publish.sh {number}")}),
+        state,
+        attempt: Attempt(u32::from(state == CallState::Executing)),
+        detail: state.has_ended().then(|| json!("how it ended")),
+        at: at(seconds),
+    }
+}
+
+pub(crate) fn question_id(n: u8) -> QuestionId {
+    QuestionId(IdSource::fixed(at(0), n).nth(2))
+}
+
+/// A question of a call.
+pub(crate) fn asked(n: u8, call: u32) -> Asked {
+    Asked {
+        id: question_id(n),
+        call,
+        item: None,
+        title: "Publish".to_owned(),
+        tool: "shell".to_owned(),
+        server: None,
+        what: "run".to_owned(),
+        command: Some(format!("./publish.sh {call}")),
+        diff: None,
+        touches: vec!["writes dist/**".to_owned()],
+        why: "no rule allows it".to_owned(),
+        arguments: json!({"command": format!("./publish.sh {call}")}),
+        offers: vec![
+            Offer::Once,
+            Offer::AlwaysPrefix(vec!["./publish.sh".to_owned()]),
+            Offer::Modify,
+        ],
+        at: at(i64::from(n)),
+    }
+}
+
+pub(crate) fn message_id(n: u8) -> MessageId {
+    MessageId(IdSource::fixed(at(0), n).nth(3))
+}
+
 pub(crate) fn add(title: &str) -> Op {
     Op::Add(Box::new(NewItem::titled(title)))
 }
@@ -125,7 +196,7 @@ pub(crate) fn done(number: u32) -> Op {
 
 /// A worker at one plan, whose clock ticks a second with each change.
 pub(crate) struct Desk {
-    pub(crate) store: Arc<dyn PlanStore>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) plan: PlanId,
     who: String,
     seconds: Cell<i64>,
@@ -133,12 +204,12 @@ pub(crate) struct Desk {
 
 impl Desk {
     /// At a plan that is there.
-    pub(crate) fn at(store: Arc<dyn PlanStore>, plan: PlanId, who: &str) -> Self {
+    pub(crate) fn at(store: Arc<dyn Store>, plan: PlanId, who: &str) -> Self {
         Self { store, plan, who: who.to_owned(), seconds: Cell::new(0) }
     }
 
     /// At a new plan.
-    pub(crate) fn new(store: Arc<dyn PlanStore>, who: &str) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, who: &str) -> Self {
         wait(store.create(new_plan(1))).unwrap();
         Self::at(store, plan_id(1), who)
     }

@@ -115,6 +115,10 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::NoPlan(_)
         | Error::NameTaken(_)
         | Error::Exists(_)
+        | Error::NoRun(_)
+        | Error::NoCall { .. }
+        | Error::CallMoved { .. }
+        | Error::NoQuestion(_)
         | Error::Undo(_) => format!(
             "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
              it.",

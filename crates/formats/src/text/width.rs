@@ -47,6 +47,23 @@ pub fn truncate_with<'a>(text: &'a str, most: usize, ellipsis: &str) -> Cow<'a, 
     Cow::Borrowed(text)
 }
 
+/// A clean line in pieces of at most `columns`, none of it lost. What is wider than that by itself
+/// stands alone.
+pub fn pieces(text: &str, columns: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let (mut from, mut taken) = (0, 0);
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let width = grapheme.width();
+        if taken + width > columns && at > from {
+            pieces.push(&text[from..at]);
+            (from, taken) = (at, 0);
+        }
+        taken += width;
+    }
+    pieces.push(&text[from..]);
+    pieces
+}
+
 /// The text with spaces behind it, up to `to` columns.
 pub fn pad(text: &str, to: usize) -> String {
     format!("{text}{}", spaces(to.saturating_sub(width(text))))
@@ -60,4 +77,23 @@ pub fn pad_left(text: &str, to: usize) -> String {
 /// That many spaces.
 pub fn spaces(count: usize) -> String {
     " ".repeat(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_in_pieces_loses_nothing() {
+        for (text, columns, expected) in [
+            ("", 3, vec![""]),
+            ("abc", 3, vec!["abc"]),
+            ("abcdefg", 3, vec!["abc", "def", "g"]),
+            ("日本語", 4, vec!["日本", "語"]),
+            ("日本", 1, vec!["日", "本"]),
+            ("a\u{301}bc", 2, vec!["a\u{301}b", "c"]),
+        ] {
+            assert_eq!(pieces(text, columns), expected, "{text:?} in {columns}");
+        }
+    }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use punchlist_model::call::{Answer, Answered, Offer, Question, Standing};
 use punchlist_model::event::{Delta, PlanDelta};
 use punchlist_model::store::{AttachmentKey, Entry, Summary};
 use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
@@ -22,6 +23,77 @@ pub fn list(plan: &Plan, attachment: Option<&AttachmentKey>, stale: &BTreeSet<Nu
         "plan": header(plan, attachment),
         "items": items,
         "progress": progress(plan.progress()),
+    })
+}
+
+/// A question to a person, and how it stands.
+pub fn question(question: &Question) -> Value {
+    let asked = &question.asked;
+    let (standing, answer) = match &question.standing {
+        Standing::Waiting => ("waiting", None),
+        Standing::Answered(it) => ("answered", Some(answered(it))),
+        Standing::Settled => ("settled", None),
+    };
+    json!({
+        "id": asked.id,
+        "run": question.run,
+        "project": question.project,
+        "plan": question.plan,
+        "call": asked.call,
+        "item": asked.item,
+        "title": asked.title,
+        "tool": asked.tool,
+        "server": asked.server,
+        "what": asked.what,
+        "command": asked.command,
+        "diff": asked.diff,
+        "touches": asked.touches,
+        "why": asked.why,
+        "arguments": asked.arguments,
+        "offers": asked.offers.iter().map(offer).collect::<Vec<_>>(),
+        "asked_at": time(asked.at),
+        "standing": standing,
+        "answer": answer,
+    })
+}
+
+fn offer(offer: &Offer) -> Value {
+    let (name, words) = match offer {
+        Offer::Once => ("once", None),
+        Offer::AlwaysTool => ("always_tool", None),
+        Offer::AlwaysPrefix(words) => ("always_prefix", Some(words)),
+        Offer::AlwaysServer => ("always_server", None),
+        Offer::Modify => ("modify", None),
+    };
+    json!({"answer": name, "words": words})
+}
+
+fn answered(answered: &Answered) -> Value {
+    let (mut words, mut arguments, mut reason) = (None, None, None);
+    let name = match &answered.answer {
+        Answer::Once => "once",
+        Answer::AlwaysTool => "always_tool",
+        Answer::AlwaysPrefix(it) => {
+            words = Some(it);
+            "always_prefix"
+        }
+        Answer::AlwaysServer => "always_server",
+        Answer::Modify(it) => {
+            arguments = Some(it);
+            "modify"
+        }
+        Answer::Refuse(it) => {
+            reason = it.as_ref();
+            "refuse"
+        }
+    };
+    json!({
+        "answer": name,
+        "words": words,
+        "arguments": arguments,
+        "reason": reason,
+        "by": answered.by,
+        "at": time(answered.at),
     })
 }
 

@@ -3,6 +3,8 @@
 //! It keeps the whole contract of [`PlanStore`] except survival, and it is the shortest way to read
 //! what the contract means. Plans are held whole, so it never slices.
 
+mod calls;
+
 use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +40,10 @@ struct State {
     journal: Vec<Entry>,
     attachments: BTreeMap<AttachmentKey, Attachment>,
     sessions: BTreeMap<SessionKey, Session>,
+    work: calls::Work,
     followers: Vec<Waker>,
+    /// How often anything changed.
+    changes: u64,
 }
 
 impl Memory {
@@ -255,6 +260,9 @@ impl State {
         }
         let events = vec![Event::Forgotten { number }];
         let decision = Decision { events, ..Decision::default() };
+        let attached = self.attachments.values().filter(|it| it.plan == id);
+        let conversations = attached.map(|it| it.key.conversation.clone()).collect();
+        self.work.forget(id, number, &conversations);
         self.commit(id, decision, Kind::Forget, None, ctx)
     }
 
@@ -302,8 +310,17 @@ impl State {
     }
 
     fn ring(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
         for waker in self.followers.drain(..) {
             waker.wake();
+        }
+    }
+
+    /// Whoever polls is woken when anything changes.
+    fn wake_later(&mut self, cx: &Context<'_>) {
+        // Polled again without news, it is still the same one that waits.
+        if !self.followers.iter().any(|waker| waker.will_wake(cx.waker())) {
+            self.followers.push(cx.waker().clone());
         }
     }
 
@@ -386,10 +403,7 @@ impl Stream for Follow {
                 return Poll::Ready(Some(Ok((cursor, entry.clone()))));
             }
         }
-        // Polled again without news, it is still the same one that waits.
-        if !state.followers.iter().any(|waker| waker.will_wake(cx.waker())) {
-            state.followers.push(cx.waker().clone());
-        }
+        state.wake_later(cx);
         Poll::Pending
     }
 }

@@ -7,8 +7,8 @@ use punchlist_model::{Broken, Plan, Problem, Refusal};
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::error::{Code, Fail};
-use crate::here;
 use crate::items::Typed;
+use crate::person;
 use crate::print::{self, Reply, Said};
 use crate::settle::settle;
 use crate::{change, which};
@@ -43,7 +43,7 @@ Examples:
   punchlist forget --whole-plan --plan 7f3a --yes";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        here::by_people("texts are erased", Self::NAME)?;
+        person::not_an_agent("texts are erased", Self::NAME)?;
         let item = self.item.map(|it| it.0);
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };

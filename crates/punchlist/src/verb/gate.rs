@@ -9,6 +9,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::here;
+use crate::person;
 use crate::print::Reply;
 use crate::settle::settle;
 
@@ -72,7 +73,7 @@ Examples:
             };
             return Ok(shown(app, session.as_ref(), configured));
         };
-        here::by_people("the gate is set", Self::NAME)?;
+        person::not_an_agent("the gate is set", Self::NAME)?;
         if !app.has_store()? {
             return Err(no_session());
         }

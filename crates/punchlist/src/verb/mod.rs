@@ -5,6 +5,7 @@
 mod acp_tap;
 mod add;
 mod adopt;
+mod answer;
 mod completions;
 mod doctor;
 mod done;
@@ -24,6 +25,7 @@ mod mcp;
 mod r#move;
 mod next;
 mod plans;
+mod questions;
 mod reference;
 mod release;
 mod reminders;
@@ -133,6 +135,8 @@ pub(crate) fn all() -> &'static [Row] {
         row::<r#move::Move>(),
         row::<replace::Replace>(),
         row::<undo::Undo>(),
+        row::<questions::Questions>(),
+        row::<answer::Answer>(),
         row::<list::List>(),
         row::<show::Show>(),
         row::<plans::Plans>(),

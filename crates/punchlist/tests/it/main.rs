@@ -31,6 +31,7 @@ mod mcp;
 mod picture;
 mod places;
 mod processes;
+mod questions;
 mod sessions;
 mod stories;
 mod tidy;

@@ -4,13 +4,16 @@
 //! handles as they like; a handle stands for a process.
 
 mod attachments;
+mod calls;
 mod changes;
 mod claims;
 mod follow;
-mod forget;
+pub(crate) mod forget;
 mod import;
 mod journal;
+mod messages;
 mod plans;
+mod questions;
 mod sessions;
 mod turns;
 mod undo;
@@ -135,7 +138,37 @@ worlds! {
             one_items_texts_go_from_rows_and_journal
             the_whole_plans_texts_go_and_its_skeleton_stays
             an_unknown_item_is_refused
-            a_forgotten_name_is_free_again;
+            a_forgotten_name_is_free_again
+            what_was_done_and_asked_for_an_item_goes_with_it
+            all_that_was_done_and_said_goes_with_a_plan;
+        calls:
+            a_run_is_found_again_with_all_its_fields
+            what_is_unknown_is_said_to_be_unknown
+            every_field_of_a_call_is_kept
+            transitions_are_kept_in_order_and_the_newest_counts
+            what_has_ended_never_changes
+            a_plan_and_its_calls_change_together
+            a_refused_change_records_nothing
+            who_stays_for_long_knows_its_plan_after_a_record
+            after_a_crash_what_was_executing_is_cancelled
+            two_processes_that_interrupt_at_once_do_it_once
+            calls_of_many_processes_lose_nothing;
+        questions:
+            a_question_is_there_for_everybody_with_all_that_it_says
+            questions_are_found_by_project_run_and_either_end_of_the_id
+            a_question_is_answered_once
+            what_is_not_offered_is_no_answer
+            of_many_that_answer_at_once_one_wins_and_the_others_know_whom
+            a_question_whose_call_went_on_waits_no_longer
+            what_was_asked_stays_as_it_was_whatever_becomes_of_the_call
+            an_answer_of_any_kind_is_kept
+            an_answer_of_another_process_is_news;
+        messages:
+            messages_wait_in_the_order_in_which_they_came
+            a_message_that_waits_can_be_changed_and_keeps_its_place
+            a_message_that_waits_can_be_removed
+            what_steers_can_be_taken_ahead_of_the_rest
+            of_many_takers_each_gets_another_message;
         import:
             what_is_exported_comes_back_the_same
             a_plan_that_is_there_is_not_taken_in_twice

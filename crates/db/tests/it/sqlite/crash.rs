@@ -6,10 +6,14 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use punchlist_db::{Durability, Options, Sqlite};
-use punchlist_model::store::{Change, Cursor, PlanStore, Scope};
+use punchlist_model::call::{CallState, CallStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Change, Cursor, Scope};
 
 use super::{outside, place};
-use crate::support::{Desk, add, follow, next, plan_id, wait};
+use crate::support::{
+    Desk, add, asked, at, call, done, follow, next, plan_id, run, run_id, start, wait,
+};
 
 const INSIDE: &str = "PUNCHLIST_TEST_WRITE_UNTIL_KILLED";
 const NAME: &str = "sqlite::crash::what_was_acknowledged_before_a_kill_is_there";
@@ -23,25 +27,31 @@ fn what_was_acknowledged_before_a_kill_is_there() {
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     let mut known = 0;
     for _ in 0..3 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", NAME, "--nocapture"])
-            .env(INSIDE, &options.path)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let mut acknowledged = lines.filter_map(|line| line.strip_prefix("has ")?.parse().ok());
-        known = acknowledged.by_ref().nth(20).unwrap();
-        child.kill().unwrap();
-        child.wait().unwrap();
-        // What it managed to say before it died.
-        known = acknowledged.last().unwrap_or(known);
+        known = kill_a_writer(NAME, &options);
         let plan = desk.whole();
         assert!(plan.revision.0 >= known, "{} of {known} are there", plan.revision);
         assert_eq!((plan.placed, plan.open), plan.recount());
         assert_eq!(u64::try_from(desk.journal().len()).unwrap(), plan.revision.0);
     }
     assert!(known > 60);
+}
+
+/// Runs a test in a process of its own, kills it in the middle, and gives the last number that it
+/// said to have.
+fn kill_a_writer(test: &str, options: &Options) -> u64 {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(INSIDE, &options.path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut acknowledged = lines.filter_map(|line| line.strip_prefix("has ")?.parse().ok());
+    let known = acknowledged.by_ref().nth(20).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // What it managed to say before it died.
+    acknowledged.last().unwrap_or(known)
 }
 
 fn write_until_killed(path: PathBuf) {
@@ -58,10 +68,56 @@ fn write_until_killed(path: PathBuf) {
 }
 
 #[test]
+fn calls_that_were_acknowledged_before_a_kill_are_there_with_their_plan() {
+    const NAME: &str =
+        "sqlite::crash::calls_that_were_acknowledged_before_a_kill_are_there_with_their_plan";
+    if let Some(path) = std::env::var_os(INSIDE) {
+        return work_until_killed(PathBuf::from(path));
+    }
+    for round in 0..2 {
+        let (_directory, options) = place();
+        let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "worker");
+        wait(desk.store.begin_run(run(1, Some(desk.plan)))).unwrap();
+        let known = kill_a_writer(NAME, &options);
+        let store = Sqlite::open(&options).unwrap();
+        let found = wait(store.interrupt(run_id(1), at(9))).unwrap();
+        assert!(found.len() <= 1, "round {round}: {found:?}");
+        let calls = wait(store.calls(run_id(1))).unwrap();
+        let count = |state| calls.iter().filter(|it| it.state == state).count();
+        let plan = desk.whole();
+        let completed = usize::try_from(plan.progress().completed).unwrap();
+        assert_eq!(count(CallState::Success), completed, "together or not at all");
+        assert!(u64::try_from(completed).unwrap() >= known, "{completed} of {known} are there");
+        assert_eq!(count(CallState::Cancelled), found.len());
+        assert_eq!(usize::try_from(plan.open).unwrap(), found.len(), "the one in flight");
+        let questions = wait(store.questions(Default::default())).unwrap();
+        assert_eq!(questions.len(), calls.len());
+    }
+}
+
+/// Adds an item and asks, then does it, each time with its call.
+fn work_until_killed(path: PathBuf) {
+    let options = Options { path, durability: Durability::Full };
+    let desk = Desk::at(Arc::new(Sqlite::open(&options).unwrap()), plan_id(1), "worker");
+    let record = |calls, questions, ops| {
+        let change = Some((desk.plan, Change::new(ops, desk.ctx())));
+        wait(desk.store.record(run_id(1), calls, questions, change)).unwrap();
+    };
+    for n in 1_u32.. {
+        let mut question = asked(1, n);
+        question.id.0 = desk.ctx().ids.nth(n);
+        let executing = call(n, CallState::Executing, 1);
+        record(vec![executing], vec![question], vec![add("a"), start(n)]);
+        record(vec![call(n, CallState::Success, 2)], vec![], vec![done(n)]);
+        writeln!(std::io::stdout(), "has {n}").unwrap();
+    }
+}
+
+#[test]
 fn a_commit_whose_writer_died_before_the_bell_is_seen_all_the_same() {
     let (_directory, options) = place();
     let store = Arc::new(Sqlite::open(&options).unwrap());
-    let desk = Desk::new(Arc::clone(&store) as Arc<dyn PlanStore>, "ann");
+    let desk = Desk::new(Arc::clone(&store) as Arc<dyn Store>, "ann");
     desk.must(vec![add("a")]);
     let mut stream = follow(&*store, Cursor::Now, Scope::All);
     outside(&options)
@@ -96,6 +152,20 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
         outside(&options).execute_batch(mend).unwrap();
         desk.whole();
     }
+    wait(desk.store.begin_run(run(1, None))).unwrap();
+    let waits = vec![call(1, CallState::AwaitingApproval, 1)];
+    wait(desk.store.record(run_id(1), waits, vec![asked(1, 1)], None)).unwrap();
+    for (spoil, mend) in [
+        ("UPDATE call SET state = 'lost'", "UPDATE call SET state = 'awaiting_approval'"),
+        ("UPDATE question SET answer = '{'", "UPDATE question SET answer = NULL"),
+        ("UPDATE run SET id = 'x'", ""),
+    ] {
+        outside(&options).execute_batch(spoil).unwrap();
+        let read = wait(desk.store.questions(Default::default()));
+        let error = read.unwrap_err().to_string();
+        assert!(error.contains("plans.db"), "{spoil}: {error}");
+        outside(&options).execute_batch(mend).unwrap();
+    }
     outside(&options).execute_batch("UPDATE journal SET kind = 'dance'").unwrap();
     let read = wait(desk.store.journal(desk.plan, punchlist_model::Revision(0), 9));
     assert!(read.unwrap_err().to_string().contains("plans.db"));
@@ -105,7 +175,7 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
 fn a_log_that_is_emptied_while_a_follower_waits_loses_it_nothing() {
     let (_directory, options) = place();
     let store = Arc::new(Sqlite::open(&options).unwrap());
-    let desk = Desk::new(Arc::clone(&store) as Arc<dyn PlanStore>, "ann");
+    let desk = Desk::new(Arc::clone(&store) as Arc<dyn Store>, "ann");
     let mut stream = follow(&*store, Cursor::Now, Scope::All);
     let other = outside(&options);
     for revision in 1..=20 {

@@ -51,7 +51,7 @@ fn a_newer_schema_is_refused_and_nothing_is_touched() {
     let (_directory, options) = place();
     Sqlite::open(&options).unwrap();
     outside(&options).execute_batch("PRAGMA user_version = 99; CREATE TABLE future(x)").unwrap();
-    let newer = |error| matches!(error, Error::NewerSchema { found: 99, known: 3 });
+    let newer = |error| matches!(error, Error::NewerSchema { found: 99, known: 4 });
     assert!(newer(Sqlite::open(&options).err().unwrap()));
     assert!(newer(Sqlite::open_to_read(&options).err().unwrap()));
     let version: u32 =
@@ -217,6 +217,23 @@ fn check_forgotten(durability: Durability) {
     assert!(!is_anywhere(directory.path(), "hunter2"));
     assert!(is_anywhere(directory.path(), "keep this"));
     assert_eq!(desk.list(), "1:[forgotten] pending, 2:keep this pending");
+}
+
+#[test]
+fn what_was_done_and_said_for_what_is_forgotten_is_in_no_file() {
+    let (directory, options) = place();
+    let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
+    desk.must(vec![add("one"), add("two")]);
+    crate::conformance::forget::work(&*desk.store);
+    assert!(is_anywhere(directory.path(), "secret second request"));
+    wait(desk.store.forget(desk.plan, Some(Number(1).into()), desk.ctx())).unwrap();
+    for text in ["title", "diff", "arguments", "request", "second", "detail", "reason"] {
+        assert!(!is_anywhere(directory.path(), &format!("secret {text}")), "{text}");
+    }
+    assert!(is_anywhere(directory.path(), "secret message"), "said to the whole conversation");
+    wait(desk.store.forget(desk.plan, None, desk.ctx())).unwrap();
+    assert!(!is_anywhere(directory.path(), "secret"));
+    assert!(is_anywhere(directory.path(), "plain message"));
 }
 
 /// How many pages of the log a process reads that opens the database first.

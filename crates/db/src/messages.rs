@@ -1,0 +1,123 @@
+//! Messages that wait for an agent, in the order in which they came.
+
+use punchlist_model::call::{Message, MessageOutcome, NewMessage, Take};
+use punchlist_model::event::TOMBSTONE;
+use punchlist_model::store::kept;
+use punchlist_model::{MessageId, Timestamp};
+use rusqlite::{OptionalExtension, Row, params};
+
+use crate::load::Failure;
+use crate::rows::{self, PlanKey, millis};
+use crate::session::Session;
+
+/// The columns of a message, in the order in which [`message`] reads them.
+macro_rules! select_message {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, conversation, text, steer, at, edited_at, taken_at FROM message ",
+            $rest
+        )
+    };
+}
+
+/// Puts a message at the end of its queue.
+pub(crate) fn queue(conn: &Session<'_>, new: NewMessage) -> Result<(), Failure> {
+    let message = Message::from(new);
+    let mut insert = conn.statement(
+        "INSERT INTO message(id, conversation, text, steer, at, seq) SELECT ?1, ?2, ?3, ?4, ?5, \
+         ifnull(max(seq), 0) + 1 FROM message WHERE conversation = ?2",
+    )?;
+    let Message { id, conversation, text, steer, at, .. } = message;
+    insert.execute(params![id.to_string(), conversation, text, steer, millis(at)])?;
+    Ok(())
+}
+
+/// The messages of a conversation that wait, first in first.
+pub(crate) fn waiting(conn: &Session<'_>, conversation: &str) -> Result<Vec<Message>, Failure> {
+    let mut select = conn
+        .statement(select_message!("WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq"))?;
+    let found = select.query_map([conversation], message)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Gives a message that waits another text.
+pub(crate) fn edit(
+    conn: &Session<'_>,
+    id: MessageId,
+    text: &str,
+    now: Timestamp,
+) -> Result<MessageOutcome, Failure> {
+    let mut update = conn.statement(
+        "UPDATE message SET text = ?2, edited_at = ?3 WHERE id = ?1 AND taken_at IS NULL",
+    )?;
+    let changed = update.execute(params![id.to_string(), text, millis(kept(now))])?;
+    outcome(conn, id, changed)
+}
+
+/// Takes a message that waits out of the queue.
+pub(crate) fn remove(conn: &Session<'_>, id: MessageId) -> Result<MessageOutcome, Failure> {
+    let mut delete = conn.statement("DELETE FROM message WHERE id = ?1 AND taken_at IS NULL")?;
+    let changed = delete.execute([id.to_string()])?;
+    outcome(conn, id, changed)
+}
+
+/// What came of changing a message, by how many rows were changed.
+fn outcome(conn: &Session<'_>, id: MessageId, changed: usize) -> Result<MessageOutcome, Failure> {
+    if changed > 0 {
+        return Ok(MessageOutcome::Done);
+    }
+    let mut select = conn.statement("SELECT taken_at FROM message WHERE id = ?1")?;
+    let taken = select.query_row([id.to_string()], |row| rows::time(row, 0)).optional()?;
+    Ok(taken.map_or(MessageOutcome::Unknown, MessageOutcome::Taken))
+}
+
+/// The message that would be taken next.
+pub(crate) fn next(
+    conn: &Session<'_>,
+    conversation: &str,
+    take: Take,
+) -> Result<Option<Message>, Failure> {
+    let mut select = conn.statement(select_message!(
+        "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 ORDER BY seq LIMIT 1"
+    ))?;
+    let steering = match take {
+        Take::First => 0,
+        Take::Steering => 1,
+    };
+    Ok(select.query_row(params![conversation, steering], message).optional()?)
+}
+
+/// Takes the next message.
+pub(crate) fn take(
+    conn: &Session<'_>,
+    conversation: &str,
+    take: Take,
+    now: Timestamp,
+) -> Result<Option<Message>, Failure> {
+    let Some(message) = next(conn, conversation, take)? else { return Ok(None) };
+    let mut update = conn.statement("UPDATE message SET taken_at = ?2 WHERE id = ?1")?;
+    update.execute(params![message.id.to_string(), millis(kept(now))])?;
+    Ok(Some(Message { taken_at: Some(kept(now)), ..message }))
+}
+
+fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
+    Ok(Message {
+        id: rows::parsed(row, 0, str::parse::<MessageId>)?,
+        conversation: row.get(1)?,
+        text: row.get(2)?,
+        steer: row.get(3)?,
+        at: rows::time(row, 4)?,
+        edited_at: rows::optional_time(row, 5)?,
+        taken_at: rows::optional_time(row, 6)?,
+    })
+}
+
+/// Erases what was said to the conversations that are attached to a plan.
+pub(crate) fn forget(conn: &Session<'_>, plan: PlanKey) -> Result<(), Failure> {
+    let mut update = conn.statement(
+        "UPDATE message SET text = ?2 \
+         WHERE conversation IN (SELECT conversation FROM attachment WHERE plan = ?1)",
+    )?;
+    update.execute(params![plan.0, TOMBSTONE])?;
+    Ok(())
+}

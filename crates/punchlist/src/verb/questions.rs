@@ -1,0 +1,64 @@
+//! `punchlist questions`.
+
+use punchlist_formats::view::{json, questions};
+use punchlist_model::call::{CallStore, Question, QuestionFilter, Standing};
+
+use super::{Group, Verb};
+use crate::app::App;
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::settle::settle;
+
+/// How many are shown that wait no longer.
+const MOST: u32 = 50;
+
+/// Show what waits for a person's answer
+///
+/// A call that no rule allows asks first: which command it would run, or what it would change. The
+/// question waits in the database, so it can be answered from any terminal. The newest comes last.
+#[derive(clap::Args)]
+pub(crate) struct Questions {
+    /// Also those that wait no longer, and what was answered
+    #[arg(long)]
+    all: bool,
+    /// Those of every project
+    #[arg(long)]
+    everywhere: bool,
+}
+
+impl Verb for Questions {
+    const NAME: &'static str = "questions";
+    const GROUP: Group = Group::Plan;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist questions
+  punchlist questions --all
+  punchlist questions --everywhere --json";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let project = if self.everywhere { None } else { Some(app.project()?.name.clone()) };
+        let most = self.all.then_some(MOST);
+        let filter = QuestionFilter { project, waiting: !self.all, most, ..Default::default() };
+        let found = match app.store_to_read()? {
+            Some(store) => settle(store.questions(filter))?,
+            None => Vec::new(),
+        };
+        if app.globals.json {
+            let questions: Vec<_> = found.iter().map(json::question).collect();
+            return Ok(Reply::json(&serde_json::json!({ "questions": questions })));
+        }
+        if found.is_empty() {
+            let what = if self.all { "Nothing was asked" } else { "Nothing waits for an answer" };
+            let place = if self.everywhere { "anywhere" } else { "here" };
+            return Ok(Reply::text(format!("{what} {place}.\n")));
+        }
+        let mut lines = questions::questions(&found, &app.view(app.screen()));
+        let waiting: Vec<&Question> =
+            found.iter().filter(|it| it.standing == Standing::Waiting).collect();
+        if let Some(last) = waiting.last() {
+            let id = last.asked.id.short();
+            lines.push(format!("\nAnswer with: punchlist answer {id} yes"));
+        }
+        Ok(Reply::text(lines.join("\n") + "\n"))
+    }
+}
