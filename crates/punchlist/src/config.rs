@@ -1,11 +1,13 @@
 //! Configuration: the user's `config.toml`, over it the project's `punchlist.toml`, over both `-c`.
 //!
 //! A key that nobody knows is an error that names the known ones, wherever it stands. Keys of later
-//! features are passed over. A project's file is used only if it is trusted.
+//! features are passed over. A project's file is used only if it is trusted. Rules of policy stand in
+//! files alone: the user's may allow, the project's may only tighten.
 
 use std::fs;
 use std::path::Path;
 
+use punchlist_agent::rules::{self, Rules};
 use punchlist_db::Durability;
 use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
@@ -29,8 +31,17 @@ pub(crate) struct Settings {
     pub(crate) gate: Option<Gate>,
     /// When agents are reminded of their lists.
     pub(crate) reminders: Policy,
+    /// Which calls run, which are asked about, and which never run.
+    pub(crate) rules: Rules,
     /// What was ignored, and why.
     pub(crate) notes: Vec<String>,
+}
+
+/// Whose file it is that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    User,
+    Project,
 }
 
 const KEYS: [&str; 14] = [
@@ -63,12 +74,12 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
     if let Ok(path) = places::config()
         && path.exists()
     {
-        settings.file(&path)?;
+        settings.file(&path, Whose::User)?;
     }
     let path = project.root.join("punchlist.toml");
     match trust::look(&path) {
         Ok(Found::Absent) => {}
-        Ok(Found::Trusted) => settings.file(&path)?,
+        Ok(Found::Trusted) => settings.file(&path, Whose::Project)?,
         Ok(Found::Ignored(why)) => settings.notes.push(why),
         Err(_) => settings.notes.push(format!("ignored {}: no home directory", path.display())),
     }
@@ -77,7 +88,15 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
             return Err(Fail::usage(format!("-c {pair}: a key and a value are needed"))
                 .hint("write it as `-c limits.title=200`."));
         };
-        settings.set(key.trim(), value.trim()).map_err(|why| why.in_place("-c"))?;
+        let key = key.trim();
+        // A rule that a command line could bring along would be one that an agent can bring along.
+        if is_below("policy", key) {
+            return Err(Fail::usage(format!(
+                "-c {key}: rules of policy are read from files alone"
+            ))
+            .hint("write a [[policy]] table into your config.toml."));
+        }
+        settings.set(key, value.trim()).map_err(|why| why.in_place("-c"))?;
     }
     Ok(settings)
 }
@@ -88,7 +107,7 @@ pub(crate) fn own_database(project: &Project) -> std::path::PathBuf {
 }
 
 impl Settings {
-    fn file(&mut self, path: &Path) -> Result<(), Fail> {
+    fn file(&mut self, path: &Path, whose: Whose) -> Result<(), Fail> {
         let place = path.display().to_string();
         let fail = |why: String| Fail::usage(format!("{place}: {why}"));
         let size = fs::metadata(path).map_err(|why| fail(why.to_string()))?.len();
@@ -98,7 +117,24 @@ impl Settings {
         let text = fs::read_to_string(path).map_err(|why| fail(why.to_string()))?;
         let table: toml::Table =
             text.parse().map_err(|why: toml::de::Error| fail(why.to_string()))?;
-        self.table("", &table).map_err(|why| why.in_place(&place))
+        self.table("", &table).map_err(|why| why.in_place(&place))?;
+        if table.contains_key("policy") {
+            let rules = rules::read(&text).map_err(|bad| {
+                Fail::usage(format!("{place}:{}: {}", bad.line, bad.what))
+                    .hint("mend the rule or take it out; docs/policy.md has examples.")
+            })?;
+            match whose {
+                Whose::User => self.rules.user = rules,
+                Whose::Project => self.rules.project = rules,
+            }
+            if let ignored @ 1.. = self.rules.ignored() {
+                let rules = if ignored == 1 { "1 rule" } else { &format!("{ignored} rules") };
+                self.notes.push(format!(
+                    "ignored {rules} of {place} that allow something: a project may only tighten"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn table(&mut self, above: &str, table: &toml::Table) -> Result<(), Fail> {
@@ -159,7 +195,11 @@ impl Settings {
 }
 
 fn is_for_others(key: &str) -> bool {
-    OTHERS.contains(&key.split('.').next().unwrap_or(key))
+    OTHERS.iter().any(|it| is_below(it, key))
+}
+
+fn is_below(name: &str, key: &str) -> bool {
+    key.split('.').next() == Some(name)
 }
 
 fn bad(key: &str, value: &str, what: &str) -> Fail {

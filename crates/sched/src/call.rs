@@ -210,7 +210,7 @@ pub enum CallError {
     #[error("policy does not allow it: {0}")]
     Denied(String),
     /// A person would have to be asked, and nobody is there.
-    #[error("nobody is there to be asked; to allow it, add the rule: {0}")]
+    #[error("nobody is there to be asked; {0}")]
     NobodyToAsk(String),
     /// It ran and failed.
     #[error("{what}")]

@@ -25,7 +25,7 @@ use crate::call::{
     BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
     Outcome, QuestionId, Request, State, Step, Stop,
 };
-use crate::policy::{Policy, Rule, Verdict, allowing};
+use crate::policy::{self, Policy, Rule, Verdict};
 use line::Line;
 use queue::Queue;
 
@@ -346,11 +346,10 @@ impl Scheduler {
             Ok(checked) => {
                 let step = match self.options.policy.verdict(&checked.subject) {
                     Verdict::Allow => Step::Valid { allowed: true },
-                    Verdict::Ask if self.options.attended => Step::Valid { allowed: false },
-                    Verdict::Ask => {
-                        let rules = allowing(&checked.subject);
-                        let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
-                        Step::Invalid(CallError::NobodyToAsk(rules.join(", ")))
+                    Verdict::Ask(_) if self.options.attended => Step::Valid { allowed: false },
+                    Verdict::Ask(because) => {
+                        let what = policy::unasked(&checked.subject, because.as_deref());
+                        Step::Invalid(CallError::NobodyToAsk(what))
                     }
                     Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),
                 };

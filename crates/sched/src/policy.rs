@@ -4,12 +4,14 @@
 //! project's may only tighten: what a project allows is not even looked at. Of all rules that fit, the
 //! strictest counts. A shell call is judged by all the commands that it consists of, never by its first
 //! word: taking a command line apart is the tool's work, and what cannot be taken apart is
-//! [`Commands::Opaque`], which no rule about commands can allow.
+//! [`Commands::Opaque`], which no rule about commands can allow. Where a rule that tightens might be
+//! meant and nobody can tell, a person is asked.
 
 #[cfg(test)]
 mod tests;
+mod write;
 
-use std::fmt;
+pub use write::unasked;
 
 use serde::{Deserialize, Serialize};
 
@@ -39,10 +41,42 @@ pub enum Commands {
     /// Nothing: it is not a shell call.
     #[default]
     None,
-    /// These commands, each as its words, and nothing else.
-    All(Vec<Vec<String>>),
+    /// These commands and nothing else.
+    All(Vec<Words>),
     /// Something that cannot be told before it runs.
     Opaque,
+}
+
+/// One command, as far as it can be told before it runs.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+pub struct Words {
+    /// The words that it begins with, as the program will see them.
+    pub known: Vec<String>,
+    /// After those come words that only show when it runs: none, one or many.
+    #[serde(default)]
+    pub more: bool,
+}
+
+impl Words {
+    /// What stands for a command where a shell writes into a file: this word, then the file. No
+    /// program is called so.
+    pub const WRITE: &str = ">";
+
+    /// A command all of whose words are known.
+    pub fn new(known: Vec<String>) -> Self {
+        Self { known, more: false }
+    }
+
+    /// That a shell writes into a file; without a name, into one that only shows when it runs.
+    pub fn write(file: Option<String>) -> Self {
+        let more = file.is_none();
+        Self { known: [Self::WRITE.to_owned()].into_iter().chain(file).collect(), more }
+    }
+
+    /// Whether it stands for writing into a file.
+    pub fn is_write(&self) -> bool {
+        self.known.first().is_some_and(|it| it == Self::WRITE)
+    }
 }
 
 /// What is done with a call.
@@ -114,10 +148,29 @@ impl Rule {
         tool && server && argument
     }
 
-    fn begins(&self, words: &[String]) -> bool {
+    /// Whether a command certainly begins as the rule says.
+    fn begins(&self, words: &Words) -> bool {
         self.command.as_ref().is_none_or(|prefix| {
-            !prefix.is_empty() && words.get(..prefix.len()) == Some(prefix.as_slice())
+            !prefix.is_empty() && words.known.get(..prefix.len()) == Some(prefix.as_slice())
         })
+    }
+
+    /// Whether it holds for a command, if it is one that tightens.
+    fn catches(&self, words: &Words) -> Catch {
+        let Some(prefix) = &self.command else { return Catch::Surely };
+        let Some((program, rest)) = prefix.split_first() else { return Catch::No };
+        let Some((called, given)) = words.known.split_first() else {
+            return if words.more { Catch::Perhaps } else { Catch::No };
+        };
+        let same = |(rule, word): (&String, &String)| rule == word;
+        if !is_called(program, called) || !rest.iter().zip(given).all(same) {
+            return Catch::No;
+        }
+        match (given.len() >= rest.len(), words.more) {
+            (true, _) => Catch::Surely,
+            (false, true) => Catch::Perhaps,
+            (false, false) => Catch::No,
+        }
     }
 
     /// Whether it is about commands, which then must be known.
@@ -126,29 +179,23 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
-    /// As it stands in a policy file.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let decision = match self.decision {
-            Decision::Allow => "allow",
-            Decision::Ask => "ask",
-            Decision::Deny => "deny",
-        };
-        write!(f, "{{ decision = {decision:?}")?;
-        if let Some(tool) = &self.tool {
-            write!(f, ", tool = {tool:?}")?;
-        }
-        if let Some(server) = &self.server {
-            write!(f, ", server = {server:?}")?;
-        }
-        if let Some(command) = &self.command {
-            write!(f, ", command = {command:?}")?;
-        }
-        if let Some((name, pattern)) = &self.argument {
-            write!(f, ", argument = [{name:?}, {pattern:?}]")?;
-        }
-        f.write_str(" }")
-    }
+/// How sure it is that a rule that tightens is about a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Catch {
+    /// It is not.
+    No,
+    /// It may be, and only running it would show.
+    Perhaps,
+    /// It is.
+    Surely,
+}
+
+/// Whether a program is the one that a rule forbids: also by its path, and in any case, since some
+/// file systems tell no difference.
+fn is_called(program: &str, called: &str) -> bool {
+    let name =
+        if program.contains('/') { called } else { called.rsplit('/').next().unwrap_or(called) };
+    name.eq_ignore_ascii_case(program)
 }
 
 /// The rules that hold.
@@ -163,8 +210,8 @@ pub struct Policy {
 pub enum Verdict {
     /// It runs.
     Allow,
-    /// A person is asked.
-    Ask,
+    /// A person is asked: because a rule says so, or because none says otherwise.
+    Ask(Option<Box<Rule>>),
     /// It does not run: the rule that says so.
     Deny(Box<Rule>),
 }
@@ -187,25 +234,22 @@ impl Policy {
     pub fn verdict(&self, subject: &Subject) -> Verdict {
         let fitting: Vec<&Rule> =
             self.user.iter().chain(&self.project).filter(|it| it.fits(subject)).collect();
-        let concerns = |rule: &Rule| match &subject.commands {
-            Commands::None => !rule.is_about_commands(),
-            Commands::All(commands) => {
-                !rule.is_about_commands() || commands.iter().any(|it| rule.begins(it))
-            }
-            // It may be what the rule is about, so a rule that tightens holds.
-            Commands::Opaque => true,
+        let strict = |decision| {
+            let caught = fitting.iter().filter(|it| it.decision == decision);
+            caught.map(|it| (catch(it, &subject.commands), *it)).max_by_key(|it| it.0)
         };
-        let strict =
-            |decision| fitting.iter().find(|rule| rule.decision == decision && concerns(rule));
-        if let Some(rule) = strict(Decision::Deny) {
-            // Of what cannot be told, nobody knows that it is what is forbidden: a person decides.
-            let guess = subject.commands == Commands::Opaque && rule.is_about_commands();
-            return if guess { Verdict::Ask } else { Verdict::Deny(Box::new((*rule).clone())) };
+        let because = |rule: &Rule| Some(Box::new(rule.clone()));
+        match strict(Decision::Deny) {
+            Some((Catch::Surely, rule)) => return Verdict::Deny(Box::new(rule.clone())),
+            // Nobody knows that it is what is forbidden: a person decides.
+            Some((Catch::Perhaps, rule)) => return Verdict::Ask(because(rule)),
+            Some((Catch::No, _)) | None => {}
         }
-        if strict(Decision::Ask).is_some() {
-            return Verdict::Ask;
+        match strict(Decision::Ask) {
+            Some((Catch::Surely | Catch::Perhaps, rule)) => return Verdict::Ask(because(rule)),
+            Some((Catch::No, _)) | None => {}
         }
-        let allows = |words: Option<&[String]>| {
+        let allows = |words: Option<&Words>| {
             fitting.iter().any(|rule| {
                 rule.decision == Decision::Allow
                     && match words {
@@ -220,7 +264,17 @@ impl Policy {
                 (!commands.is_empty() && commands.iter().all(|it| allows(Some(it)))) || allows(None)
             }
         };
-        if allowed || subject.harmless { Verdict::Allow } else { Verdict::Ask }
+        if allowed || subject.harmless { Verdict::Allow } else { Verdict::Ask(None) }
+    }
+}
+
+/// How sure it is that a rule that tightens is about what a call executes.
+fn catch(rule: &Rule, commands: &Commands) -> Catch {
+    match commands {
+        _ if !rule.is_about_commands() => Catch::Surely,
+        Commands::None => Catch::No,
+        Commands::All(all) => all.iter().map(|it| rule.catches(it)).max().unwrap_or(Catch::No),
+        Commands::Opaque => Catch::Perhaps,
     }
 }
 
@@ -230,7 +284,7 @@ pub fn allowing(subject: &Subject) -> Vec<Rule> {
         Commands::All(commands) if !commands.is_empty() => commands
             .iter()
             .map(|words| {
-                let words: Vec<&str> = words.iter().take(2).map(String::as_str).collect();
+                let words: Vec<&str> = words.known.iter().take(2).map(String::as_str).collect();
                 Rule::command(Decision::Allow, &subject.tool, &words)
             })
             .collect(),

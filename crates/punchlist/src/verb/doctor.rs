@@ -75,6 +75,7 @@ Examples:
         common.extend(failures(app));
         parts.push(("hooks", common));
         parts.push(("store", stores(app, &used)?));
+        parts.extend(rules(app)?.map(|it| ("policy", vec![it])));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
         let exit = u8::from(!doctor::is_well(&all));
         if app.globals.json {
@@ -166,6 +167,19 @@ fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
     }
     findings.extend(foreign(app)?);
     Ok(findings)
+}
+
+/// The rules of policy, if there are any. A rule that cannot be read has failed every verb before.
+fn rules(app: &App) -> Result<Option<Finding>, Fail> {
+    let rules = &app.settings()?.rules;
+    let (own, project) = (rules.user.len(), rules.project.len() - rules.ignored());
+    let said = match (own, project) {
+        (0, 0) => return Ok(None),
+        (own, 0) => format!("{own} of yours"),
+        (0, project) => format!("{project} of this project's"),
+        (own, project) => format!("{own} of yours, {project} of this project's"),
+    };
+    Ok(Some(Finding::good("rules", said)))
 }
 
 /// A database in the project's tree that is nobody's whom we know.

@@ -175,7 +175,10 @@ fn the_users_own_configuration_lies_below_the_projects() {
         ("limits = 3", 2),
         ("[claim]\nlease = '5 weeks'", 2),
         ("\u{0}", 2),
-        ("gate = 'off'\n[reminders]\nnag = false\n[[policy]]\n[workers.a]\n[team]\n", 0),
+        (
+            "gate = 'off'\n[reminders]\nnag = false\n[[policy]]\ndecision = 'ask'\ntool = 'x'\n[workers.a]\n[team]\n",
+            0,
+        ),
     ] {
         world.write("home/.config/punchlist/config.toml", text);
         let ran = world.typed("list");

@@ -30,6 +30,7 @@ mod many;
 mod mcp;
 mod picture;
 mod places;
+mod policy;
 mod processes;
 mod questions;
 mod sessions;

@@ -21,9 +21,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("formats", &["model"]),
     ("db", &["model"]),
     ("sched", &["model"]),
+    ("agent", &["model", "formats", "sched"]),
     ("bridge", &["model", "formats"]),
     ("serve", &["model", "formats"]),
-    ("punchlist", &["model", "formats", "db", "bridge", "sched", "serve"]),
+    ("punchlist", &["model", "formats", "db", "bridge", "sched", "agent", "serve"]),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -39,17 +40,21 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap_mangen", &["punchlist"]),
     ("etcetera", &["punchlist"]),
     ("getrandom", &["punchlist"]),
-    ("toml", &["punchlist"]),
+    ("toml", &["agent", "punchlist"]),
     ("notify", &["bridge", "db"]),
     ("rusqlite", &["db"]),
     ("axum", &["testkit"]),
+    ("brush-parser", &["agent"]),
+    ("grep-regex", &["agent"]),
+    ("grep-searcher", &["agent"]),
+    ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["bridge", "db", "punchlist", "sched"]),
-    ("tokio", &["db", "punchlist", "sched", "serve", "testkit"]),
+    ("rustix", &["agent", "bridge", "db", "punchlist", "sched"]),
+    ("tokio", &["agent", "db", "punchlist", "sched", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
-    ("schemars", &["formats"]),
+    ("schemars", &["agent", "formats"]),
     ("unicode-segmentation", &["formats"]),
     ("unicode-width", &["formats"]),
     ("vte", &["formats"]),
@@ -101,7 +106,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 350;
+const MOST_PACKAGES: usize = 365;
 
 /// Documents under `docs/reference` that the program writes about itself: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[

@@ -2,15 +2,17 @@
 
 use proptest::prelude::*;
 
-use super::{Commands, Decision, Policy, Rule, Subject, Verdict, allowing, like};
+use super::{Commands, Decision, Policy, Rule, Subject, Verdict, Words, allowing, like, unasked};
 
-fn words(line: &str) -> Vec<String> {
-    line.split_whitespace().map(str::to_owned).collect()
+/// A command; a last word `…` stands for words that cannot be told.
+fn words(line: &str) -> Words {
+    let known = line.split_whitespace().filter(|it| *it != "…").map(str::to_owned).collect();
+    Words { known, more: line.contains('…') }
 }
 
 /// A shell call of commands that are divided by `;`.
 fn shell(line: &str) -> Subject {
-    let commands = line.split(';').map(words).filter(|it| !it.is_empty()).collect();
+    let commands = line.split(';').map(words).filter(|it| *it != Words::default()).collect();
     Subject { tool: "shell".to_owned(), commands: Commands::All(commands), ..Subject::default() }
 }
 
@@ -21,7 +23,7 @@ fn opaque() -> Subject {
 fn name(verdict: &Verdict) -> &'static str {
     match verdict {
         Verdict::Allow => "allow",
-        Verdict::Ask => "ask",
+        Verdict::Ask(_) => "ask",
         Verdict::Deny(_) => "deny",
     }
 }
@@ -71,9 +73,10 @@ fn what_a_call_may_do() {
 
 #[test]
 fn the_rules_that_are_proposed_allow_the_call() {
-    for subject in [shell("cargo test; git status --short"), opaque(), Subject::default()] {
+    let subjects = ["cargo test; git status --short", "git …", "ls; > a.txt", "> …"].map(shell);
+    for subject in subjects.into_iter().chain([opaque(), Subject::default()]) {
         let mut policy = Policy::default();
-        assert_eq!(policy.verdict(&subject), Verdict::Ask);
+        assert_eq!(policy.verdict(&subject), Verdict::Ask(None));
         allowing(&subject).into_iter().for_each(|rule| policy.add(rule));
         assert_eq!(policy.verdict(&subject), Verdict::Allow, "{subject:?}");
     }
@@ -81,6 +84,65 @@ fn the_rules_that_are_proposed_allow_the_call() {
         Rule::command(Decision::Allow, "shell", &["git", "status"]),
         @r#"{ decision = "allow", tool = "shell", command = ["git", "status"] }"#
     );
+}
+
+#[test]
+fn a_rule_that_tightens_holds_where_nobody_can_tell_that_it_does_not() {
+    use Decision::{Allow, Ask, Deny};
+    let policy = Policy::new(
+        vec![
+            Rule::command(Allow, "shell", &["git"]),
+            Rule::command(Allow, "shell", &["/bin/rm"]),
+            Rule::command(Deny, "shell", &["git", "push"]),
+            Rule::command(Ask, "shell", &["git", "reset", "--hard"]),
+            Rule::command(Deny, "shell", &["rm"]),
+            Rule::command(Deny, "shell", &["/opt/x"]),
+            Rule::command(Allow, "shell", &["x"]),
+            Rule::command(Allow, "shell", &[">", "log.txt"]),
+        ],
+        Vec::new(),
+    );
+    let check = |line: &str, expected: &str| {
+        assert_eq!(name(&policy.verdict(&shell(line))), expected, "{line}");
+    };
+    check("git status …", "allow");
+    check("git …", "ask");
+    check("git push", "deny");
+    check("git push …", "deny");
+    check("git reset …", "ask");
+    check("git reset --soft …", "allow");
+    check("…", "ask");
+    // A program is forbidden under its other names too, and allowed under the one that was given.
+    check("/bin/rm a", "deny");
+    check("./rm a", "deny");
+    check("RM a", "deny");
+    check("GIT status", "ask");
+    check("x", "allow");
+    check("/opt/x", "deny");
+    // Writing into a file is a command of its own.
+    check("git status; > log.txt", "allow");
+    check("git status; > other.txt", "ask");
+    check("git status; > …", "ask");
+}
+
+#[test]
+fn a_rule_that_surely_forbids_counts_before_one_that_may() {
+    use Decision::Deny;
+    let rules = vec![Rule::command(Deny, "shell", &["rm"]), Rule::tool(Deny, "shell")];
+    assert_eq!(name(&Policy::new(rules, Vec::new()).verdict(&opaque())), "deny");
+}
+
+#[test]
+fn a_refusal_where_nobody_can_be_asked_names_the_rule_to_add() {
+    let ask = Rule::command(Decision::Ask, "shell", &["git", "push"]);
+    let hostile = Rule::command(Decision::Allow, "sh\"ell", &["\u{1b}[2J\0\n", "\u{202e}é\\"]);
+    let texts = [
+        unasked(&shell("cargo test --workspace; > log.txt"), None),
+        unasked(&opaque(), None),
+        unasked(&shell("git push"), Some(&ask)),
+        hostile.to_toml(),
+    ];
+    insta::assert_snapshot!(texts.join("\n--------\n"));
 }
 
 #[test]
@@ -122,7 +184,7 @@ proptest! {
         }
         let rank = |verdict: &Verdict| match verdict {
             Verdict::Allow => 0,
-            Verdict::Ask => 1,
+            Verdict::Ask(_) => 1,
             Verdict::Deny(_) => 2,
         };
         let alone = Policy::new(user.clone(), Vec::new()).verdict(&subject);

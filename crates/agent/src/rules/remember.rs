@@ -1,0 +1,128 @@
+//! A rule is added to the user's file, and nothing else in it changes.
+//!
+//! The rule goes to the end, as a table of its own. The new text is believed only if it holds all the
+//! rules that were there and this one, and all else that it said before. Writers queue at a lock on the
+//! directory, so that of two rules at once none is lost.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use punchlist_sched::policy::Rule;
+use rustix::fs::FlockOperation;
+
+use super::{Bad, read};
+use crate::file::{self, Stamp};
+
+/// The largest file that is read.
+const MOST: u64 = 1024 * 1024;
+
+/// Why a rule was not kept.
+#[derive(Debug, thiserror::Error)]
+pub enum Unkept {
+    /// The file cannot be read or written.
+    #[error("cannot write {}: {why}", path.display())]
+    Unwritable {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        why: io::Error,
+    },
+    /// It is not a plain file, or too large, or nobody may write it.
+    #[error("{} is {what}", path.display())]
+    Odd {
+        /// Which.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
+    /// What is in it cannot be understood.
+    #[error("{}: {bad}", path.display())]
+    Bad {
+        /// Which.
+        path: PathBuf,
+        /// Where and why.
+        bad: Bad,
+    },
+    /// A table at its end would not be the rule.
+    #[error("{} cannot take a table at its end; add the rule by hand:\n\n{}", path.display(), rule.to_toml())]
+    Unfit {
+        /// Which.
+        path: PathBuf,
+        /// The rule.
+        rule: Box<Rule>,
+    },
+}
+
+/// Adds a rule to the user's file, which is made if there is none. Gives whether it was new.
+pub fn remember(path: &Path, rule: &Rule) -> Result<bool, Unkept> {
+    let unwritable = |why| Unkept::Unwritable { path: path.to_owned(), why };
+    let odd = |what| Unkept::Odd { path: path.to_owned(), what };
+    let bad = |bad| Unkept::Bad { path: path.to_owned(), bad };
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(unwritable)?;
+    let lock = File::open(directory).map_err(unwritable)?;
+    rustix::fs::flock(&lock, FlockOperation::LockExclusive)
+        .map_err(|why| unwritable(why.into()))?;
+    // A link stays: what it leads to is replaced.
+    let (real, meta) = match fs::canonicalize(path) {
+        Ok(real) => {
+            let meta = fs::metadata(&real).map_err(unwritable)?;
+            (real, Some(meta))
+        }
+        Err(why) if why.kind() == ErrorKind::NotFound => {
+            if fs::symlink_metadata(path).is_ok() {
+                return Err(odd("a link that leads nowhere"));
+            }
+            (path.to_owned(), None)
+        }
+        Err(why) => return Err(unwritable(why)),
+    };
+    let old = match &meta {
+        None => String::new(),
+        Some(meta) if !meta.is_file() => return Err(odd("not a plain file")),
+        Some(meta) if meta.len() > MOST => return Err(odd("larger than any configuration is")),
+        // Renaming would get round it, which is not what whoever took the right away meant.
+        Some(meta) if meta.mode() & 0o200 == 0 => return Err(odd("read-only")),
+        Some(_) => fs::read_to_string(&real).map_err(unwritable)?,
+    };
+    let had = read(&old).map_err(bad)?;
+    if had.contains(rule) {
+        return Ok(false);
+    }
+    let new = added(&old, rule);
+    if !is_only_that(&old, &new, had, rule) {
+        return Err(Unkept::Unfit { path: path.to_owned(), rule: Box::new(rule.clone()) });
+    }
+    // Others do not know our lock; what they wrote meanwhile is not overwritten.
+    if meta.is_some() && fs::read_to_string(&real).ok().as_ref() != Some(&old) {
+        return Err(unwritable(io::Error::other("somebody else wrote it at the same time")));
+    }
+    let was = meta.as_ref().map(Stamp::from);
+    file::replace(&real, was, new.as_bytes(), 0o600).map_err(unwritable)?;
+    Ok(true)
+}
+
+/// The text with the rule at its end, after an empty line, in the file's own line ends.
+fn added(old: &str, rule: &Rule) -> String {
+    let end = if old.contains("\r\n") { "\r\n" } else { "\n" };
+    let gap = match old {
+        "" => String::new(),
+        _ if old.ends_with('\n') => end.to_owned(),
+        _ => end.repeat(2),
+    };
+    format!("{old}{gap}{}", rule.to_toml().replace('\n', end))
+}
+
+/// Whether a text says what it said before, and the rule.
+fn is_only_that(old: &str, new: &str, mut rules: Vec<Rule>, rule: &Rule) -> bool {
+    rules.push(rule.clone());
+    let rest = |text: &str| {
+        text.parse::<toml::Table>().ok().map(|mut it| {
+            it.remove("policy");
+            it
+        })
+    };
+    read(new).is_ok_and(|it| it == rules) && rest(old).is_some() && rest(old) == rest(new)
+}

@@ -1,0 +1,328 @@
+//! Which commands a command line consists of, so that policy can look at each.
+//!
+//! A grammar of the shell takes the line apart, once as POSIX has it and once with what `bash` adds;
+//! only if both come to the same commands is the answer believed. Every command must begin with a word
+//! that stands there, in a form that no shell reads in another way. Whatever cannot be told is
+//! [`Commands::Opaque`]: a here-document, a backtick, arithmetic, an assignment, a function, a text that
+//! is run. It costs a question; the opposite would cost a command that nobody allowed. Nothing is run
+//! here, and nothing is looked up.
+
+#[cfg(test)]
+mod tests;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use brush_parser::ast;
+use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
+use punchlist_sched::policy::{Commands, Words};
+
+use super::program;
+use super::word::{self, Word};
+
+/// The longest command line that is taken apart.
+const LONGEST: usize = 16 * 1024;
+
+/// How many brackets and backticks it may contain, quoted or not: the grammar calls itself for each.
+const MOST_BRACKETS: usize = 100;
+
+/// How many words and operators it may have. The grammar tries one thing after the other.
+const MOST_TOKENS: usize = 2_000;
+
+/// How many parentheses, braces and blocks it may open in all: each may double the grammar's work.
+const MOST_OPEN: usize = 16;
+
+/// How deep command lines may be within each other.
+const DEEPEST: u32 = 4;
+
+/// The operators that every shell knows, here-documents and reading-and-writing left out.
+const OPERATORS: &[&str] =
+    &["\n", ";", "&", "|", "&&", "||", "(", ")", ";;", "<", ">", ">>", ">|", "<&", ">&"];
+
+/// Words that open a block.
+const OPENERS: &[&str] = &["{", "if", "elif", "else", "for", "while", "until", "case"];
+
+/// The commands that a command line consists of.
+pub fn commands(line: &str) -> Commands {
+    let brackets = |line: &str| line.bytes().filter(|it| b"({`".contains(it)).count();
+    if line.len() > LONGEST || brackets(line) > MOST_BRACKETS || !line.chars().all(is_harmless) {
+        return Commands::Opaque;
+    }
+    // A foreign grammar meets hostile text: should it fail, nothing is known of the line.
+    let told = catch_unwind(AssertUnwindSafe(|| {
+        let posix = Taker::take(line, Dialect::Posix)?;
+        let bash = Taker::take(line, Dialect::Bash)?;
+        (posix == bash).then_some(posix)
+    }));
+    match told {
+        Ok(Some(all)) => Commands::All(all),
+        Ok(None) | Err(_) => Commands::Opaque,
+    }
+}
+
+/// The same of a line that runs in another directory than rules are written for: what is relative to it
+/// is something else there.
+pub fn elsewhere(commands: Commands) -> Commands {
+    match commands {
+        Commands::All(all) if all.iter().any(is_relative) => Commands::Opaque,
+        Commands::All(_) | Commands::Opaque | Commands::None => commands,
+    }
+}
+
+/// Whether a character is neither a control nor one that hides, turns or imitates.
+fn is_harmless(c: char) -> bool {
+    match c {
+        '\n' | '\t' | ' '..='~' => true,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => false,
+        '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' => false,
+        '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}' => false,
+        _ => !c.is_control() && !c.is_whitespace(),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Dialect {
+    Posix,
+    Bash,
+}
+
+impl Dialect {
+    fn options(self) -> ParserOptions {
+        let posix = self == Self::Posix;
+        ParserOptions {
+            enable_extended_globbing: false,
+            posix_mode: posix,
+            sh_mode: posix,
+            ..ParserOptions::default()
+        }
+    }
+}
+
+/// Collects the commands of one line. Every step gives `None` where nobody can tell.
+struct Taker {
+    dialect: Dialect,
+    found: Vec<Words>,
+    /// Directories are changed, so relative paths may be anything.
+    moved: bool,
+    depth: u32,
+}
+
+impl Taker {
+    fn take(line: &str, dialect: Dialect) -> Option<Vec<Words>> {
+        let mut taker = Self { dialect, found: Vec::new(), moved: false, depth: 0 };
+        taker.line(line)?;
+        if taker.moved && taker.found.iter().any(is_relative) {
+            return None;
+        }
+        Some(taker.found)
+    }
+
+    fn line(&mut self, line: &str) -> Option<()> {
+        if self.depth > DEEPEST {
+            return None;
+        }
+        let options = self.dialect.options();
+        let tokens = uncached_tokenize_str(line, &options.tokenizer_options()).ok()?;
+        if !are_plain(&tokens) {
+            return None;
+        }
+        let program = parse_tokens(&tokens, &options).ok()?;
+        self.depth += 1;
+        program.complete_commands.iter().try_for_each(|it| self.list(it))?;
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn list(&mut self, list: &ast::CompoundList) -> Option<()> {
+        list.0.iter().try_for_each(|ast::CompoundListItem(chain, _)| {
+            self.pipeline(&chain.first)?;
+            chain.additional.iter().try_for_each(|link| match link {
+                ast::AndOr::And(it) | ast::AndOr::Or(it) => self.pipeline(it),
+            })
+        })
+    }
+
+    fn pipeline(&mut self, pipeline: &ast::Pipeline) -> Option<()> {
+        if pipeline.seq.is_empty() {
+            return None;
+        }
+        // Where it is not a word of the shell's, it is a program that is handed a command.
+        if pipeline.timed.is_some() {
+            self.add(Words { known: vec!["time".to_owned()], more: true });
+        }
+        pipeline.seq.iter().try_for_each(|it| self.command(it))
+    }
+
+    fn command(&mut self, command: &ast::Command) -> Option<()> {
+        match command {
+            ast::Command::Simple(it) => self.simple(it),
+            ast::Command::Compound(it, redirects) => {
+                self.compound(it)?;
+                redirects.iter().flat_map(|it| &it.0).try_for_each(|it| self.redirect(it))
+            }
+            // A function can be called like any program.
+            ast::Command::Function(_) | ast::Command::ExtendedTest(..) => None,
+        }
+    }
+
+    fn compound(&mut self, command: &ast::CompoundCommand) -> Option<()> {
+        match command {
+            ast::CompoundCommand::BraceGroup(it) => self.list(&it.list),
+            ast::CompoundCommand::Subshell(it) => self.list(&it.list),
+            ast::CompoundCommand::ForClause(it) => {
+                // No program looks at a variable of one letter; others might be `PATH`.
+                let is_letter = matches!(it.variable_name.as_bytes(), [b'a'..=b'z']);
+                it.values.iter().flatten().try_for_each(|it| self.word(it).map(drop))?;
+                is_letter.then_some(())?;
+                self.list(&it.body.list)
+            }
+            ast::CompoundCommand::CaseClause(it) => {
+                self.word(&it.value)?;
+                it.cases.iter().try_for_each(|case| {
+                    case.patterns.iter().try_for_each(|it| self.word(it).map(drop))?;
+                    case.cmd.iter().try_for_each(|it| self.list(it))
+                })
+            }
+            ast::CompoundCommand::IfClause(it) => {
+                self.list(&it.condition)?;
+                self.list(&it.then)?;
+                it.elses.iter().flatten().try_for_each(|part| {
+                    part.condition.iter().try_for_each(|it| self.list(it))?;
+                    self.list(&part.body)
+                })
+            }
+            ast::CompoundCommand::WhileClause(it) | ast::CompoundCommand::UntilClause(it) => {
+                self.list(&it.0)?;
+                self.list(&it.1.list)
+            }
+            ast::CompoundCommand::Arithmetic(_)
+            | ast::CompoundCommand::ArithmeticForClause(_)
+            | ast::CompoundCommand::Coprocess(_) => None,
+        }
+    }
+
+    fn simple(&mut self, command: &ast::SimpleCommand) -> Option<()> {
+        let before = command.prefix.iter().flat_map(|it| &it.0);
+        let after = command.suffix.iter().flat_map(|it| &it.0);
+        let (mut words, mut redirects) = (Vec::new(), Vec::new());
+        for item in before {
+            match item {
+                ast::CommandPrefixOrSuffixItem::IoRedirect(it) => redirects.push(it),
+                // Whatever a variable is set to may change what the command means.
+                ast::CommandPrefixOrSuffixItem::AssignmentWord(..)
+                | ast::CommandPrefixOrSuffixItem::Word(_)
+                | ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => return None,
+            }
+        }
+        words.extend(command.word_or_name.as_ref());
+        for item in after {
+            match item {
+                ast::CommandPrefixOrSuffixItem::IoRedirect(it) => redirects.push(it),
+                // After a command's name it is a word like any other.
+                ast::CommandPrefixOrSuffixItem::Word(it)
+                | ast::CommandPrefixOrSuffixItem::AssignmentWord(_, it) => words.push(it),
+                ast::CommandPrefixOrSuffixItem::ProcessSubstitution(..) => return None,
+            }
+        }
+        if words.is_empty() && redirects.is_empty() {
+            return None;
+        }
+        if !words.is_empty() {
+            self.words(&words)?;
+        }
+        redirects.iter().try_for_each(|it| self.redirect(it))
+    }
+
+    fn words(&mut self, words: &[&ast::Word]) -> Option<()> {
+        let mut told = Words::default();
+        for raw in words {
+            match self.word(raw)? {
+                Word::Known(text) if !told.more => told.known.push(text),
+                Word::Known(_) => {}
+                Word::Unknown => told.more = true,
+            }
+        }
+        for command in program::commands(told)? {
+            let name = command.known.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
+            self.moved |= ["cd", "chdir", "pushd", "popd"].contains(&name);
+            self.add(command);
+        }
+        Some(())
+    }
+
+    fn redirect(&mut self, redirect: &ast::IoRedirect) -> Option<()> {
+        use ast::IoFileRedirectKind as Kind;
+        use ast::IoFileRedirectTarget as Target;
+        let ast::IoRedirect::File(_, kind, target) = redirect else { return None };
+        match (kind, target) {
+            (Kind::DuplicateInput | Kind::DuplicateOutput, Target::Fd(0..=9)) => Some(()),
+            (Kind::DuplicateInput | Kind::DuplicateOutput, Target::Duplicate(it)) => {
+                let plain = it.value == "-" || matches!(it.value.as_bytes(), [b'0'..=b'9']);
+                plain.then_some(())
+            }
+            (Kind::Read, Target::Filename(it)) => match self.word(it)? {
+                // Some shells make connections of names below it.
+                Word::Known(path) => (path == "/dev/null" || !path.contains("/dev")).then_some(()),
+                Word::Unknown => None,
+            },
+            (Kind::Write | Kind::Append | Kind::Clobber, Target::Filename(it)) => {
+                match self.word(it)? {
+                    Word::Known(path) if path == "/dev/null" => {}
+                    Word::Known(path) => self.add(Words::write(Some(path))),
+                    Word::Unknown => self.add(Words::write(None)),
+                }
+                Some(())
+            }
+            (Kind::ReadAndWrite, _)
+            | (_, Target::ProcessSubstitution(..) | Target::Fd(_) | Target::Duplicate(_))
+            | (Kind::DuplicateInput | Kind::DuplicateOutput, Target::Filename(_)) => None,
+        }
+    }
+
+    /// Reads a word, and the command lines in it.
+    fn word(&mut self, word: &ast::Word) -> Option<Word> {
+        let reading = word::read(&word.value)?;
+        reading.substituted.iter().try_for_each(|it| self.line(it))?;
+        Some(reading.word)
+    }
+
+    fn add(&mut self, words: Words) {
+        if !self.found.contains(&words) {
+            self.found.push(words);
+        }
+    }
+}
+
+/// Whether it is a program or a file that lies somewhere else after a change of directory.
+fn is_relative(words: &Words) -> bool {
+    let relative = |it: &String| !it.starts_with('/');
+    if words.is_write() {
+        return words.known.get(1).is_none_or(relative);
+    }
+    words.known.first().is_some_and(|it| it.contains('/') && relative(it))
+}
+
+/// Whether a line consists of what every shell knows, and little enough of it.
+fn are_plain(tokens: &[Token]) -> bool {
+    let mut open = 0;
+    for token in tokens {
+        match token {
+            Token::Operator(it, _) => {
+                if !OPERATORS.contains(&it.as_str()) {
+                    return false;
+                }
+                open += usize::from(it == "(");
+            }
+            Token::Word(it, _) => open += usize::from(OPENERS.contains(&it.as_str())),
+        }
+    }
+    let is_number = |token: &Token| {
+        let Token::Word(it, _) = token else { return false };
+        it.len() > 1 && it.bytes().all(|it| it.is_ascii_digit())
+    };
+    let redirects =
+        |token: &Token| matches!(token, Token::Operator(it, _) if it.starts_with(['<', '>']));
+    // Descriptors of several digits are read in different ways, if at all.
+    let odd =
+        tokens.windows(2).any(|it| matches!(it, [one, two] if is_number(one) && redirects(two)));
+    tokens.len() <= MOST_TOKENS && open <= MOST_OPEN && !odd
+}

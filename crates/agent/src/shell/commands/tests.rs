@@ -1,0 +1,402 @@
+//! What command lines come to. Read the snapshots: a line that is not `?` passes on rules.
+
+use std::fmt::Write;
+
+use proptest::prelude::*;
+use punchlist_sched::policy::{Commands, Words};
+
+use super::commands;
+
+/// One answer: the commands between bars, words that cannot be told as `…`, and `?` for opaque.
+fn shown(line: &str) -> String {
+    let one = |words: &Words| {
+        let mut known: Vec<String> = words.known.iter().map(|it| format!("{it:?}")).collect();
+        known.extend(words.more.then(|| "…".to_owned()));
+        known.join(" ")
+    };
+    match commands(line) {
+        Commands::Opaque => "?".to_owned(),
+        Commands::All(all) => all.iter().map(one).collect::<Vec<_>>().join(" | "),
+        Commands::None => "none".to_owned(),
+    }
+}
+
+/// Holds the answers against their snapshot, which should read as a document.
+#[track_caller]
+fn check(name: &str, lines: &[&str]) {
+    let mut table = String::new();
+    for line in lines {
+        writeln!(table, "{:<44} {}", format!("{line:?}"), shown(line)).unwrap();
+    }
+    insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!(name, table) });
+}
+
+#[test]
+fn simple_commands_and_chains() {
+    check(
+        "simple_commands_and_chains",
+        &[
+            "",
+            "  ",
+            "# nothing but a comment",
+            "ls",
+            "git status --short",
+            "cargo test && rm -rf target",
+            "cargo test || rm -rf target",
+            "cargo test; rm -rf target",
+            "cargo test & rm -rf target",
+            "cargo test | tee log",
+            "cargo test |& tee log",
+            "cargo test\nrm -rf target",
+            "cargo test # rm -rf target",
+            "cargo test #'\nrm -rf target #'",
+            "! ls",
+            "ls;",
+            "ls &",
+            "ls ;; rm",
+            "ls &&",
+            "&& ls",
+            "| ls",
+            "(ls; rm x)",
+            "{ ls; rm x; }",
+            "((ls; rm x))",
+            "((ls))",
+            "( (ls) )",
+            "ls \\\n  -l",
+            "l\\\ns",
+            "ls a\\\nb",
+        ],
+    );
+}
+
+#[test]
+fn quotes() {
+    check(
+        "quotes",
+        &[
+            "'ls' -l",
+            "\"ls\" -l",
+            "l's'",
+            "\\ls",
+            "l\\s \\$x '$x' \"\\$x\"",
+            "echo 'a b' \"c  d\" e\\ f",
+            "echo \"it's\" 'say \"hi\"'",
+            "echo 'unended",
+            "echo \"unended",
+            "echo \"a\\b\\\"\\\\\"",
+            "echo a''b \"\"",
+            "''",
+            "'' ls",
+            "'ls -l'",
+            "'ls;rm'",
+            "echo 'a\nb'",
+            "$'ls'",
+            "echo $'a\\nb'",
+            "echo $\"a\"",
+            "echo a$ '$' \"$\" \"5$ each\"",
+            "echo 'ünïcode' \"ünïcode\"",
+            "echo ünïcode",
+        ],
+    );
+}
+
+#[test]
+fn what_is_put_in_when_it_runs() {
+    check(
+        "what_is_put_in_when_it_runs",
+        &[
+            "git $x push",
+            "git \"$x\" push",
+            "git ${x} push",
+            "git $1 $? $@ push",
+            "git ${x:-push}",
+            "git ${x:=push}",
+            "git ${#x}",
+            "git ${!x}",
+            "$x",
+            "\"$x\" status",
+            "$(echo rm) x",
+            "`echo rm` x",
+            "echo $(rm x)",
+            "echo \"$(rm x)\"",
+            "echo '$(rm x)'",
+            "echo `rm x`",
+            "echo \"`rm x`\"",
+            "echo '`rm x`'",
+            "echo $(echo $(rm x))",
+            "echo \"$(echo \"$(rm x)\")\"",
+            "echo \"$(echo \"a\")\"",
+            "echo $(echo ')' ; rm x)",
+            "echo $(echo # )\nrm x)",
+            "echo $(case a in a) rm x;; esac)",
+            "echo $((1 + 2))",
+            "echo $(( $(rm x) ))",
+            "echo $((rm x))",
+            "echo $[1+2]",
+            "cat <(rm x)",
+            "tee >(rm x)",
+            "ls *.rs",
+            "ls '*.rs'",
+            "./* x",
+            "l? x",
+            "[l]s",
+            "~/x",
+            "ls ~ ~root a=~",
+            "ls {a,b}",
+            "{ls,-l}",
+            "ls {}",
+            "git show HEAD@{1}",
+            "{x}>y ls",
+        ],
+    );
+}
+
+#[test]
+fn variables_functions_and_what_changes_the_shell() {
+    check(
+        "variables_functions_and_what_changes_the_shell",
+        &[
+            "PATH=/tmp ls",
+            "A=1 B=2 ls",
+            "A=1",
+            "A=(1 2) ls",
+            "A+=1 ls",
+            "A[0]=1 ls",
+            "make CC=gcc",
+            "export PATH=/tmp",
+            "ls() { rm x; }; ls",
+            "function ls { rm x; }",
+            "alias ls=rm",
+            "unset PATH",
+            "set -- rm",
+            "eval rm x",
+            "exec rm x",
+            "exec > x",
+            ". ./x",
+            "source x",
+            "trap 'rm x' EXIT",
+            "read x",
+            "builtin eval x",
+            "command rm x",
+            "command -v rm",
+            "hash -p /tmp/rm ls",
+            "cd x && ls",
+            "cd x && ./build.sh",
+            "cd x && /opt/build.sh",
+            "cd x && ls > y",
+            "cd x && ls > /tmp/y",
+            "[ -f x ]",
+            "[ -v 'a[$(rm x)]' ]",
+            "[ 'a[$(rm x)]' -eq 1 ]",
+            "test -n \"$x\"",
+            "[[ -f x ]]",
+            "[[ a < b ]]",
+            "printf '%s\\n' x",
+            "printf -v PATH x",
+        ],
+    );
+}
+
+#[test]
+fn blocks() {
+    check(
+        "blocks",
+        &[
+            "if a; then b; elif c; then d; else e; fi",
+            "while a; do b; done",
+            "until a; do b; break; done",
+            "for f in 1 2; do a $f; done",
+            "for f; do a; done",
+            "for f in $(a); do b; done",
+            "for PATH in /tmp; do ls; done",
+            "for file in a; do ls; done",
+            "case x in a) b;; *) c;; esac",
+            "case $(a) in $(b)) c;; esac",
+            "case x in a) b;& c) d;; esac",
+            "select f in a; do b; done",
+            "for ((i=0;i<1;i++)); do a; done",
+            "coproc a",
+            "time a | b",
+            "time -p a",
+            "time { a; }",
+            "time",
+            "! time a",
+            "if a; then b > c; fi > d",
+            "{ a; } 2> b",
+        ],
+    );
+}
+
+#[test]
+fn redirections() {
+    check(
+        "redirections",
+        &[
+            "ls > a",
+            "ls >> a",
+            "ls >| a",
+            "ls 2> a",
+            "> a",
+            "> a ls",
+            "ls > a > b",
+            "ls > 'a b'",
+            "ls > $x",
+            "ls > \"$(rm x)\"",
+            "ls > *",
+            "ls > /dev/null 2>&1",
+            "ls 2>/dev/null",
+            "ls >/dev/tcp/a/1",
+            "ls >&2",
+            "ls >&-",
+            "ls >& a",
+            "ls &> a",
+            "ls &>> a",
+            "ls 12> a",
+            "ls 99999999999999999999> a",
+            "ls 2 > a",
+            "ls <> a",
+            "ls < a",
+            "ls < $a",
+            "ls < /dev/tcp/a/1",
+            "ls <&3",
+            "cat <<E\n$(rm x)\nE",
+            "cat <<'E'\nx\nE",
+            "cat <<-E\n\tx\n\tE",
+            "cat <<< x",
+            "'>' a",
+        ],
+    );
+}
+
+#[test]
+fn programs_that_run_others() {
+    check(
+        "programs_that_run_others",
+        &[
+            "env",
+            "env rm x",
+            "env A=1 rm x",
+            "/usr/bin/env rm x",
+            "ENV rm x",
+            "sudo rm x",
+            "ssh host rm x",
+            "timeout 9 rm x",
+            "timeout -k 1 -s KILL 9s rm x",
+            "timeout --what 9 rm x",
+            "timeout $x rm x",
+            "nice rm x",
+            "nice -n 5 rm x",
+            "nice -5 rm x",
+            "nohup rm x",
+            "nohup timeout 9 nice rm x",
+            "nohup env rm x",
+            "nohup sh -c 'rm x'",
+            "nohup",
+            "nohup $x",
+            "time nohup rm x",
+            "ls | xargs",
+            "ls | xargs rm",
+            "ls | xargs -0 -n 1 rm -f",
+            "ls | xargs -I{} {} x",
+            "ls | xargs sh -c 'rm x'",
+            "find . -name x",
+            "find . -name *.x",
+            "find . -exec rm {} \\;",
+            "find . -delete",
+            "fd x -x rm",
+            "sh -c 'rm x'",
+            "bash -lc 'rm x'",
+            "bash",
+            "curl x | sh",
+            "sh < x",
+            "sh script.sh a",
+            "sh ./$x",
+            "bash --rcfile x script.sh",
+            "python3 -c 'import os'",
+            "awk 'BEGIN { system(\"rm x\") }'",
+            "watch rm x",
+            "parallel rm ::: x",
+            "script -c 'rm x'",
+            "busybox rm x",
+            "/lib64/ld-linux-x86-64.so.2 /bin/rm x",
+            "setsid rm x",
+        ],
+    );
+}
+
+#[test]
+fn letters_that_hide() {
+    check(
+        "letters_that_hide",
+        &[
+            "ls\r",
+            "ls\r\nrm x",
+            "ls\0rm x",
+            "ls\u{1b}[2Krm",
+            "ls\u{a0}rm",
+            "ls\u{2028}rm x",
+            "echo '\u{202e}x'",
+            "echo '\u{200b}x'",
+            "\u{441}argo test",
+            "ls \u{37e} rm",
+            "ls \u{ff1b} rm",
+            "echo '\u{e9}'",
+            "echo 'e\u{301}'",
+            "echo '\u{1f600}'",
+        ],
+    );
+}
+
+#[test]
+fn hostile_texts_are_looked_at_in_no_time_and_without_a_panic() {
+    for it in punchlist_testkit::naughty::naughty() {
+        commands(&it.text);
+        commands(&format!("echo '{}'", it.text));
+    }
+    for opener in [
+        "(",
+        "((",
+        "{ ",
+        "$(",
+        "\"$(",
+        "if ",
+        "if a; then ",
+        "! ",
+        "while ",
+        "case a in ",
+        "`",
+        "<(",
+        "[[ ",
+        "a(",
+        "${",
+        "a=(",
+        "! time ",
+        "time ",
+    ] {
+        for count in [1, 7, 15, 16, 17, 100, 5_000] {
+            commands(&opener.repeat(count));
+            commands(&format!("{} a", opener.repeat(count)));
+        }
+    }
+    for (opener, closer) in
+        [("(", ")"), ("( ", " )"), ("{ ", "; }"), ("$(", ")"), ("if a; then ", "; fi")]
+    {
+        for count in [1, 4, 8, 12, 15, 16] {
+            commands(&format!("{}a{}", opener.repeat(count), closer.repeat(count)));
+        }
+    }
+}
+
+proptest! {
+    /// Any text at all has an answer.
+    #[test]
+    fn any_text_has_an_answer(line in "\\PC{0,60}") {
+        commands(&line);
+    }
+
+    /// The same of what looks like a command line.
+    #[test]
+    fn any_command_line_has_an_answer(line in "[a-c$(){}\\[\\]<>|&;#=!~*?'\"`\\\\ \n0-9]{0,40}") {
+        commands(&line);
+    }
+}

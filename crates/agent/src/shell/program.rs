@@ -1,0 +1,291 @@
+//! Programs that run other programs, or change what the words after them mean.
+//!
+//! A rule about a program allows that program, with whatever it can do by itself. It must not allow
+//! what the program is merely handed: a rule about `timeout` is no rule about `timeout 9 rm`. So what
+//! is handed on in a plain way is a command of its own, and what is handed on in any other way cannot
+//! be told. The tables need not be complete for a shell's own words: those are POSIX and its children.
+
+use punchlist_sched::policy::Words;
+
+/// Words of the shell itself that change what others mean, run a text, or set a variable.
+const STATE: &[&str] = &[
+    "!",
+    ".",
+    "((",
+    "[[",
+    "]]",
+    "alias",
+    "autoload",
+    "bind",
+    "builtin",
+    "case",
+    "compgen",
+    "complete",
+    "coproc",
+    "declare",
+    "disable",
+    "do",
+    "done",
+    "elif",
+    "else",
+    "emulate",
+    "enable",
+    "esac",
+    "eval",
+    "exec",
+    "export",
+    "fc",
+    "fi",
+    "float",
+    "for",
+    "foreach",
+    "function",
+    "functions",
+    "getopts",
+    "hash",
+    "history",
+    "if",
+    "in",
+    "integer",
+    "let",
+    "local",
+    "mapfile",
+    "nameref",
+    "nocorrect",
+    "noglob",
+    "private",
+    "read",
+    "readarray",
+    "readonly",
+    "repeat",
+    "sched",
+    "select",
+    "set",
+    "setopt",
+    "shopt",
+    "source",
+    "then",
+    "trap",
+    "typeset",
+    "unalias",
+    "unfunction",
+    "unset",
+    "unsetopt",
+    "until",
+    "vared",
+    "wait",
+    "while",
+    "zle",
+    "zmodload",
+    "{",
+    "}",
+    "-",
+    "print",
+];
+
+/// Programs whose job is to run a command that they are given, or to give one to somebody else.
+const RUNNERS: &[&str] = &[
+    "arch",
+    "at",
+    "atrun",
+    "batch",
+    "busybox",
+    "bwrap",
+    "caffeinate",
+    "catchsegv",
+    "chpst",
+    "chroot",
+    "chrt",
+    "cpulimit",
+    "crontab",
+    "daemon",
+    "daemonize",
+    "dbus-launch",
+    "dbus-run-session",
+    "direnv",
+    "doas",
+    "dtruss",
+    "entr",
+    "env",
+    "envdir",
+    "envsubst",
+    "expect",
+    "fakechroot",
+    "fakeroot",
+    "firejail",
+    "flock",
+    "gdb",
+    "hyperfine",
+    "ionice",
+    "ktrace",
+    "lldb",
+    "ltrace",
+    "mosh",
+    "newgrp",
+    "nsenter",
+    "numactl",
+    "on_ac_power",
+    "osascript",
+    "parallel",
+    "perf",
+    "pkexec",
+    "proot",
+    "prlimit",
+    "psexec",
+    "rlwrap",
+    "rsh",
+    "run-parts",
+    "runcon",
+    "runit",
+    "runuser",
+    "runwith",
+    "schedtool",
+    "screen",
+    "script",
+    "setarch",
+    "setpriv",
+    "setsid",
+    "setuidgid",
+    "sg",
+    "softlimit",
+    "ssh",
+    "sshpass",
+    "start-stop-daemon",
+    "stdbuf",
+    "strace",
+    "su",
+    "sudo",
+    "sudoedit",
+    "systemd-run",
+    "taskset",
+    "timelimit",
+    "tmux",
+    "torify",
+    "torsocks",
+    "toybox",
+    "tsp",
+    "unbuffer",
+    "unshare",
+    "valgrind",
+    "watch",
+    "watchexec",
+    "with-contenv",
+    "xvfb-run",
+    "zellij",
+];
+
+/// Other shells: what they run is a text, a file or their input.
+const SHELLS: &[&str] = &[
+    "ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "ksh93", "mksh", "nu", "oksh", "osh",
+    "pwsh", "rbash", "rc", "rksh", "rzsh", "sh", "tcsh", "xonsh", "yash", "zsh",
+];
+
+/// What `find` does besides finding.
+const FIND_ACTS: &[&str] = &["-exec", "-ok", "-delete", "-fprint", "-fls", "-files0-from"];
+
+/// The commands that one simple command comes to, or `None` if nobody can tell.
+pub(super) fn commands(words: Words) -> Option<Vec<Words>> {
+    let mut all = Vec::new();
+    let mut next = Some(words);
+    // Each turn takes at least one word away.
+    while let Some(words) = next.take() {
+        let (shown, inner) = one(words)?;
+        all.push(shown);
+        next = inner;
+    }
+    Some(all)
+}
+
+/// A command by itself, and the one that it is handed, if it is handed one.
+fn one(words: Words) -> Option<(Words, Option<Words>)> {
+    let first = words.known.first()?;
+    if !is_plain(first) {
+        return None;
+    }
+    let name = first.rsplit('/').next().unwrap_or(first).to_ascii_lowercase();
+    let arguments = words.known.get(1..).unwrap_or_default();
+    let has = |what: &dyn Fn(&str) -> bool| words.more || arguments.iter().any(|it| what(it));
+    let name = name.as_str();
+    let alone = match name {
+        // A loader runs what it is given.
+        _ if ["ld-", "ld.so"].iter().any(|it| name.starts_with(it)) => false,
+        // Alone it prints the environment.
+        "env" => arguments.is_empty() && !words.more,
+        _ if STATE.contains(&name) || RUNNERS.contains(&name) => false,
+        // A file that holds a script is an argument like any other; options and input are not.
+        _ if SHELLS.contains(&name) => {
+            arguments.first().is_some_and(|it| !it.is_empty() && !it.starts_with(['-', '+']))
+        }
+        // Whether there is such a program, and where.
+        "command" => arguments.first().is_some_and(|it| it == "-v" || it == "-V"),
+        "find" => !has(&|it| FIND_ACTS.iter().any(|act| it.starts_with(act))),
+        "fd" | "fdfind" => {
+            !has(&|it| it.starts_with("-x") || it.starts_with("-X") || it.starts_with("--exec"))
+        }
+        // Some shells compute what they are given here, and run commands to do so.
+        "test" | "[" => !has(&|it| it == "-v" || it == "-R" || it.contains(['$', '`'])),
+        "printf" => {
+            arguments.first().is_some_and(|it| !it.starts_with('-'))
+                && !arguments.iter().any(|it| it.contains(['$', '`']))
+        }
+        "time" | "nohup" | "nice" | "timeout" | "xargs" => {
+            let inner = handed(name, &words)?;
+            let shown = Words { known: vec![first.clone()], more: true };
+            return Some((shown, Some(inner)));
+        }
+        _ => true,
+    };
+    alone.then_some((words, None))
+}
+
+/// Whether the name of a program is one that no shell reads as anything else.
+fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_./+-@:,%".contains(c);
+    name == "["
+        || (!name.is_empty() && !name.starts_with(['-', '+', '%']) && name.chars().all(plain))
+}
+
+/// The command that a program is handed, after options of its own that are known one by one.
+fn handed(name: &str, words: &Words) -> Option<Words> {
+    let mut rest = words.known.get(1..)?;
+    loop {
+        let (first, after) = rest.split_first()?;
+        rest = match (name, first.as_str()) {
+            (_, "--") => {
+                rest = after;
+                break;
+            }
+            ("time", "-p") | ("timeout", "--foreground" | "--preserve-status" | "-v") => after,
+            ("nice", "-n") | ("timeout", "-k" | "-s") | ("xargs", "-n" | "-P" | "-L") => {
+                let (value, after) = after.split_first()?;
+                if !is_value(value) {
+                    return None;
+                }
+                after
+            }
+            ("xargs", "-0" | "-r" | "-t" | "-x") => after,
+            (_, option) if option.starts_with('-') => return None,
+            _ => break,
+        };
+    }
+    if name == "timeout" {
+        let (duration, after) = rest.split_first()?;
+        if !is_value(duration) {
+            return None;
+        }
+        rest = after;
+    }
+    // Without a command, `xargs` runs `echo`; the others do nothing, or read words that do not show.
+    let known = rest.to_vec();
+    let first = known.first()?;
+    // A program cannot be handed the shell's own words, and a variable is `env`'s business.
+    if first.contains('=') {
+        return None;
+    }
+    Some(Words { known, more: words.more || name == "xargs" })
+}
+
+/// A number, a duration or a signal's name.
+fn is_value(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '.')
+}

@@ -1,0 +1,92 @@
+//! Rules as they stand in a file, and the refusal that names the rule that is missing.
+//!
+//! A rule may hold words that an agent chose. What is written here is read back as what it was, and
+//! nothing in it can move a cursor, turn a line round or end a string.
+
+use std::fmt::{self, Write};
+
+use super::{Commands, Decision, Rule, Subject, Words, allowing};
+
+impl Decision {
+    /// The word in a file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
+}
+
+impl Rule {
+    /// Its keys and values in TOML.
+    fn pairs(&self) -> Vec<(&'static str, String)> {
+        let mut pairs = vec![("decision", text(self.decision.name()))];
+        pairs.extend(self.tool.as_ref().map(|it| ("tool", text(it))));
+        pairs.extend(self.server.as_ref().map(|it| ("server", text(it))));
+        pairs.extend(self.command.as_ref().map(|it| ("command", list(it))));
+        pairs.extend(
+            self.argument.as_ref().map(|(name, pattern)| {
+                ("argument", format!("[{}, {}]", text(name), text(pattern)))
+            }),
+        );
+        pairs
+    }
+
+    /// The table that it is in a policy file, with a line end.
+    pub fn to_toml(&self) -> String {
+        let lines: Vec<String> =
+            self.pairs().into_iter().map(|(key, value)| format!("{key} = {value}\n")).collect();
+        format!("[[policy]]\n{}", lines.concat())
+    }
+}
+
+impl fmt::Display for Rule {
+    /// On one line, as TOML.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<String> =
+            self.pairs().into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+        write!(f, "{{ {} }}", pairs.join(", "))
+    }
+}
+
+/// A string in TOML. What a terminal might obey, or show as something else, is written as an escape.
+fn text(value: &str) -> String {
+    let mut out = String::with_capacity(value.len() + 2);
+    out.push('"');
+    for c in value.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            ' '..='~' => out.push(c),
+            _ if c.is_alphanumeric() => out.push(c),
+            // Writing to a string cannot fail.
+            _ => write!(out, "\\U{:08x}", u32::from(c)).unwrap_or_default(),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn list(words: &[String]) -> String {
+    let words: Vec<String> = words.iter().map(|it| text(it)).collect();
+    format!("[{}]", words.join(", "))
+}
+
+/// What to do about a call that a person would have to be asked about, where nobody is.
+pub fn unasked(subject: &Subject, because: Option<&Rule>) -> String {
+    if let Some(rule) = because {
+        return format!("it is what this rule is about, or may be: {rule}");
+    }
+    let rules: Vec<String> = allowing(subject).iter().map(Rule::to_toml).collect();
+    let why = match &subject.commands {
+        Commands::Opaque => {
+            "which commands it runs cannot be told, so only a rule that allows all of \
+                             them would do"
+        }
+        Commands::All(all) if all.iter().any(Words::is_write) => {
+            "it writes a file, which needs a rule of its own"
+        }
+        Commands::None | Commands::All(_) => "no rule allows it",
+    };
+    format!("{why}. To allow it, add to your config.toml:\n\n{}", rules.join("\n"))
+}
