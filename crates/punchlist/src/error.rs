@@ -33,7 +33,10 @@ impl Code {
     pub(crate) const ALL: [(Self, &'static str); 7] = [
         (Self::Failure, "something of ours, or of the system's, broke"),
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
-        (Self::Refused, "a rule of the plan says no; nothing was changed"),
+        (
+            Self::Refused,
+            "a rule of the plan says no, and nothing was changed; `verify`: a check failed",
+        ),
         (Self::NotFound, "there is no such plan or item"),
         (
             Self::Conflict,

@@ -18,9 +18,14 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
 /// The files that a pattern names, in order. A directory that cannot be listed is an error; one that
 /// is not there is not.
 pub(crate) fn files(pattern: &Path) -> io::Result<Vec<PathBuf>> {
+    files_in(PathBuf::new(), pattern)
+}
+
+/// The same below a directory, whose own name is taken as it stands.
+pub(crate) fn files_in(base: PathBuf, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let parts: Vec<Component<'_>> = pattern.components().collect();
     let mut found = Vec::new();
-    walk(PathBuf::new(), &parts, 0, &mut found)?;
+    walk(base, &parts, 0, &mut found)?;
     found.sort();
     found.dedup();
     Ok(found)

@@ -3,7 +3,7 @@
 //! The model says what is wrong; every face says in its own words what to do next. Hints are whole
 //! sentences.
 
-use punchlist_model::{Broken, Problem, Status};
+use punchlist_model::{Broken, Level, Problem, Status};
 
 /// The next step for somebody who meets this problem.
 pub(crate) fn of(problem: &Problem) -> String {
@@ -60,8 +60,11 @@ pub(crate) fn of(problem: &Problem) -> String {
         Broken::ParentCompleted { parent } => {
             format!("open that one first with `punchlist reopen {}`.", parent.number)
         }
+        Broken::Unverified { demanded: Level::Approved, .. } => format!(
+            "a person says so at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
+        ),
         Broken::Unverified { .. } => format!(
-            "it stays open until the evidence is there; `punchlist show {number}` says what is asked for."
+            "run its check with `punchlist verify {number}`; without one, give it one: `punchlist edit {number} --verify \"…\"`."
         ),
         Broken::NameTaken { .. } => "choose another name.".to_owned(),
         Broken::Twice { .. } => "leave one of them out.".to_owned(),

@@ -70,7 +70,7 @@ pub(crate) fn not_an_agent(what: &str, verb: &str) -> Result<(), Fail> {
     agent.map_or(Ok(()), |agent| Err(Not::Agent(agent).fail(what, verb)))
 }
 
-/// Whether an agent makes the call.
+/// Whether an agent makes the call: then what it writes down is not a person's word.
 pub(crate) fn is_agent() -> bool {
     agent(|name| env::var_os(name), who::ancestors).is_some()
 }

@@ -168,7 +168,8 @@ impl<'a> Import<'a> {
             fields.push("after");
         }
         let unticked = matches!(wanted.tick, Tick::Open | Tick::Begun) && noted(item) == Some("x");
-        if unticked && !(self.file.children(index).next().is_some() && !wanted.fields.is_work()) {
+        let is_own = wanted.fields.is_work() || self.file.children(index).next().is_none();
+        if unticked && is_own {
             fields.push("box");
         }
         (!fields.is_empty()).then_some(Changed { index, number: item.number, fields })
@@ -311,10 +312,10 @@ impl<'a, 'b> Steps<'a, 'b> {
         let mut ends: Vec<usize> = Vec::new();
         let mut before: Vec<Option<usize>> = vec![None; self.refs.len()];
         let position = |index: usize| self.import.item(index).and_then(|it| it.position);
-        for index in 0..self.refs.len() {
+        for (index, before) in before.iter_mut().enumerate() {
             let Some(at) = position(index) else { continue };
             let row = ends.partition_point(|end| position(*end) < Some(at));
-            before[index] = row.checked_sub(1).map(|row| ends[row]);
+            *before = row.checked_sub(1).map(|row| ends[row]);
             if row == ends.len() {
                 ends.push(index);
             } else {

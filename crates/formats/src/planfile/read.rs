@@ -423,7 +423,7 @@ impl<'a> Reader<'a> {
                 self.error(spot, format!("the block of `{name}:` is empty"), &hint);
             }
             Some((item, Some(Key::Run))) => {
-                self.file.items[item].fields.run = Some(text.to_owned())
+                self.file.items[item].fields.run = Some(text.to_owned());
             }
             Some((item, Some(Key::Verify))) => {
                 self.file.items[item].fields.verify = Some(text.to_owned());

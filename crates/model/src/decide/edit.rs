@@ -6,7 +6,7 @@ use super::{Draft, Step, Stop};
 use crate::command::{Patch, PlanPatch};
 use crate::event::{Event, PlanDelta, What};
 use crate::id::Number;
-use crate::item::Item;
+use crate::item::{Item, Level};
 use crate::refusal::Tag;
 
 impl Draft<'_> {
@@ -60,7 +60,13 @@ impl Draft<'_> {
             };
         }
         set(&mut item.priority, patch.priority.as_ref());
+        let command = |item: &Item| item.check.as_ref().map(|check| check.command.clone());
+        let before = command(&item);
         set(&mut item.check, patch.check.as_ref());
+        if command(&item) != before {
+            // What another command showed, nobody has seen of this one. The journal keeps it.
+            item.evidence.retain(|it| it.level != Level::Checked);
+        }
         set(&mut item.run, patch.run.as_ref());
         set(&mut item.approve, patch.approve.as_ref());
         set(&mut item.retry, patch.retry.as_ref());

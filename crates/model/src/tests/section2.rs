@@ -359,6 +359,32 @@ fn a_box_that_a_person_ticked_counts_and_shows_what_it_rests_on() {
 }
 
 #[test]
+fn a_new_check_is_not_met_by_what_the_old_one_showed() {
+    story(
+        "
+        $ add a
+        $ check 1 -- make test
+        $ prove 1 passed
+        $ prove 1 approved
+        $ check 1 -- make test
+        $ show 1
+        [ ] 1 a
+        position 1, verification passed, ready, approved
+        $ check 1 -- make all
+        $ show 1
+        [ ] 1 a
+        position 1, verification passed, ready, approved
+        $ add b
+        $ check 2 -- make test
+        $ prove 2 passed
+        $ check 2 -- make all
+        $ done 2
+        refused: item 2 \"b\" cannot be completed: it needs checked evidence and has none
+        ",
+    );
+}
+
+#[test]
 fn what_a_replacement_drops_is_superseded_and_keeps_its_number() {
     story(
         "

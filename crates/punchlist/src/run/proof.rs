@@ -1,48 +1,67 @@
-//! How a check that ran becomes evidence: what was run, how it ended, and what it said.
+//! How a check that ran becomes evidence: what was run, how it ended, what it said, and which files it
+//! speaks for.
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 
-use punchlist_model::item::CheckRun;
+use punchlist_model::item::{CheckRun, CoveredFile};
 use punchlist_model::{Check, Evidence, Level};
 use punchlist_sched::call::Output;
 use punchlist_sched::tool::Finished;
-use sha2::{Digest, Sha256};
 
-use super::step::Prove;
 use crate::clock;
+use crate::evidence::{self, Sum};
 
-/// How checks become evidence in a directory, in somebody's name.
-pub(super) fn prover(directory: &Path, by: &str) -> Prove {
-    let (directory, by) = (directory.to_owned(), by.to_owned());
-    Arc::new(move |check, finished| checked(check, finished, &directory, &by))
+/// Where checks run, and in whose name.
+#[derive(Clone, Debug)]
+pub(super) struct Prover {
+    pub(super) directory: PathBuf,
+    pub(super) by: String,
 }
 
-fn checked(check: &Check, finished: &Finished, directory: &Path, by: &str) -> Evidence {
-    let run = CheckRun {
-        command: check.command.clone(),
-        exit_code: finished.exit.as_ref().ok().and_then(|it| it.code),
-        output_digest: digest(&finished.output),
-        covered: Vec::new(),
-        worktree: directory.display().to_string(),
-    };
-    Evidence { level: Level::Checked, at: clock::now(), by: by.to_owned(), run: Some(run) }
+impl Prover {
+    /// The files that a check speaks for, as they are before it runs: what changes while it does is a
+    /// change since.
+    pub(super) async fn cover(&self, check: &Check) -> Result<Vec<CoveredFile>, String> {
+        if check.covers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (directory, covers) = (self.directory.clone(), check.covers.clone());
+        let look = move || evidence::cover(&directory, &covers).map_err(|why| why.message);
+        let found = tokio::task::spawn_blocking(look).await;
+        found.unwrap_or_else(|why| Err(format!("the files that it covers: {why}")))
+    }
+
+    /// What a check came to.
+    pub(super) fn checked(
+        &self,
+        check: &Check,
+        covered: Vec<CoveredFile>,
+        finished: &Finished,
+    ) -> Evidence {
+        let run = CheckRun {
+            command: check.command.clone(),
+            exit_code: finished.exit.as_ref().ok().and_then(|it| it.code),
+            output_digest: digest(&finished.output),
+            covered,
+            worktree: self.directory.to_string_lossy().into_owned(),
+        };
+        Evidence { level: Level::Checked, at: clock::now(), by: self.by.clone(), run: Some(run) }
+    }
 }
 
 /// SHA-256 of all that was said: of the file that has it, where the text was cut.
 fn digest(output: &Output) -> String {
-    let mut sum = Sha256::new();
-    let whole = output.whole.as_ref().and_then(|it| File::open(it).ok());
-    match whole {
-        None => sum.update(output.text.as_bytes()),
+    let mut sum = Sum::default();
+    match output.whole.as_ref().and_then(|it| File::open(Path::new(it)).ok()) {
+        None => sum.add(output.text.as_bytes()),
         Some(mut file) => {
             let mut piece = vec![0; 64 << 10];
             while let Ok(count @ 1..) = file.read(&mut piece) {
-                sum.update(piece.get(..count).unwrap_or_default());
+                sum.add(piece.get(..count).unwrap_or_default());
             }
         }
     }
-    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    sum.digits()
 }

@@ -16,8 +16,9 @@ use punchlist_sched::{output, tool::Tools};
 use super::course::{Course, Planned, Task};
 use super::file::Source;
 use super::known::Shared;
+use super::proof::Prover;
 use super::step::{self, ByHand, Job, Place, Resumed, Shell};
-use super::{OnFailure, Person, proof};
+use super::{OnFailure, Person};
 use crate::error::Fail;
 use crate::{clock, places};
 
@@ -69,7 +70,7 @@ pub(super) fn place(
         shared,
         directory: source.directory().to_owned(),
         environment,
-        prove: proof::prover(source.directory(), by),
+        prover: Prover { directory: source.directory().to_owned(), by: by.to_owned() },
         commands: punchlist_agent::shell::commands,
     }
 }

@@ -18,6 +18,7 @@ use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
 use super::known::{Proof, Shared};
+use super::proof::Prover;
 
 /// The tool for items with a command or a check.
 pub(super) const SHELL: &str = "shell";
@@ -45,9 +46,6 @@ pub(super) enum Resumed {
     CheckOnly,
 }
 
-/// How a check that ran becomes evidence.
-pub(super) type Prove = Arc<dyn Fn(&Check, &Finished) -> Evidence + Send + Sync>;
-
 /// Where items are done.
 #[derive(Clone)]
 pub(super) struct Place {
@@ -57,7 +55,7 @@ pub(super) struct Place {
     pub(super) directory: PathBuf,
     /// What they find in their environment, the item's own variable left aside.
     pub(super) environment: Vec<(OsString, OsString)>,
-    pub(super) prove: Prove,
+    pub(super) prover: Prover,
     /// Which commands a line consists of.
     pub(super) commands: fn(&str) -> Commands,
 }
@@ -256,13 +254,15 @@ impl Place {
         check: &Check,
         work: &Work,
     ) -> Result<(Evidence, Finished), Ended> {
+        let covered = self.prover.cover(check).await;
+        let covered = covered.map_err(|why| badly(&why, Output::default()))?;
         let command = self.command(number, &check.command);
         let finished = work.run(command).await;
         let finished = finished.map_err(|why| badly(&why.to_string(), Output::default()))?;
         if let Err(why) = &finished.exit {
             return Err(badly(&format!("its check could not be run: {why}"), finished.output));
         }
-        Ok(((self.prove)(check, &finished), finished))
+        Ok((self.prover.checked(check, covered, &finished), finished))
     }
 
     fn command(&self, number: Number, line: &str) -> Command {

@@ -1,6 +1,6 @@
 //! `punchlist add`.
 
-use punchlist_model::{ItemRef, NewItem, Op, Place, Position};
+use punchlist_model::{Check, ItemRef, NewItem, Op, Origin, Place, Position};
 use serde_json::{Map, Value};
 
 use super::{Group, Verb};
@@ -9,6 +9,7 @@ use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::input;
 use crate::items::{self, Typed};
+use crate::person;
 use crate::print::Reply;
 
 /// Put items on the list
@@ -47,6 +48,12 @@ pub(crate) struct Add {
     /// What it waits for: a person or an event
     #[arg(long, value_name = "WHAT")]
     wait: Option<String>,
+    /// The shell command that shows that it is done; it is not completed before that passed
+    #[arg(long, value_name = "COMMAND")]
+    verify: Option<String>,
+    /// The files that this speaks for, as in `src/**`: when they change, it is to be run again
+    #[arg(long, value_name = "GLOB", value_delimiter = ',', requires = "verify")]
+    covers: Vec<String>,
     /// Anything else to keep with it, as a JSON object
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
@@ -80,6 +87,7 @@ impl Verb for Add {
 Examples:
   punchlist add \"Fix the failing tests\" \"Update the documentation\"
   punchlist add \"Publish\" --after 1,2 --criteria \"the tag is on the server\"
+  punchlist add \"Fix the tests\" --verify \"make test\" --covers \"src/**\"
   punchlist add \"Write the API reference\" --under 2
   grep -rn TODO src | punchlist add - --plan todos";
 
@@ -100,6 +108,7 @@ Examples:
             depends_on: items::refs(self.after),
             parent: self.under.map(|it| it.0),
             waiting_on: self.wait,
+            check: self.verify.map(|command| check(command, self.covers)),
             metadata: self.meta.as_deref().map(meta).transpose()?,
             ..NewItem::default()
         };
@@ -159,6 +168,12 @@ fn titles(given: &[String], most: u32) -> Result<Vec<String>, Fail> {
         }
     }
     Ok(titles)
+}
+
+/// A check, and whose word it is.
+pub(super) fn check(command: String, covers: Vec<String>) -> Check {
+    let origin = if person::is_agent() { Origin::Agent } else { Origin::Person };
+    Check { command, covers, origin }
 }
 
 /// A JSON object as typed.

@@ -1,13 +1,16 @@
 //! `punchlist edit`.
 
-use punchlist_model::{Op, Patch};
+use punchlist_model::needs::{Needs, Reach};
+use punchlist_model::{Op, Origin, Patch};
 
 use super::{Group, Verb, add};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::items::{self, Typed};
+use crate::person;
 use crate::print::Reply;
+use crate::which;
 
 /// Change what an item says
 ///
@@ -64,6 +67,12 @@ struct Fields {
     /// A part of no item
     #[arg(long, conflicts_with = "under")]
     top: bool,
+    /// The shell command that shows that it is done; "" takes the check away
+    #[arg(long, value_name = "COMMAND")]
+    verify: Option<String>,
+    /// The files that this speaks for, as in `src/**`: when they change, it is to be run again
+    #[arg(long, value_name = "GLOB", value_delimiter = ',', requires = "verify")]
+    covers: Vec<String>,
     /// Anything else to keep with it, as a JSON object; `{}` clears it
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
@@ -84,9 +93,28 @@ Examples:
             return Err(Fail::usage("nothing is named that should change")
                 .hint("name a field, as in `punchlist edit 3 --title \"…\"`."));
         }
+        if patch.check.is_some() {
+            keep_persons_check(app, &self.item)?;
+        }
         let op = Op::Edit { item: self.item.0, patch };
         Request::new(vec![op], self.changing).answer(app)
     }
+}
+
+/// A check that a person wrote is not an agent's to change: it is there to be met.
+fn keep_persons_check(app: &App, typed: &Typed) -> Result<(), Fail> {
+    if !person::is_agent() {
+        return Ok(());
+    }
+    let items = vec![Reach { item: typed.0.clone(), around: Vec::new() }];
+    let needs = Needs { items, ..Needs::default() };
+    let Some((_, plan)) = which::read(app, &needs)? else { return Ok(()) };
+    let item = plan.find(&typed.0).ok().flatten().and_then(|number| plan.get(number));
+    let check = item.and_then(|it| it.check.as_ref());
+    if check.is_none_or(|it| it.origin == Origin::Agent) {
+        return Ok(());
+    }
+    person::not_an_agent("the checks that people wrote are changed", "edit --verify")
 }
 
 impl Fields {
@@ -106,6 +134,8 @@ impl Fields {
             after: items::refs(self.after),
             not_after: items::refs(self.not_after),
             parent,
+            check: optional(self.verify)
+                .map(|it| it.map(|command| add::check(command, self.covers))),
             metadata: metadata.map(|map| Some(map).filter(|map| !map.is_empty())),
             ..Patch::default()
         })

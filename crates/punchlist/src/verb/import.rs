@@ -2,16 +2,16 @@
 
 use std::path::PathBuf;
 
-use punchlist_model::Event;
 use punchlist_model::event::PlanDelta;
 use punchlist_model::store::PlanStore;
+use punchlist_model::{Event, Item, Level, Origin};
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::{archive, input, which};
+use crate::{archive, input, person, which};
 
 /// Take in a plan that `export` wrote
 ///
@@ -38,6 +38,13 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let (mut plan, journal) = archive::read(&input::file(&self.file)?)?;
+        if plan.items.values().any(is_persons_word) {
+            // Whoever writes such a file could put words into a person's mouth.
+            person::not_an_agent(
+                "plans with commands or approvals of people are imported",
+                Self::NAME,
+            )?;
+        }
         if !self.keep_project {
             plan.project.clone_from(&app.project()?.name);
         }
@@ -63,6 +70,13 @@ Examples:
             id.short()
         )))
     }
+}
+
+/// Whether an item has a command that is trusted as a person's, or a person's approval.
+fn is_persons_word(item: &Item) -> bool {
+    item.check.as_ref().is_some_and(|it| it.origin == Origin::Person)
+        || item.run.as_ref().is_some_and(|it| it.origin == Origin::Person)
+        || item.evidence.iter().any(|it| it.level == Level::Approved)
 }
 
 fn renames(event: &Event) -> bool {

@@ -1,5 +1,7 @@
 //! `punchlist list`.
 
+use std::collections::BTreeSet;
+
 use punchlist_formats::text;
 use punchlist_formats::text::glyph::marker;
 use punchlist_formats::view::{self, json};
@@ -11,6 +13,7 @@ use serde_json::Value;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
+use crate::evidence;
 use crate::print::Reply;
 use crate::settle::settle;
 use crate::which;
@@ -81,7 +84,7 @@ Examples:
         };
         if view == View::Json {
             let key = attachment(&store, &plan)?;
-            return Ok(Reply::json(&self.json(&plan, key.as_ref())));
+            return Ok(Reply::json(&self.json(&plan, key.as_ref(), &evidence::stale(&plan))));
         }
         store.let_go();
         let superseded = if self.all { superseded(&plan) } else { String::new() };
@@ -90,6 +93,9 @@ Examples:
         }
         let shown = if self.status.is_empty() { plan } else { self.only(plan) };
         let mut options = app.view(screen);
+        if view == View::List {
+            options.stale = evidence::stale(&shown);
+        }
         options.width = self.width.unwrap_or(options.width);
         let mut out = match view {
             View::List => view::list::list(&shown, &options),
@@ -133,14 +139,20 @@ impl List {
     }
 
     /// The wanted items; the plan's progress stays that of the whole.
-    fn json(&self, plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
-        let mut value = json::list(plan, attachment, &Default::default());
+    fn json(
+        &self,
+        plan: &Plan,
+        attachment: Option<&AttachmentKey>,
+        stale: &BTreeSet<Number>,
+    ) -> Value {
+        let mut value = json::list(plan, attachment, stale);
         let mut items: Vec<_> = plan.listed();
         if self.all {
             items.extend(plan.items.values().filter(|item| item.is_superseded()));
         }
         let items = items.into_iter().filter(|item| self.fits(item.status));
-        value["items"] = items.map(|item| json::item(plan, item, false)).collect();
+        value["items"] =
+            items.map(|item| json::item(plan, item, stale.contains(&item.number))).collect();
         value
     }
 }

@@ -6,6 +6,7 @@ mod acp_tap;
 mod add;
 mod adopt;
 mod answer;
+mod approve;
 mod completions;
 mod doctor;
 mod done;
@@ -14,6 +15,7 @@ mod events;
 mod export;
 mod forget;
 mod gate;
+mod goal;
 mod guardian;
 mod hook;
 mod import;
@@ -39,6 +41,7 @@ mod tool;
 mod tools;
 mod undo;
 mod uninstall;
+mod verify;
 mod wait;
 mod watch;
 
@@ -134,6 +137,9 @@ pub(crate) fn all() -> &'static [Row] {
         row::<reopen::Reopen>(),
         row::<edit::Edit>(),
         row::<r#move::Move>(),
+        row::<verify::Verify>(),
+        row::<approve::Approve>(),
+        row::<goal::Goal>(),
         row::<replace::Replace>(),
         row::<undo::Undo>(),
         row::<run::Run>(),

@@ -1,7 +1,7 @@
 //! `punchlist show`.
 
 use punchlist_formats::text;
-use punchlist_formats::view::{detail, duration, json, log};
+use punchlist_formats::view::{self, detail, duration, json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Broken, Item, ItemRef, Plan, Problem, Refusal, Revision};
@@ -9,6 +9,7 @@ use punchlist_model::{Broken, Item, ItemRef, Plan, Problem, Refusal, Revision};
 use super::{Group, Verb, list};
 use crate::app::{App, no_plan};
 use crate::error::Fail;
+use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
 use crate::settle::settle;
@@ -38,24 +39,26 @@ Examples:
         let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
         let Some(typed) = self.item else { return header(app, &store, &plan) };
         let item = find(&plan, &typed.0)?;
+        let stale = evidence::stale(&plan);
         if app.globals.json {
             let key = list::attachment(&store, &plan)?;
             let value = serde_json::json!({
                 "plan": json::header(&plan, key.as_ref()),
-                "item": json::item(&plan, item, false),
+                "item": json::item(&plan, item, stale.contains(&item.number)),
             });
             return Ok(Reply::json(&value));
         }
         let journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
         let reader = app.actor(&store)?;
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
-        let text = detail::detail(&plan, item, &journal, show, &app.view(app.screen()));
+        let options = view::Options { stale, ..app.view(app.screen()) };
+        let text = detail::detail(&plan, item, &journal, show, &options);
         Ok(Reply::text(text + "\n"))
     }
 }
 
 /// The item that is meant; superseded ones can be looked at.
-fn find<'a>(plan: &'a Plan, typed: &ItemRef) -> Result<&'a Item, Fail> {
+pub(super) fn find<'a>(plan: &'a Plan, typed: &ItemRef) -> Result<&'a Item, Fail> {
     let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
     let number = plan.find(typed).map_err(problem)?;
     let item = number.and_then(|number| plan.get(number));
@@ -92,6 +95,7 @@ fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> 
     let (completed, total, percent) = (progress.completed, progress.total, progress.percent);
     line("progress", &format!("{completed}/{total} ({percent}%), {} open", plan.open));
     line("goal", plan.goal.as_ref().map(|goal| goal.statement.as_str()).unwrap_or_default());
+    line("demands", plan.rules.demand.map(|it| it.as_str()).unwrap_or_default());
     line("created", &duration::ago(plan.created_at, app.now));
     line("changed", &duration::ago(plan.updated_at, app.now));
     Ok(Reply::text(out))

@@ -18,6 +18,8 @@ mod archive;
 mod bad_input;
 mod doctor;
 mod events;
+mod evidence;
+mod examples;
 mod faults;
 mod follow;
 mod help;

@@ -1,0 +1,111 @@
+//! Runs a check: a shell command under the guardian, of which the end, the digest of the output and
+//! its last lines are kept.
+//!
+//! Whether it may run is decided elsewhere, before anything here is called.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use punchlist_sched::process::{Command, Exit, Options, Processes};
+use tokio::runtime::Runtime;
+
+use crate::error::Fail;
+use crate::evidence::Sum;
+
+/// How much of the end of the output is kept for a person to read.
+const KEPT: usize = 16 * 1024;
+
+/// Runs checks, one after the other.
+pub(crate) struct Checker {
+    runtime: Runtime,
+    processes: Processes,
+}
+
+/// What came of a check.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// How it ended; `None` if it took too long and was ended.
+    pub(crate) exit: Option<Exit>,
+    /// SHA-256 of all that it said.
+    pub(crate) digest: String,
+    /// The last lines of that.
+    pub(crate) said: String,
+}
+
+impl Ran {
+    /// The exit code, if it ended by itself.
+    pub(crate) fn code(&self) -> Option<i32> {
+        self.exit.and_then(|exit| exit.code)
+    }
+
+    pub(crate) fn passed(&self) -> bool {
+        self.code() == Some(0)
+    }
+
+    /// How it ended, in words.
+    pub(crate) fn words(&self) -> String {
+        self.exit.map_or_else(|| "it took too long".to_owned(), |exit| exit.to_string())
+    }
+}
+
+impl Checker {
+    pub(crate) fn new() -> Result<Self, Fail> {
+        let cannot = |why: String| Fail::ours(format!("checks cannot be run: {why}"));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|why| cannot(why.to_string()))?;
+        let program = env::current_exe().map_err(|why| cannot(why.to_string()))?;
+        let options = Options::new(program, [OsString::from("guardian")]);
+        Ok(Self { runtime, processes: Processes::new(options) })
+    }
+
+    /// Runs one to its end.
+    pub(crate) fn run(
+        &self,
+        command: &str,
+        directory: &Path,
+        seconds: Option<u32>,
+        variables: &[(&str, String)],
+    ) -> Result<Ran, Fail> {
+        let mut started = Command::shell(command, directory).envs(env::vars_os());
+        for (name, value) in variables {
+            started = started.env(name, value);
+        }
+        let mut sum = Sum::default();
+        let mut said = Vec::new();
+        let exit = self.runtime.block_on(async {
+            let running = self.processes.spawn(started).await?;
+            let finish = running.finish(|_, bytes| {
+                sum.add(bytes);
+                said.extend_from_slice(bytes);
+                if said.len() > 2 * KEPT {
+                    said.drain(..said.len() - KEPT);
+                }
+            });
+            match seconds {
+                None => finish.await.map(Some),
+                Some(seconds) => {
+                    let limit = Duration::from_secs(u64::from(seconds));
+                    // Dropped, it is ended with all that came of it.
+                    tokio::time::timeout(limit, finish)
+                        .await
+                        .map_or(Ok(None), |exit| exit.map(Some))
+                }
+            }
+        });
+        let exit = exit.map_err(|why| {
+            Fail::ours(format!("the check could not be run in {}: {why}", directory.display()))
+        })?;
+        let from = said.len().saturating_sub(KEPT);
+        let said = String::from_utf8_lossy(&said[from..]).into_owned();
+        Ok(Ran { exit, digest: sum.digits(), said })
+    }
+
+    /// Waits until nothing of what was started is left.
+    pub(crate) fn close(self) {
+        self.runtime.block_on(self.processes.close());
+    }
+}

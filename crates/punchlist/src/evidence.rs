@@ -1,0 +1,223 @@
+//! What a check is worth: the files that it speaks for, and whether they have changed since.
+//!
+//! Looks at files and changes none. Views ask by size, time and inode, which is cheap and may be
+//! wrong; `verify` asks by content.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use punchlist_formats::planfile;
+use punchlist_model::item::{CheckRun, CoveredFile};
+use punchlist_model::{Check, Item, Level, Number, Plan};
+use sha2::{Digest, Sha256};
+
+use crate::app::App;
+use crate::error::Fail;
+use crate::glob;
+
+/// Most files that a check may speak for: each is kept with every piece of evidence.
+const MOST_FILES: usize = 10_000;
+
+/// Most alternatives that the braces of one pattern may stand for.
+const MOST_ALTERNATIVES: usize = 64;
+
+/// SHA-256 of what is written to it, in hexadecimal digits.
+#[derive(Default)]
+pub(crate) struct Sum(Sha256);
+
+impl Sum {
+    pub(crate) fn add(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(crate) fn digits(self) -> String {
+        self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// Where an item's check runs, and what its files are named from: the directory of the plan file
+/// that it came from, else the top of the worktree that the call is made in.
+pub(crate) fn place(app: &App, item: &Item) -> Result<PathBuf, Fail> {
+    if let Some(directory) = planfile::directory(item) {
+        return Ok(PathBuf::from(directory));
+    }
+    let root = &app.project()?.root;
+    let start = match &app.globals.directory {
+        Some(directory) => fs::canonicalize(directory).ok(),
+        None => env::current_dir().ok(),
+    };
+    let Some(start) = start else { return Ok(root.clone()) };
+    let top = start.ancestors().find(|it| it.join(".git").exists());
+    Ok(top.map_or_else(|| root.clone(), Path::to_owned))
+}
+
+/// The files that a check speaks for, as they are now.
+pub(crate) fn cover(root: &Path, globs: &[String]) -> Result<Vec<CoveredFile>, Fail> {
+    let mut found = BTreeSet::new();
+    for glob in globs {
+        for pattern in alternatives(glob) {
+            let pattern = inside(root, &pattern)?;
+            let files = glob::files_in(root.to_owned(), &pattern).map_err(|why| {
+                Fail::ours(format!("the files of {glob:?} cannot be listed: {why}"))
+            })?;
+            found.extend(files);
+        }
+        if found.len() > MOST_FILES {
+            return Err(Fail::refused(format!("{glob:?} covers more than {MOST_FILES} files"))
+                .hint("name fewer, for instance by their ending: `src/**/*.rs`."));
+        }
+    }
+    found.iter().filter_map(|path| seen(root, path).transpose()).collect()
+}
+
+/// A pattern that stays below the root, made to name files where it names a directory.
+fn inside(root: &Path, pattern: &str) -> Result<PathBuf, Fail> {
+    let path = PathBuf::from(pattern);
+    let stays = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !path.components().all(stays) {
+        return Err(Fail::refused(format!("{pattern:?} leads out of the project"))
+            .hint("`covers` names files below the project, as in `src/**`."));
+    }
+    let is_directory = !glob::is_pattern(&path) && root.join(&path).is_dir();
+    let all = if is_directory { path.join("**") } else { path };
+    Ok(if all.ends_with("**") { all.join("*") } else { all })
+}
+
+/// The patterns that one with braces stands for: `a.{b,c}` is `a.b` and `a.c`.
+fn alternatives(pattern: &str) -> Vec<String> {
+    let mut done = Vec::new();
+    let mut open = vec![pattern.to_owned()];
+    while let Some(next) = open.pop() {
+        // The innermost pair first, so that nested ones come apart one after the other.
+        let end = next.find('}');
+        let start = end.and_then(|end| next[..end].rfind('{'));
+        match (start, end) {
+            (Some(start), Some(end)) if done.len() + open.len() < MOST_ALTERNATIVES => {
+                for part in next[start + 1..end].rsplit(',') {
+                    open.push(format!("{}{part}{}", &next[..start], &next[end + 1..]));
+                }
+            }
+            _ => done.push(next),
+        }
+    }
+    done
+}
+
+/// A file as it is now; nothing if it is gone already.
+fn seen(root: &Path, path: &Path) -> Result<Option<CoveredFile>, Fail> {
+    let look = || -> io::Result<CoveredFile> {
+        let mut file = File::open(path)?;
+        let meta = file.metadata()?;
+        let mut sum = Sum::default();
+        let mut piece = vec![0; 64 * 1024];
+        loop {
+            match file.read(&mut piece)? {
+                0 => break,
+                count => sum.add(&piece[..count]),
+            }
+        }
+        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        let (size, mtime_ms, inode) = stamp(&meta);
+        Ok(CoveredFile { path: name, digest: sum.digits(), size, mtime_ms, inode })
+    };
+    match look() {
+        Ok(file) => Ok(Some(file)),
+        Err(why) if why.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(why) => Err(Fail::ours(format!("{} cannot be read: {why}", path.display()))),
+    }
+}
+
+fn stamp(meta: &fs::Metadata) -> (u64, i64, u64) {
+    let ms = meta.mtime().saturating_mul(1000).saturating_add(meta.mtime_nsec() / 1_000_000);
+    (meta.size(), ms, meta.ino())
+}
+
+/// The run of the check that an item is believed for, if it is for one.
+pub(crate) fn believed(item: &Item) -> Option<&CheckRun> {
+    let last = item.evidence.iter().rfind(|it| it.level > Level::Claimed)?;
+    last.run.as_ref().filter(|_| last.level == Level::Checked && last.passed())
+}
+
+/// The items whose files look as if they had changed since they were checked.
+pub(crate) fn stale(plan: &Plan) -> BTreeSet<Number> {
+    let looks_changed = |item: &&Item| believed(item).is_some_and(looks_changed);
+    let listed = plan.items.values().filter(|it| !it.is_superseded());
+    listed.filter(looks_changed).map(|it| it.number).collect()
+}
+
+fn looks_changed(run: &CheckRun) -> bool {
+    let root = Path::new(&run.worktree);
+    run.covered.iter().any(|file| {
+        fs::metadata(root.join(&file.path))
+            .map_or(true, |meta| stamp(&meta) != (file.size, file.mtime_ms, file.inode))
+    })
+}
+
+/// Whether the files of a check are others than when it ran, or say something else.
+pub(crate) fn has_changed(root: &Path, check: &Check, run: &CheckRun) -> Result<bool, Fail> {
+    let now = cover(root, &check.covers)?;
+    let content = |files: &[CoveredFile]| -> Vec<(String, String)> {
+        files.iter().map(|it| (it.path.clone(), it.digest.clone())).collect()
+    };
+    Ok(content(&now) != content(&run.covered))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn braces_stand_for_alternatives() {
+        let table = [
+            ("a", vec!["a"]),
+            ("a.{b,c}", vec!["a.b", "a.c"]),
+            ("{a,b}/{c,d}", vec!["a/c", "a/d", "b/c", "b/d"]),
+            ("{a,{b,c}}", vec!["a", "b", "c"]),
+            ("a{b", vec!["a{b"]),
+            ("a}b", vec!["a}b"]),
+        ];
+        for (pattern, expected) in table {
+            let mut found = alternatives(pattern);
+            found.sort();
+            found.dedup();
+            assert_eq!(found, expected, "{pattern}");
+        }
+        assert!(alternatives(&"{a,b}".repeat(100)).len() < 200);
+    }
+
+    #[test]
+    fn what_is_covered_stays_below_the_project() {
+        let root = Path::new("/nowhere");
+        assert_eq!(inside(root, "src/**").unwrap(), Path::new("src/**/*"));
+        assert_eq!(inside(root, "./a").unwrap(), Path::new("./a"));
+        assert!(inside(root, "../a").is_err());
+        assert!(inside(root, "/etc/passwd").is_err());
+        assert!(inside(root, "a/../../b").is_err());
+    }
+
+    #[test]
+    fn files_are_known_by_what_they_say() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        fs::create_dir_all(root.join("src/deep")).unwrap();
+        for (path, text) in [("src/a.rs", "a"), ("src/deep/b.rs", "b"), ("src/c.txt", "c")] {
+            fs::write(root.join(path), text).unwrap();
+        }
+        let names = |globs: &[&str]| -> Vec<String> {
+            let globs: Vec<String> = globs.iter().map(|it| (*it).to_owned()).collect();
+            cover(&root, &globs).unwrap().into_iter().map(|it| it.path).collect()
+        };
+        assert_eq!(names(&["src/**/*.rs"]), ["src/a.rs", "src/deep/b.rs"]);
+        assert_eq!(names(&["src"]), ["src/a.rs", "src/c.txt", "src/deep/b.rs"]);
+        assert_eq!(names(&["src/**"]), names(&["src"]));
+        assert_eq!(names(&["src/*.{rs,txt}"]), ["src/a.rs", "src/c.txt"]);
+        assert_eq!(names(&["none/**"]), Vec::<String>::new());
+        let file = &cover(&root, &["src/a.rs".to_owned()]).unwrap()[0];
+        let digest = "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb";
+        assert_eq!((file.digest.as_str(), file.size), (digest, 1));
+    }
+}

@@ -1,0 +1,88 @@
+//! Whether a check may be run: whose command it is, and what the rules say of it.
+//!
+//! To policy a check is a call of the tool `verify`. A person's own runs unless a rule says otherwise;
+//! an agent's needs a rule of the user's that allows it, and the person's word for the project.
+
+use punchlist_agent::shell;
+use punchlist_formats::text;
+use punchlist_model::{Check, Item, Origin};
+use punchlist_sched::policy::{Subject, Verdict, allowing};
+
+use crate::app::App;
+use crate::consent;
+use crate::error::{Code, Fail};
+use crate::print::{self, Said};
+
+/// The tool that rules name.
+const TOOL: &str = "verify";
+
+/// Lets a check run, or says why not. May ask at the terminal.
+pub(crate) fn check(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
+    let subject = subject(check);
+    let (number, title) = (item.number, text::one_line(&item.title));
+    let about = format!("{number}  {title}: {}", text::one_line(&check.command));
+    let mut fail = match (app.settings()?.rules.policy().verdict(&subject), check.origin) {
+        (Verdict::Allow, Origin::Person) => return Ok(()),
+        (Verdict::Allow, Origin::Agent) => return consent::ask(app, Some(&about)),
+        (Verdict::Deny(rule), _) => {
+            Fail::refused(format!("a rule denies the check of item {number}: {rule}"))
+                .hint("it stands in your config.toml or in the project's punchlist.toml.")
+        }
+        (Verdict::Ask(Some(rule)), Origin::Person) => match print::confirm(&format!("Run {about}?"))
+        {
+            Said::Yes => return Ok(()),
+            Said::No => Fail::new(Code::Interrupted, "no check was run"),
+            Said::Nothing => Fail::refused(format!(
+                "a rule asks before the check of item {number}, and there is no terminal: {rule}"
+            ))
+            .hint("run `punchlist verify` at a terminal."),
+        },
+        (Verdict::Ask(_), Origin::Agent | Origin::Person) => not_allowed(number, &subject),
+    };
+    fail.items.push(number);
+    Err(fail)
+}
+
+fn subject(check: &Check) -> Subject {
+    Subject {
+        tool: TOOL.to_owned(),
+        server: None,
+        harmless: check.origin == Origin::Person,
+        commands: shell::commands(&check.command),
+        arguments: vec![("command".to_owned(), check.command.clone())],
+    }
+}
+
+fn not_allowed(number: punchlist_model::Number, subject: &Subject) -> Fail {
+    let rules: String = allowing(subject).iter().map(|rule| rule.to_toml()).collect();
+    Fail::refused(format!(
+        "an agent wrote the check of item {number}, and no rule of yours allows it"
+    ))
+    .details(rules.lines().map(str::to_owned).collect())
+    .hint("put that into your config.toml if it may run, or write the check yourself: `punchlist edit`.")
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_sched::policy::{Decision, Policy, Rule};
+
+    use super::*;
+
+    fn verdict(rules: Vec<Rule>, origin: Origin) -> Verdict {
+        let check = Check { command: "make test".to_owned(), covers: Vec::new(), origin };
+        Policy::new(rules, Vec::new()).verdict(&subject(&check))
+    }
+
+    #[test]
+    fn a_persons_check_needs_no_rule_and_an_agents_does() {
+        let rule = |decision| Rule::command(decision, TOOL, &["make", "test"]);
+        assert_eq!(verdict(Vec::new(), Origin::Person), Verdict::Allow);
+        assert_eq!(verdict(Vec::new(), Origin::Agent), Verdict::Ask(None));
+        assert_eq!(verdict(vec![rule(Decision::Allow)], Origin::Agent), Verdict::Allow);
+        assert!(matches!(verdict(vec![rule(Decision::Deny)], Origin::Person), Verdict::Deny(_)));
+        assert!(matches!(
+            verdict(vec![rule(Decision::Ask)], Origin::Person),
+            Verdict::Ask(Some(_))
+        ));
+    }
+}

@@ -1,0 +1,269 @@
+//! Checks, what they are worth, and whose word counts.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::world::{Ran, World, finish};
+
+/// A call as an agent's shell tool makes it.
+fn by_agent(world: &World, arguments: &[&str]) -> Ran {
+    let mut command = world.command("project");
+    command.args(arguments).env("CLAUDECODE", "1");
+    finish(command, b"")
+}
+
+/// A call at a terminal of its own, where `keys` are typed. `None` where there is no way to have one.
+fn at_terminal(world: &World, arguments: &str, keys: &str) -> Option<(i32, String)> {
+    let wanted = world.command("project");
+    let line = format!("{} {arguments}", wanted.get_program().to_str().unwrap());
+    let mut command = Command::new("script");
+    command.env_clear().args(["-qec", &line, "/dev/null"]).current_dir(world.path("project"));
+    command.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+    for (name, value) in wanted.get_envs() {
+        command.env(name, value.unwrap());
+    }
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = piped.spawn().ok()?;
+    child.stdin.take().unwrap().write_all(keys.as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&out.stdout).replace('\r', "");
+    Some((out.status.code().unwrap_or(-1), text))
+}
+
+fn verification(world: &World, number: usize) -> String {
+    let list = world.run(&["list", "--json"]).json();
+    list["items"][number - 1]["verification"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_item_stays_open_until_its_check_has_passed() {
+    let world = World::new();
+    world.write("project/src/a", "a");
+    let before = world.story(
+        r#"add "Build" --verify "test -f built && echo all is well" --covers "src/**"
+           add "Rest"
+           verify
+           start 1
+           done 1
+           verify
+           verify 2
+           verify 3
+           show 1"#,
+    );
+    world.write("project/built", "");
+    let after = world.story(
+        r#"verify
+           verify
+           done 1
+           verify --all
+           verify --stale
+           list --view plain
+           show 1
+           log"#,
+    );
+    told!(format!("{before}# the file is there now\n\n{after}"));
+}
+
+#[test]
+fn what_passed_can_be_completed_at_once_and_programs_read_what_was_seen() {
+    let world = World::new();
+    world.write("project/src/a", "a");
+    world.typed(r#"add "Build" --verify "echo fine" --covers src"#).works();
+    let seen = world.typed("verify 1 --done --json").json();
+    let check = &seen["checks"][0];
+    assert_eq!(check["passed"], true);
+    assert_eq!(check["exit_code"], 0);
+    assert_eq!(check["output"], "fine\n");
+    // What `printf 'fine\n' | sha256sum` says.
+    let digest = "8ecc5f94c57b05d6c5e0ee316bee4875427e1845bbeef3ead59df29c72aab36e";
+    assert_eq!(check["output_digest"], digest);
+    assert_eq!(check["covered"], 1);
+    assert_eq!(seen["changed"][0]["status"], "completed");
+    assert_eq!(seen["changed"][0]["verification"], "passed");
+    let evidence = &seen["changed"][0]["evidence"][0];
+    assert_eq!(evidence["level"], "checked");
+    assert_eq!(evidence["run"]["covered"][0]["path"], "src/a");
+    assert_eq!(evidence["run"]["worktree"], world.path("project").to_str().unwrap());
+    // Something else failed: the exit code says so, and the answer is still one object.
+    world.typed(r#"add "Break" --verify "echo no; exit 7""#).works();
+    let failed = world.typed("verify 2 --json");
+    assert_eq!(failed.code, 3);
+    let failed: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
+    assert_eq!(failed["checks"][0]["exit_code"], 7);
+    assert_eq!(failed["changed"][0]["verification"], "failed");
+}
+
+#[test]
+fn files_that_changed_make_it_stale_and_only_that_is_checked_again() {
+    let world = World::new();
+    for file in ["project/a/one", "project/b/one"] {
+        world.write(file, "1");
+    }
+    world.typed(r#"add "A" --verify "echo a >> ran" --covers "a/**""#).works();
+    world.typed(r#"add "B" --verify "echo b >> ran" --covers "b/**""#).works();
+    world.typed("verify 1 2 --done").ok();
+    assert_eq!(
+        (verification(&world, 1), verification(&world, 2)),
+        ("passed".into(), "passed".into())
+    );
+    world.write("project/a/one", "12");
+    assert_eq!(
+        (verification(&world, 1), verification(&world, 2)),
+        ("stale".into(), "passed".into())
+    );
+    let shown = world.run(&["list", "--view", "list"]).ok();
+    told!(shown);
+    assert_eq!(world.typed("verify --stale").ok(), "passed 1  A (1 file), completed\n");
+    assert_eq!(verification(&world, 1), "passed");
+    assert_eq!(world.typed("verify --stale").ok(), "Nothing is stale.\n");
+    let ran = fs::read_to_string(world.path("project/ran")).unwrap();
+    assert_eq!(ran, "a\nb\na\n");
+}
+
+#[test]
+fn other_content_of_the_same_size_and_time_is_found_by_verify() {
+    let world = World::new();
+    world.write("project/src/a", "1");
+    world.typed(r#"add "A" --verify "echo a >> ran" --covers "src/**""#).works();
+    world.typed("verify 1 --done").ok();
+    let path = world.path("project/src/a");
+    let time = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut file = File::options().write(true).open(&path).unwrap();
+    file.write_all(b"2").unwrap();
+    file.set_modified(time).unwrap();
+    drop(file);
+    assert_eq!(verification(&world, 1), "passed", "a view does not read files");
+    assert_eq!(world.typed("verify --stale").ok(), "passed 1  A (1 file), completed\n");
+    // A file that came is a change as well, and so is one that went.
+    world.write("project/src/b", "");
+    assert_eq!(world.typed("verify --stale").ok(), "passed 1  A (2 files), completed\n");
+    fs::remove_file(world.path("project/src/b")).unwrap();
+    assert_eq!(verification(&world, 1), "stale");
+    assert_eq!(world.typed("verify").ok(), "passed 1  A (1 file), completed\n");
+}
+
+#[test]
+fn a_check_that_an_agent_wrote_runs_only_by_a_rule_and_a_persons_word() {
+    let world = World::new();
+    by_agent(&world, &["add", "A", "--verify", "touch ran"]).works();
+    // Without a rule, nobody's yes would be enough.
+    let unruled = world.typed("verify 1");
+    world.write(
+        "home/.config/punchlist/config.toml",
+        "[[policy]]\ndecision = \"allow\"\ntool = \"verify\"\ncommand = [\"touch\", \"ran\"]\n",
+    );
+    let refused = by_agent(&world, &["verify", "1"]);
+    let nobody = world.typed("verify 1");
+    assert_eq!((unruled.code, refused.code, nobody.code), (3, 3, 3));
+    let has_run = || fs::remove_file(world.path("project/ran")).is_ok();
+    assert!(!has_run());
+    told!("refused", [unruled.err, refused.err, nobody.err].join("---\n"));
+
+    let Some((code, said)) = at_terminal(&world, "verify 1", "n\n") else { return };
+    assert_eq!((code, has_run()), (130, false), "{said}");
+    let (code, asked) = at_terminal(&world, "verify 1", "y\n").unwrap();
+    assert_eq!((code, has_run()), (0, true), "{asked}");
+    // What was typed is echoed whenever the terminal comes to it, so the whole is no snapshot.
+    for words in ["1  A: touch ran", "it can do all that you can do", "[y/N]", "passed 1  A"] {
+        assert!(asked.contains(words), "{words}: {asked}");
+    }
+    let word = world.path("home").join(".local/share/punchlist/checks");
+    assert!(fs::read_to_string(&word).unwrap().contains("project"));
+
+    // Once for the project: from now on also where an agent asks, as far as the rule goes.
+    by_agent(&world, &["verify", "1"]).ok();
+    assert!(has_run());
+    by_agent(&world, &["edit", "1", "--verify", "touch ran; touch more"]).works();
+    assert_eq!((by_agent(&world, &["verify", "1"]).code, has_run()), (3, false));
+    by_agent(&world, &["edit", "1", "--verify", "touch ran"]).works();
+    world.typed("verify --no-consent").ok();
+    assert_eq!((by_agent(&world, &["verify", "1"]).code, has_run()), (3, false));
+    // And an agent cannot give it to itself.
+    assert_eq!(by_agent(&world, &["verify", "--consent"]).code, 3);
+}
+
+#[test]
+fn a_rule_that_denies_holds_for_everybodys_checks() {
+    let world = World::new();
+    world.write(
+        "home/.config/punchlist/config.toml",
+        "[[policy]]\ndecision = \"deny\"\ntool = \"verify\"\ncommand = \"touch\"\n",
+    );
+    world.typed(r#"add "A" --verify "touch ran""#).works();
+    told!(world.story("verify 1"));
+    assert!(!world.path("project/ran").exists());
+}
+
+#[test]
+fn a_check_that_a_person_wrote_is_not_an_agents_to_change() {
+    let world = World::new();
+    world.typed(r#"add "A" --verify "false""#).works();
+    for verify in ["true", ""] {
+        let refused = by_agent(&world, &["edit", "1", "--verify", verify]);
+        assert_eq!(refused.code, 3, "{}", refused.err);
+    }
+    assert_eq!(by_agent(&world, &["edit", "1", "--title", "B"]).code, 0);
+    // It may run it, though: the person's command is trusted, whoever asks.
+    assert_eq!(by_agent(&world, &["verify", "1"]).code, 3);
+    assert_eq!(verification(&world, 1), "failed");
+    world.typed(r#"edit 1 --verify """#).works();
+    assert_eq!(verification(&world, 1), "none");
+}
+
+#[test]
+fn an_approval_is_a_persons_word_at_a_terminal() {
+    let world = World::new();
+    world.typed(r#"add "A""#).works();
+    world.typed("goal --demand approved").ok();
+    assert_eq!(by_agent(&world, &["goal", "--demand", "claimed"]).code, 3);
+    let agent = by_agent(&world, &["approve", "1"]);
+    let piped = world.typed("approve 1");
+    assert_eq!((agent.code, piped.code), (3, 3));
+    let story = world.story("done 1\nverify 1");
+    told!("nobody_else", format!("{}---\n{}---\n{story}", agent.err, piped.err));
+    let Some((code, said)) = at_terminal(&world, "approve 1 --note fine --done", "") else {
+        return;
+    };
+    assert_eq!(code, 0, "{said}");
+    let item = &world.run(&["show", "1", "--json"]).json()["item"];
+    assert_eq!(item["status"], "completed");
+    assert_eq!(item["verification"], "passed");
+    assert_eq!(item["evidence"][0]["level"], "approved");
+    assert_eq!(item["metadata"]["approval_note"], "fine");
+}
+
+#[test]
+fn a_plan_has_a_goal_and_may_demand_evidence() {
+    let world = World::new();
+    told!(world.story(
+        r#"goal
+           add "Build" "Ship"
+           goal
+           goal --budget turns=3
+           goal "It ships" --accept 2
+           goal --budget tokens=1000,minutes=90
+           goal --budget hours=1
+           goal --accept 7
+           goal --demand checked
+           start 1
+           done 1
+           show
+           goal --demand claimed
+           done 1
+           goal --clear
+           goal"#
+    ));
+}
+
+#[test]
+fn an_agent_cannot_bring_in_a_persons_word_with_a_file() {
+    let world = World::new();
+    world.typed(r#"add "A" --verify "true""#).works();
+    let exported = world.run(&["export"]).ok();
+    let other = World::new();
+    other.write("project/plan.jsonl", exported);
+    let refused = by_agent(&other, &["import", "plan.jsonl"]);
+    assert_eq!(refused.code, 3, "{}", refused.err);
+    other.run(&["import", "plan.jsonl"]).ok();
+}
