@@ -22,6 +22,10 @@ pub(crate) enum Code {
     NotFound,
     /// The plan has changed meanwhile.
     Conflict,
+    /// An item of a run failed.
+    ItemFailed,
+    /// Items of a run are left.
+    ItemsLeft,
     /// The store cannot be used.
     Unusable,
     /// The user said stop.
@@ -30,7 +34,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// All of them, with what they mean: the reference is made from this.
-    pub(crate) const ALL: [(Self, &'static str); 7] = [
+    pub(crate) const ALL: [(Self, &'static str); 9] = [
         (Self::Failure, "something of ours, or of the system's, broke"),
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (
@@ -42,6 +46,8 @@ impl Code {
             Self::Conflict,
             "the plan is at another revision than `--expect` said, or the same fields were changed since",
         ),
+        (Self::ItemFailed, "`run`: an item failed"),
+        (Self::ItemsLeft, "`run`: open, blocked or waiting items remain"),
         (Self::Unusable, "the store cannot be used: damaged, not writable, or of a newer version"),
         (Self::Interrupted, "the user interrupted it or answered no"),
     ];
@@ -54,6 +60,8 @@ impl Code {
             Self::Refused => 3,
             Self::NotFound => 4,
             Self::Conflict => 5,
+            Self::ItemFailed => 6,
+            Self::ItemsLeft => 7,
             Self::Unusable => 8,
             Self::Interrupted => 130,
         }
@@ -67,6 +75,8 @@ impl Code {
             Self::Refused => "refused",
             Self::NotFound => "not_found",
             Self::Conflict => "conflict",
+            Self::ItemFailed => "item_failed",
+            Self::ItemsLeft => "items_left",
             Self::Unusable => "unusable",
             Self::Interrupted => "interrupted",
         }
@@ -259,6 +269,8 @@ mod tests {
             (3, "refused"),
             (4, "not_found"),
             (5, "conflict"),
+            (6, "item_failed"),
+            (7, "items_left"),
             (8, "unusable"),
             (130, "interrupted"),
         ];

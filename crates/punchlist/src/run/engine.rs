@@ -32,7 +32,7 @@ use super::show::Show;
 use super::step::{BY_HAND, Resumed, SHELL};
 use super::told::Teller;
 use super::wake::{self, Signals, Sort};
-use super::{Ask, FAILED, LEFT, Person, end, start};
+use super::{Ask, Person, end, start};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Reply};
@@ -572,15 +572,15 @@ impl Engine<'_> {
         }
         let exit = match (self.stopping, sum.failed.is_empty(), sum.left) {
             (1.., _, _) => Code::Interrupted.exit(),
-            (0, false, _) => FAILED,
+            (0, false, _) => Code::ItemFailed.exit(),
             (0, true, 0) => 0,
-            (0, true, _) => LEFT,
+            (0, true, _) => Code::ItemsLeft.exit(),
         };
         if self.show.is_for_programs() {
-            let status = match exit {
-                0 => Told::Success,
-                FAILED => Told::Error,
-                _ => Told::Cancelled,
+            let status = match (exit, sum.failed.is_empty()) {
+                (0, _) => Told::Success,
+                (_, false) => Told::Error,
+                (_, true) => Told::Cancelled,
             };
             let mut lines = Vec::new();
             self.list()?;

@@ -87,11 +87,6 @@ pub(crate) struct Person {
     pub(crate) is_agent: bool,
 }
 
-/// The exit code when an item failed, and when items are left.
-pub(crate) const FAILED: u8 = 6;
-/// The exit code when items are left.
-pub(crate) const LEFT: u8 = 7;
-
 /// Works a plan file off.
 pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     let source = Source::read(&at(app, &ask.file))?;
