@@ -21,6 +21,7 @@ use punchlist_sched::policy::Rule;
 
 use super::course::Tree;
 use super::known::Shared;
+use super::nest;
 use crate::clock;
 
 /// Where a run writes.
@@ -137,6 +138,9 @@ impl<S: PlanStore + CallStore> Book<S> {
                     let mut ops: Vec<Op> = evidence
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
+                    if let Some(agent) = known.plan.get(item).and_then(|it| it.agent_type.clone()) {
+                        ops.extend(nest::left_open(&known.plan, item, &agent));
+                    }
                     let complete =
                         |item, outcome| Op::Complete { item, outcome, with_children: false };
                     ops.push(complete(by, proof.outcome));

@@ -12,8 +12,9 @@ use punchlist_formats::view::{Options, questions};
 use punchlist_model::call::{
     Answer, AnswerOutcome, Answered, CallStore, QuestionFilter, RunRecord, Standing,
 };
+use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, PlanStore};
-use punchlist_model::{Actor, Ctx, ItemRef, Number, Op, QuestionId, RunId};
+use punchlist_model::{Actor, Ctx, Holder, ItemRef, Mode, Number, Op, QuestionId, RunId};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::driver::{self, Driver, Event, Handle};
 use punchlist_sched::machine::{self, Target};
@@ -32,7 +33,7 @@ use super::show::Show;
 use super::step::{BY_HAND, Resumed, SHELL};
 use super::told::Teller;
 use super::wake::{self, Signals, Sort};
-use super::{Ask, Person, end, start};
+use super::{Ask, Person, end, nest, start};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Reply};
@@ -223,7 +224,7 @@ impl Engine<'_> {
             };
             let change = Change::new(idle.iter().map(done).collect(), self.ctx.clone());
             self.store.change(plan.id, change).await?;
-            let whole = self.store.read(plan.id, punchlist_model::needs::Needs::whole()).await?;
+            let whole = self.store.read(plan.id, Needs::whole()).await?;
             self.shared.lock().plan = whole;
             idle.iter().for_each(|it| self.board.done(*it, None, now.as_millisecond()));
         }
@@ -263,6 +264,7 @@ impl Engine<'_> {
             Event::Output { call, line, .. } => {
                 if let Some(item) = self.item(call) {
                     self.board.says(item, &line.text);
+                    self.nest(item).await?;
                 }
                 Ok(())
             }
@@ -349,6 +351,34 @@ impl Engine<'_> {
         self.outputs.push((item, output.clone()));
         let said = if output.text.is_empty() { words } else { format!("{words}\n{}", output.text) };
         (Told::Error, said)
+    }
+
+    /// Keeps what an agent has on its own list under the item that it is at, as it was heard.
+    async fn nest(&mut self, item: Number) -> Result<(), Fail> {
+        let (ops, agent) = {
+            let mut known = self.shared.lock();
+            let Some(list) = known.lists.remove(&item) else { return Ok(()) };
+            let agent = known.plan.get(item).and_then(|it| it.agent_type.clone());
+            (nest::ops(&known.plan, item, &list), agent.unwrap_or_default())
+        };
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let now = clock::now();
+        let (actor, holder) = (Actor::agent(agent.clone()), Holder::named(agent));
+        let ids = clock::ids(now)?;
+        let ctx = Ctx { now, ids, actor, holder, mode: Mode::Recorded, ..self.ctx.clone() };
+        let plan = self.source.plan();
+        self.store.change(plan, Change::new(ops, ctx)).await?;
+        let whole = self.store.read(plan, Needs::whole()).await?;
+        {
+            let mut known = self.shared.lock();
+            // What the run itself has written since is not lost: it reads anew when it sees a gap.
+            if whole.revision > known.plan.revision {
+                known.plan = whole;
+            }
+        }
+        self.list()
     }
 
     /// Tells programs the list, if it is another than the last one.

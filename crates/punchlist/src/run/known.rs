@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use punchlist_model::{Evidence, Number, Plan, QuestionId};
 use punchlist_sched::call;
 
+use super::nest::Entry;
+
 /// What is known, shared.
 #[derive(Clone)]
 pub(super) struct Shared(Arc<Mutex<Known>>);
@@ -22,6 +24,8 @@ pub(super) struct Known {
     pub(super) questions: BTreeMap<call::QuestionId, QuestionId>,
     /// Items that somebody else has taken or closed while this run was at it, and what was said.
     pub(super) taken: BTreeMap<Number, String>,
+    /// What agents have on their own lists, by the item that they are at, and not yet written down.
+    pub(super) lists: BTreeMap<Number, Vec<Entry>>,
     /// Items that this run has in progress.
     pub(super) begun: BTreeSet<Number>,
     /// What a person should know.
@@ -44,6 +48,7 @@ impl Shared {
             proofs: BTreeMap::new(),
             questions: BTreeMap::new(),
             taken: BTreeMap::new(),
+            lists: BTreeMap::new(),
             begun: BTreeSet::new(),
             notes: Vec::new(),
         })))

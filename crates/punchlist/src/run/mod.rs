@@ -16,6 +16,7 @@ mod engine;
 mod file;
 mod known;
 mod lock;
+mod nest;
 mod prepare;
 mod prompt;
 mod proof;
@@ -24,6 +25,7 @@ mod start;
 mod step;
 mod told;
 mod wake;
+mod worker;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};

@@ -103,7 +103,12 @@ pub(super) fn prepare(
     if ask.fresh {
         ops.extend(reopened(&plan, &import));
     }
-    let rules = Rules { max_in_progress: Some(jobs.max(1)), ..plan.rules };
+    // How many run at once is the scheduler's business; here is room for them, and for what agents have
+    // in progress on lists of their own.
+    let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
+    let room =
+        u32::try_from(agents).unwrap_or(u32::MAX).saturating_mul(100).saturating_add(jobs.max(1));
+    let rules = Rules { max_in_progress: Some(room), ..plan.rules };
     if rules != plan.rules {
         ops.push(Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() })));
     }

@@ -18,7 +18,7 @@ use super::file::Source;
 use super::known::Shared;
 use super::proof::Prover;
 use super::step::{self, ByHand, Job, Place, Resumed, Shell};
-use super::{OnFailure, Person};
+use super::{OnFailure, Person, worker};
 use crate::error::Fail;
 use crate::{clock, places};
 
@@ -51,6 +51,7 @@ pub(super) fn tools(place: &Place) -> Result<Tools, Fail> {
     let bad = |why: punchlist_sched::tool::BadTool| Fail::ours(why.to_string());
     tools.add(Arc::new(Shell::new(place.clone()))).map_err(bad)?;
     tools.add(Arc::new(ByHand::new(place.clone()))).map_err(bad)?;
+    tools.add(worker::tool(place)).map_err(bad)?;
     Ok(tools)
 }
 
@@ -93,7 +94,12 @@ pub(super) fn requests(
                 Task::ByHand => step::BY_HAND.to_owned(),
                 Task::Agent(_) => step::AGENT.to_owned(),
             },
-            arguments: step::arguments(it.number, command),
+            arguments: match (&it.task, item) {
+                (Task::Agent(agent), Some(item)) => worker::arguments(item, agent),
+                (Task::Agent(_) | Task::Step | Task::ByHand, _) => {
+                    step::arguments(it.number, command)
+                }
+            },
             after: it.after.iter().map(call).collect(),
             priority: 0,
             timeout_ms: item.and_then(|it| it.timeout).map(|seconds| u64::from(seconds) * 1_000),

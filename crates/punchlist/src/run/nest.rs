@@ -1,0 +1,110 @@
+//! An agent's own list, kept under the item that it works on. Pure.
+//!
+//! Entries are the same if their titles are. What the agent drops is superseded, as in any list.
+
+use std::collections::BTreeMap;
+
+use punchlist_model::{Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, Status};
+
+/// One entry of an agent's list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) title: String,
+    pub(super) status: Status,
+}
+
+/// What must happen so that the list stands under the item as the agent has it.
+pub(super) fn ops(plan: &Plan, under: Number, list: &[Entry]) -> Vec<Op> {
+    let mut left: BTreeMap<&str, &Item> =
+        plan.children(under).into_iter().map(|it| (it.title.as_str(), it)).collect();
+    let mut ops = Vec::new();
+    let mut before = ItemRef::Number(under);
+    let mut added = 0;
+    for entry in list.iter().filter(|it| !it.title.trim().is_empty()) {
+        let (by, status) = match left.remove(entry.title.as_str()) {
+            Some(item) => (ItemRef::Number(item.number), item.status),
+            None => {
+                let new = NewItem {
+                    parent: Some(ItemRef::Number(under)),
+                    place: Place::After(before),
+                    ..NewItem::titled(entry.title.clone())
+                };
+                ops.push(Op::Add(Box::new(new)));
+                added += 1;
+                (ItemRef::Batch(added), Status::Pending)
+            }
+        };
+        if status != entry.status {
+            let patch = Patch { status: Some(entry.status), ..Patch::default() };
+            ops.push(Op::Edit { item: by.clone(), patch: Box::new(patch) });
+        }
+        before = by;
+    }
+    ops.extend(left.into_values().map(|it| Op::Supersede(ItemRef::Number(it.number))));
+    ops
+}
+
+/// What an agent left open when it said that it was done.
+pub(super) fn left_open(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
+    let open = plan.children(under).into_iter().filter(|it| it.is_open());
+    let cancel = |it: &Item| Op::Cancel {
+        item: ItemRef::Number(it.number),
+        reason: Some(format!("left open when {agent} ended")),
+    };
+    open.map(cancel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::{Actor, Ctx, Holder, IdSource, Limits, Mode, PlanId, Timestamp, decide};
+
+    use super::*;
+
+    fn entry(title: &str, status: Status) -> Entry {
+        Entry { title: title.to_owned(), status }
+    }
+
+    fn take(plan: &mut Plan, ops: &[Op]) {
+        let at = Timestamp::UNIX_EPOCH;
+        let ctx = Ctx {
+            now: at,
+            ids: IdSource::fixed(at, u64::from(plan.next_number.0)),
+            actor: Actor::agent("claude"),
+            holder: Holder::named("claude"),
+            attempt: None,
+            base: None,
+            mode: Mode::Recorded,
+            limits: Limits::default(),
+            gone: Vec::new(),
+        };
+        for event in &decide(plan, ops, &ctx).unwrap().events {
+            plan.evolve(event);
+        }
+    }
+
+    fn shown(plan: &Plan) -> Vec<(String, Status)> {
+        plan.children(Number(1)).into_iter().map(|it| (it.title.clone(), it.status)).collect()
+    }
+
+    #[test]
+    fn a_list_stands_under_its_item_as_the_agent_has_it() {
+        use Status::{Completed, InProgress, Pending};
+        let mut plan = Plan::new(PlanId::of_file("/p"), "/p", Timestamp::UNIX_EPOCH);
+        take(&mut plan, &[Op::Add(Box::new(NewItem::titled("Write the notes")))]);
+        let list = [entry("Read", InProgress), entry("Write", Pending)];
+        let first = ops(&plan, Number(1), &list);
+        take(&mut plan, &first);
+        assert_eq!(shown(&plan), [("Read".to_owned(), InProgress), ("Write".to_owned(), Pending)]);
+        assert_eq!(ops(&plan, Number(1), &list), [], "the same list again changes nothing");
+        let list = [entry("Read", Completed), entry("Check", InProgress)];
+        let second = ops(&plan, Number(1), &list);
+        take(&mut plan, &second);
+        assert_eq!(
+            shown(&plan),
+            [("Read".to_owned(), Completed), ("Check".to_owned(), InProgress)]
+        );
+        let rest = left_open(&plan, Number(1), "claude");
+        take(&mut plan, &rest);
+        assert_eq!(shown(&plan)[1].1, Status::Cancelled);
+    }
+}
