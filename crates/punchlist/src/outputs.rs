@@ -61,9 +61,9 @@ fn named(detail: &Value, found: &mut impl FnMut(&Path)) {
     match detail {
         Value::Object(fields) => {
             for (name, value) in fields {
-                match value {
-                    Value::String(path) if name == "whole" => found(Path::new(path)),
-                    other => named(other, found),
+                match value.as_str() {
+                    Some(path) if name == "whole" => found(Path::new(path)),
+                    Some(_) | None => named(value, found),
                 }
             }
         }
