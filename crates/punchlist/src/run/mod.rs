@@ -36,6 +36,7 @@ use punchlist_db::Threaded;
 
 use crate::app::App;
 use crate::error::Fail;
+use crate::person;
 use crate::print::{self, Reply};
 use file::Source;
 use lock::Lock;
@@ -99,7 +100,7 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
         return dry::run(app, &ask, &source);
     }
     let jobs = ask.jobs.map_or_else(cores, NonZeroU32::get);
-    let person = person(app, &ask)?;
+    let person = who_is_there(app, &ask)?;
     let store = Arc::new(Threaded::open(&app.database_options()?)?);
     let lock = Lock::take(&crate::places::data()?.join("runs"), source.plan(), &source.name)?;
     let prepared = prepare::prepare(app, &ask, &source, &store, person, jobs)?;
@@ -117,14 +118,15 @@ fn at(app: &App, file: &Path) -> PathBuf {
 }
 
 /// Who is at the keyboard. Where programs read, nobody can be asked.
-fn person(app: &App, ask: &Ask) -> Result<Person, Fail> {
-    let is_agent = crate::person::is_agent();
+fn who_is_there(app: &App, ask: &Ask) -> Result<Person, Fail> {
+    let is_agent = person::is_agent();
     if is_agent && ask.yes {
         return Err(Fail::refused("an agent cannot allow what a person is to be asked").hint(
             "run it without `--yes`: what needs a person is left, and they can run it themselves.",
         ));
     }
-    let is_there = !is_agent && !app.globals.json && print::can_ask() && app.screen().is_terminal;
+    let is_person = || person::at_terminal("a run asks", "run").is_ok();
+    let is_there = !app.globals.json && app.screen().is_terminal && print::can_ask() && is_person();
     Ok(Person { is_there, is_agent })
 }
 
