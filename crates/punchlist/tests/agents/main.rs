@@ -38,3 +38,4 @@ mod sub_agents;
 mod terminal;
 mod together;
 mod weather;
+mod workers;
