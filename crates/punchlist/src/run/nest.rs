@@ -68,7 +68,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let ctx = Ctx {
             now: at,
-            ids: IdSource::fixed(at, u64::from(plan.next_number.0)),
+            ids: IdSource::fixed(at, u8::try_from(plan.next_number.0).unwrap()),
             actor: Actor::agent("claude"),
             holder: Holder::named("claude"),
             attempt: None,
