@@ -1,0 +1,363 @@
+//! A plan that is being worked off: what is done, what runs and what it says, what waits and for whom.
+//!
+//! A pure function of steps and the place that they are shown in. It draws and decides nothing. Every line
+//! is at least a column narrower than the screen, so that a terminal never wraps one. Where it gets
+//! narrow, notes go first, then workers, then times; titles keep their beginnings.
+
+#[cfg(test)]
+mod tests;
+
+use super::{Options, list, shown};
+use crate::text::glyph::{Glyphs, Sign};
+use crate::text::width::{pad_left, truncate_with};
+use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
+
+/// On a very wide screen nobody wants to look for the end of a line.
+const WIDEST: usize = 120;
+/// Below so many columns there are no notes beside a title.
+const NOTES_FROM: usize = 56;
+/// Below so many columns there are no times.
+const TIMES_FROM: usize = 34;
+/// Widest worker, and the width of a time: `59 m 59 s`.
+const WORKER: usize = 10;
+const TIME: usize = 9;
+/// How long the bar is where there is room.
+const BAR: usize = 20;
+
+/// A plan that is being worked off.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Run {
+    /// What it is about.
+    pub title: String,
+    /// How it is worked off: `2 jobs`, `plan 7f3a`.
+    pub how: Vec<String>,
+    /// Its items, each after the one that it is under.
+    pub steps: Vec<Step>,
+    /// How long this run has taken.
+    pub ms: u64,
+    /// What the last line says on the right.
+    pub hint: String,
+}
+
+/// One item of it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Step {
+    /// What is to be done.
+    pub title: String,
+    /// How deep it lies under others.
+    pub depth: usize,
+    /// Who does it, if it is not a command.
+    pub worker: String,
+    /// How it stands.
+    pub state: State,
+    /// How long it took, or has taken until now.
+    pub ms: Option<u64>,
+    /// What there is to say besides: its evidence, the last line that it wrote, what it waits for.
+    pub note: String,
+}
+
+/// How a step stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum State {
+    /// It has not begun.
+    Open,
+    /// It runs.
+    Running,
+    /// A person is asked.
+    Asks,
+    /// It is done; `sure` if somebody but itself said so.
+    Done {
+        /// It was checked or approved.
+        sure: bool,
+    },
+    /// It failed.
+    Failed,
+    /// It cannot begin in this run.
+    Held,
+    /// It will not be done.
+    Cancelled,
+}
+
+impl Run {
+    /// How many are done, and of how many: as progress is counted everywhere.
+    fn progress(&self) -> (u32, u32) {
+        let top = self.steps.iter().filter(|it| it.depth == 0 && it.state != State::Cancelled);
+        let done = top.clone().filter(|it| matches!(it.state, State::Done { .. })).count();
+        (count(done), count(top.count()))
+    }
+}
+
+fn count(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+/// The whole screen, line by line, at most `height` of them.
+pub fn run(run: &Run, height: Option<usize>, options: &Options) -> Vec<String> {
+    let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
+    let page = Page { options, columns, widths: Widths::of(&run.steps, columns) };
+    let room = height.map(|it| it.saturating_sub(2).max(1));
+    let mut lines = vec![page.head(run)];
+    lines.extend(page.steps(&run.steps, room));
+    lines.push(page.foot(run));
+    lines
+}
+
+/// What became of a step as a line of its own, for where nothing can be drawn in place.
+pub fn line(step: &Step) -> String {
+    let word = match step.state {
+        State::Open => "open",
+        State::Running => "started",
+        State::Asks => "asks",
+        State::Done { .. } => "done",
+        State::Failed => "failed",
+        State::Held => "left",
+        State::Cancelled => "cancelled",
+    };
+    let mut words = vec![format!("{word:<9}"), shown(&step.title).into_owned()];
+    match step.state {
+        State::Done { .. } | State::Failed => words.extend(step.ms.map(time)),
+        State::Open | State::Running | State::Asks | State::Held | State::Cancelled => {}
+    }
+    if step.state != State::Running {
+        words.push(one_line(&step.note).into_owned());
+    }
+    words.retain(|it| !it.is_empty());
+    words.join("  ")
+}
+
+/// `850 ms`, `41.2 s`, `1 m 12 s`, `2 h 5 m`.
+pub fn time(ms: u64) -> String {
+    let seconds = ms / 1_000;
+    match ms {
+        0..1_000 => format!("{ms} ms"),
+        1_000..60_000 => format!("{}.{} s", seconds, ms % 1_000 / 100),
+        60_000..3_600_000 => format!("{} m {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} m", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
+/// The same for a clock that ticks: nothing smaller than a second moves.
+fn ticking(ms: u64) -> String {
+    match ms {
+        0..60_000 => format!("{} s", ms / 1_000),
+        _ => time(ms),
+    }
+}
+
+/// How wide each column is, for all steps; 0 for one that there is no room for.
+struct Widths {
+    title: usize,
+    worker: usize,
+    time: usize,
+    /// Whether there is room for notes.
+    notes: bool,
+}
+
+impl Widths {
+    fn of(steps: &[Step], columns: usize) -> Self {
+        let indented = |it: &Step| 2 * it.depth.min(8) + width(&shown(&it.title));
+        let longest = steps.iter().map(indented).max().unwrap_or(0);
+        let worker = steps.iter().map(|it| width(&one_line(&it.worker))).max().unwrap_or(0);
+        let notes = columns >= NOTES_FROM;
+        let time = if columns < TIMES_FROM { 0 } else { TIME };
+        let worker = if notes { worker.min(WORKER) } else { 0 };
+        let column = |it: usize| if it == 0 { 0 } else { it + 2 };
+        // Half of what is left is for notes, unless the titles do not need their half.
+        let left = columns.saturating_sub(3 + column(worker) + column(time));
+        let most = if notes { left / 2 } else { left };
+        Self { title: longest.min(most.max(1)), worker, time, notes }
+    }
+}
+
+struct Page<'a> {
+    options: &'a Options,
+    columns: usize,
+    widths: Widths,
+}
+
+impl Page<'_> {
+    fn line(&self) -> Line {
+        Line::new(self.options.colour)
+    }
+
+    fn glyphs(&self) -> Glyphs {
+        self.options.glyphs
+    }
+
+    fn dot(&self) -> &'static str {
+        if self.glyphs() == Glyphs::Ascii { " - " } else { " · " }
+    }
+
+    /// `Release 1.2                                        2 jobs · plan 7f3a`
+    fn head(&self, run: &Run) -> String {
+        let mut line = self.line();
+        let how = run.how.join(self.dot());
+        let room = self.columns.saturating_sub(width(&how) + 2);
+        let with_how = room >= 12;
+        let most = if with_how { room } else { self.columns };
+        line.push_text(&shown(&run.title), most, self.glyphs(), Style::Bold);
+        if with_how {
+            line.fill(self.columns - width(&how)).push(&how, Style::Dim);
+        }
+        line.finish()
+    }
+
+    /// ` 1/4  █████░░░░░░░░░░░░░░  25 %   53 s         Ctrl-C stops; run again to go on`
+    fn foot(&self, run: &Run) -> String {
+        let (done, total) = run.progress();
+        let percent = punchlist_model::Progress::of(done, total).percent;
+        let mut line = self.line();
+        let counts = format!(" {done}/{total}  ");
+        line.push(&truncate_with(&counts, self.columns, ""), Style::Plain);
+        let rest = format!("  {percent} %   {}", ticking(run.ms));
+        if line.width() + BAR + width(&rest) <= self.columns {
+            list::bar(&mut line, done, total, BAR, self.options);
+        }
+        let left = self.columns.saturating_sub(line.width());
+        line.push(&truncate_with(&rest, left, ""), Style::Plain);
+        let left = self.columns.saturating_sub(line.width() + 2);
+        if !run.hint.is_empty() && width(&run.hint) <= left {
+            line.fill(self.columns - width(&run.hint)).push(&run.hint, Style::Dim);
+        }
+        line.finish()
+    }
+
+    /// The steps that there is room for: what runs, asks or failed before all others, then what is near it.
+    fn steps(&self, steps: &[Step], room: Option<usize>) -> Vec<String> {
+        let Some(room) = room.filter(|it| *it < steps.len()) else {
+            return steps.iter().map(|it| self.step(it)).collect();
+        };
+        let chosen = chosen(steps, room);
+        let mut lines = Vec::new();
+        let mut hidden = 0;
+        for (step, is_shown) in steps.iter().zip(&chosen) {
+            if !is_shown {
+                hidden += 1;
+                continue;
+            }
+            self.gap(&mut lines, &mut hidden);
+            lines.push(self.step(step));
+        }
+        self.gap(&mut lines, &mut hidden);
+        lines
+    }
+
+    /// Says how many were left out here.
+    fn gap(&self, lines: &mut Vec<String>, hidden: &mut usize) {
+        if *hidden > 0 {
+            let mut line = self.line();
+            let text = format!(" {} {hidden} more", self.glyphs().ellipsis());
+            line.push(&truncate_with(&text, self.columns, ""), Style::Dim);
+            lines.push(line.finish());
+            *hidden = 0;
+        }
+    }
+
+    fn step(&self, step: &Step) -> String {
+        let (sign, style) = self.sign(step.state);
+        let mut line = self.line();
+        let head = if self.columns < 8 { "" } else { " " };
+        line.push(head, Style::Plain).push(sign, style).push(head, Style::Plain);
+        let begin = line.width();
+        let title = match step.state {
+            State::Cancelled | State::Held => Style::Dim,
+            State::Open | State::Running | State::Asks | State::Done { .. } | State::Failed => {
+                Style::Plain
+            }
+        };
+        let indent = (2 * step.depth.min(8)).min(self.widths.title.saturating_sub(1));
+        line.push(&" ".repeat(indent), Style::Plain);
+        // What has not begun has neither worker nor time, and its note needs the room.
+        let (open, ms) = (step.state == State::Open || step.state == State::Held, step.ms);
+        let room = self.columns.saturating_sub(begin).min(self.widths.title).saturating_sub(indent);
+        line.push_text(&shown(&step.title), room, self.glyphs(), title);
+        line.fill((begin + self.widths.title).min(self.columns));
+        let has_worker = self.widths.worker > 0 && !(open && step.worker.is_empty());
+        if has_worker {
+            let worker = one_line(&step.worker);
+            let worker = truncate_with(&worker, self.widths.worker, self.glyphs().ellipsis());
+            line.push("  ", Style::Plain);
+            line.push(&pad(&isolated(&worker), self.widths.worker), Style::Dim);
+        }
+        if self.widths.time > 0 && !open {
+            let ticks = matches!(step.state, State::Running | State::Asks);
+            let ms = ms.map(|ms| if ticks { ticking(ms) } else { time(ms) }).unwrap_or_default();
+            line.push("  ", Style::Plain).push(&pad_left(&ms, self.widths.time), Style::Dim);
+        }
+        let left = self.columns.saturating_sub(line.width() + 2);
+        if self.widths.notes && !step.note.is_empty() && left >= 4 {
+            let note = one_line(&step.note);
+            let quiet = match step.state {
+                State::Failed => Style::In(Colour::Red),
+                State::Asks => Style::BoldIn(Colour::Yellow),
+                State::Done { sure: true } => Style::In(Colour::Green),
+                State::Done { sure: false } => Style::Plain,
+                State::Open | State::Running | State::Held | State::Cancelled => Style::Dim,
+            };
+            line.push("  ", Style::Plain).push_text(&note, left, self.glyphs(), quiet);
+        }
+        line.finish().trim_end().to_owned()
+    }
+
+    fn sign(&self, state: State) -> (&'static str, Style) {
+        let (sign, style) = match state {
+            State::Open => (Sign::Open, Style::Plain),
+            State::Running => (Sign::Active, Style::In(Colour::Cyan)),
+            State::Asks => {
+                let sign = if self.glyphs() == Glyphs::Ascii { "[?]" } else { "?" };
+                return (sign, Style::BoldIn(Colour::Yellow));
+            }
+            State::Done { sure: true } => (Sign::Done, Style::In(Colour::Green)),
+            State::Done { sure: false } => (Sign::Done, Style::Plain),
+            State::Failed => {
+                let sign = if self.glyphs() == Glyphs::Ascii { "[!]" } else { "!" };
+                return (sign, Style::In(Colour::Red));
+            }
+            State::Held => (Sign::Waiting, Style::In(Colour::Yellow)),
+            State::Cancelled => (Sign::Cancelled, Style::Dim),
+        };
+        (self.glyphs().sign(sign), style)
+    }
+}
+
+/// Which steps to show in so many lines, those that say how many were left out included.
+fn chosen(steps: &[Step], room: usize) -> Vec<bool> {
+    let rank = |state: State| match state {
+        State::Running | State::Asks => 0,
+        State::Failed => 1,
+        State::Open | State::Done { .. } | State::Held | State::Cancelled => 2,
+    };
+    let busy: Vec<usize> = (0..steps.len()).filter(|at| rank(steps[*at].state) == 0).collect();
+    let begun = |it: &Step| !matches!(it.state, State::Open);
+    let centre = busy.first().copied();
+    let centre = centre.or_else(|| steps.iter().rposition(begun)).unwrap_or(0);
+    let mut order: Vec<usize> = (0..steps.len()).collect();
+    order.sort_by_key(|at| (rank(steps[*at].state), at.abs_diff(centre)));
+    let mut shown = vec![false; steps.len()];
+    // A gap costs a line too, so take as many as still fit with their gaps.
+    for at in order {
+        shown[at] = true;
+        if lines(&shown) > room {
+            shown[at] = false;
+            // Further away it can only get worse, except where it closes a gap.
+            if rank(steps[at].state) == 2 && lines(&shown) >= room {
+                break;
+            }
+        }
+    }
+    shown
+}
+
+/// How many lines that takes.
+fn lines(shown: &[bool]) -> usize {
+    let (mut lines, mut in_gap) = (0, false);
+    for is_shown in shown {
+        if *is_shown {
+            lines += 1;
+        } else if !in_gap {
+            lines += 1;
+        }
+        in_gap = !is_shown;
+    }
+    lines
+}
