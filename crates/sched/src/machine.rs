@@ -8,6 +8,7 @@
 //! if policy says so; it waits in a `queue` for room; it runs. Late answers are harmless: each names the
 //! look, question or attempt that it belongs to, and only the present one counts.
 
+mod brief;
 mod line;
 mod marks;
 mod queue;
@@ -27,6 +28,7 @@ use crate::call::{
     Outcome, QuestionId, Request, State, Step, Stop,
 };
 use crate::policy::{Policy, Rule, Verdict};
+use brief::{Briefs, Stage};
 use line::Line;
 use marks::Marks;
 use queue::Queue;
@@ -161,10 +163,6 @@ pub enum Effect {
 #[derive(Clone, Debug)]
 struct Entry {
     call: Call,
-    /// How many of the calls that it waits for have not succeeded yet.
-    unmet: u32,
-    /// Who waits for it.
-    dependants: Vec<CallId>,
     /// The newest look at its arguments.
     look: Look,
 }
@@ -180,6 +178,7 @@ struct Batch {
 pub struct Scheduler {
     options: Options,
     calls: Vec<Entry>,
+    briefs: Briefs,
     batches: Vec<Batch>,
     /// The calls that are looked at. Nobody gets in line before an earlier one is known.
     validating: Marks,
@@ -200,6 +199,7 @@ impl Scheduler {
         Self {
             options,
             calls: Vec::new(),
+            briefs: Briefs::default(),
             batches: Vec::new(),
             validating: Marks::default(),
             coming: Marks::default(),
@@ -278,13 +278,15 @@ impl Scheduler {
         let calls = first.0..first.0.saturating_add(count);
         self.batches.push(Batch { calls: calls.clone(), left: count });
         self.calls.reserve(requests.len());
+        self.briefs.reserve(requests.len());
         effects.reserve(2 * requests.len());
         for (n, request) in calls.clone().zip(requests) {
             let (id, look) = (CallId(n), Look::default());
             let state = State::Live(Live::Validating { look });
             let call = Call { id, batch, request, checked: Checked::default(), state };
             effects.push(Effect::Record(id, call.state.clone()));
-            self.calls.push(Entry { call, unmet: 0, dependants: Vec::new(), look });
+            self.briefs.push(call.request.priority);
+            self.calls.push(Entry { call, look });
             self.validating.insert(id);
         }
         let mut may_circle = false;
@@ -302,9 +304,7 @@ impl Scheduler {
         for circle in circles {
             // Each is told of the circle, not that the one before it did not succeed.
             for id in &circle {
-                if let Some(entry) = self.entry_mut(*id) {
-                    entry.dependants.retain(|it| !circle.contains(it));
-                }
+                self.briefs.retain_dependants(*id, |it| !circle.contains(&it));
             }
             for id in &circle {
                 let error = CallError::Circle(circle.clone());
@@ -324,29 +324,24 @@ impl Scheduler {
     /// Ties a new call to those that it waits for, each named once.
     fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
         for other in after.iter().copied() {
-            let ended = match self.entry(other).map(|it| &it.call.state) {
+            match self.briefs.get(other).map(|it| it.stage) {
                 None => {
                     self.step(id, Step::Invalid(CallError::Unknown(other)), effects);
                     return;
                 }
-                Some(State::Done(outcome)) => Some(outcome.is_success()),
-                Some(State::Live(_)) => None,
-            };
-            match ended {
-                Some(true) => {}
-                Some(false) => {
+                Some(Stage::Well) => {}
+                Some(Stage::Ill) => {
                     let reason = CancelReason::Dependency(other);
                     self.step(id, Step::Stop(Stop::Cancelled(reason)), effects);
                     return;
                 }
-                None => {
-                    if let Some(other) = self.entry_mut(other) {
-                        other.dependants.push(id);
-                    }
-                    if let Some(entry) = self.entry_mut(id) {
-                        entry.unmet += 1;
-                    }
-                }
+                Some(
+                    Stage::Validating
+                    | Stage::Scheduled
+                    | Stage::Allowed
+                    | Stage::Awaiting
+                    | Stage::Executing,
+                ) => self.briefs.tie(id, other),
             }
         }
     }
@@ -376,6 +371,9 @@ impl Scheduler {
                     }
                     Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),
                 };
+                if let Some(brief) = self.briefs.get_mut(id) {
+                    (brief.is_free, brief.kind) = (checked.access.is_free(), checked.kind);
+                }
                 if let Some(entry) = self.entry_mut(id) {
                     entry.call.checked = checked;
                 }

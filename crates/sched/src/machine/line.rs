@@ -39,10 +39,10 @@ impl Line {
             self.barrier = Some(id);
             return (self.ahead == 0).then_some(id);
         }
-        self.ahead += 1;
         if access.is_free() {
-            return Some(id);
+            return self.enter_free(id);
         }
+        self.ahead += 1;
         let mut waits = 0;
         for place in self.places.values_mut() {
             if place.access.conflicts_with(access) {
@@ -56,6 +56,16 @@ impl Line {
         }
         self.waits.insert(id, waits);
         None
+    }
+
+    /// The same for a call that touches nothing.
+    pub(super) fn enter_free(&mut self, id: CallId) -> Option<CallId> {
+        if self.barrier.is_some() {
+            self.behind.push_back((id, Access::none()));
+            return None;
+        }
+        self.ahead += 1;
+        Some(id)
     }
 
     /// A call leaves the line, wherever it stood. `free` says whether it touches nothing. Says who

@@ -62,8 +62,13 @@ impl Tool for Shell {
                     let running = work.spawn(command).await.unwrap();
                     let (heard, hear) = tokio::sync::oneshot::channel();
                     let mut heard = Some(heard);
+                    let say = |_, _: &[u8]| {
+                        if let Some(heard) = heard.take() {
+                            heard.send(()).unwrap();
+                        }
+                    };
                     tokio::select! {
-                        _ = running.finish(|_, _| drop(heard.take().map(|it| it.send(())))) => {}
+                        _ = running.finish(say) => {}
                         _ = hear => {}
                     }
                     assert_ne!(then, "panic", "broke with a process running");
@@ -119,7 +124,7 @@ fn call(family: &Family, birth: &str) -> Request {
 const REASON: CancelReason = CancelReason::Asked(None);
 
 #[tokio::test]
-async fn a_cancelled_call_is_told_of_when_its_whole_family_is_gone() {
+async fn a_cancelled_call_is_told_of_when_its_whole_family_gone() {
     for (who, birth) in FAMILY {
         let (stage, family) = (Stage::new(), Family::new());
         let schedule = stage.handle.schedule(vec![call(&family, birth)]);
@@ -128,12 +133,12 @@ async fn a_cancelled_call_is_told_of_when_its_whole_family_is_gone() {
         stage.handle.cancel(Target::Batch(batch), REASON).await.unwrap();
         let outcomes = stage.handle.outcomes(batch).await.unwrap();
         assert_eq!(outcomes, [Outcome::Cancelled(REASON)], "{who}");
-        alive.is_gone().await;
+        alive.gone().await;
     }
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_told_of_when_its_whole_family_is_gone() {
+async fn a_call_that_takes_too_long_is_told_of_when_its_whole_family_gone() {
     for (who, birth) in FAMILY {
         let (stage, family) = (Stage::new(), Family::new());
         // Opened without waiting, it says "nobody" or "somebody" at any time, so that it does not
@@ -155,7 +160,7 @@ async fn a_call_that_takes_too_long_is_told_of_when_its_whole_family_is_gone() {
 }
 
 #[tokio::test]
-async fn a_tool_that_forgets_its_process_or_breaks_is_over_when_that_is_gone() {
+async fn a_tool_that_forgets_its_process_or_breaks_is_over_when_that_gone() {
     for (then, is_well) in [("forget", true), ("panic", false)] {
         let (stage, family) = (Stage::new(), Family::new());
         // It speaks once the family lives, and only then is it forgotten.
@@ -168,7 +173,7 @@ async fn a_tool_that_forgets_its_process_or_breaks_is_over_when_that_is_gone() {
         tokio::task::spawn_blocking(move || std::fs::write(go, "go\n")).await.unwrap().unwrap();
         let outcomes = stage.handle.outcomes(scheduled.unwrap().batch).await.unwrap();
         assert_eq!(matches!(outcomes[..], [Outcome::Success(_)]), is_well, "{outcomes:?}");
-        alive.is_gone().await;
+        alive.gone().await;
     }
 }
 
@@ -180,7 +185,7 @@ async fn a_driver_that_is_shut_down_leaves_nobody() {
     scheduled.unwrap();
     stage.handle.shut_down(REASON);
     stage.driver.await.unwrap().unwrap();
-    alive.is_gone().await;
+    alive.gone().await;
 }
 
 /// Fails at the first end of a call.
@@ -205,7 +210,7 @@ async fn a_ledger_that_fails_leaves_nobody() {
     scheduled.unwrap();
     stage.handle.schedule(vec![line("true")]).await.unwrap();
     assert!(matches!(stage.driver.await.unwrap(), Err(Error::Ledger(_))));
-    alive.is_gone().await;
+    alive.gone().await;
 }
 
 #[tokio::test]
@@ -224,7 +229,7 @@ async fn a_guardian_that_is_killed_is_told_in_words() {
     let Outcome::Error(CallError::Failed { what, output }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(what, "the guardian of processes has gone, so this was killed");
     assert_eq!(output.text, format!("{pid}\n"));
-    alive.is_gone().await;
+    alive.gone().await;
 }
 
 #[tokio::test]
