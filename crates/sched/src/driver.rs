@@ -16,6 +16,7 @@ pub(crate) mod mailbox;
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use punchlist_model::{Attempt, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::call::{BatchId, CallId, Ended, Illegal, Look, Outcome};
+use crate::call::{BatchId, CallId, Ended, Illegal, Live, Look, Outcome, Output, State};
 use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
 use crate::policy::allowing;
@@ -182,8 +183,9 @@ impl<L: Ledger> Driver<L> {
     pub async fn run(mut self) -> Result<(), Error> {
         let result = self.work().await;
         if result.is_err() {
-            // Tools first, so that none starts anything while its processes are ended.
-            self.running.clear();
+            // Tools first, so that none starts anything while its processes are ended. One that breaks
+            // when it is dropped has told nobody anything new.
+            drop(catch_unwind(AssertUnwindSafe(|| self.running.clear())));
             self.around.processes.close().await;
         }
         self.around.watchers.close();
@@ -270,7 +272,9 @@ impl<L: Ledger> Driver<L> {
             Wish::Schedule { .. } if !self.is_wanted => {}
             Wish::Schedule { make, told } => {
                 let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
-                let requests = make(first);
+                // A caller that breaks here harms itself: it hears that nobody works for it.
+                let made = catch_unwind(AssertUnwindSafe(|| make(first)));
+                let Ok(requests) = made else { return };
                 self.tell(Input::Schedule(requests));
                 let calls = first.0..self.machine.next_call().0;
                 self.replies.push(Reply::Scheduled(told, Scheduled { batch, calls }));
@@ -394,10 +398,14 @@ impl<L: Ledger> Driver<L> {
     /// Starts an attempt. One that ends at once is not waited for.
     fn start(&mut self, call: CallId, attempt: Attempt) {
         let Some(it) = self.machine.call(call) else { return };
+        if matches!(it.state, State::Live(Live::Executing { stopping: Some(_), .. })) {
+            let what = "stopped before it began".to_owned();
+            return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
+        }
         let Some(tool) = self.tools.get(&it.request.tool) else {
             // Looked at and allowed, so it was there; but nothing here takes that for granted.
             let what = "its tool has gone".to_owned();
-            return self.ended(call, attempt, Ended::Badly { what, output: Default::default() });
+            return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
         };
         let work = Work::new(call, attempt, Arc::clone(&self.around));
         match begin(&**tool, it.request.arguments.clone(), work, &self.around.attempts) {

@@ -27,7 +27,7 @@ use crate::call::{
     BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
     Outcome, QuestionId, Request, State, Step, Stop,
 };
-use crate::policy::{self, Policy, Rule, Verdict};
+use crate::policy::{Policy, Rule, Verdict};
 use brief::{Briefs, Stage};
 use line::Line;
 use marks::Marks;
@@ -365,7 +365,8 @@ impl Scheduler {
                     Verdict::Allow => Step::Valid { allowed: true },
                     Verdict::Ask(_) if self.options.attended => Step::Valid { allowed: false },
                     Verdict::Ask(because) => {
-                        let what = policy::unasked(&checked.subject, because.as_deref());
+                        let policy = &self.options.policy;
+                        let what = policy.unasked(&checked.subject, because.as_deref());
                         Step::Invalid(CallError::NobodyToAsk(what))
                     }
                     Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),

@@ -11,8 +11,6 @@
 mod tests;
 mod write;
 
-pub use write::unasked;
-
 use serde::{Deserialize, Serialize};
 
 /// What policy looks at.
@@ -264,6 +262,20 @@ impl Policy {
             }
         };
         if allowed || subject.harmless { Verdict::Allow } else { Verdict::Ask(None) }
+    }
+}
+
+impl Policy {
+    /// The rules that would have to be added for a call to be allowed, if none stands against it.
+    fn lacking(&self, subject: &Subject) -> Vec<Rule> {
+        let Commands::All(all) = &subject.commands else { return allowing(subject) };
+        let is_allowed = |words: &Words| {
+            let commands = Commands::All(vec![words.clone()]);
+            let alone = Subject { commands, ..subject.clone() };
+            self.verdict(&alone) == Verdict::Allow
+        };
+        let lacking = all.iter().filter(|it| !is_allowed(it)).cloned().collect();
+        allowing(&Subject { commands: Commands::All(lacking), ..subject.clone() })
     }
 }
 

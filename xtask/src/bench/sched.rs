@@ -1,5 +1,5 @@
 //! The scheduler: a random graph of calls that do nothing, through machine and driver, beside one tokio
-//! task per node.
+//! task per node; and processes under the guardian beside processes that nobody guards.
 //!
 //! `crates/sched/examples/sched_bench` does the measuring in one process and one thread, both ways in
 //! turn; here its figures are put beside the goals.
@@ -20,6 +20,9 @@ const ROOMS: [(&str, &str); 2] = [("4294967295", "no limit"), ("8", "8 at once")
 
 /// How often a whole plan is worked off beside make.
 const RUNS: usize = 5;
+/// How many processes are started, and how many at once.
+const PROCESSES: u32 = 1_000;
+const JOBS: &str = "2";
 
 /// Goal and stretch in hundredths.
 const GOAL: u128 = 150;
@@ -51,8 +54,23 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     let each = kilobytes * 1024 / u128::from(CALLS);
     let kilobytes = u64::try_from(kilobytes).unwrap_or(u64::MAX);
     say(&format!("\nMemory at {CALLS} calls: {}, {each} bytes each", megabytes(kilobytes)));
+    warn("measuring processes");
+    let rounds = rounds.div_ceil(5).to_string();
+    let said = ask(&program, &["processes", &PROCESSES.to_string(), JOBS, &rounds])?;
+    say(&format!("\n{}", processes(&figures(&said)?)?));
     say(&format!("\n{NOT_MEASURED}\n"));
     super::run::run(RUNS)
+}
+
+/// What the guardian adds to a process. There is no goal for it alone.
+fn processes(figures: &Figures) -> Result<String, String> {
+    let (guarded, bare) = (middle(figures, "guarded")?, middle(figures, "bare")?);
+    let each = |it: u128| format!("{} µs", it / u128::from(PROCESSES) / 1_000);
+    let ratio = times(hundredths(guarded, bare));
+    let (guarded, bare) = (each(guarded), each(bare));
+    Ok(format!(
+        "{PROCESSES} × `true`, {JOBS} at once: {guarded} each under the guardian, {bare} without, {ratio}"
+    ))
 }
 
 fn ask(program: &Path, arguments: &[&str]) -> Result<String, String> {
@@ -105,5 +123,13 @@ mod tests {
         assert_eq!(row, expected);
         assert!(figures("x").is_err() && figures("x y").is_err());
         assert!(super::row("", &Figures::new()).is_err());
+    }
+
+    #[test]
+    fn processes_are_told_in_a_line() {
+        let said = processes(&figures("guarded 900000000\nbare 600000000\n").unwrap()).unwrap();
+        let expected =
+            "1000 × `true`, 2 at once: 900 µs each under the guardian, 600 µs without, 1.50×";
+        assert_eq!(said, expected);
     }
 }

@@ -4,12 +4,14 @@
 //! is no example of how to use the driver.
 
 mod graph;
+mod guarded;
 mod ours;
 mod tasks;
 
 use std::error::Error;
 use std::fs;
 use std::io::Write as _;
+use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,7 +19,8 @@ use graph::Graph;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
-const USAGE: &str = "usage: sched_bench graph CALLS ROOM ROUNDS | memory CALLS ROOM";
+const USAGE: &str = "usage: sched_bench graph CALLS ROOM ROUNDS | memory CALLS ROOM \
+    | processes COUNT JOBS ROUNDS | guardian";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,6 +36,10 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> Outcome {
+    if arguments == ["guardian"] {
+        let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+        return Ok(punchlist_sched::process::guardian::main(socket)?);
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match arguments {
         ["graph", calls, room, rounds] => {
@@ -57,6 +64,22 @@ fn run(arguments: &[&str]) -> Outcome {
             let stage = ours::Stage::new(&graph, room.parse()?)?;
             drop(runtime.block_on(stage.run())?);
             say("kilobytes", (peak()? - before).into())
+        }
+        ["processes", count, jobs, rounds] => {
+            let (count, jobs) = (count.parse()?, jobs.parse::<u32>()?.max(1));
+            let processes = guarded::processes()?;
+            // The guardian is there before anything is measured.
+            runtime.block_on(guarded::guarded(&processes, jobs, jobs))?;
+            for _ in 0..rounds.parse::<u32>()? {
+                let began = Instant::now();
+                runtime.block_on(guarded::guarded(&processes, count, jobs))?;
+                say("guarded", began.elapsed().as_nanos())?;
+                let began = Instant::now();
+                guarded::bare(count, jobs)?;
+                say("bare", began.elapsed().as_nanos())?;
+            }
+            runtime.block_on(processes.close());
+            Ok(())
         }
         _ => Err(USAGE.into()),
     }

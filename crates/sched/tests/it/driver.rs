@@ -1,7 +1,10 @@
 //! One loop: facts in, the ledger first, then effects, and every batch told of once.
 
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
 use std::panic;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use punchlist_sched::call::{CallError, QuestionId, State};
@@ -161,6 +164,34 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
         assert!(!matches!(event, Event::BatchDone(_)), "{event:?}");
     }
     assert_eq!(stage.handle.call(CallId(0)).await, Err(Gone));
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_before_it_began_never_begins() {
+    let stage = Stage::new();
+    let mut events = stage.handle.subscribe();
+    let mut scheduled = pin!(stage.handle.schedule(vec![act("well")]));
+    let mut cancelled = pin!(stage.handle.cancel(Target::All, nobody()));
+    // Both wishes are there before the loop looks at either.
+    poll_fn(|context| {
+        assert!(scheduled.as_mut().poll(context).is_pending());
+        assert!(cancelled.as_mut().poll(context).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    let (scheduled, cancelled) = tokio::join!(scheduled, cancelled);
+    scheduled.unwrap();
+    cancelled.unwrap();
+    until_done(&mut events).await;
+    assert_eq!(stage.log.all(), ["call 0 is validating", "call 0 is cancelled"]);
+}
+
+#[tokio::test]
+async fn a_caller_that_breaks_harms_itself_only() {
+    let stage = Stage::new();
+    let broke = stage.handle.schedule_together(|_| panic!("no such request")).await;
+    assert_eq!(broke, Err(Gone));
+    assert_eq!(stage.outcomes(vec![act("well")]).await, [well("well")]);
 }
 
 #[tokio::test]
