@@ -20,7 +20,7 @@ use crate::print::Reply;
 use crate::settle::settle;
 use crate::which;
 
-/// Say what the list is for, what it may cost, and how well "done" must be shown
+/// Say what the list is for and what counts as done
 ///
 /// Without arguments it shows what was said, and how the items stand that the goal is accepted by.
 /// What is demanded holds for every item: without it none is completed, and no agent may stop.
