@@ -58,7 +58,7 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
         (0..rounds.div_ceil(5)).map(|_| bench.round()).collect::<Result<Vec<_>, _>>()?;
     say(&format!("\n{}", contention(&contended)));
     warn("measuring next");
-    let looks = count(rounds, 20);
+    let looks = count(rounds, 50);
     let small = bench.figures("small", &["next"], &[&ITEMS.to_string(), &looks])?;
     let large = bench.figures("large", &["next"], &[&ITEMS_LARGE.to_string(), &looks])?;
     say(&format!("\n{}", ready(&small, &large)));

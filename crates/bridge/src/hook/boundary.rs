@@ -59,6 +59,11 @@ impl Call<'_> {
             })
             .await?;
         }
+        // Mostly nothing is, and then nobody need look at the list; but a session that shall work on a plan
+        // with a name comes to it here.
+        if !self.session.memory.watch.owes() && self.given.plan.is_none() {
+            return Ok(Answer::Nothing);
+        }
         let plan = self.whole("").await?;
         let open = plan.as_ref().map_or(0, |plan| plan.open);
         self.remind(plan.as_ref(), &[Input::Prompt { open }]).await

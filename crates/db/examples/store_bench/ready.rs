@@ -10,8 +10,8 @@ use punchlist_model::{Item, ItemId, Number, Op, Plan, Position, Status};
 
 use super::{Outcome, desk, raw, tell, timed};
 
-/// How many rounds fill caches and are not told.
-const WARM_UP: u64 = 20;
+/// How many rounds fill caches, both sides' alike, and are not told.
+const WARM_UP: u64 = 200;
 
 pub(crate) fn run(directory: &Path, items: u32, count: u64) -> Outcome {
     let (ours, bare) = (directory.join("ours.db"), directory.join("raw.db"));

@@ -247,6 +247,11 @@ impl Watch {
         self.owed = true;
     }
 
+    /// Whether the list is to be put back with the next prompt. If not, a prompt changes nothing here.
+    pub fn owes(&self) -> bool {
+        self.owed
+    }
+
     /// Records that a reminder was really given, with what it said.
     pub fn gave(&mut self, kind: Kind, text: &str, now: Timestamp) {
         self.ledger.gave(kind, tokens(text), now, kind.is_under_policy());
