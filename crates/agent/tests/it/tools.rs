@@ -74,7 +74,7 @@ impl Project {
         let said = match runtime.block_on(self.tool(name).run(arguments, work)) {
             Ended::Well(output) => output.text,
             Ended::Badly { what, .. } => format!("failed: {what}"),
-            Ended::Panicked(what) => format!("panicked: {what}"),
+            Ended::Declined(what) | Ended::Panicked(what) => format!("panicked: {what}"),
         };
         self.without_place(&said)
     }
