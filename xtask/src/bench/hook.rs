@@ -182,6 +182,13 @@ fn measure(
             fresh()?;
             other.push(instructions(&baseline())?);
         }
+        if gave_up(scratch) {
+            return Err(
+                "a hook gave up after two seconds while it was counted: the machine is too \
+                        busy to count on"
+                    .to_owned(),
+            );
+        }
         let one = median(&one).unwrap_or_default();
         let other = median(&other).unwrap_or_default();
         let ratio = hundredths(one.into(), other.into());
@@ -201,6 +208,12 @@ fn measure(
     row.extend([milliseconds(median(&took).unwrap_or_default()), milliseconds(slowest)]);
     row.extend([format!("≤ {}", milliseconds(CEILING)), verdict.to_owned()]);
     Ok(row)
+}
+
+/// Whether a hook ended before it was done, so that what was counted is less than the whole.
+fn gave_up(scratch: &Scratch) -> bool {
+    let failures = scratch.join("home/.local/share/punchlist/hook-failures.jsonl");
+    fs::read_to_string(failures).is_ok_and(|it| it.contains("no answer within"))
 }
 
 #[cfg(test)]
