@@ -25,12 +25,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use punchlist_model::{Attempt, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::call::{BatchId, CallId, Ended, Illegal, Live, Look, Outcome, Output, State};
+use crate::call::{BatchId, CallId, Ended, Illegal, Look, Outcome, Output};
 use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
 use crate::policy::allowing;
 use crate::process::Processes;
-use crate::tool::{Surroundings, Tools, Work};
+use crate::tool::{Place, Surroundings, Tools, Work};
 use attempt::{Attempted, First, begin};
 use attempts::{Attempts, Stopping};
 use clock::Timers;
@@ -43,7 +43,7 @@ pub use handle::{Gone, Handle, Scheduled};
 pub use ledger::{Asked, Ledger, LedgerError, NoLedger, Page};
 
 /// How much is written down at once, about. More makes fewer waits for the disk.
-const PAGE: usize = 4_096;
+const PAGE: usize = 1_024;
 /// How much is done before others that share the thread get their turn.
 const TURN: u32 = 1_024;
 
@@ -137,6 +137,8 @@ pub struct Driver<L> {
     asked: Vec<Asked>,
     /// Who is told when it is.
     replies: Vec<Reply>,
+    /// Where the tool of a call is, by the call's number, so that it is looked for once.
+    found: Vec<Option<Place>>,
     /// What is written down and not done.
     todo: VecDeque<Deed>,
     running: FuturesUnordered<Attempted>,
@@ -168,6 +170,7 @@ impl<L: Ledger> Driver<L> {
             page: Vec::new(),
             asked: Vec::new(),
             replies: Vec::new(),
+            found: Vec::new(),
             todo: VecDeque::new(),
             running: FuturesUnordered::new(),
             timers: Timers::default(),
@@ -308,8 +311,11 @@ impl<L: Ledger> Driver<L> {
 
     /// Writes down what happened. What follows from it may then be done.
     async fn write(&mut self) -> Result<(), Error> {
-        for effect in &self.page {
+        // What was cancelled on the same page is not asked about any more.
+        let page = if self.machine.is_asking() { self.page.as_slice() } else { &[] };
+        for effect in page {
             if let Effect::Ask(call, question) = effect
+                && self.machine.is_open(*question)
                 && let Some(call) = self.machine.call(*call)
             {
                 let (tool, arguments) = (&call.request.tool, &call.request.arguments);
@@ -370,6 +376,14 @@ impl<L: Ledger> Driver<L> {
         match deed {
             Deed::Validate(call, look) => {
                 if let Some(it) = self.machine.call(call) {
+                    let index = usize::try_from(call.0).unwrap_or(usize::MAX);
+                    if index >= self.found.len() {
+                        self.found.resize(index.saturating_add(1), None);
+                    }
+                    let tool = self.tools.place(&it.request.tool);
+                    if let Some(found) = self.found.get_mut(index) {
+                        *found = tool;
+                    }
                     let found = self.tools.check(&it.request.tool, &it.request.arguments);
                     self.tell(Input::Validated { call, look, found });
                 }
@@ -398,11 +412,13 @@ impl<L: Ledger> Driver<L> {
     /// Starts an attempt. One that ends at once is not waited for.
     fn start(&mut self, call: CallId, attempt: Attempt) {
         let Some(it) = self.machine.call(call) else { return };
-        if matches!(it.state, State::Live(Live::Executing { stopping: Some(_), .. })) {
+        if self.machine.is_stopping(call) {
             let what = "stopped before it began".to_owned();
             return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
         }
-        let Some(tool) = self.tools.get(&it.request.tool) else {
+        let index = usize::try_from(call.0).unwrap_or(usize::MAX);
+        let found = self.found.get(index).copied().flatten();
+        let Some(tool) = found.and_then(|it| self.tools.at(it)) else {
             // Looked at and allowed, so it was there; but nothing here takes that for granted.
             let what = "its tool has gone".to_owned();
             return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });

@@ -236,6 +236,16 @@ impl Scheduler {
         self.batches.iter().all(|batch| batch.left == 0)
     }
 
+    /// Whether a call runs and is to be stopped.
+    pub fn is_stopping(&self, id: CallId) -> bool {
+        self.briefs.get(id).is_some_and(|it| it.stage == Stage::Stopping)
+    }
+
+    /// Whether any question waits for its answer.
+    pub fn is_asking(&self) -> bool {
+        !self.questions.is_empty()
+    }
+
     /// Whether a question waits for its answer.
     pub fn is_open(&self, question: QuestionId) -> bool {
         self.questions.contains_key(&question)
@@ -340,7 +350,8 @@ impl Scheduler {
                     | Stage::Scheduled
                     | Stage::Allowed
                     | Stage::Awaiting
-                    | Stage::Executing,
+                    | Stage::Executing
+                    | Stage::Stopping,
                 ) => self.briefs.tie(id, other),
             }
         }

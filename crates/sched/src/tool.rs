@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::{Checked, Ended};
+pub(crate) use registry::Place;
 pub use registry::{BadTool, Tools};
 pub(crate) use work::Surroundings;
 pub use work::{Finished, Work};

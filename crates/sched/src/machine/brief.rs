@@ -16,6 +16,8 @@ pub(super) enum Stage {
     Allowed,
     Awaiting,
     Executing,
+    /// Executing, and to be stopped.
+    Stopping,
     Well,
     Ill,
 }
@@ -27,7 +29,8 @@ impl Stage {
             State::Live(Live::Scheduled { allowed: false, .. }) => Self::Scheduled,
             State::Live(Live::Scheduled { allowed: true, .. }) => Self::Allowed,
             State::Live(Live::AwaitingApproval { .. }) => Self::Awaiting,
-            State::Live(Live::Executing { .. }) => Self::Executing,
+            State::Live(Live::Executing { stopping: None, .. }) => Self::Executing,
+            State::Live(Live::Executing { stopping: Some(_), .. }) => Self::Stopping,
             State::Done(outcome) if outcome.is_success() => Self::Well,
             State::Done(_) => Self::Ill,
         }

@@ -7,7 +7,9 @@ use crate::call::CallId;
 #[derive(Clone, Default)]
 pub(super) struct Marks {
     words: Vec<u64>,
-    /// No word before this one has a bit, and if any has one, this has.
+    /// How many there are.
+    count: usize,
+    /// If there are any, the first word that has a bit.
     first: usize,
 }
 
@@ -17,34 +19,34 @@ impl Marks {
         if at >= self.words.len() {
             self.words.resize(at + 1, 0);
         }
-        if let Some(word) = self.words.get_mut(at) {
+        let Some(word) = self.words.get_mut(at) else { return };
+        if *word & bit == 0 {
             *word |= bit;
+            self.first = if self.count == 0 { at } else { self.first.min(at) };
+            self.count += 1;
         }
-        self.first = self.first.min(at);
-        self.settle();
     }
 
     /// Says whether it was there.
     pub(super) fn remove(&mut self, id: CallId) -> bool {
         let (at, bit) = place(id);
         let Some(word) = self.words.get_mut(at) else { return false };
-        let was = *word & bit != 0;
+        if *word & bit == 0 {
+            return false;
+        }
         *word &= !bit;
-        self.settle();
-        was
+        self.count -= 1;
+        // Where there is none, nobody looks for the first.
+        while self.count > 0 && self.words.get(self.first) == Some(&0) {
+            self.first += 1;
+        }
+        true
     }
 
     pub(super) fn first(&self) -> Option<CallId> {
-        let word = self.words.get(self.first).filter(|it| **it != 0)?;
+        let word = self.words.get(self.first).filter(|_| self.count > 0)?;
         let at = u32::try_from(self.first).ok()?;
         Some(CallId(at * u64::BITS + word.trailing_zeros()))
-    }
-
-    /// Goes on to the first word that has a bit, or to the end.
-    fn settle(&mut self) {
-        while self.words.get(self.first) == Some(&0) {
-            self.first += 1;
-        }
     }
 
     fn iter(&self) -> impl Iterator<Item = CallId> {

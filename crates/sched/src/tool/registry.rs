@@ -35,7 +35,23 @@ pub enum BadTool {
 /// The tools that there are.
 #[derive(Clone, Default)]
 pub struct Tools {
-    by_name: BTreeMap<String, Entry>,
+    by_name: BTreeMap<String, Place>,
+    all: Vec<Entry>,
+}
+
+/// Where a tool is among all tools. None is ever taken out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place(std::num::NonZeroU32);
+
+impl Place {
+    /// The place after so many others.
+    fn after(others: usize) -> Option<Self> {
+        std::num::NonZeroU32::new(u32::try_from(others).ok()?.checked_add(1)?).map(Self)
+    }
+
+    fn index(self) -> usize {
+        usize::try_from(self.0.get() - 1).unwrap_or(usize::MAX)
+    }
 }
 
 #[derive(Clone)]
@@ -60,23 +76,37 @@ impl Tools {
             let why = shortened(&error.to_string());
             BadTool::Schema { name: name.clone(), why }
         })?;
-        self.by_name.insert(name, Entry { tool, schema: Arc::new(schema) });
+        if let Some(place) = Place::after(self.all.len()) {
+            self.by_name.insert(name, place);
+            self.all.push(Entry { tool, schema: Arc::new(schema) });
+        }
         Ok(())
     }
 
     /// A tool by its name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.by_name.get(name).map(|entry| &entry.tool)
+        self.at(self.place(name)?)
+    }
+
+    /// Where a tool is.
+    pub(crate) fn place(&self, name: &str) -> Option<Place> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The tool that is there.
+    pub(crate) fn at(&self, place: Place) -> Option<&Arc<dyn Tool>> {
+        self.all.get(place.index()).map(|entry| &entry.tool)
     }
 
     /// All tools, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.by_name.values().map(|entry| &entry.tool)
+        self.by_name.values().filter_map(|place| self.at(*place))
     }
 
     /// Looks at a call: the tool exists, the arguments fit its schema, and it agrees itself.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<Checked, String> {
-        let Some(Entry { tool, schema }) = self.by_name.get(name) else {
+        let found = self.place(name).and_then(|it| self.all.get(it.index()));
+        let Some(Entry { tool, schema }) = found else {
             let names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
             let name = shortened(name);
             return Err(format!("there is no tool {name:?}; there are: {}", names.join(", ")));
