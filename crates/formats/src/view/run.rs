@@ -352,9 +352,7 @@ fn chosen(steps: &[Step], room: usize) -> Vec<bool> {
 fn lines(shown: &[bool]) -> usize {
     let (mut lines, mut in_gap) = (0, false);
     for is_shown in shown {
-        if *is_shown {
-            lines += 1;
-        } else if !in_gap {
+        if *is_shown || !in_gap {
             lines += 1;
         }
         in_gap = !is_shown;
