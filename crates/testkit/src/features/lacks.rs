@@ -23,19 +23,8 @@ pub const LACKS: &[Lack] = &[
     },
     Lack {
         agent: Agent::Codex,
-        feature: Feature::PlanMode,
-        why: "Only a session on a screen has a plan mode, and Codex says so with each stop; that is read, \
-              but not yet shown with the program.",
-    },
-    Lack {
-        agent: Agent::Codex,
         feature: Feature::Evidence,
         why: "It has no event before an item is completed, so that it is held when it wants to stop.",
-    },
-    Lack {
-        agent: Agent::Codex,
-        feature: Feature::Sessions,
-        why: "Not tried inside the program. Each event and each call of a tool says which session it is.",
     },
     Lack {
         agent: Agent::Gemini,
@@ -50,13 +39,8 @@ pub const LACKS: &[Lack] = &[
     Lack {
         agent: Agent::Gemini,
         feature: Feature::Compaction,
-        why: "Nothing tells that one happened: its hook `PreCompress` runs before every turn. The next \
-              reminder brings the list.",
-    },
-    Lack {
-        agent: Agent::Gemini,
-        feature: Feature::Sessions,
-        why: "Not tried inside the program. Each event says which session it is.",
+        why: "Nothing tells that one happened: its hook `PreCompress` runs before every turn. A stop \
+              with items open names them.",
     },
     Lack {
         agent: Agent::Gemini,
