@@ -75,7 +75,10 @@ impl Draft {
         if must_be_new {
             match fs::hard_link(&self.path, to) {
                 // The draft goes when it is dropped; the file stays.
-                Ok(()) => return Ok(sync_directory(to)),
+                Ok(()) => {
+                    sync_directory(to);
+                    return Ok(());
+                }
                 Err(why) if why.kind() == ErrorKind::AlreadyExists => return Err(why),
                 // Not every file system has links; there a rename must do.
                 Err(_) => {}

@@ -16,6 +16,7 @@ pub(crate) mod mailbox;
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,7 +25,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use punchlist_model::{Attempt, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::call::{BatchId, CallId, Ended, Illegal, Outcome};
+use crate::call::{BatchId, CallId, Ended, Illegal, Live, Look, Outcome, Output, State};
 use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
 use crate::policy::allowing;
@@ -80,7 +81,23 @@ enum Reply {
     Scheduled(oneshot::Sender<Scheduled>, Scheduled),
     Answered(oneshot::Sender<bool>, bool),
     Cancelled(oneshot::Sender<()>),
-    Outcomes(oneshot::Sender<Vec<Outcome>>, Vec<Outcome>),
+    Batch(Waiter, BatchId),
+}
+
+/// Who waits for a batch to be done.
+enum Waiter {
+    Outcomes(oneshot::Sender<Vec<Outcome>>),
+    Done(oneshot::Sender<()>),
+}
+
+impl Waiter {
+    fn tell(self, machine: &Scheduler, batch: BatchId) {
+        // Whoever asked may have gone.
+        match self {
+            Self::Outcomes(told) => drop(told.send(machine.outcomes(batch).unwrap_or_default())),
+            Self::Done(told) => drop(told.send(())),
+        }
+    }
 }
 
 /// What comes with time.
@@ -90,6 +107,16 @@ enum Due {
     Wake(WakeToken),
     /// An attempt that was told to stop had its time.
     GiveUp(CallId, Attempt),
+}
+
+/// What is to be done, in fewer bytes than an effect: records are done with when they are written.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Validate(CallId, Look),
+    Run(CallId, Attempt),
+    Kill(CallId, Attempt),
+    Wake(Timestamp, WakeToken),
+    BatchDone(BatchId),
 }
 
 /// The loop, before it runs.
@@ -111,11 +138,11 @@ pub struct Driver<L> {
     /// Who is told when it is.
     replies: Vec<Reply>,
     /// What is written down and not done.
-    todo: VecDeque<Effect>,
+    todo: VecDeque<Deed>,
     running: FuturesUnordered<Attempted>,
     timers: Timers<Due>,
     /// Who waits for a batch to be done.
-    batches: BTreeMap<BatchId, Vec<oneshot::Sender<Vec<Outcome>>>>,
+    batches: BTreeMap<BatchId, Vec<Waiter>>,
     now: Timestamp,
 }
 
@@ -156,8 +183,9 @@ impl<L: Ledger> Driver<L> {
     pub async fn run(mut self) -> Result<(), Error> {
         let result = self.work().await;
         if result.is_err() {
-            // Tools first, so that none starts anything while its processes are ended.
-            self.running.clear();
+            // Tools first, so that none starts anything while its processes are ended. One that breaks
+            // when it is dropped has told nobody anything new.
+            drop(catch_unwind(AssertUnwindSafe(|| self.running.clear())));
             self.around.processes.close().await;
         }
         self.around.watchers.close();
@@ -168,9 +196,9 @@ impl<L: Ledger> Driver<L> {
         let mut done = 0;
         loop {
             while self.page.len() < PAGE
-                && let Some(effect) = self.todo.pop_front()
+                && let Some(deed) = self.todo.pop_front()
             {
-                self.perform(effect)?;
+                self.perform(deed);
                 done += 1;
             }
             if !self.page.is_empty() || !self.replies.is_empty() {
@@ -244,7 +272,9 @@ impl<L: Ledger> Driver<L> {
             Wish::Schedule { .. } if !self.is_wanted => {}
             Wish::Schedule { make, told } => {
                 let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
-                let requests = make(first);
+                // A caller that breaks here harms itself: it hears that nobody works for it.
+                let made = catch_unwind(AssertUnwindSafe(|| make(first)));
+                let Ok(requests) = made else { return };
                 self.tell(Input::Schedule(requests));
                 let calls = first.0..self.machine.next_call().0;
                 self.replies.push(Reply::Scheduled(told, Scheduled { batch, calls }));
@@ -259,14 +289,20 @@ impl<L: Ledger> Driver<L> {
                 self.replies.push(Reply::Cancelled(told));
             }
             Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
-            Wish::Outcomes { batch, told } => match self.machine.outcomes(batch) {
-                Some(outcomes) => self.replies.push(Reply::Outcomes(told, outcomes)),
-                None => self.batches.entry(batch).or_default().push(told),
-            },
+            Wish::Outcomes { batch, told } => self.wait_for(batch, Waiter::Outcomes(told)),
+            Wish::Done { batch, told } => self.wait_for(batch, Waiter::Done(told)),
             Wish::ShutDown { reason } => {
                 self.is_wanted = false;
                 self.tell(Input::Cancel(Target::All, reason));
             }
+        }
+    }
+
+    fn wait_for(&mut self, batch: BatchId, waiter: Waiter) {
+        if self.machine.is_done(batch) {
+            self.replies.push(Reply::Batch(waiter, batch));
+        } else {
+            self.batches.entry(batch).or_default().push(waiter);
         }
     }
 
@@ -301,13 +337,14 @@ impl<L: Ledger> Driver<L> {
                         watchers.tell(&Event::Moved { call, state });
                     }
                 }
-                Effect::Validate(..)
-                | Effect::Ask(..)
-                | Effect::Run(..)
-                | Effect::Kill(..)
-                | Effect::Wake { .. }
-                | Effect::BatchDone(_)
-                | Effect::Illegal(..) => self.todo.push_back(effect),
+                // What is asked stands on the page, and is told below.
+                Effect::Ask(..) => {}
+                Effect::Validate(call, look) => self.todo.push_back(Deed::Validate(call, look)),
+                Effect::Run(call, attempt) => self.todo.push_back(Deed::Run(call, attempt)),
+                Effect::Kill(call, attempt) => self.todo.push_back(Deed::Kill(call, attempt)),
+                Effect::Wake { at, token } => self.todo.push_back(Deed::Wake(at, token)),
+                Effect::BatchDone(batch) => self.todo.push_back(Deed::BatchDone(batch)),
+                Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
             }
         }
         // A large batch need not be paid for as long as the driver lives.
@@ -321,7 +358,7 @@ impl<L: Ledger> Driver<L> {
                 Reply::Scheduled(told, what) => drop(told.send(what)),
                 Reply::Answered(told, what) => drop(told.send(what)),
                 Reply::Cancelled(told) => drop(told.send(())),
-                Reply::Outcomes(told, what) => drop(told.send(what)),
+                Reply::Batch(waiter, batch) => waiter.tell(&self.machine, batch),
             }
         }
         self.now = (self.clock)();
@@ -329,48 +366,46 @@ impl<L: Ledger> Driver<L> {
     }
 
     /// Does what is written down.
-    fn perform(&mut self, effect: Effect) -> Result<(), Error> {
-        match effect {
-            // Done when they were written.
-            Effect::Record(..) | Effect::Ask(..) => {}
-            Effect::Validate(call, look) => {
+    fn perform(&mut self, deed: Deed) {
+        match deed {
+            Deed::Validate(call, look) => {
                 if let Some(it) = self.machine.call(call) {
                     let found = self.tools.check(&it.request.tool, &it.request.arguments);
                     self.tell(Input::Validated { call, look, found });
                 }
             }
-            Effect::Run(call, attempt) => self.start(call, attempt),
-            Effect::Kill(call, attempt) => {
+            Deed::Run(call, attempt) => self.start(call, attempt),
+            Deed::Kill(call, attempt) => {
                 // One that is not known has ended, and that is about to be heard.
                 if let Some(brake) = self.around.attempts.known(call, attempt) {
                     brake.stop(Stopping::Asked);
                     self.timers.add(self.patience, Due::GiveUp(call, attempt));
                 }
             }
-            Effect::Wake { at, token } => {
+            Deed::Wake(at, token) => {
                 let wait = at.duration_since(self.now).try_into().unwrap_or(Duration::ZERO);
                 self.timers.add(wait, Due::Wake(token));
             }
-            Effect::BatchDone(batch) => {
+            Deed::BatchDone(batch) => {
                 self.around.watchers.tell(&Event::BatchDone(batch));
-                for told in self.batches.remove(&batch).unwrap_or_default() {
-                    let outcomes = self.machine.outcomes(batch).unwrap_or_default();
-                    // Whoever asked may have gone.
-                    drop(told.send(outcomes));
+                for waiter in self.batches.remove(&batch).unwrap_or_default() {
+                    waiter.tell(&self.machine, batch);
                 }
             }
-            Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
         }
-        Ok(())
     }
 
     /// Starts an attempt. One that ends at once is not waited for.
     fn start(&mut self, call: CallId, attempt: Attempt) {
         let Some(it) = self.machine.call(call) else { return };
+        if matches!(it.state, State::Live(Live::Executing { stopping: Some(_), .. })) {
+            let what = "stopped before it began".to_owned();
+            return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
+        }
         let Some(tool) = self.tools.get(&it.request.tool) else {
             // Looked at and allowed, so it was there; but nothing here takes that for granted.
             let what = "its tool has gone".to_owned();
-            return self.ended(call, attempt, Ended::Badly { what, output: Default::default() });
+            return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
         };
         let work = Work::new(call, attempt, Arc::clone(&self.around));
         match begin(&**tool, it.request.arguments.clone(), work, &self.around.attempts) {

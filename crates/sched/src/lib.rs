@@ -23,5 +23,5 @@ pub use call::{BatchId, Call, CallError, CallId, CancelReason, Outcome, Output, 
 pub use driver::{Driver, Event, Events, Handle, Ledger, NoLedger};
 pub use machine::{Effect, Input, Limits, Options, Scheduler};
 pub use policy::{Decision, Policy, Rule, Subject};
-pub use process::Processes;
+pub use process::{Command, Processes};
 pub use tool::{Preview, Tool, Tools, Work};

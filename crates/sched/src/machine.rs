@@ -8,7 +8,9 @@
 //! if policy says so; it waits in a `queue` for room; it runs. Late answers are harmless: each names the
 //! look, question or attempt that it belongs to, and only the present one counts.
 
+mod brief;
 mod line;
+mod marks;
 mod queue;
 #[cfg(test)]
 mod search;
@@ -16,7 +18,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use punchlist_model::{Attempt, Timestamp};
 use serde_json::Value;
@@ -25,8 +27,10 @@ use crate::call::{
     BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
     Outcome, QuestionId, Request, State, Step, Stop,
 };
-use crate::policy::{self, Policy, Rule, Verdict};
+use crate::policy::{Policy, Rule, Verdict};
+use brief::{Briefs, Stage};
 use line::Line;
+use marks::Marks;
 use queue::Queue;
 
 /// How many calls may run at once.
@@ -159,10 +163,6 @@ pub enum Effect {
 #[derive(Clone, Debug)]
 struct Entry {
     call: Call,
-    /// How many of the calls that it waits for have not succeeded yet.
-    unmet: u32,
-    /// Who waits for it.
-    dependants: Vec<CallId>,
     /// The newest look at its arguments.
     look: Look,
 }
@@ -178,15 +178,18 @@ struct Batch {
 pub struct Scheduler {
     options: Options,
     calls: Vec<Entry>,
+    briefs: Briefs,
     batches: Vec<Batch>,
     /// The calls that are looked at. Nobody gets in line before an earlier one is known.
-    validating: BTreeSet<CallId>,
+    validating: Marks,
     /// The calls that wait for nothing but their place in line.
-    coming: BTreeSet<CallId>,
+    coming: Marks,
     line: Line,
     queue: Queue,
     questions: BTreeMap<QuestionId, CallId>,
     next_question: u32,
+    /// Steps that follow from a step; kept so that their place need not be made each time.
+    steps: Vec<(CallId, Step)>,
 }
 
 impl Scheduler {
@@ -196,13 +199,15 @@ impl Scheduler {
         Self {
             options,
             calls: Vec::new(),
+            briefs: Briefs::default(),
             batches: Vec::new(),
-            validating: BTreeSet::new(),
-            coming: BTreeSet::new(),
+            validating: Marks::default(),
+            coming: Marks::default(),
             line: Line::default(),
             queue,
             questions: BTreeMap::new(),
             next_question: 0,
+            steps: Vec::new(),
         }
     }
 
@@ -236,13 +241,21 @@ impl Scheduler {
         self.questions.contains_key(&question)
     }
 
-    /// How the calls of a batch ended, once all have. A batch that there is not has no calls.
+    /// Whether all calls of a batch have ended. A batch that there is not has no calls.
+    pub fn is_done(&self, batch: BatchId) -> bool {
+        self.batch(batch).is_none_or(|it| it.left == 0)
+    }
+
+    /// How the calls of a batch ended, once all have.
     pub fn outcomes(&self, batch: BatchId) -> Option<Vec<Outcome>> {
-        let n = usize::try_from(batch.0).unwrap_or(usize::MAX);
-        let Some(batch) = self.batches.get(n) else { return Some(Vec::new()) };
+        let Some(batch) = self.batch(batch) else { return Some(Vec::new()) };
         let ids = batch.calls.clone().map(CallId);
         let outcomes = ids.map(|id| self.entry(id)?.call.state.outcome().cloned());
         if batch.left == 0 { outcomes.collect() } else { None }
+    }
+
+    fn batch(&self, batch: BatchId) -> Option<&Batch> {
+        self.batches.get(usize::try_from(batch.0).ok()?)
     }
 
     /// Takes a fact in and says what is to be done, in this order.
@@ -264,23 +277,34 @@ impl Scheduler {
         let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
         let calls = first.0..first.0.saturating_add(count);
         self.batches.push(Batch { calls: calls.clone(), left: count });
+        self.calls.reserve(requests.len());
+        self.briefs.reserve(requests.len());
+        effects.reserve(2 * requests.len());
         for (n, request) in calls.clone().zip(requests) {
             let (id, look) = (CallId(n), Look::default());
             let state = State::Live(Live::Validating { look });
             let call = Call { id, batch, request, checked: Checked::default(), state };
             effects.push(Effect::Record(id, call.state.clone()));
-            self.calls.push(Entry { call, unmet: 0, dependants: Vec::new(), look });
+            self.briefs.push(call.request.priority);
+            self.calls.push(Entry { call, look });
             self.validating.insert(id);
         }
-        for n in calls.clone() {
-            self.tie(CallId(n), effects);
+        let mut may_circle = false;
+        let mut after = Vec::new();
+        for id in calls.clone().map(CallId) {
+            after.clear();
+            after.extend(self.entry(id).iter().flat_map(|it| &it.call.request.after));
+            after.sort_unstable();
+            after.dedup();
+            may_circle |= after.last().is_some_and(|last| *last >= id);
+            self.tie(id, &after, effects);
         }
-        for circle in self.circles(calls.clone()) {
+        // On every circle somebody waits for one that comes later.
+        let circles = if may_circle { self.circles(calls.clone()) } else { Vec::new() };
+        for circle in circles {
             // Each is told of the circle, not that the one before it did not succeed.
             for id in &circle {
-                if let Some(entry) = self.entry_mut(*id) {
-                    entry.dependants.retain(|it| !circle.contains(it));
-                }
+                self.briefs.retain_dependants(*id, |it| !circle.contains(&it));
             }
             for id in &circle {
                 let error = CallError::Circle(circle.clone());
@@ -297,34 +321,27 @@ impl Scheduler {
         }
     }
 
-    /// Ties a new call to those that it waits for.
-    fn tie(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let Some(entry) = self.entry(id) else { return };
-        let after: BTreeSet<CallId> = entry.call.request.after.iter().copied().collect();
-        for other in after {
-            let ended = match self.entry(other).map(|it| &it.call.state) {
+    /// Ties a new call to those that it waits for, each named once.
+    fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
+        for other in after.iter().copied() {
+            match self.briefs.get(other).map(|it| it.stage) {
                 None => {
                     self.step(id, Step::Invalid(CallError::Unknown(other)), effects);
                     return;
                 }
-                Some(State::Done(outcome)) => Some(outcome.is_success()),
-                Some(State::Live(_)) => None,
-            };
-            match ended {
-                Some(true) => {}
-                Some(false) => {
+                Some(Stage::Well) => {}
+                Some(Stage::Ill) => {
                     let reason = CancelReason::Dependency(other);
                     self.step(id, Step::Stop(Stop::Cancelled(reason)), effects);
                     return;
                 }
-                None => {
-                    if let Some(other) = self.entry_mut(other) {
-                        other.dependants.push(id);
-                    }
-                    if let Some(entry) = self.entry_mut(id) {
-                        entry.unmet += 1;
-                    }
-                }
+                Some(
+                    Stage::Validating
+                    | Stage::Scheduled
+                    | Stage::Allowed
+                    | Stage::Awaiting
+                    | Stage::Executing,
+                ) => self.briefs.tie(id, other),
             }
         }
     }
@@ -348,11 +365,15 @@ impl Scheduler {
                     Verdict::Allow => Step::Valid { allowed: true },
                     Verdict::Ask(_) if self.options.attended => Step::Valid { allowed: false },
                     Verdict::Ask(because) => {
-                        let what = policy::unasked(&checked.subject, because.as_deref());
+                        let policy = &self.options.policy;
+                        let what = policy.unasked(&checked.subject, because.as_deref());
                         Step::Invalid(CallError::NobodyToAsk(what))
                     }
                     Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),
                 };
+                if let Some(brief) = self.briefs.get_mut(id) {
+                    (brief.is_free, brief.kind) = (checked.access.is_free(), checked.kind);
+                }
                 if let Some(entry) = self.entry_mut(id) {
                     entry.call.checked = checked;
                 }

@@ -11,8 +11,6 @@
 mod tests;
 mod write;
 
-pub use write::unasked;
-
 use serde::{Deserialize, Serialize};
 
 /// What policy looks at.
@@ -232,11 +230,10 @@ impl Policy {
 
     /// What the rules say.
     pub fn verdict(&self, subject: &Subject) -> Verdict {
-        let fitting: Vec<&Rule> =
-            self.user.iter().chain(&self.project).filter(|it| it.fits(subject)).collect();
+        let fitting = || self.user.iter().chain(&self.project).filter(|it| it.fits(subject));
         let strict = |decision| {
-            let caught = fitting.iter().filter(|it| it.decision == decision);
-            caught.map(|it| (catch(it, &subject.commands), *it)).max_by_key(|it| it.0)
+            let caught = fitting().filter(|it| it.decision == decision);
+            caught.map(|it| (catch(it, &subject.commands), it)).max_by_key(|it| it.0)
         };
         let because = |rule: &Rule| Some(Box::new(rule.clone()));
         match strict(Decision::Deny) {
@@ -250,7 +247,7 @@ impl Policy {
             Some((Catch::No, _)) | None => {}
         }
         let allows = |words: Option<&Words>| {
-            fitting.iter().any(|rule| {
+            fitting().any(|rule| {
                 rule.decision == Decision::Allow
                     && match words {
                         Some(words) => rule.begins(words),
@@ -265,6 +262,20 @@ impl Policy {
             }
         };
         if allowed || subject.harmless { Verdict::Allow } else { Verdict::Ask(None) }
+    }
+}
+
+impl Policy {
+    /// The rules that would have to be added for a call to be allowed, if none stands against it.
+    fn lacking(&self, subject: &Subject) -> Vec<Rule> {
+        let Commands::All(all) = &subject.commands else { return allowing(subject) };
+        let is_allowed = |words: &Words| {
+            let commands = Commands::All(vec![words.clone()]);
+            let alone = Subject { commands, ..subject.clone() };
+            self.verdict(&alone) == Verdict::Allow
+        };
+        let lacking = all.iter().filter(|it| !is_allowed(it)).cloned().collect();
+        allowing(&Subject { commands: Commands::All(lacking), ..subject.clone() })
     }
 }
 

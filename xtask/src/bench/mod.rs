@@ -9,6 +9,7 @@ mod mcp;
 mod mcp_peers;
 mod measure;
 mod peers;
+mod sched;
 mod store;
 mod streams;
 mod table;
@@ -66,6 +67,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         run: watch::run,
     },
     Bench {
+        name: "sched",
+        about: "a random graph of 100,000 calls, beside one tokio task per node",
+        rounds: ROUNDS,
+        run: sched::run,
+    },
+    Bench {
         name: "peers",
         about: "how many acknowledged adds other lists really store; installs them with npm",
         rounds: 1,
@@ -113,10 +120,10 @@ mod tests {
 
     #[test]
     fn a_benchmark_that_is_asked_for_wrongly_is_a_usage_error() {
-        check(&[], "say which benchmark: cold, store, hook, mcp, streams, watch, peers");
+        check(&[], "say which benchmark: cold, store, hook, mcp, streams, watch, sched, peers");
         check(
             &["moon"],
-            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, peers",
+            "there is no benchmark \"moon\"; there is: cold, store, hook, mcp, streams, watch, sched, peers",
         );
         check(&["cold", "0"], "\"0\" is not a number of rounds from 1 to 10000");
         check(&["cold", "x"], "\"x\" is not a number of rounds from 1 to 10000");

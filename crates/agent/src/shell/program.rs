@@ -96,6 +96,7 @@ const RUNNERS: &[&str] = &[
     "chpst",
     "chroot",
     "chrt",
+    "coreutils",
     "cpulimit",
     "crontab",
     "daemon",

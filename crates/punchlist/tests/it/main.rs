@@ -16,6 +16,7 @@ macro_rules! told {
 mod acp_tap;
 mod archive;
 mod bad_input;
+mod builtin;
 mod doctor;
 mod events;
 mod evidence;

@@ -19,7 +19,7 @@ fn rules(world: &World) -> Option<String> {
 fn rules_are_read_from_the_users_file_and_from_a_project_that_is_trusted() {
     let world = World::new();
     assert_eq!(rules(&world), None);
-    world.write(USER, &format!("{ALLOW}\n{DENY}"));
+    world.write(USER, format!("{ALLOW}\n{DENY}"));
     assert_eq!(rules(&world).as_deref(), Some("2 of yours"));
     world.write(PROJECT, DENY);
     assert_eq!(rules(&world).as_deref(), Some("2 of yours"), "a file in a tree is not believed");
@@ -30,7 +30,7 @@ fn rules_are_read_from_the_users_file_and_from_a_project_that_is_trusted() {
 #[test]
 fn what_a_project_allows_is_ignored_with_one_line() {
     let world = World::new();
-    world.write(PROJECT, &format!("{ALLOW}{ALLOW}{DENY}"));
+    world.write(PROJECT, format!("{ALLOW}{ALLOW}{DENY}"));
     world.typed("init").works();
     let ran = world.typed("list");
     let said: Vec<&str> =

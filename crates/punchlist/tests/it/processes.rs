@@ -15,6 +15,7 @@ use punchlist_sched::output::Stream;
 use punchlist_sched::process::{Command, Error, Exit, Options, Processes, Running};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
+mod driver;
 mod victim;
 
 fn processes() -> Processes {
@@ -128,7 +129,7 @@ fn script(pipe: &Path, birth: &str, hold: &str) -> String {
 
 impl Alive {
     /// Waits until all of it is gone, and nobody by himself.
-    async fn is_gone(mut self) {
+    async fn gone(mut self) {
         let read = move || {
             let mut rest = String::new();
             self.0.read_to_string(&mut rest).unwrap();
@@ -241,7 +242,7 @@ async fn whoever_is_stopped_takes_its_whole_family_along() {
         running.stop();
         let ran = finish(running).await;
         assert!(ran.exit.unwrap().signal.is_some(), "{who}");
-        alive.is_gone().await;
+        alive.gone().await;
     }
 }
 
@@ -252,7 +253,7 @@ async fn whoever_is_dropped_takes_its_whole_family_along() {
     let command = family.command("(setsid sh -c 'sh -c \"$STAY\" &' &); hold", "wait; sleep 60");
     let (running, alive) = tokio::join!(processes.spawn(command), family.alive());
     drop(running);
-    alive.is_gone().await;
+    alive.gone().await;
 }
 
 #[tokio::test]
@@ -269,7 +270,7 @@ async fn whoever_ends_by_itself_leaves_nobody_behind() {
         let exit = ran.exit.unwrap();
         assert_eq!(exit.code, Some(4), "{who}");
         assert!(exit.left_behind > 0, "{who}");
-        alive.is_gone().await;
+        alive.gone().await;
     }
 }
 
@@ -296,11 +297,11 @@ async fn to_stop_one_leaves_the_others_alone() {
     // Their daemons look alike and have the same parent.
     first.stop();
     drop(finish(first).await);
-    alive.is_gone().await;
+    alive.gone().await;
     // The other goes now, and its daemon only then.
     let exit = finish(second).await.exit.unwrap();
     assert_eq!((exit.code, exit.left_behind > 0), (Some(1), true));
-    unharmed.is_gone().await;
+    unharmed.gone().await;
 }
 
 #[tokio::test]
@@ -340,7 +341,7 @@ async fn a_terminal_cannot_end_the_guardian_and_close_does() {
     processes.close().await;
     assert!(test_kill_process(guardian).is_err());
     drop(running);
-    alive.is_gone().await;
+    alive.gone().await;
 }
 
 #[tokio::test]
@@ -355,7 +356,7 @@ async fn a_guardian_that_is_killed_is_noticed_and_its_groups_are_killed() {
     kill_process(guardian, Signal::KILL).unwrap();
     let ran = finish(running).await;
     assert_eq!(ran.exit, Err(Error::GuardianGone));
-    alive.is_gone().await;
+    alive.gone().await;
     // There is another one for the next.
     assert_eq!(run(&processes, shell("exit 0")).await.code(), Some(0));
 }
@@ -374,7 +375,7 @@ async fn nobody_outlives_us_even_if_we_are_killed() {
         let alive = family.alive().await;
         victim.kill().unwrap();
         assert!(!victim.wait().unwrap().success(), "{who}");
-        alive.is_gone().await;
+        alive.gone().await;
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -99,17 +100,24 @@ impl Brake {
 
 /// The attempts that are under way and that somebody has asked about.
 #[derive(Default)]
-pub(crate) struct Attempts(Mutex<BTreeMap<(CallId, Attempt), Arc<Brake>>>);
+pub(crate) struct Attempts {
+    by_attempt: Mutex<BTreeMap<(CallId, Attempt), Arc<Brake>>>,
+    /// How many there are: none, as long as no call waits for anything.
+    count: AtomicUsize,
+}
 
 impl Attempts {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(CallId, Attempt), Arc<Brake>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.by_attempt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The brake of an attempt.
     pub(crate) fn brake(&self, call: CallId, attempt: Attempt) -> Arc<Brake> {
         let mut all = self.lock();
-        Arc::clone(all.entry((call, attempt)).or_insert_with(|| Arc::new(Brake::new())))
+        let brake = all.entry((call, attempt)).or_insert_with(|| Arc::new(Brake::new()));
+        let brake = Arc::clone(brake);
+        self.count.store(all.len(), Ordering::Release);
+        brake
     }
 
     /// The brake of an attempt, if anybody asked for it.
@@ -119,14 +127,19 @@ impl Attempts {
 
     /// Whether an attempt has processes that are not over.
     pub(crate) fn has_processes(&self, call: CallId, attempt: Attempt) -> bool {
-        let all = self.lock();
-        !all.is_empty()
-            && all.get(&(call, attempt)).is_some_and(|brake| !brake.processes().is_empty())
+        self.count.load(Ordering::Acquire) > 0
+            && self.known(call, attempt).is_some_and(|brake| !brake.processes().is_empty())
     }
 
     /// The attempt has ended. Whoever still works for it is to stop.
     pub(crate) fn ended(&self, call: CallId, attempt: Attempt) {
-        let brake = self.lock().remove(&(call, attempt));
+        if self.count.load(Ordering::Acquire) == 0 {
+            return;
+        }
+        let mut all = self.lock();
+        let brake = all.remove(&(call, attempt));
+        self.count.store(all.len(), Ordering::Release);
+        drop(all);
         if let Some(brake) = brake {
             brake.stop(Stopping::Over);
         }

@@ -20,6 +20,7 @@ pub(super) enum Wish {
     Cancel { target: Target, reason: CancelReason, told: oneshot::Sender<()> },
     Call { id: CallId, told: oneshot::Sender<Option<Call>> },
     Outcomes { batch: BatchId, told: oneshot::Sender<Vec<Outcome>> },
+    Done { batch: BatchId, told: oneshot::Sender<()> },
     ShutDown { reason: CancelReason },
 }
 
@@ -86,6 +87,11 @@ impl Handle {
     /// How the calls of a batch ended, once all have. A batch that there is not has no calls.
     pub async fn outcomes(&self, batch: BatchId) -> Result<Vec<Outcome>, Gone> {
         self.wish(|told| Wish::Outcomes { batch, told }).await
+    }
+
+    /// Waits until all calls of a batch have ended.
+    pub async fn done(&self, batch: BatchId) -> Result<(), Gone> {
+        self.wish(|told| Wish::Done { batch, told }).await
     }
 
     /// Everything that happens from now on.

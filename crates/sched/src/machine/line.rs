@@ -30,32 +30,42 @@ struct Place {
 
 impl Line {
     /// A call gets in line. Says who may go on: this one, or nobody.
-    pub(super) fn enter(&mut self, id: CallId, access: Access) -> Option<CallId> {
+    pub(super) fn enter(&mut self, id: CallId, access: &Access) -> Option<CallId> {
         if self.barrier.is_some() {
-            self.behind.push_back((id, access));
+            self.behind.push_back((id, access.clone()));
             return None;
         }
         if access.exclusive {
             self.barrier = Some(id);
             return (self.ahead == 0).then_some(id);
         }
-        self.ahead += 1;
         if access.is_free() {
-            return Some(id);
+            return self.enter_free(id);
         }
+        self.ahead += 1;
         let mut waits = 0;
         for place in self.places.values_mut() {
-            if place.access.conflicts_with(&access) {
+            if place.access.conflicts_with(access) {
                 place.holds.push(id);
                 waits += 1;
             }
         }
-        self.places.insert(id, Place { access, holds: Vec::new() });
+        self.places.insert(id, Place { access: access.clone(), holds: Vec::new() });
         if waits == 0 {
             return Some(id);
         }
         self.waits.insert(id, waits);
         None
+    }
+
+    /// The same for a call that touches nothing.
+    pub(super) fn enter_free(&mut self, id: CallId) -> Option<CallId> {
+        if self.barrier.is_some() {
+            self.behind.push_back((id, Access::none()));
+            return None;
+        }
+        self.ahead += 1;
+        Some(id)
     }
 
     /// A call leaves the line, wherever it stood. `free` says whether it touches nothing. Says who
@@ -67,7 +77,7 @@ impl Line {
             while self.barrier.is_none()
                 && let Some((next, access)) = self.behind.pop_front()
             {
-                on.extend(self.enter(next, access));
+                on.extend(self.enter(next, &access));
             }
             return on;
         }

@@ -4,47 +4,82 @@ use std::ops::Range;
 
 use punchlist_model::Timestamp;
 
+use super::brief::Stage;
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
 use crate::call::{CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
+
+/// What need be known of the state that a call leaves.
+#[derive(Clone, Copy)]
+enum Before {
+    Validating,
+    Scheduled,
+    AwaitingApproval(QuestionId),
+    Executing { stopping: bool },
+}
+
+impl Before {
+    fn of(live: &Live) -> Self {
+        match live {
+            Live::Validating { .. } => Self::Validating,
+            Live::Scheduled { .. } => Self::Scheduled,
+            Live::AwaitingApproval { question } => Self::AwaitingApproval(*question),
+            Live::Executing { stopping, .. } => Self::Executing { stopping: stopping.is_some() },
+        }
+    }
+}
 
 impl Scheduler {
     /// Moves a call and whatever ends because of it.
     pub(super) fn step(&mut self, id: CallId, step: Step, effects: &mut Vec<Effect>) {
         // A chain of dependants may be long, so they are not called one within the other.
-        let mut steps = vec![(id, step)];
+        let mut steps = std::mem::take(&mut self.steps);
+        self.step_one(id, step, &mut steps, effects);
         while let Some((id, step)) = steps.pop() {
-            let Some(entry) = self.entry_mut(id) else { continue };
-            let State::Live(live) = &entry.call.state else { continue };
-            let before = live.clone();
-            let next = match live.clone().step(step) {
-                Ok(next) => next,
-                Err(illegal) => {
-                    effects.push(Effect::Illegal(id, illegal));
-                    continue;
-                }
-            };
-            if next == entry.call.state {
-                continue;
-            }
-            entry.call.state = next.clone();
-            effects.push(Effect::Record(id, next.clone()));
-            match before {
-                Live::Validating { .. } => drop(self.validating.remove(&id)),
-                Live::AwaitingApproval { question } => drop(self.questions.remove(&question)),
-                Live::Scheduled { .. } | Live::Executing { .. } => {}
-            }
-            match next {
-                State::Live(Live::Executing { attempt, stopping: Some(_), .. }) => {
-                    // Why it is stopped may change; that it is, need be said once.
-                    if matches!(before, Live::Executing { stopping: None, .. }) {
-                        effects.push(Effect::Kill(id, attempt));
-                    }
-                }
-                State::Live(_) => {}
-                State::Done(outcome) => {
-                    self.end(id, &before, outcome.is_success(), &mut steps, effects);
-                }
-            }
+            self.step_one(id, step, &mut steps, effects);
+        }
+        self.steps = steps;
+    }
+
+    /// Moves one call, and says in `steps` who moves because of it.
+    fn step_one(
+        &mut self,
+        id: CallId,
+        step: Step,
+        steps: &mut Vec<(CallId, Step)>,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(entry) = self.entry_mut(id) else { return };
+        let State::Live(live) = &entry.call.state else { return };
+        let before = Before::of(live);
+        let next = match live.clone().step(step) {
+            Ok(next) => next,
+            Err(illegal) => return effects.push(Effect::Illegal(id, illegal)),
+        };
+        if next == entry.call.state {
+            return;
+        }
+        let is_well = next.outcome().map(Outcome::is_success);
+        let stopped = match &next {
+            State::Live(Live::Executing { attempt, stopping: Some(_), .. }) => Some(*attempt),
+            State::Live(_) | State::Done(_) => None,
+        };
+        effects.push(Effect::Record(id, next.clone()));
+        let stage = Stage::of(&next);
+        entry.call.state = next;
+        if let Some(brief) = self.briefs.get_mut(id) {
+            brief.stage = stage;
+        }
+        match before {
+            Before::Validating => drop(self.validating.remove(id)),
+            Before::AwaitingApproval(question) => drop(self.questions.remove(&question)),
+            Before::Scheduled | Before::Executing { .. } => {}
+        }
+        // Why it is stopped may change; that it is, need be said once.
+        if let (Some(attempt), Before::Executing { stopping: false }) = (stopped, before) {
+            effects.push(Effect::Kill(id, attempt));
+        }
+        if let Some(is_well) = is_well {
+            self.end(id, before, is_well, steps, effects);
         }
     }
 
@@ -52,18 +87,16 @@ impl Scheduler {
     fn end(
         &mut self,
         id: CallId,
-        before: &Live,
+        before: Before,
         well: bool,
         steps: &mut Vec<(CallId, Step)>,
         effects: &mut Vec<Effect>,
     ) {
-        if !self.coming.remove(&id) && self.was_in_line(id, before) {
+        if !self.coming.remove(id) && self.was_in_line(id, before) {
             self.leave(id, effects);
         }
-        let Some(entry) = self.entry_mut(id) else { return };
-        let (batch, dependants) = (entry.call.batch, std::mem::take(&mut entry.dependants));
-        // Backwards, because the last one that is put there is taken first.
-        for dependant in dependants.into_iter().rev() {
+        // The last one is taken first, and so is the last step.
+        while let Some(dependant) = self.briefs.take_dependant(id) {
             if well {
                 self.met(dependant);
             } else {
@@ -71,6 +104,7 @@ impl Scheduler {
                 steps.push((dependant, Step::Stop(Stop::Cancelled(reason))));
             }
         }
+        let Some(batch) = self.entry(id).map(|it| it.call.batch) else { return };
         let batch_of = usize::try_from(batch.0).ok().and_then(|n| self.batches.get_mut(n));
         if let Some(it) = batch_of {
             it.left = it.left.saturating_sub(1);
@@ -81,41 +115,45 @@ impl Scheduler {
     }
 
     /// Whether a call that was in this state had got in line.
-    fn was_in_line(&self, id: CallId, before: &Live) -> bool {
+    fn was_in_line(&self, id: CallId, before: Before) -> bool {
         match before {
-            Live::Validating { .. } => false,
-            Live::AwaitingApproval { .. } | Live::Executing { .. } => true,
-            Live::Scheduled { .. } => self.entry(id).is_some_and(|entry| entry.unmet == 0),
+            Before::Validating => false,
+            Before::AwaitingApproval(_) | Before::Executing { .. } => true,
+            Before::Scheduled => self.briefs.get(id).is_some_and(|it| it.unmet == 0),
         }
     }
 
     /// One that a call waited for has succeeded.
     fn met(&mut self, id: CallId) {
-        if let Some(entry) = self.entry_mut(id) {
-            entry.unmet = entry.unmet.saturating_sub(1);
+        if let Some(brief) = self.briefs.get_mut(id) {
+            brief.unmet = brief.unmet.saturating_sub(1);
         }
         self.come(id);
     }
 
     /// A call may have become one that waits for its place in line only.
     pub(super) fn come(&mut self, id: CallId) {
-        let Some(entry) = self.entry(id) else { return };
-        if entry.unmet == 0 && matches!(entry.call.state, State::Live(Live::Scheduled { .. })) {
+        if self.briefs.get(id).is_some_and(|it| it.unmet == 0 && it.stage.is_scheduled()) {
             self.coming.insert(id);
         }
     }
 
     /// Lets calls get in line, in their order.
     pub(super) fn get_in_line(&mut self, effects: &mut Vec<Effect>) {
-        while let Some(id) = self.coming.first().copied() {
+        while let Some(id) = self.coming.first() {
             // One that was scheduled before may be in the way; nobody knows yet.
-            if self.validating.first().is_some_and(|earlier| *earlier < id) {
+            if self.validating.first().is_some_and(|earlier| earlier < id) {
                 return;
             }
-            self.coming.remove(&id);
-            let Some(entry) = self.entry(id) else { continue };
-            let access = entry.call.checked.access.clone();
-            if let Some(id) = self.line.enter(id, access) {
+            self.coming.remove(id);
+            let goes_on = if self.briefs.get(id).is_none_or(|it| it.is_free) {
+                self.line.enter_free(id)
+            } else {
+                let index = usize::try_from(id.0).unwrap_or(usize::MAX);
+                let Some(entry) = self.calls.get(index) else { continue };
+                self.line.enter(id, &entry.call.checked.access)
+            };
+            if let Some(id) = goes_on {
                 self.turn_came(id, effects);
             }
         }
@@ -123,7 +161,7 @@ impl Scheduler {
 
     /// A call leaves the line, and others move up.
     pub(super) fn leave(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let free = self.entry(id).is_none_or(|entry| entry.call.checked.access.is_free());
+        let free = self.briefs.get(id).is_none_or(|it| it.is_free);
         for next in self.line.leave(id, free) {
             self.turn_came(next, effects);
         }
@@ -131,8 +169,11 @@ impl Scheduler {
 
     /// Nobody ahead is in the way any more.
     fn turn_came(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let Some(Live::Scheduled { allowed, .. }) = self.live(id) else { return };
-        if *allowed {
+        let Some(stage) = self.briefs.get(id).map(|it| it.stage) else { return };
+        if !stage.is_scheduled() {
+            return;
+        }
+        if stage == Stage::Allowed {
             self.make_ready(id);
         } else if self.is_allowed(id) {
             // An answer to another question allowed it meanwhile.
@@ -152,18 +193,17 @@ impl Scheduler {
     }
 
     pub(super) fn make_ready(&mut self, id: CallId) {
-        if let Some(entry) = self.entry(id) {
-            let (kind, priority) = (entry.call.checked.kind, entry.call.request.priority);
-            self.queue.push(id, kind, priority);
+        if let Some(brief) = self.briefs.get(id) {
+            self.queue.push(id, brief.kind, brief.priority);
         }
     }
 
     /// Starts what there is room for.
     pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         while let Some(id) = self.queue.pop() {
-            let Some(entry) = self.entry(id) else { continue };
-            let (kind, timeout) = (entry.call.checked.kind, entry.call.request.timeout_ms);
-            if !matches!(entry.call.state, State::Live(Live::Scheduled { .. })) {
+            let Some(brief) = self.briefs.get(id).copied() else { continue };
+            let kind = brief.kind;
+            if !brief.stage.is_scheduled() {
                 // It was cancelled while it waited for room.
                 self.queue.ended(kind);
                 continue;
@@ -172,7 +212,7 @@ impl Scheduler {
             if let Some(Live::Executing { attempt, .. }) = self.live(id) {
                 let attempt = *attempt;
                 effects.push(Effect::Run(id, attempt));
-                if let Some(timeout) = timeout {
+                if let Some(timeout) = self.entry(id).and_then(|it| it.call.request.timeout_ms) {
                     let token = WakeToken { call: id, attempt, what: Alarm::Timeout };
                     effects.push(Effect::Wake { at: later(now, timeout), token });
                 }
@@ -204,11 +244,11 @@ impl Scheduler {
         }
         let at = |id: CallId| usize::try_from(id.0.wrapping_sub(calls.start)).unwrap_or(usize::MAX);
         while let Some(id) = free.pop() {
-            for dependant in self.entry(id).map_or(&[][..], |it| &it.dependants) {
-                if let Some(left) = unmet.get_mut(at(*dependant)) {
+            for dependant in self.briefs.dependants(id) {
+                if let Some(left) = unmet.get_mut(at(dependant)) {
                     *left = left.saturating_sub(1);
                     if *left == 0 {
-                        free.push(*dependant);
+                        free.push(dependant);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Commands, Decision, Policy, Rule, Subject, Verdict, Words, allowing, like, unasked};
+use super::{Commands, Decision, Policy, Rule, Subject, Verdict, Words, allowing, like};
 
 /// A command; a last word `…` stands for words that cannot be told.
 fn words(line: &str) -> Words {
@@ -135,11 +135,15 @@ fn a_rule_that_surely_forbids_counts_before_one_that_may() {
 #[test]
 fn a_refusal_where_nobody_can_be_asked_names_the_rule_to_add() {
     let ask = Rule::command(Decision::Ask, "shell", &["git", "push"]);
+    let allow = Rule::command(Decision::Allow, "shell", &["ls"]);
+    let policy = Policy::new(vec![allow], Vec::new());
     let hostile = Rule::command(Decision::Allow, "sh\"ell", &["\u{1b}[2J\0\n", "\u{202e}é\\"]);
     let texts = [
-        unasked(&shell("cargo test --workspace; > log.txt"), None),
-        unasked(&opaque(), None),
-        unasked(&shell("git push"), Some(&ask)),
+        policy.unasked(&shell("cargo test --workspace; ls; > log.txt"), None),
+        policy.unasked(&shell("ls; > …"), None),
+        policy.unasked(&opaque(), None),
+        policy.unasked(&shell("git push"), Some(&ask)),
+        policy.unasked(&opaque(), Some(&ask)),
         hostile.to_toml(),
     ];
     insta::assert_snapshot!(texts.join("\n--------\n"));

@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Commands, Decision, Rule, Subject, Words, allowing};
+use super::{Commands, Decision, Policy, Rule, Subject, Words};
 
 impl Decision {
     /// The word in a file.
@@ -72,21 +72,31 @@ fn list(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-/// What to do about a call that a person would have to be asked about, where nobody is.
-pub fn unasked(subject: &Subject, because: Option<&Rule>) -> String {
-    if let Some(rule) = because {
-        return format!("it is what this rule is about, or may be: {rule}");
-    }
-    let rules: Vec<String> = allowing(subject).iter().map(Rule::to_toml).collect();
-    let why = match &subject.commands {
-        Commands::Opaque => {
-            "which commands it runs cannot be told, so only a rule that allows all of \
-                             them would do"
+impl Policy {
+    /// What to do about a call that a person would have to be asked about, where nobody is.
+    pub fn unasked(&self, subject: &Subject, because: Option<&Rule>) -> String {
+        let is_opaque = subject.commands == Commands::Opaque;
+        if let Some(rule) = because {
+            return if is_opaque {
+                format!(
+                    "which commands it runs cannot be told, and this rule may be about one: {rule}"
+                )
+            } else {
+                format!("this rule is about it, or may be: {rule}")
+            };
         }
-        Commands::All(all) if all.iter().any(Words::is_write) => {
+        let rules = self.lacking(subject);
+        let is_write = |it: &Rule| {
+            it.command.as_ref().is_some_and(|it| it.starts_with(&[Words::WRITE.to_owned()]))
+        };
+        let why = if is_opaque {
+            "which commands it runs cannot be told, so only a rule that allows all of them would do"
+        } else if rules.iter().all(is_write) {
             "it writes a file, which needs a rule of its own"
-        }
-        Commands::None | Commands::All(_) => "no rule allows it",
-    };
-    format!("{why}. To allow it, add to your config.toml:\n\n{}", rules.join("\n"))
+        } else {
+            "no rule allows it"
+        };
+        let rules: Vec<String> = rules.iter().map(Rule::to_toml).collect();
+        format!("{why}. To allow it, add to your config.toml:\n\n{}", rules.join("\n"))
+    }
 }

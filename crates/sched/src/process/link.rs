@@ -56,6 +56,8 @@ impl Link {
     /// Starts a guardian, and the task that speaks with it.
     pub(super) fn start(options: &Options) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::NoGuardian(why.to_string());
+        let runtime = tokio::runtime::Handle::try_current()
+            .map_err(|_| Error::NoGuardian("there is no tokio runtime here".to_owned()))?;
         let (ours, its) = StdStream::pair().map_err(failed)?;
         let guardian = StdCommand::new(&options.guardian)
             .args(&options.arguments)
@@ -90,7 +92,7 @@ impl Link {
             linger_ms: milliseconds(options.linger),
         };
         task.out.push_back(Outgoing { bytes: begin.encode(), at: 0, descriptors: Vec::new() });
-        drop(tokio::spawn(task.run()));
+        drop(runtime.spawn(task.run()));
         Ok(Self { told, next: 0, alive })
     }
 

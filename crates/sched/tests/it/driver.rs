@@ -1,7 +1,10 @@
 //! One loop: facts in, the ledger first, then effects, and every batch told of once.
 
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
 use std::panic;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use punchlist_sched::call::{CallError, QuestionId, State};
@@ -164,6 +167,34 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_cancelled_before_it_began_never_begins() {
+    let stage = Stage::new();
+    let mut events = stage.handle.subscribe();
+    let mut scheduled = pin!(stage.handle.schedule(vec![act("well")]));
+    let mut cancelled = pin!(stage.handle.cancel(Target::All, nobody()));
+    // Both wishes are there before the loop looks at either.
+    poll_fn(|context| {
+        assert!(scheduled.as_mut().poll(context).is_pending());
+        assert!(cancelled.as_mut().poll(context).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    let (scheduled, cancelled) = tokio::join!(scheduled, cancelled);
+    scheduled.unwrap();
+    cancelled.unwrap();
+    until_done(&mut events).await;
+    assert_eq!(stage.log.all(), ["call 0 is validating", "call 0 is cancelled"]);
+}
+
+#[tokio::test]
+async fn a_caller_that_breaks_harms_itself_only() {
+    let stage = Stage::new();
+    let broke = stage.handle.schedule_together(|_| panic!("no such request")).await;
+    assert_eq!(broke, Err(Gone));
+    assert_eq!(stage.outcomes(vec![act("well")]).await, [well("well")]);
+}
+
+#[tokio::test]
 async fn a_cancelled_call_says_what_it_has_and_others_go_on() {
     let stage = Stage::new();
     let batch = stage.handle.schedule(vec![act("stop"), act("door")]).await.unwrap().batch;
@@ -209,7 +240,8 @@ async fn what_failed_is_tried_again_after_a_while() {
 #[tokio::test]
 async fn calls_that_end_together_or_cross_a_cancel_are_told_of_once() {
     for how_many_opened in 0..=3 {
-        let stage = Stage::new();
+        // Who stands at a closed door does not hear that it is to stop.
+        let stage = Stage::patient(Duration::from_millis(10));
         let mut events = stage.handle.subscribe();
         let batch = stage.handle.schedule(vec![act("door"); 3]).await.unwrap().batch;
         for call in 0..3 {

@@ -6,7 +6,7 @@ use std::process::{Child, Command as StdCommand, Stdio};
 /// Says what the victim is to run.
 const LINE: &str = "PUNCHLIST_TEST_VICTIM";
 
-/// Starts a victim that runs a line of shell under a guardian, for ever.
+/// Starts a victim that has a driver run a line of shell, for ever.
 pub(super) fn start(line: &str) -> Child {
     StdCommand::new(env::current_exe().unwrap())
         .args(["processes::victim::what_a_victim_does", "--exact", "--nocapture"])
@@ -22,8 +22,9 @@ pub(super) fn start(line: &str) -> Child {
 #[tokio::test]
 async fn what_a_victim_does() {
     let Some(line) = env::var_os(LINE) else { return };
-    let processes = super::processes();
-    let running = processes.spawn(super::shell(line.to_str().unwrap())).await.unwrap();
-    let ran = super::finish(running).await;
-    panic!("nobody killed the victim: {ran:?}");
+    let stage = super::driver::Stage::new();
+    let request = super::driver::line(line.to_str().unwrap());
+    let batch = stage.handle.schedule(vec![request]).await.unwrap().batch;
+    let outcomes = stage.handle.outcomes(batch).await;
+    panic!("nobody killed the victim: {outcomes:?}");
 }

@@ -11,7 +11,7 @@ use shuttle::thread;
 use super::{Receiver, Sender, mailbox};
 
 /// How many schedules are tried.
-const SCHEDULES: usize = 2_000;
+const SCHEDULES: usize = 500;
 
 #[track_caller]
 fn search(story: impl Fn() + Send + Sync + 'static) {

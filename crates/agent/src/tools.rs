@@ -1,0 +1,123 @@
+//! The built-in tools: shell, read, write, edit, list, search.
+//!
+//! Each says what a call touches, shows what it would do, and does it. Paths are resolved before
+//! anything is decided and again before anything is done. A tool knows neither policy nor other calls,
+//! and looks at no environment but the one that it is given.
+
+mod diff;
+mod edit;
+mod list;
+mod place;
+mod read;
+mod search;
+mod shell;
+mod text;
+mod write;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use punchlist_sched::call::{Checked, Ended, Kind};
+use punchlist_sched::policy::Subject;
+use punchlist_sched::{Access, Output, Tool, Work};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use edit::Edit;
+pub use list::List;
+pub use place::{Place, Root};
+pub use read::Read;
+pub use search::Search;
+pub use shell::Shell;
+pub use write::Write;
+
+/// What the tools are given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The project's root: where relative paths begin and commands run.
+    pub root: PathBuf,
+    /// The environment of commands. What is not here, they do not have.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+/// Commands of a shell, for limits. The other tools are of no kind of their own.
+pub const SHELL: Kind = Kind(1);
+
+/// All of them. Fails if there is no such root.
+pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
+    let root = Root::new(&options.root)?;
+    Ok(vec![
+        Arc::new(Shell::new(root.clone(), options.environment)),
+        Arc::new(Read::new(root.clone())),
+        Arc::new(Write::new(root.clone())),
+        Arc::new(Edit::new(root.clone())),
+        Arc::new(List::new(root.clone())),
+        Arc::new(Search::new(root)),
+    ])
+}
+
+/// The schema of a tool's arguments, without references, which not every provider follows.
+fn schema<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(map) = schema.as_object_mut() {
+        // They cost tokens and say nothing to a model.
+        map.remove("$schema");
+        map.remove("title");
+    }
+    schema
+}
+
+fn arguments<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
+    T::deserialize(arguments).map_err(|why| format!("the arguments do not fit: {why}"))
+}
+
+/// What policy looks at. What lies outside the root is another tool to it, so that a rule about
+/// `read` is none about `read:outside`.
+fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
+    Subject {
+        tool: if place.inside { tool.to_owned() } else { format!("{tool}:outside") },
+        harmless: harmless && place.inside,
+        arguments: vec![("path".to_owned(), place.shown.clone())],
+        ..Subject::default()
+    }
+}
+
+/// A call that reads a place and changes nothing.
+fn reads(tool: &str, place: &Place) -> Checked {
+    let access = Access::reads([place.scope()]);
+    Checked { access, kind: Kind::OTHER, subject: subject(tool, place, true) }
+}
+
+/// A call that writes a place.
+fn writes(tool: &str, place: &Place) -> Checked {
+    let access = Access::writes([place.scope()]);
+    Checked { access, kind: Kind::OTHER, subject: subject(tool, place, false) }
+}
+
+fn ended(result: Result<String, String>) -> Ended {
+    match result {
+        Ok(text) => Ended::Well(Output { text, whole: None }),
+        Err(what) => Ended::Badly { what, output: Output::default() },
+    }
+}
+
+/// Does what waits for the disk where it holds nobody up.
+fn aside(
+    work: Work,
+    does: impl FnOnce(&Work) -> Result<String, String> + Send + 'static,
+) -> BoxFuture<'static, Ended> {
+    Box::pin(async move {
+        match tokio::task::spawn_blocking(move || ended(does(&work))).await {
+            Ok(ended) => ended,
+            Err(why) => match why.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(why) => ended(Err(why.to_string())),
+            },
+        }
+    })
+}

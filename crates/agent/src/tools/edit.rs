@@ -1,0 +1,194 @@
+//! `edit`: replaces a piece of a file that is given to the letter. It must be there once, unless all of
+//! its places are meant.
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt::Write as _;
+
+use futures_core::future::BoxFuture;
+use punchlist_sched::call::{Checked, Ended};
+use punchlist_sched::{Preview, Tool, Work};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::diff::diff;
+use super::text::{Found, MOST, is_crlf, look, put, to_crlf};
+use super::{Place, Root, arguments, aside, schema, writes};
+
+/// How many places of a piece are named.
+const MOST_PLACES: usize = 10;
+
+/// The tool.
+pub struct Edit {
+    root: Root,
+    schema: Value,
+}
+
+#[derive(Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The file, relative to the project's root.
+    path: String,
+    /// The text to replace, exactly as it is in the file, with enough around it to be there only once.
+    #[schemars(length(min = 1))]
+    old: String,
+    /// The text to put in its place.
+    new: String,
+    /// Replace every place where the text is.
+    #[serde(default)]
+    replace_all: bool,
+}
+
+impl Edit {
+    /// Edits files of a project, and others where that is allowed.
+    pub fn new(root: Root) -> Self {
+        Self { root, schema: schema::<Arguments>() }
+    }
+}
+
+impl Tool for Edit {
+    fn name(&self) -> &'static str {
+        "edit"
+    }
+
+    fn description(&self) -> &'static str {
+        "Replace a piece of a text file. The old text must match exactly, blanks and line ends included, \
+         and be there only once unless replace_all is set. Read the file first."
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn check(&self, given: &Value) -> Result<Checked, String> {
+        let given: Arguments = arguments(given)?;
+        if given.old.is_empty() {
+            return Err("old is empty; use write for a new file".to_owned());
+        }
+        if given.old == given.new {
+            return Err("old and new are the same".to_owned());
+        }
+        Ok(writes(self.name(), &self.root.resolve_to_write(&given.path)?))
+    }
+
+    fn preview(&self, given: &Value) -> Preview {
+        let given = arguments::<Arguments>(given);
+        let given = given.and_then(|it| Ok((self.root.resolve_to_write(&it.path)?, it)));
+        let Ok((place, given)) = given else {
+            return Preview { what: "edit".to_owned(), ..Preview::default() };
+        };
+        let diff = match text(&place) {
+            Ok((_, old)) => match replaced(&old, &given) {
+                Ok((new, _)) => diff(&old, &new),
+                Err(why) => Some(format!("it would fail as the file is now: {why}\n")),
+            },
+            Err(why) => Some(format!("it would fail as things are now: {why}\n")),
+        };
+        let what = format!("edit {}", place.shown);
+        Preview { what, command: None, diff, touches: vec![place.shown] }
+    }
+
+    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+        let root = self.root.clone();
+        aside(work, move |_| {
+            let given: Arguments = arguments(&given)?;
+            edited(&root.resolve_to_write(&given.path)?, &given)
+        })
+    }
+}
+
+/// The text that is there to be edited.
+fn text(place: &Place) -> Result<(Found, String), String> {
+    let found = look(place)?;
+    let shown = &place.shown;
+    match &found {
+        Found::Text(text, _) => {
+            let text = text.clone();
+            Ok((found, text))
+        }
+        Found::Nothing => Err(format!("{shown} does not exist; write makes files")),
+        Found::Other(what, _) => Err(format!("{shown} cannot be edited: {what}")),
+    }
+}
+
+fn edited(place: &Place, given: &Arguments) -> Result<String, String> {
+    let (found, old) = text(place)?;
+    let (new, places) = replaced(&old, given).map_err(|why| format!("{}: {why}", place.shown))?;
+    put(place, &found, &new)?;
+    let places = if places == 1 { "1 place".to_owned() } else { format!("{places} places") };
+    Ok(format!("edited {} ({places})", place.shown))
+}
+
+/// The text with the piece replaced, and in how many places.
+fn replaced(text: &str, given: &Arguments) -> Result<(String, usize), String> {
+    // Models write line ends of one kind; the file keeps its own.
+    let fit = |it: &str| if is_crlf(text) { to_crlf(it) } else { it.to_owned() };
+    let (old, new) = (fit(&given.old), fit(&given.new));
+    let Some(first) = text.find(&old) else { return Err(missing(text, &old)) };
+    let long = || format!("the file would be longer than {MOST} bytes");
+    if given.replace_all {
+        let count = text.matches(&old).count();
+        let longer = new.len().saturating_sub(old.len()).saturating_mul(count);
+        if text.len().saturating_add(longer) as u64 > MOST {
+            return Err(long());
+        }
+        return Ok((text.replace(&old, &new), count));
+    }
+    if text.len().saturating_add(new.len()) as u64 > MOST {
+        return Err(long());
+    }
+    let places = places(text, &old);
+    if places.len() > 1 {
+        let lines: Vec<String> = places.iter().map(ToString::to_string).collect();
+        let more = if places.len() == MOST_PLACES { " and maybe more" } else { "" };
+        return Err(format!(
+            "the old text is there more than once, at lines {}{more}; give more of what is around it, or \
+             set replace_all",
+            lines.join(", ")
+        ));
+    }
+    let mut out = String::with_capacity(text.len() + new.len());
+    out.push_str(text.get(..first).unwrap_or_default());
+    out.push_str(&new);
+    out.push_str(text.get(first + old.len()..).unwrap_or_default());
+    Ok((out, 1))
+}
+
+/// The lines where a piece begins, those that overlap too: of these it cannot be told which is meant.
+fn places(text: &str, piece: &str) -> Vec<usize> {
+    let mut places = Vec::new();
+    let (mut from, mut line) = (0, 1);
+    while let Some(at) = text.get(from..).and_then(|it| it.find(piece)) {
+        line += text.get(from..from + at).unwrap_or_default().matches('\n').count();
+        places.push(line);
+        if places.len() == MOST_PLACES {
+            break;
+        }
+        let begin = from + at;
+        let step = text.get(begin..).and_then(|it| it.chars().next()).map_or(1, char::len_utf8);
+        line += usize::from(text.get(begin..).is_some_and(|it| it.starts_with('\n')));
+        from = begin + step;
+    }
+    places
+}
+
+/// Why a piece is not there, as far as that can be guessed.
+fn missing(text: &str, old: &str) -> String {
+    let mut why = "the old text is not in the file".to_owned();
+    let squeezed = |it: &str| it.split_whitespace().collect::<Vec<_>>().join(" ");
+    let wanted = squeezed(old);
+    let numbered = old
+        .lines()
+        .any(|it| it.split_once('\t').is_some_and(|it| it.0.trim().parse::<u64>().is_ok()));
+    let hint = if numbered {
+        "; leave the line numbers out"
+    } else if !wanted.is_empty() && squeezed(text).contains(&wanted) {
+        "; only its blanks or line ends differ"
+    } else {
+        "; read the file again"
+    };
+    // Writing to a string cannot fail.
+    why.write_str(hint).unwrap_or_default();
+    why
+}

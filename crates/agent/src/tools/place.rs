@@ -1,0 +1,150 @@
+//! Where a path leads, and whether that is inside the project.
+//!
+//! A path is taken apart by its letters first and then followed through links. What is written as a
+//! place inside must be one: a link that leads out is refused, because whoever is asked sees the path
+//! and not where it leads. What is written as a place outside is allowed to be one, and says so.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
+
+/// Names that hold what is the user's or git's own: what stands there is run, or decides what may.
+const NOT_TO_WRITE: &[&str] = &[".git", ".punchlist", "punchlist.toml"];
+
+/// The longest path that systems take.
+const LONGEST: usize = 4_096;
+
+/// The project's root.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Root {
+    named: PathBuf,
+    real: PathBuf,
+}
+
+/// A path, resolved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Where it is, links resolved. What is there need not exist.
+    pub real: PathBuf,
+    /// As it is shown: below the root, or in full.
+    pub shown: String,
+    /// Whether it is inside the root.
+    pub inside: bool,
+}
+
+impl Place {
+    /// What a call that touches it says that it touches.
+    pub(super) fn scope(&self) -> &str {
+        // It was made from text, and `shown` holds all of it if it is outside.
+        self.real.to_str().unwrap_or(&self.shown)
+    }
+}
+
+impl Root {
+    /// The root, which must be a directory.
+    pub fn new(path: &Path) -> io::Result<Self> {
+        let real = fs::canonicalize(path)?;
+        if !real.is_dir() || real.to_str().is_none() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { named: path.to_owned(), real })
+    }
+
+    /// Where it is, links resolved.
+    pub fn path(&self) -> &Path {
+        &self.real
+    }
+
+    /// Where a path leads that somebody wrote.
+    pub fn resolve(&self, text: &str) -> Result<Place, String> {
+        if text.len() > LONGEST {
+            return Err(format!("a path of {} bytes leads nowhere", text.len()));
+        }
+        if text.is_empty() || text.contains('\0') {
+            return Err(format!("{text:?} is not a path"));
+        }
+        if text.starts_with('~') {
+            return Err(format!("{text:?}: ~ means nothing here; write the path in full"));
+        }
+        let named = plain(&self.real.join(text));
+        let real = follow(&named).map_err(|why| format!("{text:?} {why}"))?;
+        let inside = real.starts_with(&self.real);
+        let meant_inside = named.starts_with(&self.real) || named.starts_with(&self.named);
+        if meant_inside && !inside {
+            return Err(format!(
+                "{text:?} leads out of the project, to {}; if you mean that, name it itself",
+                real.display()
+            ));
+        }
+        let shown = if inside { real.strip_prefix(&self.real).unwrap_or(&real) } else { &real };
+        let shown = match shown.to_str() {
+            Some("") => ".".to_owned(),
+            Some(shown) if real.to_str().is_some() => shown.to_owned(),
+            Some(_) | None => return Err(format!("{text:?} leads to a name that is not text")),
+        };
+        Ok(Place { real, shown, inside })
+    }
+
+    /// The same for a path that is to be written.
+    pub fn resolve_to_write(&self, text: &str) -> Result<Place, String> {
+        let place = self.resolve(text)?;
+        let below = place.real.strip_prefix(&self.real).unwrap_or(Path::new(""));
+        let forbidden = below.components().any(|part| {
+            let name = part.as_os_str();
+            NOT_TO_WRITE.iter().any(|it| name.eq_ignore_ascii_case(it))
+        });
+        if forbidden {
+            return Err(format!(
+                "{} is not written by tools; ask the user to change it",
+                place.shown
+            ));
+        }
+        if below.as_os_str().is_empty() && place.inside {
+            return Err(format!("{text:?} is the project's directory, not a file"));
+        }
+        Ok(place)
+    }
+}
+
+/// A path without `.` and `..`, by its letters alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => out.push(part),
+        }
+    }
+    out
+}
+
+/// Follows links as far as there is something; the rest is to be made.
+fn follow(path: &Path) -> Result<PathBuf, String> {
+    let mut there = path;
+    let mut rest = Vec::new();
+    loop {
+        match fs::canonicalize(there) {
+            Ok(real) => {
+                if !rest.is_empty() && !real.is_dir() {
+                    return Err(format!("cannot be: {} is not a directory", real.display()));
+                }
+                return Ok(rest.iter().rev().fold(real, |real, name| real.join(name)));
+            }
+            Err(why) if why.kind() == ErrorKind::NotFound => {
+                if fs::symlink_metadata(there).is_ok() {
+                    return Err("is a link that leads nowhere".to_owned());
+                }
+                rest.push(there.file_name().ok_or("does not exist")?);
+                there = there.parent().ok_or("does not exist")?;
+            }
+            Err(why) if why.kind() == ErrorKind::NotADirectory => {
+                rest.push(there.file_name().ok_or("does not exist")?);
+                there = there.parent().ok_or("does not exist")?;
+            }
+            Err(why) => return Err(format!("cannot be reached: {why}")),
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! `write`: puts a whole text into a file.
+
+use futures_core::future::BoxFuture;
+use punchlist_sched::call::{Checked, Ended};
+use punchlist_sched::{Preview, Tool, Work};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::diff::diff;
+use super::text::{Found, is_crlf, lines, look, put, to_crlf};
+use super::{Place, Root, arguments, aside, schema, writes};
+
+/// The tool.
+pub struct Write {
+    root: Root,
+    schema: Value,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Arguments {
+    /// The file, relative to the project's root. Directories that are missing are made.
+    path: String,
+    /// The whole text of the file.
+    content: String,
+}
+
+impl Write {
+    /// Writes files of a project, and others where that is allowed.
+    pub fn new(root: Root) -> Self {
+        Self { root, schema: schema::<Arguments>() }
+    }
+}
+
+/// The text as it will be in the file: one whose lines all end as on Windows keeps that.
+fn kept(found: &Found, content: String) -> String {
+    match found {
+        Found::Text(old, _) if is_crlf(old) && !content.contains('\r') => to_crlf(&content),
+        Found::Text(..) | Found::Nothing | Found::Other(..) => content,
+    }
+}
+
+impl Tool for Write {
+    fn name(&self) -> &'static str {
+        "write"
+    }
+
+    fn description(&self) -> &'static str {
+        "Create a file, or replace the whole text of one. Use edit to change a part."
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn check(&self, given: &Value) -> Result<Checked, String> {
+        let given: Arguments = arguments(given)?;
+        Ok(writes(self.name(), &self.root.resolve_to_write(&given.path)?))
+    }
+
+    fn preview(&self, given: &Value) -> Preview {
+        let given = arguments::<Arguments>(given);
+        let given = given.and_then(|it| Ok((self.root.resolve_to_write(&it.path)?, it.content)));
+        let Ok((place, content)) = given else {
+            return Preview { what: "write".to_owned(), ..Preview::default() };
+        };
+        let found = look(&place).unwrap_or(Found::Nothing);
+        let content = kept(&found, content);
+        let verb = if found == Found::Nothing { "create" } else { "replace" };
+        let diff = match &found {
+            Found::Nothing => diff("", &content),
+            Found::Text(old, _) => diff(old, &content),
+            Found::Other(what, _) => Some(format!("the file cannot be shown: {what}\n")),
+        };
+        let what = format!("{verb} {}", place.shown);
+        Preview { what, command: None, diff, touches: vec![place.shown] }
+    }
+
+    fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {
+        let root = self.root.clone();
+        aside(work, move |_| {
+            let given: Arguments = arguments(&given)?;
+            written(&root.resolve_to_write(&given.path)?, given.content)
+        })
+    }
+}
+
+fn written(place: &Place, content: String) -> Result<String, String> {
+    let found = look(place)?;
+    let content = kept(&found, content);
+    let how_much = lines(&content);
+    let said = match &found {
+        Found::Text(old, _) if *old == content => {
+            return Ok(format!("{} is so already", place.shown));
+        }
+        Found::Nothing => format!("created {} ({how_much})", place.shown),
+        Found::Text(old, _) => {
+            format!("replaced {} ({how_much}, before {})", place.shown, lines(old))
+        }
+        Found::Other(..) => format!("replaced {} ({how_much})", place.shown),
+    };
+    put(place, &found, &content)?;
+    Ok(said)
+}

@@ -1,0 +1,177 @@
+//! The tools as a scheduler meets them, on real files: what they touch, what they show, what they do.
+
+mod files;
+mod finding;
+mod places;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use punchlist_agent::tools::{self, Options};
+use punchlist_sched::call::Ended;
+use punchlist_sched::policy::{Commands, Policy, Verdict};
+use punchlist_sched::{Decision, Preview, Processes, Rule, Tool, Tools, Work, output, process};
+use serde_json::{Value, json};
+
+/// A project in a directory that has something beside it.
+pub(crate) struct Project {
+    directory: tempfile::TempDir,
+    tools: Tools,
+}
+
+impl Project {
+    pub(crate) fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("project");
+        fs::create_dir(&root).unwrap();
+        let mut all = Tools::new();
+        for tool in tools::all(Options { root, environment: Vec::new() }).unwrap() {
+            all.add(tool).unwrap();
+        }
+        Self { directory, tools: all }
+    }
+
+    /// A path below the directory that the project is in.
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        fs::canonicalize(self.directory.path()).unwrap().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> &Arc<dyn Tool> {
+        self.tools.get(name).unwrap()
+    }
+
+    /// What the place of the test is called, so that results are the same everywhere.
+    pub(crate) fn without_place(&self, text: &str) -> String {
+        let place = self.path("");
+        let place = place.to_str().unwrap().trim_end_matches('/');
+        text.replace(place, "/w")
+    }
+
+    /// A call that nobody objects to: what came of it.
+    pub(crate) fn call(&self, name: &str, arguments: Value) -> String {
+        if let Err(why) = self.tools.check(name, &arguments) {
+            return self.without_place(&format!("refused: {why}"));
+        }
+        self.run(name, arguments)
+    }
+
+    /// A call that was not even looked at.
+    pub(crate) fn run(&self, name: &str, arguments: Value) -> String {
+        let processes = Processes::new(process::Options::new("/no/such/guardian", []));
+        let work = Work::alone(processes, output::Options::default());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let said = match runtime.block_on(self.tool(name).run(arguments, work)) {
+            Ended::Well(output) => output.text,
+            Ended::Badly { what, .. } => format!("failed: {what}"),
+            Ended::Panicked(what) => format!("panicked: {what}"),
+        };
+        self.without_place(&said)
+    }
+
+    /// What a person who is asked would see.
+    pub(crate) fn preview(&self, name: &str, arguments: &Value) -> String {
+        let Preview { what, command, diff, touches } = self.tool(name).preview(arguments);
+        let command = command.map(|it| format!("\n$ {it}")).unwrap_or_default();
+        let diff = diff.map(|it| format!("\n{it}")).unwrap_or_default();
+        let touches =
+            if touches.is_empty() { String::new() } else { format!(" [{}]", touches.join(", ")) };
+        self.without_place(&format!("{what}{touches}{command}{diff}"))
+    }
+
+    /// What policy says of a call.
+    pub(crate) fn verdict(&self, rules: &[Rule], name: &str, arguments: &Value) -> &'static str {
+        let Ok(checked) = self.tools.check(name, arguments) else { return "refused" };
+        match Policy::new(rules.to_vec(), Vec::new()).verdict(&checked.subject) {
+            Verdict::Allow => "allow",
+            Verdict::Ask(_) => "ask",
+            Verdict::Deny(_) => "deny",
+        }
+    }
+}
+
+#[test]
+fn models_are_told_this_of_the_tools() {
+    let project = Project::new();
+    let mut told = String::new();
+    for tool in project.tools.iter() {
+        let schema = serde_json::to_string_pretty(tool.schema()).unwrap();
+        told.push_str(&format!("{}: {}\n{schema}\n\n", tool.name(), tool.description()));
+    }
+    assert!(!told.contains("$ref") && !told.contains("$defs"));
+    insta::with_settings!({omit_expression => true}, { insta::assert_snapshot!(told) });
+}
+
+#[test]
+fn arguments_that_nobody_asked_for_do_no_harm_and_wrong_ones_are_named() {
+    let project = Project::new();
+    project.write("project/a", "x\n");
+    assert_eq!(
+        project.call("read", json!({"path": "a", "wait_for_previous": true})),
+        "     1\tx\n"
+    );
+    for (name, arguments) in [
+        ("read", json!({})),
+        ("read", json!({"path": 3})),
+        ("read", json!({"path": "a", "offset": 0})),
+        ("read", json!({"path": "a", "limit": -1})),
+        ("read", json!([])),
+        ("edit", json!({"path": "a", "old": "", "new": "b"})),
+        ("edit", json!({"path": "a", "old": "x", "new": "x"})),
+        ("search", json!({"pattern": "("})),
+        ("search", json!({"pattern": "a", "glob": "["})),
+        ("shell", json!({"command": ""})),
+        ("shell", json!({"command": " \n"})),
+        ("shell", json!({"command": "a\0b"})),
+        ("shell", json!({"command": "-c x"})),
+        ("shell", json!({"command": "ls", "directory": "/"})),
+        ("shell", json!({"command": "ls", "directory": ".."})),
+        ("shell", json!({"command": "ls", "directory": "a"})),
+    ] {
+        let said = project.call(name, arguments.clone());
+        assert!(said.starts_with("refused: "), "{name} {arguments}: {said}");
+        // Nobody should run a call that was refused, and nothing breaks if somebody does.
+        project.run(name, arguments);
+    }
+}
+
+#[test]
+fn a_shell_call_is_judged_by_its_commands() {
+    let project = Project::new();
+    fs::create_dir(project.path("project/sub")).unwrap();
+    let rules = [
+        Rule::command(Decision::Allow, "shell", &["cargo", "test"]),
+        Rule::command(Decision::Allow, "shell", &["./check"]),
+        Rule::command(Decision::Allow, "shell", &[">", "log"]),
+    ];
+    let verdict = |command: &str, directory: Option<&str>| {
+        let arguments = match directory {
+            Some(directory) => json!({"command": command, "directory": directory}),
+            None => json!({"command": command}),
+        };
+        project.verdict(&rules, "shell", &arguments)
+    };
+    assert_eq!(verdict("cargo test", None), "allow");
+    assert_eq!(verdict("cargo test > log", None), "allow");
+    assert_eq!(verdict("cargo test && rm x", None), "ask");
+    assert_eq!(verdict("sh -c 'cargo test'", None), "ask");
+    assert_eq!(verdict("./check", None), "allow");
+    // Elsewhere it is another program, and another file.
+    assert_eq!(verdict("cargo test", Some("sub")), "allow");
+    assert_eq!(verdict("./check", Some("sub")), "ask");
+    assert_eq!(verdict("cargo test > log", Some("sub")), "ask");
+    assert_eq!(verdict("./check", Some("sub/..")), "allow");
+    let checked = project.tool("shell").check(&json!({"command": "ls | wc"})).unwrap();
+    assert!(matches!(checked.subject.commands, Commands::All(all) if all.len() == 2));
+    assert_eq!(project.preview("shell", &json!({"command": "ls | wc"})), "run\n$ ls | wc");
+}

@@ -1,0 +1,50 @@
+//! Processes that do nothing, under a guardian and without.
+
+use std::ffi::OsString;
+use std::process::{Command as StdCommand, Stdio};
+use std::thread;
+
+use punchlist_sched::process::{Command, Options, Processes};
+use tokio::task::JoinSet;
+
+use crate::Outcome;
+
+const PROGRAM: &str = "/bin/true";
+
+/// Starts so many under one guardian, some at once.
+pub(crate) async fn guarded(processes: &Processes, count: u32, jobs: u32) -> Outcome {
+    let mut all = JoinSet::new();
+    for _ in 0..jobs {
+        let processes = processes.clone();
+        all.spawn(async move {
+            for _ in 0..count / jobs {
+                let running = processes.spawn(Command::new(PROGRAM, "/")).await?;
+                running.finish(|_, _| {}).await?;
+            }
+            Ok::<(), punchlist_sched::process::Error>(())
+        });
+    }
+    all.join_all().await.into_iter().collect::<Result<(), _>>()?;
+    Ok(())
+}
+
+/// Starts as many without one, from as many threads as there are at once.
+pub(crate) fn bare(count: u32, jobs: u32) -> Outcome {
+    let start = move || {
+        for _ in 0..count / jobs {
+            StdCommand::new(PROGRAM).env_clear().stdin(Stdio::null()).status()?;
+        }
+        Ok::<(), std::io::Error>(())
+    };
+    let all: Vec<_> = (0..jobs).map(|_| thread::spawn(start)).collect();
+    for one in all {
+        one.join().map_err(|_| "a thread broke")??;
+    }
+    Ok(())
+}
+
+/// With this very program as guardian.
+pub(crate) fn processes() -> Outcome<Processes> {
+    let options = Options::new(std::env::current_exe()?, [OsString::from("guardian")]);
+    Ok(Processes::new(options))
+}

@@ -1,0 +1,97 @@
+//! The program that `cargo xtask bench sched` starts: machine and driver beside one tokio task per node.
+//!
+//! Each mode prints one figure a line: a name and a whole number. Judging them is left to the chore. It
+//! is no example of how to use the driver.
+
+mod graph;
+mod guarded;
+mod ours;
+mod tasks;
+
+use std::error::Error;
+use std::fs;
+use std::io::Write as _;
+use std::os::fd::AsFd;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use graph::Graph;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+
+const USAGE: &str = "usage: sched_bench graph CALLS ROOM ROUNDS | memory CALLS ROOM \
+    | processes COUNT JOBS ROUNDS | guardian";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Where this cannot be written, the exit code has to do.
+            drop(writeln!(std::io::stderr(), "error: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &[&str]) -> Outcome {
+    if arguments == ["guardian"] {
+        let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
+        return Ok(punchlist_sched::process::guardian::main(socket)?);
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match arguments {
+        ["graph", calls, room, rounds] => {
+            let graph = Graph::random(calls.parse()?);
+            for _ in 0..rounds.parse::<u32>()? {
+                let stage = ours::Stage::new(&graph, room.parse()?)?;
+                let began = Instant::now();
+                let stage = runtime.block_on(stage.run())?;
+                say("ours", began.elapsed().as_nanos())?;
+                // What is left of it is as dear to clear away as it was to make; beside it, too.
+                drop(stage);
+                let nodes = tasks::Nodes::new(&graph);
+                let began = Instant::now();
+                runtime.block_on(nodes.run())?;
+                say("tasks", began.elapsed().as_nanos())?;
+            }
+            Ok(())
+        }
+        ["memory", calls, room] => {
+            let graph = Graph::random(calls.parse()?);
+            let before = peak()?;
+            let stage = ours::Stage::new(&graph, room.parse()?)?;
+            drop(runtime.block_on(stage.run())?);
+            say("kilobytes", (peak()? - before).into())
+        }
+        ["processes", count, jobs, rounds] => {
+            let (count, jobs) = (count.parse()?, jobs.parse::<u32>()?.max(1));
+            let processes = guarded::processes()?;
+            // The guardian is there before anything is measured.
+            runtime.block_on(guarded::guarded(&processes, jobs, jobs))?;
+            for _ in 0..rounds.parse::<u32>()? {
+                let began = Instant::now();
+                runtime.block_on(guarded::guarded(&processes, count, jobs))?;
+                say("guarded", began.elapsed().as_nanos())?;
+                let began = Instant::now();
+                guarded::bare(count, jobs)?;
+                say("bare", began.elapsed().as_nanos())?;
+            }
+            runtime.block_on(processes.close());
+            Ok(())
+        }
+        _ => Err(USAGE.into()),
+    }
+}
+
+fn say(name: &str, value: u128) -> Outcome {
+    Ok(writeln!(std::io::stdout(), "{name} {value}")?)
+}
+
+/// The most memory that this process ever had, in kilobytes.
+fn peak() -> Outcome<u64> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:")).ok_or("no VmHWM")?;
+    Ok(line.split_whitespace().next().ok_or("no figure")?.parse()?)
+}
