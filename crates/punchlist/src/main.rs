@@ -21,6 +21,7 @@ mod here;
 mod hint;
 mod input;
 mod items;
+mod outputs;
 mod permit;
 mod person;
 mod places;

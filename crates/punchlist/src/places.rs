@@ -17,6 +17,11 @@ pub(crate) fn heard() -> Result<PathBuf, Fail> {
     Ok(data()?.join("acp"))
 }
 
+/// The directory with whole outputs of calls, a directory a run.
+pub(crate) fn outputs() -> Result<PathBuf, Fail> {
+    Ok(data()?.join("output"))
+}
+
 /// The user's own configuration file, which need not exist.
 pub(crate) fn config() -> Result<PathBuf, Fail> {
     Ok(strategy()?.config_dir().join("punchlist").join("config.toml"))

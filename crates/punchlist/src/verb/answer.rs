@@ -23,10 +23,10 @@ use crate::{input, person, places, who};
 
 /// Answer a question that waits
 ///
-/// `yes` allows what is asked this once; `always` allows it and, for the rest of the run, whatever the
-/// question says behind that word; `edit` lets it happen with other arguments; `no` refuses it. Without
-/// an answer the questions are shown and asked one by one. Only a person at a terminal can answer: an
-/// agent, or a program that an agent has started, is refused.
+/// `yes` allows what is asked this once; `always` allows it and, from now on, whatever the question says
+/// behind that word; `edit` lets it happen with other arguments; `no` refuses it. Without an answer the
+/// questions are shown and asked one by one. Only a person at a terminal can answer: an agent, or a
+/// program that an agent has started, is refused.
 #[derive(clap::Args)]
 pub(crate) struct Answer {
     /// The question, if several wait: the beginning or end of its id; then yes, always, edit or no

@@ -15,7 +15,7 @@ use crate::which;
 /// Write a whole plan to stdout, with its journal
 ///
 /// One JSON object a line: the plan, its items, every change that was made to it. Texts are exact.
-/// `punchlist import` takes it in elsewhere.
+/// `punchlist import` takes it in elsewhere. What was run and asked for it stays here.
 #[derive(clap::Args)]
 pub(crate) struct Export {}
 

@@ -11,12 +11,13 @@ use crate::items::Typed;
 use crate::person;
 use crate::print::{self, Reply, Said};
 use crate::settle::settle;
-use crate::{change, which};
+use crate::{change, outputs, which};
 
 /// Erase what was written in an item, or in a whole plan
 ///
 /// The one thing that cannot be undone: texts go from the list, the journal and the database's
-/// files, and a tombstone stays in their place. Asks first, unless `--yes`, and is refused to agents.
+/// files, with what was run, put out, asked and answered for them, and a tombstone stays in their place.
+/// Asks first, unless `--yes`, and is refused to agents.
 #[derive(clap::Args)]
 pub(crate) struct Forget {
     /// Number or id, as `punchlist list --all` shows it
@@ -48,15 +49,17 @@ Examples:
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
         let Some((_, plan)) = which::read(app, &needs)? else { return Err(no_plan()) };
+        let mut number = None;
         let question = match &item {
             None => format!("Erase every text of plan {} for ever?", plan.id.short()),
             Some(item) => {
                 let what = item.to_string();
                 let problem =
                     |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
-                let number = plan.find(item).map_err(problem)?;
-                let number = number.ok_or_else(|| problem(Broken::NotFound { what }))?;
-                format!("Erase every text of item {number} {:?} for ever?", title(&plan, number))
+                let found = plan.find(item).map_err(problem)?;
+                let found =
+                    *number.insert(found.ok_or_else(|| problem(Broken::NotFound { what }))?);
+                format!("Erase every text of item {found} {:?} for ever?", title(&plan, found))
             }
         };
         let said = if self.yes { Said::Yes } else { print::confirm(&question) };
@@ -70,6 +73,8 @@ Examples:
         }
         let store = app.store()?;
         let ctx = app.in_session(app.ctx()?, &store)?;
+        // While the store still knows where they are.
+        outputs::erase(&outputs::of(&store, plan.id, number)?)?;
         let applied = settle(store.forget(plan.id, item, ctx))?;
         let mut reply = change::report(app, &store, applied)?;
         if self.whole_plan && !app.globals.json {

@@ -13,6 +13,7 @@
     reason = "a test that cannot go on should stop there"
 )]
 
+mod answers;
 mod broken;
 mod claude;
 mod codex;

@@ -295,6 +295,47 @@ fn arguments_are_changed_in_the_users_own_editor() {
 }
 
 #[test]
+fn what_calls_put_out_is_erased_with_what_is_forgotten() {
+    let world = World::new();
+    world.typed("add One").works();
+    world.typed("add Two").works();
+    let plan = world.typed("list --json").json()["plan"]["id"].as_str().unwrap().parse().unwrap();
+    let run = RunRecord {
+        id: run_id(),
+        project: world.path("project").display().to_string(),
+        plan: Some(plan),
+        what: "release.md".to_owned(),
+        process: None,
+        begun_at: at(0),
+        ended_at: None,
+    };
+    let outputs = format!("home/.local/share/punchlist/output/{}", run_id());
+    let ended = |number: u32| {
+        let whole = world.path(&format!("{outputs}/{number}.txt"));
+        world.write(&format!("{outputs}/{number}.txt"), "all of it");
+        CallRecord {
+            number,
+            item: Some(Number(number)),
+            tool: "shell".to_owned(),
+            request: json!({}),
+            state: CallState::Success,
+            attempt: Attempt(1),
+            detail: Some(json!({"text": "cut", "whole": whole})),
+            at: at(0),
+        }
+    };
+    let calls = vec![ended(1), ended(2)];
+    wait(store(&world).begin_run(run)).unwrap();
+    wait(store(&world).record(run_id(), calls, vec![], None)).unwrap();
+    let is_there = |n| world.path(&format!("{outputs}/{n}.txt")).exists();
+    world.typed("forget 1 --yes").works();
+    assert_eq!((is_there(1), is_there(2)), (false, true));
+    world.typed("forget --whole-plan --yes").works();
+    assert!(!world.path(&outputs).exists());
+    world.typed("forget --whole-plan --yes").works();
+}
+
+#[test]
 fn an_answer_to_a_run_that_is_over_says_so() {
     let world = World::new();
     asks(&world);

@@ -1,5 +1,6 @@
 //! Runs Gemini CLI without a screen, and tells what came of it.
 
+mod answers;
 mod live;
 mod plans;
 mod wired;

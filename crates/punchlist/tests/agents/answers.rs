@@ -1,0 +1,105 @@
+//! Only a person answers: what an agent's own shell is told when it tries. Claude Code's; the others'
+//! are with their agents.
+
+use std::fs;
+
+use punchlist_db::{Durability, Options, Sqlite};
+use punchlist_model::call::{Asked, CallRecord, CallState, CallStore, Offer, RunRecord};
+use punchlist_model::{Attempt, IdSource, QuestionId, RunId, Timestamp};
+use punchlist_testkit::model::{Model, Script};
+use serde_json::{Value, json};
+
+use crate::place::Place;
+
+/// How an agent may try to answer: as it comes, at a terminal that it makes, and at one in which
+/// nothing of its environment is left.
+const WAYS: &str = r#"'PROGRAM' answer yes; echo "[exit $?]"
+script -q -e -c "'PROGRAM' answer yes" /dev/null </dev/null; echo "[exit $?]"
+env -i HOME="$HOME" PATH=/usr/bin:/bin script -q -e -c "'PROGRAM' answer yes" /dev/null </dev/null; echo "[exit $?]"
+"#;
+
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match future.as_mut().poll(&mut context) {
+        std::task::Poll::Ready(value) => value,
+        std::task::Poll::Pending => panic!("the store answers at once"),
+    }
+}
+
+impl Place {
+    /// Something waits for a person's answer in this project.
+    pub(crate) fn asks(&self) {
+        let path = self.path("home/.local/share/punchlist/punchlist.db");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let store = Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap();
+        let ids = IdSource::fixed(Timestamp::UNIX_EPOCH, 7);
+        let run = RunRecord {
+            id: RunId(ids.nth(0)),
+            project: self.path("project").display().to_string(),
+            plan: None,
+            what: "release.md".to_owned(),
+            process: None,
+            begun_at: ids.at,
+            ended_at: None,
+        };
+        let call = CallRecord {
+            number: 1,
+            item: None,
+            tool: "shell".to_owned(),
+            request: json!({}),
+            state: CallState::AwaitingApproval,
+            attempt: Attempt(0),
+            detail: None,
+            at: ids.at,
+        };
+        let asked = Asked {
+            id: QuestionId(ids.nth(1)),
+            call: 1,
+            item: None,
+            title: "Publish".to_owned(),
+            tool: "shell".to_owned(),
+            server: None,
+            what: "run".to_owned(),
+            command: Some("./publish.sh".to_owned()),
+            diff: None,
+            touches: Vec::new(),
+            why: "no rule allows it".to_owned(),
+            arguments: json!({"command": "./publish.sh"}),
+            offers: vec![Offer::Once],
+            at: ids.at,
+        };
+        wait(store.begin_run(run)).unwrap();
+        wait(store.record(RunId(ids.nth(0)), vec![call], vec![asked], None)).unwrap();
+    }
+
+    /// What the agent's shell is to run.
+    pub(crate) fn tries_to_answer(&self) -> String {
+        WAYS.replace("PROGRAM", &self.punchlist.display().to_string())
+    }
+
+    /// That the agent was refused each time, by its name, and that the question waits still.
+    #[track_caller]
+    pub(crate) fn refused(&self, agent: &str, told: &str) {
+        let refusal = format!("people, and this call is made by {agent}");
+        assert_eq!(told.matches(&refusal).count(), 3, "{told}");
+        assert_eq!(told.matches("[exit 3]").count(), 3, "{told}");
+        let questions = self.punchlist(&["questions", "--all", "--json"]);
+        let questions: Value = serde_json::from_str(&questions).unwrap();
+        assert_eq!(questions["questions"][0]["standing"], "waiting", "{questions:#}");
+    }
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_agents_shell_cannot_answer() {
+    let place = Place::new();
+    place.asks();
+    let input = json!({"command": place.tries_to_answer(), "description": "Answer myself"});
+    let script = Script::new().calls("Bash", input).stops("I tried.");
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Publish it");
+    run.args(&["--allowedTools", "Bash"]).ends().well();
+    assert_eq!(model.left(), 0);
+    place.refused("claude", &model.requests()[1].results()[0].text);
+}
