@@ -9,5 +9,6 @@ pub mod hook;
 pub mod install;
 pub mod process;
 pub mod session;
+pub mod spawn;
 pub mod tap;
 pub mod watch;

@@ -1,0 +1,296 @@
+//! An agent as a worker: how its program is started on one item of a plan, and what it says meanwhile.
+//!
+//! Pure: [`command`] gives the words of a command line, [`Worker`] takes the bytes that the program
+//! prints and how it ended. Whoever runs the plan starts the process, gives it a directory and an
+//! environment, and ends it. Nothing here grants a permission: what the program may do without asking is
+//! the user's to say, in the settings of that program or in the arguments of the worker's profile.
+
+mod doing;
+#[cfg(test)]
+mod tests;
+
+use punchlist_formats::hook::Agent;
+use punchlist_formats::stream::event::{Event, Item, Kind, Outcome, Role, Status as Todo};
+use punchlist_formats::stream::{Options, Source, Stream};
+use punchlist_formats::text::{mask, one_line};
+use punchlist_model::{ListEntry, Status};
+
+/// Most bytes of one text in a prompt. A command line takes no word of more than 128 KiB.
+const MOST_BYTES: usize = 30_000;
+/// Most bytes of an answer that are kept: what an item may say of its outcome is less.
+const MOST_ANSWER: usize = 60_000;
+
+/// One item, for one agent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Job<'a> {
+    /// Who is to do it.
+    pub agent: Agent,
+    /// That agent's program.
+    pub program: &'a str,
+    /// The model to ask for, if not the program's own choice.
+    pub model: Option<&'a str>,
+    /// Further arguments, from the worker's profile.
+    pub arguments: &'a [String],
+    /// What is to be done.
+    pub title: &'a str,
+    /// What else is known of it; may be empty.
+    pub context: &'a str,
+    /// When it is done; may be empty.
+    pub criteria: &'a str,
+}
+
+/// The command that has it done: the program first, then its arguments.
+pub fn command(job: &Job<'_>) -> Vec<String> {
+    let prompt = prompt(job);
+    let mut words = vec![job.program];
+    match job.agent {
+        Agent::Claude => {
+            words.extend(["-p", &prompt, "--output-format", "stream-json", "--verbose"]);
+            words.extend(job.model.iter().flat_map(|it| ["--model", it]));
+            words.extend(job.arguments.iter().map(String::as_str));
+        }
+        Agent::Codex => {
+            words.extend(["exec", "--json"]);
+            words.extend(job.model.iter().flat_map(|it| ["-m", it]));
+            words.extend(job.arguments.iter().map(String::as_str));
+            words.push(&prompt);
+        }
+        Agent::Gemini => {
+            words.extend(["-p", &prompt, "--output-format", "stream-json"]);
+            words.extend(job.model.iter().flat_map(|it| ["-m", it]));
+            words.extend(job.arguments.iter().map(String::as_str));
+        }
+    }
+    // A word of a command line ends at a NUL.
+    words.into_iter().map(|it| it.replace('\0', "\u{fffd}")).collect()
+}
+
+/// What the agent is told. It begins with a letter, so that no program takes it for an option.
+pub fn prompt(job: &Job<'_>) -> String {
+    let mut prompt = String::from("Do this one item of a larger plan, and nothing beyond it.\n\n");
+    prompt.push_str(&cut(one_line(job.title).trim()));
+    prompt.push('\n');
+    for (head, text) in [("", job.context), ("It is done when:\n", job.criteria)] {
+        if !text.trim().is_empty() {
+            prompt.push_str(&format!("\n{head}{}\n", cut(text.trim())));
+        }
+    }
+    prompt.push_str(
+        "\nNobody is there to answer questions. If it cannot be done, say so, and why. End with a \
+         sentence or two that say what you did.\n",
+    );
+    prompt
+}
+
+/// A text within bounds.
+fn cut(text: &str) -> String {
+    if text.len() <= MOST_BYTES {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(MOST_BYTES);
+    format!("{}… (cut: {} bytes more)", &text[..end], text.len() - end)
+}
+
+/// What a worker says while it works.
+#[derive(Clone, PartialEq, Debug)]
+pub enum News {
+    /// What it does now, in a few words: `Reading CHANGELOG.md (2/4)`.
+    Doing(String),
+    /// Its own list, whole, to be kept under the item as it happened.
+    List(Vec<ListEntry>),
+}
+
+/// How a worker ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Ended {
+    /// Its session, as its program calls it.
+    pub session: Option<String>,
+    /// What it answered last.
+    pub answer: String,
+    /// Why it did not end well; `None` if it did. Whether the item is done is for its check to say.
+    pub failure: Option<String>,
+}
+
+/// Listens to one worker.
+pub struct Worker {
+    stream: Stream,
+    heard: Heard,
+}
+
+/// What was heard so far.
+struct Heard {
+    /// Paths under it are shown without it.
+    directory: String,
+    session: Option<String>,
+    answer: String,
+    /// The answer goes on with what is said next.
+    is_open: bool,
+    /// How the last turn of the agent itself ended.
+    end: Option<Outcome>,
+    /// The last error that it did not get over by itself, or that it ended with.
+    error: Option<String>,
+    /// What it does, without the count.
+    doing: String,
+    /// How many of its own items are done, and how many there are.
+    count: Option<(usize, usize)>,
+    /// What was told of that last.
+    told: String,
+    news: Vec<News>,
+}
+
+impl Worker {
+    /// For one run of an agent in a directory.
+    pub fn new(agent: Agent, directory: &str) -> Self {
+        let source = match agent {
+            Agent::Claude => Source::ClaudeCode,
+            Agent::Codex => Source::Codex,
+            Agent::Gemini => Source::Gemini,
+        };
+        let heard = Heard {
+            directory: directory.trim_end_matches('/').to_owned(),
+            session: None,
+            answer: String::new(),
+            is_open: false,
+            end: None,
+            error: None,
+            doing: String::new(),
+            count: None,
+            told: String::new(),
+            news: Vec::new(),
+        };
+        Self { stream: Stream::new(source, Options::default()), heard }
+    }
+
+    /// Takes the next bytes of what it prints, and gives what is new.
+    pub fn push(&mut self, bytes: &[u8]) -> Vec<News> {
+        let heard = &mut self.heard;
+        self.stream.push(bytes, &mut |event: &Event<'_>| heard.hear(event));
+        std::mem::take(&mut heard.news)
+    }
+
+    /// It has ended, with that exit code; `None` if something ended it.
+    pub fn end(mut self, code: Option<i32>) -> Ended {
+        let heard = &mut self.heard;
+        self.stream.end(&mut |event: &Event<'_>| heard.hear(event));
+        let Heard { session, answer, end, error, .. } = self.heard;
+        // A program that was interrupted may well say 0, and one that failed may say nothing at all.
+        let failure = match (end, code) {
+            (Some(Outcome::Success), Some(0)) => None,
+            (Some(Outcome::Cancelled), _) => Some("it was cancelled".to_owned()),
+            (_, None) => Some("it was ended".to_owned()),
+            (Some(Outcome::Success), Some(code)) => Some(format!("it ended with {code}")),
+            (Some(Outcome::Error), Some(code)) => Some(format!("it failed and ended with {code}")),
+            (None, Some(code)) => {
+                Some(format!("it ended with {code} and did not say that it was done"))
+            }
+        };
+        let failure = failure.map(|it| match error {
+            Some(error) => format!("{it}: {error}"),
+            None => it,
+        });
+        Ended { session, answer: answer.trim().to_owned(), failure }
+    }
+}
+
+impl Heard {
+    fn hear(&mut self, event: &Event<'_>) {
+        // A sub-agent is named after the agent that it works for.
+        let name = event.agent.as_str();
+        let is_sub = name.contains('/');
+        match &event.kind {
+            Kind::SessionStarted { .. } if !is_sub => {
+                self.session = Some(name.to_owned());
+            }
+            Kind::Text { role: Role::Assistant, text, delta } if !is_sub => {
+                if !(*delta && self.is_open) {
+                    self.answer.clear();
+                }
+                self.is_open = *delta;
+                let text = text.to_str();
+                let left = MOST_ANSWER.saturating_sub(self.answer.len());
+                self.answer.push_str(&text[..text.floor_char_boundary(left)]);
+            }
+            Kind::ToolScheduled { name, input, .. } => {
+                self.does(&name.to_str(), input.map(|it| it.get()));
+            }
+            Kind::ToolStarted { name: Some(name), input, .. } => {
+                self.does(&name.to_str(), input.map(|it| it.get()));
+            }
+            Kind::TodoList { items, unconfirmed: false, .. } if !is_sub => self.list(items),
+            Kind::TurnCompleted { status, .. } if !is_sub => self.end = Some(*status),
+            Kind::Error { message, .. } if !is_sub => {
+                let message = message.to_str();
+                self.error = Some(one_line(mask(&message).trim()).into_owned());
+            }
+            Kind::SessionStarted { .. }
+            | Kind::TurnStarted { .. }
+            | Kind::Text { .. }
+            | Kind::Thinking { .. }
+            | Kind::ToolWaiting { .. }
+            | Kind::ToolAnswered { .. }
+            | Kind::ToolStarted { .. }
+            | Kind::ToolCompleted { .. }
+            | Kind::MessageQueued { .. }
+            | Kind::TodoList { .. }
+            | Kind::Usage(_)
+            | Kind::TurnCompleted { .. }
+            | Kind::Error { .. }
+            | Kind::Warning { .. } => {}
+        }
+    }
+
+    fn does(&mut self, tool: &str, input: Option<&str>) {
+        // What was said before a call is no answer.
+        self.is_open = false;
+        self.doing = doing::words(tool, input, &self.directory);
+        self.tell();
+    }
+
+    fn list(&mut self, items: &[Item<'_>]) {
+        let counts = |it: &&Item<'_>| it.status != Todo::Cancelled;
+        let all = items.iter().filter(counts).count();
+        let done = items.iter().filter(|it| it.status == Todo::Completed).count();
+        self.count = (all > 0).then_some((done, all));
+        self.news.push(News::List(items.iter().map(entry).collect()));
+        let begun = items.iter().find(|it| it.status == Todo::InProgress);
+        if let Some(begun) = begun {
+            let words = begun.active_form.as_ref().unwrap_or(&begun.text).to_str();
+            self.doing = doing::short(&words);
+        }
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        let words = match self.count {
+            Some((done, all)) => format!("{} ({done}/{all})", self.doing),
+            None => self.doing.clone(),
+        };
+        if !self.doing.is_empty() && self.told != words {
+            self.told.clone_from(&words);
+            self.news.push(News::Doing(words));
+        }
+    }
+}
+
+/// A todo of the worker's, as an entry of a list that is kept as it happened.
+fn entry(item: &Item<'_>) -> ListEntry {
+    let masked = |text: &str| mask(text).into_owned();
+    let waiting_on = item.waiting_on.as_ref().map(|it| masked(&it.to_str()));
+    let waiting_on = match (waiting_on, item.blocked) {
+        (Some(on), _) => on,
+        (None, true) => ListEntry::BLOCKED.to_owned(),
+        (None, false) => String::new(),
+    };
+    ListEntry {
+        item: None,
+        title: masked(&item.text.to_str()),
+        active_form: item.active_form.as_ref().map(|it| masked(&it.to_str())),
+        status: match item.status {
+            Todo::Pending => Status::Pending,
+            Todo::InProgress => Status::InProgress,
+            Todo::Completed => Status::Completed,
+            Todo::Cancelled => Status::Cancelled,
+        },
+        waiting_on: Some(waiting_on),
+    }
+}
