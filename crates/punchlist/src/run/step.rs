@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_model::{Check, Evidence, Number};
+use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
 use punchlist_sched::policy::{Commands, Subject};
-use punchlist_sched::process::Command;
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
