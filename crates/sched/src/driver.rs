@@ -139,7 +139,10 @@ pub struct Driver<L> {
     replies: Vec<Reply>,
     /// Where the tool of a call is, by the call's number, so that it is looked for once.
     found: Vec<Option<Place>>,
-    /// What is written down and not done.
+    /// What was on the page that is being written.
+    written: Vec<Deed>,
+    /// What is written down and not done. A call may be told to stop before its attempt begins: it
+    /// does not begin then.
     todo: VecDeque<Deed>,
     running: FuturesUnordered<Attempted>,
     timers: Timers<Due>,
@@ -171,6 +174,7 @@ impl<L: Ledger> Driver<L> {
             asked: Vec::new(),
             replies: Vec::new(),
             found: Vec::new(),
+            written: Vec::new(),
             todo: VecDeque::new(),
             running: FuturesUnordered::new(),
             timers: Timers::default(),
@@ -198,6 +202,13 @@ impl<L: Ledger> Driver<L> {
     async fn work(&mut self) -> Result<(), Error> {
         let mut done = 0;
         loop {
+            // What was written last is done first, while it is at hand; but where much waits, with each page
+            // also what has waited longest, so that nobody waits for ever.
+            if self.todo.len() > PAGE
+                && let Some(deed) = self.todo.pop_back()
+            {
+                self.perform(deed);
+            }
             while self.page.len() < PAGE
                 && let Some(deed) = self.todo.pop_front()
             {
@@ -345,16 +356,20 @@ impl<L: Ledger> Driver<L> {
                 }
                 // What is asked stands on the page, and is told below.
                 Effect::Ask(..) => {}
-                Effect::Validate(call, look) => self.todo.push_back(Deed::Validate(call, look)),
-                Effect::Run(call, attempt) => self.todo.push_back(Deed::Run(call, attempt)),
-                Effect::Kill(call, attempt) => self.todo.push_back(Deed::Kill(call, attempt)),
-                Effect::Wake { at, token } => self.todo.push_back(Deed::Wake(at, token)),
-                Effect::BatchDone(batch) => self.todo.push_back(Deed::BatchDone(batch)),
+                Effect::Validate(call, look) => self.written.push(Deed::Validate(call, look)),
+                Effect::Run(call, attempt) => self.written.push(Deed::Run(call, attempt)),
+                Effect::Kill(call, attempt) => self.written.push(Deed::Kill(call, attempt)),
+                Effect::Wake { at, token } => self.written.push(Deed::Wake(at, token)),
+                Effect::BatchDone(batch) => self.written.push(Deed::BatchDone(batch)),
                 Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
             }
         }
+        while let Some(deed) = self.written.pop() {
+            self.todo.push_front(deed);
+        }
         // A large batch need not be paid for as long as the driver lives.
         self.page.shrink_to(2 * PAGE);
+        self.written.shrink_to(2 * PAGE);
         for asked in self.asked.drain(..) {
             watchers.tell(&Event::Asked(Arc::new(asked)));
         }
