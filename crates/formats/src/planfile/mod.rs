@@ -1,6 +1,6 @@
 //! Plan files: Markdown checklists that can be worked off.
 //!
-//! [`read`] takes any text and never fails: what is wrong is a [`Problem`] that points at its line
+//! [`read()`] takes any text and never fails: what is wrong is a [`Problem`] that points at its line
 //! and column, and what is not known is left alone. [`Import`] says what a plan must become to be
 //! what the file says, as steps that the model decides on. [`write_back`] sets boxes and changes
 //! nothing else. Nothing here looks at a file system or runs anything.

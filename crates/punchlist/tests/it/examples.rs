@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use punchlist_formats::planfile::{Severity, draw, read};
 
+use crate::world::{World, finish};
+
 fn examples() -> Vec<(String, String)> {
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let mut found: Vec<(String, String)> = fs::read_dir(folder)
@@ -46,5 +48,20 @@ fn every_example_works_in_a_directory_of_its_own_and_takes_it_away_again() {
         }
         let last = file.items.last().unwrap().fields.run.as_ref().unwrap();
         assert!(last.starts_with("rm -rf \"${TMPDIR:-/tmp}/punchlist-"), "{name}: {last}");
+    }
+}
+
+#[test]
+fn every_example_without_an_agent_runs_to_its_end() {
+    let world = World::new();
+    for (name, text) in examples().into_iter().filter(|it| it.0 != "agent.md") {
+        world.write(&format!("project/{name}"), text);
+        let mut command = world.command("project");
+        command.env("TMPDIR", world.path("")).args(["run", &name, "--yes"]);
+        let ran = finish(command, b"");
+        assert_eq!(ran.code, 0, "{name}: {}\n{}", ran.out, ran.err);
+        assert!(ran.out.contains(" 0 failed, 0 left."), "{name}: {}", ran.out);
+        let own = format!("punchlist-{}", name.trim_end_matches(".md"));
+        assert!(!world.path(&own).exists(), "{name} cleans up");
     }
 }

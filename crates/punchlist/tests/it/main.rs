@@ -39,6 +39,7 @@ mod questions;
 mod run;
 mod sessions;
 mod stories;
+mod terminal;
 mod tidy;
 mod tool;
 mod torture;

@@ -10,6 +10,7 @@ use crate::world::{Ran, World, finish};
 
 mod crash;
 mod processes;
+mod screen;
 
 /// Runs a file of the project.
 fn run(world: &World, arguments: &[&str]) -> Ran {

@@ -1,0 +1,97 @@
+//! `run` on a terminal: drawn in place, asked at, stopped, and left as it was.
+
+use std::fs;
+use std::path::Path;
+
+use crate::terminal::Terminal;
+use crate::world::World;
+
+fn program() -> &'static str {
+    env!("CARGO_BIN_EXE_punchlist")
+}
+
+/// What stands below the line of the command, without the prompt behind it.
+fn below(shown: &str) -> String {
+    let lines = shown.lines().skip_while(|it| !it.starts_with("| begin")).skip(1);
+    let lines = lines.take_while(|it| !it.starts_with("left "));
+    lines.map(|it| it.trim_end().to_owned() + "\n").collect()
+}
+
+/// Runs a file in a terminal; `echo` shows where it begins and how it ended.
+fn run(terminal: &Terminal, arguments: &str) {
+    let line = format!("clear; echo '| begin'; {} run {arguments}; echo left $?", program());
+    terminal.types(&[&line, "Enter"]);
+}
+
+fn without_plan(text: &str) -> String {
+    // The plan's id follows from a path that is another one each time.
+    let cut = |line: &str| match line.rfind("plan ") {
+        Some(at) if line.contains(" jobs") => format!("{}plan xxxx", &line[..at]),
+        Some(_) | None => line.to_owned(),
+    };
+    text.lines().map(|it| cut(it) + "\n").collect()
+}
+
+#[test]
+fn examples_at_40_80_and_120_columns() {
+    let mut screens = String::new();
+    for name in ["hello", "diamond", "data-fix"] {
+        for columns in [40, 80, 120] {
+            let world = World::new();
+            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+            let text = fs::read_to_string(folder.join(name).with_extension("md")).unwrap();
+            world.write(&format!("project/{name}.md"), text);
+            let Some(terminal) = Terminal::open(&world, columns) else { return };
+            run(&terminal, &format!("{name}.md --jobs 2 --yes"));
+            let shown = terminal.until(|it| it.lines().any(|it| it == "left 0"));
+            screens.push_str(&format!(
+                "== {name}, {columns} columns\n{}\n",
+                without_plan(&below(&shown))
+            ));
+        }
+    }
+    insta::assert_snapshot!(screens);
+}
+
+const ASKS: &str = "\
+# Careful
+- [ ] Publish
+  approve: yes
+  run: echo $0 published > published.txt
+- [ ] Tell the team
+  after: Publish
+";
+
+#[test]
+fn a_person_is_asked_and_answers_with_a_key() {
+    let world = World::new();
+    world.write("project/plan.md", ASKS);
+    let Some(terminal) = Terminal::open(&world, 80) else { return };
+    run(&terminal, "plan.md --jobs 2");
+    let asked = |what: &'static str| move |it: &str| it.contains(what);
+    let mut story = below(&terminal.until(asked("r refuse and say why")));
+    terminal.types(&["y"]);
+    story.push_str("-- y\n");
+    story.push_str(&below(&terminal.until(asked("y it is done"))));
+    terminal.types(&["n"]);
+    story.push_str("-- n\n");
+    story.push_str(&below(&terminal.until(|it| it.lines().any(|it| it == "left 7"))));
+    assert!(world.path("project/published.txt").exists());
+    insta::assert_snapshot!(without_plan(&story));
+}
+
+#[test]
+fn ctrl_c_stops_it_and_the_next_run_goes_on() {
+    let world = World::new();
+    let plan = "- [ ] First\n  run: true\n- [ ] Slow\n  after: First\n  run: echo slow; while :; do sleep 0.05; done\n";
+    world.write("project/plan.md", plan);
+    let Some(terminal) = Terminal::open(&world, 80) else { return };
+    run(&terminal, "plan.md");
+    terminal.until(|it| it.contains("slow") && it.contains('▶'));
+    terminal.types(&["C-c"]);
+    let shown = terminal.until(|it| it.lines().any(|it| it == "left 130"));
+    assert!(shown.contains("1 done, 0 failed, 1 left. Run it again to go on."), "{shown}");
+    world.write("project/plan.md", plan.replace("while :; do sleep 0.05; done", "true"));
+    run(&terminal, "plan.md");
+    terminal.until(|it| it.lines().any(|it| it == "left 0"));
+}

@@ -1,0 +1,94 @@
+//! A terminal to look at what is drawn: tmux, where there is one.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use crate::world::World;
+
+/// The longest that anything on the screen may keep us waiting.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// A terminal of tmux, ended with the test.
+pub(crate) struct Terminal {
+    socket: PathBuf,
+}
+
+impl Terminal {
+    /// A shell in a terminal of so many columns, or nothing where there is no tmux.
+    pub(crate) fn open(world: &World, columns: u16) -> Option<Self> {
+        let terminal = Self { socket: world.path("tmux") };
+        let mut shell = vec!["env".to_owned(), "-i".to_owned()];
+        for (name, value) in [
+            ("HOME", world.path("home").display().to_string()),
+            ("TERM", "screen-256color".to_owned()),
+            ("LANG", "C.UTF-8".to_owned()),
+            ("PS1", "$ ".to_owned()),
+            ("PUNCHLIST_NOW", "2026-11-15T18:20:00Z".to_owned()),
+            ("PUNCHLIST_HOST", "host".to_owned()),
+            ("PUNCHLIST_ANCESTORS", "0".to_owned()),
+            ("TMPDIR", world.path("").display().to_string()),
+            ("PATH", "/usr/bin:/bin".to_owned()),
+        ] {
+            shell.push(format!("{name}={value}"));
+        }
+        shell.push("sh".to_owned());
+        let mut command = terminal.tmux();
+        command.args([
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-y",
+            "24",
+            "-x",
+            &columns.to_string(),
+        ]);
+        command.args(shell).current_dir(world.path("project"));
+        command.output().is_ok_and(|it| it.status.success()).then_some(terminal)
+    }
+
+    fn tmux(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command.env_remove("TMUX").arg("-S").arg(&self.socket);
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.tmux().args(arguments).output().unwrap()
+    }
+
+    pub(crate) fn types(&self, keys: &[&str]) {
+        self.run(&[&["send-keys"], keys].concat());
+    }
+
+    pub(crate) fn resize(&self, columns: u16) {
+        self.run(&["resize-window", "-x", &columns.to_string()]);
+    }
+
+    /// All that is on the screen and above it, without the empty lines at its end.
+    pub(crate) fn shows(&self) -> String {
+        let out = self.run(&["capture-pane", "-p", "-J", "-S", "-"]).stdout;
+        String::from_utf8_lossy(&out).trim_end().to_owned()
+    }
+
+    /// Waits until the screen is so.
+    #[track_caller]
+    pub(crate) fn until(&self, is_so: impl Fn(&str) -> bool) -> String {
+        let until = Instant::now() + LIMIT;
+        loop {
+            let shown = self.shows();
+            if is_so(&shown) {
+                return shown;
+            }
+            assert!(Instant::now() < until, "it never came to that:\n{shown}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.run(&["kill-server"]);
+    }
+}
