@@ -80,7 +80,7 @@ impl Screen {
         let quiet = Cell::new(0);
         self.terminal.until("was done with its hooks", |_| {
             quiet.set(if runs_a_hook(place) { 0 } else { quiet.get() + 1 });
-            quiet.get() >= 20
+            quiet.get() >= 40
         });
     }
 
