@@ -79,6 +79,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         test: "kills::a_kill_at_any_point_costs_nothing_that_was_acknowledged",
     },
     Scenario {
+        name: "runs",
+        about: "a plan file of 50 steps, killed while it is worked off",
+        full: "100 kills",
+        reports: "plan file",
+        test: "runs::a_plan_file_goes_on_after_every_kill_and_repeats_only_what_was_in_flight",
+    },
+    Scenario {
         name: "disk",
         about: "a full disk",
         full: "",

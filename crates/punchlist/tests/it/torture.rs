@@ -16,6 +16,7 @@ mod lists;
 mod liveness;
 mod place;
 mod races;
+mod runs;
 mod writer;
 
 use std::fmt::Write as _;
