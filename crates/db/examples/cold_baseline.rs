@@ -76,15 +76,14 @@ const SELECT_RUNNING: &str = "SELECT number FROM item \
 
 const SELECT_CHILDREN: &str = "SELECT number FROM item WHERE plan = ?1 AND parent = ?2";
 
-const UPDATE_PLAN: &str = "UPDATE plan SET title = ?3, revision = ?4, rules = ?5, \
-    goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
-    WHERE key = ?1";
+const UPDATE_PLAN: &str = "UPDATE plan SET revision = ?2, next_number = ?3, placed = ?4, \
+    open = ?5, updated_at = ?6, last_entry = ?7 WHERE key = ?1";
 
 const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, priority, parent, \
     attempt, created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
-    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-    ?19, ?20, ?21, ?22, ?23, ?24)";
+    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet, \
+    numbered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+    ?18, ?19, ?20, ?21, ?22, ?23, ?24, 1)";
 
 const UPDATE_ITEM: &str = "UPDATE item SET status = ?3, priority = ?4, attempt = ?5, \
     started_at = ?6, completed_at = ?7, superseded_at = ?8, depends_on = ?9, waiting_on = ?10, \
@@ -95,17 +94,13 @@ const UPDATE_DEPENDANTS: &str = "UPDATE item SET unmet = unmet + ?3 WHERE plan =
     (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)";
 
 const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
-    undoes, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
+    (SELECT last_entry FROM plan WHERE key = ?1))";
 
 /// The columns of a plan that a change writes back.
 struct Header {
     key: i64,
-    name: Option<String>,
-    title: String,
     revision: i64,
-    rules: Option<String>,
-    goal: Option<String>,
-    end: String,
     next_number: i64,
     placed: i64,
     open: i64,
@@ -115,12 +110,7 @@ fn header(conn: &Connection, plan: &str) -> rusqlite::Result<Header> {
     conn.prepare(SELECT_PLAN)?.query_row([plan], |row| {
         Ok(Header {
             key: row.get(0)?,
-            name: row.get(3)?,
-            title: row.get(4)?,
             revision: row.get(5)?,
-            rules: row.get(6)?,
-            goal: row.get(7)?,
-            end: row.get(8)?,
             next_number: row.get(9)?,
             placed: row.get(10)?,
             open: row.get(11)?,
@@ -128,19 +118,15 @@ fn header(conn: &Connection, plan: &str) -> rusqlite::Result<Header> {
     })
 }
 
-fn update_header(conn: &Connection, plan: &Header, now: i64) -> rusqlite::Result<usize> {
+fn update_header(conn: &Connection, plan: &Header, now: i64, last: i64) -> rusqlite::Result<usize> {
     conn.prepare(UPDATE_PLAN)?.execute(params![
         plan.key,
-        plan.name,
-        plan.title,
         plan.revision,
-        plan.rules,
-        plan.goal,
-        plan.end,
         plan.next_number,
         plan.placed,
         plan.open,
         now,
+        last,
     ])
 }
 
@@ -150,9 +136,9 @@ fn journal(
     now: i64,
     kind: &str,
     events: &str,
-) -> rusqlite::Result<usize> {
+) -> rusqlite::Result<i64> {
     let none = None::<i64>;
-    conn.prepare(INSERT_JOURNAL)?.execute(params![
+    conn.prepare(INSERT_JOURNAL)?.insert(params![
         plan.key,
         plan.revision,
         now,
@@ -181,7 +167,8 @@ fn add(database: &str, plan: &str, title: &str) -> Outcome {
     let tx = Transaction::new(&mut conn, TransactionBehavior::Immediate)?;
     let mut plan = header(&tx, plan)?;
     numbers(&tx, SELECT_RUNNING, [plan.key])?;
-    let (number, position, id) = (plan.next_number, plan.placed + 1, new_id(now));
+    let (number, position) = (plan.next_number, plan.placed + 1);
+    let id = new_id(now, number);
     let (time, none) = (rfc3339(now), None::<&str>);
     let mut events = String::from("[{\"event\":\"added\",\"item\":{\"id\":\"");
     write!(events, "{id}\",\"number\":{number},\"position\":{position},\"title\":\"")?;
@@ -195,8 +182,8 @@ fn add(database: &str, plan: &str, title: &str) -> Outcome {
     plan.next_number += 1;
     plan.placed += 1;
     plan.open += 1;
-    update_header(&tx, &plan, now)?;
-    journal(&tx, &plan, now, "add", &events)?;
+    let last = journal(&tx, &plan, now, "add", &events)?;
+    update_header(&tx, &plan, now, last)?;
     tx.commit()?;
     print(&format!("added {number}  {title}\n"))
 }
@@ -277,8 +264,8 @@ fn done(database: &str, plan: &str, number: &str) -> Outcome {
     );
     plan.revision += 1;
     plan.open -= 1;
-    update_header(&tx, &plan, now)?;
-    journal(&tx, &plan, now, "done", &events)?;
+    let last = journal(&tx, &plan, now, "done", &events)?;
+    update_header(&tx, &plan, now, last)?;
     tx.commit()?;
     print(&format!("completed {number}  {title}\n"))
 }
@@ -302,18 +289,18 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// A UUID of version 7.
-fn new_id(now: i64) -> String {
+/// A UUID of version 7 that tells an item's number.
+fn new_id(now: i64, number: i64) -> String {
     // The standard library's only random number; a hasher that was given nothing returns its seed,
     // stirred.
     let random = RandomState::new().build_hasher().finish();
     format!(
-        "{:08x}-{:04x}-7{:03x}-{:04x}-{:012x}",
+        "{:08x}-{:04x}-7{:03x}-{:04x}-{number:08x}{:04x}",
         now >> 16,
         now & 0xffff,
         random & 0xfff,
         0x8000 | random >> 50,
-        random >> 2 & 0xffff_ffff_ffff
+        random >> 12 & 0xffff
     )
 }
 

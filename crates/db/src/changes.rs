@@ -41,8 +41,9 @@ pub(crate) fn change(
     id: PlanId,
     change: Change,
     recent: &mut Recent,
+    recalls: bool,
 ) -> Result<Changed, Failure> {
-    let (key, plan, runs, before) = match recent.header(conn, id)? {
+    let (key, plan, runs, before) = match recent.header(conn, id, recalls)? {
         Some(Header { key, plan, seen_by }) => (key, plan, false, seen_by),
         None => load::header_and_running(conn, id)?,
     };
@@ -108,14 +109,14 @@ pub(crate) fn forget(
     let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
     let mut seen = Revision(0);
     loop {
-        let entries = journal::after(conn, key, id, seen, 256)?;
-        let Some(last) = entries.last() else { break };
+        let entries = journal::placed_after(conn, key, id, seen, 256)?;
+        let Some((_, last)) = entries.last() else { break };
         seen = last.revision;
-        for entry in entries {
+        for (place, entry) in entries {
             let mut scrubbed = entry.clone();
             forget::scrub(&mut scrubbed, number);
             if scrubbed != entry {
-                journal::rewrite(conn, key, &scrubbed)?;
+                journal::rewrite(conn, place, &scrubbed)?;
             }
         }
     }
@@ -136,7 +137,8 @@ pub(crate) fn import(conn: &Session<'_>, plan: &Plan, entries: &[Entry]) -> Resu
     let key = save::new_plan(conn, plan)?;
     save::all(conn, key, plan)?;
     for entry in entries {
-        journal::append(conn, key, entry)?;
+        let last = journal::append(conn, key, entry)?;
+        journal::ends_at(conn, key, last)?;
     }
     Ok(())
 }
@@ -166,15 +168,23 @@ fn commit(
     if decision.events.is_empty() {
         return Ok(Applied { plan: loaded.plan, decision });
     }
-    let (key, old_name) = (loaded.key, loaded.plan.name.clone());
+    let key = loaded.key;
+    // What else could touch the plan's own words is seldom, and then all of them are written.
+    let items_only = decision.events.iter().all(|event| match event {
+        Event::PlanChanged { .. } | Event::Forgotten { .. } => false,
+        Event::Added { .. }
+        | Event::Changed { .. }
+        | Event::Moved { .. }
+        | Event::Superseded { .. }
+        | Event::Restored { .. } => true,
+    });
     let mut plan = save::apply(conn, loaded, &decision.events)?;
-    if plan.name != old_name {
+    if !items_only {
         check_name(conn, &plan)?;
-        save::name(conn, key, &plan)?;
+        save::words(conn, key, &plan)?;
     }
     plan.revision.0 += 1;
     plan.updated_at = ctx.now;
-    save::header(conn, key, &plan)?;
     let entry = Entry {
         plan: plan.id,
         revision: plan.revision,
@@ -184,7 +194,8 @@ fn commit(
         undoes,
         events: decision.events,
     };
-    journal::append(conn, key, &entry)?;
+    let last = journal::append(conn, key, &entry)?;
+    save::counts(conn, key, &plan, last)?;
     Ok(Applied { plan, decision: Decision { events: entry.events, ..decision } })
 }
 

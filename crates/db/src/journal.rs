@@ -1,23 +1,29 @@
 //! The journal: one row a change, in the order of their commits.
 //!
 //! `seq` counts over all plans. SQLite has one writer at a time, so rows become visible in its
-//! order, and a follower that has seen one has seen all before it.
+//! order, and a follower that has seen one has seen all before it. The entries of one plan are a chain:
+//! each names the one before it, and the plan's row names the last. So an entry is one row in one tree,
+//! and the few that are in an index let a reader begin in the middle.
 
 use punchlist_model::store::{Cursor, Entry, Kind, Scope};
 use punchlist_model::{Actor, ActorKind, PlanId, Revision};
-use rusqlite::{Params, Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::strange;
 use crate::rows::{self, PlanKey, millis, signed};
 use crate::session::Session;
 
-/// Appends an entry.
-pub(crate) fn append(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
+/// Where an entry stands among those of all plans.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place(pub(crate) i64);
+
+/// Appends an entry. The plan's row has to be told that its chain ends there now.
+pub(crate) fn append(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlite::Result<Place> {
     let mut insert = conn.statement(
-        "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, undoes, events) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, undoes, events, before) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT last_entry FROM plan WHERE key = ?1))",
     )?;
-    insert.execute(params![
+    let place = insert.insert(params![
         key.0,
         signed(entry.revision),
         millis(entry.at),
@@ -27,6 +33,13 @@ pub(crate) fn append(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlit
         entry.undoes.map(signed),
         rows::json(&entry.events),
     ])?;
+    Ok(Place(place))
+}
+
+/// Notes where the chain of a plan ends. A change does so with the rest of the plan's row.
+pub(crate) fn ends_at(conn: &Session<'_>, key: PlanKey, last: Place) -> rusqlite::Result<()> {
+    let mut update = conn.statement("UPDATE plan SET last_entry = ?2 WHERE key = ?1")?;
+    update.execute(params![key.0, last.0])?;
     Ok(())
 }
 
@@ -41,10 +54,26 @@ pub(crate) fn after(
     after: Revision,
     most: u32,
 ) -> rusqlite::Result<Vec<Entry>> {
-    let sql = format!(
-        "SELECT {ENTRY} FROM journal WHERE plan = ?1 AND revision > ?2 ORDER BY revision LIMIT ?3"
-    );
-    entries(conn, &sql, params![key.0, signed(after), most], plan)
+    let entries = placed_after(conn, key, plan, after, most)?;
+    Ok(entries.into_iter().map(|it| it.1).collect())
+}
+
+/// The same, each with its place.
+pub(crate) fn placed_after(
+    conn: &Session<'_>,
+    key: PlanKey,
+    plan: PlanId,
+    after: Revision,
+    most: u32,
+) -> rusqlite::Result<Vec<(Place, Entry)>> {
+    let wanted = usize::try_from(most).unwrap_or(usize::MAX);
+    let from = match marked(conn, key, Revision(after.0.saturating_add(most.into())))? {
+        None => last(conn, key)?,
+        mark => mark,
+    };
+    let mut entries = walk(conn, plan, from, after, usize::MAX)?;
+    entries.truncate(wanted);
+    Ok(entries)
 }
 
 /// The newest entries of a plan, oldest first.
@@ -54,22 +83,59 @@ pub(crate) fn newest(
     plan: PlanId,
     most: u32,
 ) -> rusqlite::Result<Vec<Entry>> {
-    let sql =
-        format!("SELECT {ENTRY} FROM journal WHERE plan = ?1 ORDER BY revision DESC LIMIT ?2");
-    let mut entries = entries(conn, &sql, params![key.0, most], plan)?;
-    entries.reverse();
-    Ok(entries)
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let entries = walk(conn, plan, last(conn, key)?, Revision(0), most)?;
+    Ok(entries.into_iter().map(|it| it.1).collect())
 }
 
-fn entries(
+/// Where the chain of a plan ends.
+fn last(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Option<Place>> {
+    let mut select = conn.statement("SELECT last_entry FROM plan WHERE key = ?1")?;
+    select.query_row([key.0], |row| Ok(row.get::<_, Option<i64>>(0)?.map(Place)))
+}
+
+/// The first entry in the index that is not older than a revision: where there is none, few are left.
+fn marked(conn: &Session<'_>, key: PlanKey, from: Revision) -> rusqlite::Result<Option<Place>> {
+    let mut select = conn.statement(MARK)?;
+    let found = select.query_row(params![key.0, signed(from)], |row| row.get(0).map(Place));
+    found.optional()
+}
+
+/// The query of [`marked`]. Of a plan's entries the index has every sixteenth.
+pub(crate) const MARK: &str = "SELECT seq FROM journal INDEXED BY journal_mark \
+    WHERE plan = ?1 AND revision >= ?2 AND revision % 16 = 0 ORDER BY revision LIMIT 1";
+
+/// The entries from a place back to a revision, at most `most`; given oldest first.
+fn walk(
     conn: &Session<'_>,
-    sql: &str,
-    params: impl Params,
     plan: PlanId,
-) -> rusqlite::Result<Vec<Entry>> {
-    let mut select = conn.statement(sql)?;
-    let found = select.query_map(params, |row| entry(row, plan))?;
-    found.collect()
+    from: Option<Place>,
+    after: Revision,
+    most: usize,
+) -> rusqlite::Result<Vec<(Place, Entry)>> {
+    let mut select =
+        conn.statement(&format!("SELECT {ENTRY}, before FROM journal WHERE seq = ?1"))?;
+    let (mut entries, mut next) = (Vec::new(), from);
+    while let Some(place) = next.filter(|_| entries.len() < most) {
+        // One that is missing is an error: the chain would end there as if nothing had been before.
+        let found = select.query_row([place.0], |row| {
+            Ok((entry(row, plan)?, row.get::<_, Option<i64>>(7)?.map(Place)))
+        });
+        let missing = || strange(7, format!("entry {} of the journal is missing", place.0));
+        let (entry, before) = found.optional()?.ok_or_else(missing)?;
+        if entry.revision <= after {
+            break;
+        }
+        // Revisions have no gaps, so the one before the first that is wanted need not be read.
+        let is_first = entry.revision.0 == after.0.saturating_add(1);
+        if before.is_some_and(|it| it.0 >= place.0) {
+            return Err(strange(7, format!("entry {} comes after {before:?}", place.0)));
+        }
+        entries.push((place, entry));
+        next = before.filter(|_| !is_first);
+    }
+    entries.reverse();
+    Ok(entries)
 }
 
 fn entry(row: &Row<'_>, plan: PlanId) -> rusqlite::Result<Entry> {
@@ -98,10 +164,9 @@ fn actor_kind(text: &str) -> Result<ActorKind, String> {
 }
 
 /// Replaces the events of an entry: only for a person's word to forget.
-pub(crate) fn rewrite(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
-    let mut update =
-        conn.statement("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
-    update.execute(params![key.0, signed(entry.revision), rows::json(&entry.events)])?;
+pub(crate) fn rewrite(conn: &Session<'_>, place: Place, entry: &Entry) -> rusqlite::Result<()> {
+    let mut update = conn.statement("UPDATE journal SET events = ?2 WHERE seq = ?1")?;
+    update.execute(params![place.0, rows::json(&entry.events)])?;
     Ok(())
 }
 

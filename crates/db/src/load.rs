@@ -216,15 +216,13 @@ impl Loader<'_> {
         match item {
             ItemRef::Number(number) => Ok(vec![*number]),
             ItemRef::Batch(_) => Ok(Vec::new()),
-            ItemRef::Position(position) => self.numbers(
-                "SELECT number FROM item WHERE plan = ?1 AND position = ?2",
-                (self.key.0, position.0),
-            ),
-            ItemRef::Id(id) => self.numbers(
-                "SELECT number FROM item WHERE plan = ?1 AND id = ?2 ORDER BY number LIMIT 1",
-                (self.key.0, id.to_string()),
-            ),
-            // Ids are ASCII, so every one that begins with the prefix sorts before this end.
+            ItemRef::Position(position) => self.numbers(AT_POSITION, (self.key.0, position.0)),
+            ItemRef::Id(id) => {
+                let spelt = (id.to_string(), id.told_number().0);
+                self.numbers(OF_ID, (self.key.0, spelt.0, spelt.1))
+            }
+            // Ids are ASCII, so every one that begins with the prefix sorts before this end. Only
+            // people ask so, and the whole plan is looked through for them.
             ItemRef::Prefix(prefix) => self.numbers(
                 "SELECT number FROM item WHERE plan = ?1 AND id >= ?2 AND id < ?3 \
                  ORDER BY number LIMIT 2",
@@ -275,6 +273,18 @@ impl Loader<'_> {
 /// pays for every column. Left to itself, SQLite would walk the whole plan for the few that are.
 pub(crate) const IN_PROGRESS: &str = "SELECT number FROM item INDEXED BY item_running \
     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
+
+/// The item at a position: the one of that number, unless it was moved, or one that was.
+pub(crate) const AT_POSITION: &str = "SELECT number FROM item \
+    WHERE plan = ?1 AND number = ?2 AND position = ?2 \
+    UNION ALL SELECT number FROM item INDEXED BY item_position \
+    WHERE plan = ?1 AND position = ?2 AND position <> number";
+
+/// The item of an id: the one whose number the id tells, or one whose id tells nothing.
+pub(crate) const OF_ID: &str = "SELECT number FROM item \
+    WHERE plan = ?1 AND number = ?3 AND id = ?2 AND numbered IS NOT NULL \
+    UNION ALL SELECT number FROM item INDEXED BY item_id \
+    WHERE plan = ?1 AND id = ?2 AND numbered IS NULL ORDER BY number LIMIT 1";
 
 /// The header, whether anything is in progress, and who has seen it, in one look.
 pub(crate) const HEADER_AND_RUNNING: &str = concat!(

@@ -62,6 +62,11 @@ pub(crate) struct Database {
     pub(crate) known: Option<Known>,
     /// What it answered last.
     pub(crate) recent: Recent,
+    /// When what was recalled of that was so, as SQLite counts it; nothing if nothing was since the
+    /// last change.
+    pub(crate) recalled: Option<Option<i64>>,
+    /// How often not to rely on that when asked to, because others have been writing.
+    pub(crate) wary: u8,
 }
 
 /// What may be done with it.
@@ -121,6 +126,8 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
         calls: 0,
         known: None,
         recent: Recent::default(),
+        recalled: None,
+        wary: 0,
     })
 }
 
@@ -179,6 +186,8 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
                 calls: 0,
                 known: None,
                 recent: Recent::default(),
+                recalled: None,
+                wary: 0,
             }))
         }
         State::Empty => Ok(None),
@@ -269,6 +278,8 @@ fn only_to_read(
             calls: 0,
             known: None,
             recent: Recent::default(),
+            recalled: None,
+            wary: 0,
         }),
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),

@@ -5,9 +5,10 @@
 //! for a call or two remembers nothing.
 
 use punchlist_model::session::{Session as Agent, SessionFilter, SessionKey};
-use punchlist_model::store::{Applied, Attachment, AttachmentKey};
+use punchlist_model::store::{Applied, Attachment, AttachmentKey, Error};
 use punchlist_model::{Plan, PlanId};
 
+use crate::load::Failure;
 use crate::rows::PlanKey;
 use crate::session::Session;
 use crate::sessions;
@@ -49,6 +50,11 @@ impl Recent {
         Ok(true)
     }
 
+    /// When the answers were given, by what SQLite counts.
+    pub(crate) fn version(&self) -> Option<i64> {
+        self.version
+    }
+
     pub(crate) fn sessions(&self, filter: &SessionFilter) -> Option<&Vec<Agent>> {
         self.sessions.as_ref().filter(|it| it.0 == *filter).map(|it| &it.1)
     }
@@ -85,13 +91,20 @@ impl Recent {
     }
 
     /// The header of a plan, if nobody has changed it since; asked inside the transaction that
-    /// depends on it.
+    /// depends on it. If the transaction depends on answers from memory too, nobody may have written
+    /// since they were given.
     pub(crate) fn header(
         &mut self,
         conn: &Session<'_>,
         plan: PlanId,
-    ) -> rusqlite::Result<Option<Header>> {
-        if !self.refresh(conn)? {
+        recalls: bool,
+    ) -> Result<Option<Header>, Failure> {
+        let before = self.version;
+        let keeps = self.refresh(conn)?;
+        if recalls && (!keeps || before.is_none() || self.version != before) {
+            return Err(Error::Outdated.into());
+        }
+        if !keeps {
             return Ok(None);
         }
         // Put back when the change is made.

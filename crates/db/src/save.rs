@@ -9,34 +9,46 @@ use std::collections::BTreeSet;
 use punchlist_model::{Event, Item, Number, Plan, Position, Status};
 use rusqlite::params;
 
+use crate::journal::Place;
 use crate::load::Loaded;
 use crate::rows::{self, PlanKey, millis, signed};
 use crate::session::Session;
 
-/// Writes the name of a plan: seldom, and in an index that would be written every time.
-pub(crate) fn name(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
-    let mut update = conn.statement("UPDATE plan SET name = ?2 WHERE key = ?1")?;
-    update.execute(params![key.0, plan.name])?;
-    Ok(())
-}
-
-/// Writes the rest of the header of a plan.
-pub(crate) fn header(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
+/// Writes what a plan says of itself: seldom, and in an index that would be written every time.
+pub(crate) fn words(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
     let mut update = conn.statement(
-        "UPDATE plan SET title = ?2, revision = ?3, rules = ?4, goal = ?5, end = ?6, \
-         next_number = ?7, placed = ?8, open = ?9, updated_at = ?10 WHERE key = ?1",
+        "UPDATE plan SET name = ?2, title = ?3, rules = ?4, goal = ?5, end = ?6 WHERE key = ?1",
     )?;
     update.execute(params![
         key.0,
+        plan.name,
         plan.title,
-        signed(plan.revision),
         rows::rules(plan),
         rows::goal(plan),
         plan.end.as_str(),
+    ])?;
+    Ok(())
+}
+
+/// Writes what every change of a plan changes.
+pub(crate) fn counts(
+    conn: &Session<'_>,
+    key: PlanKey,
+    plan: &Plan,
+    last: Place,
+) -> rusqlite::Result<()> {
+    let mut update = conn.statement(
+        "UPDATE plan SET revision = ?2, next_number = ?3, placed = ?4, open = ?5, \
+         updated_at = ?6, last_entry = ?7 WHERE key = ?1",
+    )?;
+    update.execute(params![
+        key.0,
+        signed(plan.revision),
         plan.next_number.0,
         plan.placed,
         plan.open,
         millis(plan.updated_at),
+        last.0,
     ])?;
     Ok(())
 }
@@ -173,6 +185,11 @@ fn is_plain(item: &Item) -> bool {
     !(has_text || has_links || has_orders || has_history || metadata.is_some())
 }
 
+/// Whether an item is found by its id without an index: the id tells the number.
+fn numbered(item: &Item) -> Option<bool> {
+    (item.id.told_number() == item.number).then_some(true)
+}
+
 /// Whether others that depend on it must wait for it.
 fn blocks(item: &Item) -> bool {
     item.status != Status::Completed && !item.is_superseded()
@@ -208,14 +225,19 @@ impl Shift {
     }
 
     fn apply(&self, conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<()> {
-        let mut update = conn.statement(
-            "UPDATE item SET position = position + ?4 \
-             WHERE plan = ?1 AND position BETWEEN ?2 AND ?3",
-        )?;
+        let mut update = conn.statement(SHIFT)?;
         update.execute(params![key.0, self.from.0, self.to, self.by])?;
         Ok(())
     }
 }
+
+/// Moves a range of positions. An item stands where its number says unless it was moved: only those
+/// that were are in the index.
+pub(crate) const SHIFT: &str = "UPDATE item SET position = position + ?4 \
+    WHERE plan = ?1 AND number IN ( \
+    SELECT number FROM item WHERE plan = ?1 AND number BETWEEN ?2 AND ?3 AND position = number \
+    UNION ALL SELECT number FROM item INDEXED BY item_position \
+    WHERE plan = ?1 AND position BETWEEN ?2 AND ?3 AND position <> number)";
 
 struct Writer<'a> {
     conn: &'a Session<'a>,
@@ -250,8 +272,8 @@ impl Writer<'_> {
             "INSERT INTO item(plan, number, id, position, status, priority, parent, attempt, \
              created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
              title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, \
-             unmet) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
-             ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+             unmet, numbered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
+             ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)",
         )?;
         insert.execute(params![
             self.key.0,
@@ -278,6 +300,7 @@ impl Writer<'_> {
             item.completion_criteria,
             rows::extra(item),
             self.unmet(item)?,
+            numbered(item),
         ])?;
         item.depends_on.iter().try_for_each(|on| self.link(item.number, *on))
     }
@@ -286,8 +309,8 @@ impl Writer<'_> {
     fn insert_plain(&self, item: &Item) -> rusqlite::Result<()> {
         let mut insert = self.conn.statement(
             "INSERT INTO item(plan, number, id, position, status, attempt, created_at, title, \
-             context, completion_criteria, unmet) \
-             VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, ?6, ?7, ?8, 0)",
+             context, completion_criteria, unmet, numbered) \
+             VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, ?6, ?7, ?8, 0, ?9)",
         )?;
         insert.execute(params![
             self.key.0,
@@ -298,6 +321,7 @@ impl Writer<'_> {
             item.title,
             item.context,
             item.completion_criteria,
+            numbered(item),
         ])?;
         Ok(())
     }

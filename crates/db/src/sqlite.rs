@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
@@ -29,10 +29,15 @@ use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
 /// What a store that stays keeps of the file: kilobytes, which SQLite wants to be told below 0.
 const CACHE: i32 = -1000;
 
+/// How many calls go by without relying on memory, once it has failed.
+const WARY: u8 = 16;
+
 /// Plans in a SQLite database.
 pub struct Sqlite {
-    database: Mutex<Database>,
+    database: Arc<Mutex<Database>>,
     options: Options,
+    /// Whether who is who is answered from memory.
+    recalls: bool,
 }
 
 impl Sqlite {
@@ -49,7 +54,18 @@ impl Sqlite {
     }
 
     fn new(database: Database, options: &Options) -> Self {
-        Self { database: Mutex::new(database), options: options.clone() }
+        let database = Arc::new(Mutex::new(database));
+        Self { database, options: options.clone(), recalls: false }
+    }
+
+    /// The same store, for one who is going to change a plan: it answers who is attached and which
+    /// sessions there are from memory, without a look at the file. Whether that was right is found
+    /// out by the change, in its own transaction; if it was not, nothing is changed. Where there is
+    /// nothing to recall, the answer is [`Error::Outdated`] at once.
+    #[must_use]
+    pub fn recalling(&self) -> Self {
+        let database = Arc::clone(&self.database);
+        Self { database, options: self.options.clone(), recalls: true }
     }
 
     pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
@@ -154,6 +170,22 @@ impl Database {
         work(&session, &mut self.recent).map_err(|failure| failure.explain(&self.path))
     }
 
+    /// An answer from memory.
+    fn recall<T>(&mut self, of: impl FnOnce(&Recent) -> Option<T>) -> Result<T, Error> {
+        if self.wary > 0 {
+            self.wary -= 1;
+            return Err(Error::Outdated);
+        }
+        let answer = of(&self.recent).ok_or(Error::Outdated)?;
+        // All that one change relies on was so at one moment.
+        let version = self.recent.version();
+        if self.recalled.replace(version).is_some_and(|before| before != version) {
+            self.recalled = None;
+            return Err(Error::Outdated);
+        }
+        Ok(answer)
+    }
+
     /// The sessions that fit.
     fn sessions(&mut self, filter: SessionFilter) -> Result<Vec<Agent>, Error> {
         let keeps = self.look(|conn, recent| Ok(recent.refresh(conn)?))?;
@@ -207,8 +239,15 @@ impl Database {
         Ok(loaded.plan)
     }
 
-    fn change(&mut self, plan: PlanId, change: Change) -> Result<Applied, Error> {
-        self.change_and(plan, change, |_| Ok(()))
+    fn change(&mut self, plan: PlanId, change: Change, recalls: bool) -> Result<Applied, Error> {
+        if recalls && self.recalled.take() != Some(self.recent.version()) {
+            return Err(Error::Outdated);
+        }
+        let changed = self.changed(plan, change, recalls, |_| Ok(()));
+        if let Err(Error::Outdated) = changed {
+            self.wary = WARY;
+        }
+        changed
     }
 
     /// Changes a plan and does other work, in one transaction. The work must not touch plans,
@@ -219,12 +258,22 @@ impl Database {
         change: Change,
         work: impl FnOnce(&Session<'_>) -> Result<(), Failure>,
     ) -> Result<Applied, Error> {
+        self.changed(plan, change, false, work)
+    }
+
+    fn changed(
+        &mut self,
+        plan: PlanId,
+        change: Change,
+        recalls: bool,
+        work: impl FnOnce(&Session<'_>) -> Result<(), Failure>,
+    ) -> Result<Applied, Error> {
         // What is remembered is put back only if it is known what became of it.
         let mut recent = std::mem::take(&mut self.recent);
         let attachment = recent.take_attachment();
         let is_own = attachment.as_ref().map(|it| &it.key) == change.seen_by.as_ref();
         let both = |conn: &Session<'_>| {
-            let changed = changes::change(conn, plan, change, &mut recent)?;
+            let changed = changes::change(conn, plan, change, &mut recent, recalls)?;
             work(conn).map(|()| changed)
         };
         let changed = self.write(both, None)?;
@@ -303,7 +352,7 @@ impl PlanStore for Sqlite {
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move { self.database().change(plan, change) })
+        Box::pin(async move { self.database().change(plan, change, self.recalls) })
     }
 
     fn undo(
@@ -369,7 +418,13 @@ impl PlanStore for Sqlite {
     }
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
-        Box::pin(async move { self.database().attachment(&key) })
+        Box::pin(async move {
+            let mut database = self.database();
+            if self.recalls {
+                return database.recall(|it| it.attachment(&key).cloned()).map(Some);
+            }
+            database.attachment(&key)
+        })
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
@@ -412,11 +467,23 @@ impl PlanStore for Sqlite {
 
 impl SessionStore for Sqlite {
     fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Agent>, Error>> {
-        Box::pin(async move { self.database().session(key) })
+        Box::pin(async move {
+            let mut database = self.database();
+            if self.recalls {
+                return database.recall(|it| it.session(&key).cloned());
+            }
+            database.session(key)
+        })
     }
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Agent>, Error>> {
-        Box::pin(async move { self.database().sessions(filter) })
+        Box::pin(async move {
+            let mut database = self.database();
+            if self.recalls {
+                return database.recall(|it| it.sessions(&filter).cloned());
+            }
+            database.sessions(filter)
+        })
     }
 
     fn keep(&self, session: Agent) -> BoxFuture<'_, Result<Kept, Error>> {

@@ -97,6 +97,14 @@ uuid_id! {
     ItemId
 }
 
+impl ItemId {
+    /// The number that an id of [`IdSource::item`] tells. Other ids tell anything.
+    pub fn told_number(&self) -> Number {
+        let bytes = self.0.as_bytes();
+        Number(u32::from_be_bytes([bytes[10], bytes[11], bytes[12], bytes[13]]))
+    }
+}
+
 uuid_id! {
     /// A run: one process that works calls off.
     RunId
@@ -169,12 +177,20 @@ pub struct IdSource {
     pub at: Timestamp,
     /// Fills the rest.
     pub random: [u8; 10],
+    /// Whether ids must be known before the numbers of their items are, so that they cannot tell
+    /// them.
+    pub foreknown: bool,
 }
 
 impl IdSource {
+    /// A source.
+    pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
+        Self { at, random, foreknown: false }
+    }
+
     /// A source for tests and examples: distinct `seed`s give distinct ids.
     pub fn fixed(at: Timestamp, seed: u8) -> Self {
-        Self { at, random: [seed; 10] }
+        Self::new(at, [seed; 10])
     }
 
     /// The n-th id. Ids of one source ascend with `n`.
@@ -190,6 +206,17 @@ impl IdSource {
         bytes[..4].copy_from_slice(&[a, b, c, d]);
         uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
     }
+
+    /// The id of the n-th item that a change makes. Unless it is foreknown, the item's number stands in it, so that a store
+    /// need not keep account of which number an id belongs to; the tail, which people see, stays
+    /// random.
+    pub fn item(&self, n: u32, number: Number) -> ItemId {
+        let mut source = *self;
+        if !self.foreknown {
+            source.random[4..8].copy_from_slice(&number.0.to_be_bytes());
+        }
+        ItemId(source.nth(n))
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +229,18 @@ mod tests {
         let ids: Vec<Uuid> = (0..1000).map(|n| source.nth(n)).collect();
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(ids.iter().all(|id| id.get_version_num() == 7));
+    }
+
+    #[test]
+    fn an_items_id_tells_its_number_and_ends_at_random() {
+        let source = IdSource::fixed(Timestamp::from_millisecond(1_800_000_000_000).unwrap(), 0xab);
+        let ids: Vec<ItemId> =
+            (0..1000).map(|n| source.item(n, Number(u32::MAX - 999 + n))).collect();
+        assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
+        for (n, id) in (0..1000).zip(ids) {
+            assert_eq!(id.told_number(), Number(u32::MAX - 999 + n));
+            assert_eq!((id.0.get_version_num(), id.short().as_str()), (7, "abab"));
+        }
     }
 
     #[test]

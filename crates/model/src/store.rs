@@ -437,6 +437,10 @@ pub enum Error {
     /// There is no such question.
     #[error("there is no question {0}")]
     NoQuestion(QuestionId),
+    /// What was answered from memory may not be so any more; nothing was changed. Only a store that
+    /// was asked to recall says this, and whoever asked it so asks again, without.
+    #[error("the store was written by somebody else meanwhile")]
+    Outdated,
     /// The store was written by a newer version.
     #[error("the store has schema {found}, this version knows up to {known}")]
     NewerSchema {

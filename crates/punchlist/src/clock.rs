@@ -4,6 +4,7 @@
 //! that tests are repeatable; a release build does not know them.
 
 use std::env;
+use std::sync::{Mutex, PoisonError};
 
 use punchlist_model::id::IdSource;
 use punchlist_model::{PlanId, Timestamp};
@@ -30,7 +31,33 @@ fn given_now() -> Option<Timestamp> {
 
 /// Where the ids of one change come from.
 pub(crate) fn ids(at: Timestamp) -> Result<IdSource, Fail> {
-    Ok(IdSource { at, random: random()? })
+    Ok(IdSource::new(at, random()?))
+}
+
+/// Random numbers for one who needs a few again and again: the system is asked for many at a time.
+#[derive(Default)]
+pub(crate) struct Random {
+    left: Mutex<Vec<[u8; 10]>>,
+}
+
+impl Random {
+    /// So many are asked for at a time.
+    const AT_A_TIME: usize = 64;
+
+    /// Where the ids of one change come from. No two changes get the same.
+    pub(crate) fn ids(&self, at: Timestamp) -> Result<IdSource, Fail> {
+        if given_seed().is_some() {
+            return ids(at);
+        }
+        let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
+        if left.is_empty() {
+            let mut fresh = [[0; 10]; Self::AT_A_TIME];
+            fill(fresh.as_flattened_mut())?;
+            left.extend_from_slice(&fresh);
+        }
+        let random = left.pop().map_or_else(random, Ok)?;
+        Ok(IdSource::new(at, random))
+    }
 }
 
 /// A new plan's id.
@@ -38,7 +65,7 @@ pub(crate) fn plan_id(at: Timestamp) -> Result<PlanId, Fail> {
     let mut random = random()?;
     // Apart from the items that the same change makes, also where the seed is fixed.
     random[9] = !random[9];
-    Ok(PlanId(IdSource { at, random }.nth(0)))
+    Ok(PlanId(IdSource::new(at, random).nth(0)))
 }
 
 /// A key that nobody knows.
@@ -50,14 +77,18 @@ pub(crate) fn secret() -> Result<[u8; 32], Fail> {
 
 fn random() -> Result<[u8; 10], Fail> {
     let mut bytes = [0; 10];
-    if cfg!(debug_assertions)
-        && let Some(seed) = env::var("PUNCHLIST_SEED").ok().and_then(|it| it.parse::<u64>().ok())
-    {
-        bytes[2..].copy_from_slice(&seed.to_be_bytes());
-        return Ok(bytes);
+    match given_seed() {
+        Some(seed) => bytes[2..].copy_from_slice(&seed.to_be_bytes()),
+        None => fill(&mut bytes)?,
     }
-    fill(&mut bytes)?;
     Ok(bytes)
+}
+
+fn given_seed() -> Option<u64> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    env::var("PUNCHLIST_SEED").ok()?.parse().ok()
 }
 
 fn fill(bytes: &mut [u8]) -> Result<(), Fail> {

@@ -201,6 +201,9 @@ impl From<store::Error> for Fail {
                 ),
             )
             .hint("look at it with `punchlist list`, then repeat; `--expect any` overwrites."),
+            Error::Outdated => {
+                Self::new(Code::Conflict, message).hint("nothing was changed; repeat it.")
+            }
             Error::Undo(Conflict::Nothing(_)) => Self::not_found(message)
                 .hint("`punchlist log` shows who changed what; `--as NAME` acts as somebody else."),
             Error::Undo(Conflict::Changed { .. }) => Self::new(Code::Conflict, message)

@@ -43,7 +43,7 @@ fn ids(session: &Session, plan: PlanId, task: &str) -> IdSource {
         let hash = hasher.finish().to_be_bytes();
         part.copy_from_slice(&hash[..part.len()]);
     }
-    IdSource { at: session.begun_at, random }
+    IdSource { foreknown: true, ..IdSource::new(session.begun_at, random) }
 }
 
 /// The id of a task's item.

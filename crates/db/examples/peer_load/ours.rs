@@ -86,7 +86,7 @@ fn ctx(who: u32, n: u32) -> Ctx {
     random[6..].copy_from_slice(&n.to_be_bytes());
     Ctx {
         now: at(),
-        ids: IdSource { at: at(), random },
+        ids: IdSource::new(at(), random),
         actor: Actor::agent(format!("worker {who}")),
         holder: Holder::named(format!("worker {who}")),
         attempt: None,

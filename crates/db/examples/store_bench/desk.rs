@@ -27,7 +27,7 @@ pub(crate) fn at(n: u64) -> Timestamp {
 pub(crate) fn ids(n: u64) -> IdSource {
     let mut random = [0; 10];
     random[2..].copy_from_slice(&n.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
-    IdSource { at: at(n), random }
+    IdSource::new(at(n), random)
 }
 
 pub(crate) fn plan_id() -> PlanId {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use punchlist_db::Durability;
+use punchlist_model::Number;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
@@ -26,9 +27,9 @@ const SELECT_NEXT: &str = "SELECT number, title FROM item \
 
 const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, priority, parent, \
     attempt, created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
-    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet) \
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-    ?19, ?20, ?21, ?22, ?23, ?24)";
+    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet, \
+    numbered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+    ?18, ?19, ?20, ?21, ?22, ?23, ?24, 1)";
 
 const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = attempt + 1, \
     started_at = ?3, claim = ?4 WHERE plan = ?1 AND number = ?2";
@@ -36,12 +37,12 @@ const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = atte
 const RELEASE_ITEM: &str = "UPDATE item SET status = 'pending', started_at = NULL, claim = NULL \
     WHERE plan = ?1 AND number = ?2";
 
-const UPDATE_PLAN: &str = "UPDATE plan SET title = ?3, revision = ?4, rules = ?5, \
-    goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
-    WHERE key = ?1";
+const UPDATE_PLAN: &str = "UPDATE plan SET revision = ?2, next_number = ?3, placed = ?4, \
+    open = ?5, updated_at = ?6, last_entry = ?7 WHERE key = ?1";
 
 const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
-    undoes, events) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
+    (SELECT last_entry FROM plan WHERE key = ?1))";
 
 /// A connection as the store makes one, but with `FULL` SQLite itself waits for the disk.
 pub(crate) fn open(database: &Path, durability: Durability) -> rusqlite::Result<Connection> {
@@ -63,12 +64,7 @@ pub(crate) fn open(database: &Path, durability: Durability) -> rusqlite::Result<
 /// The columns of a plan that a change writes back.
 struct Header {
     key: i64,
-    name: Option<String>,
-    title: String,
     revision: i64,
-    rules: Option<String>,
-    goal: Option<String>,
-    end: String,
     next_number: i64,
     placed: i64,
     open: i64,
@@ -78,12 +74,7 @@ fn header(conn: &Connection) -> rusqlite::Result<Header> {
     conn.prepare_cached(SELECT_PLAN)?.query_row([plan_id().to_string()], |row| {
         Ok(Header {
             key: row.get(0)?,
-            name: row.get(3)?,
-            title: row.get(4)?,
             revision: row.get(5)?,
-            rules: row.get(6)?,
-            goal: row.get(7)?,
-            end: row.get(8)?,
             next_number: row.get(9)?,
             placed: row.get(10)?,
             open: row.get(11)?,
@@ -100,22 +91,19 @@ fn note(
     events: &str,
 ) -> rusqlite::Result<()> {
     let (now, revision) = (at(n).as_millisecond(), plan.revision + 1);
+    let none = None::<i64>;
+    let last = conn
+        .prepare_cached(INSERT_JOURNAL)?
+        .insert(params![plan.key, revision, now, "person", WHO, kind, none, events])?;
     conn.prepare_cached(UPDATE_PLAN)?.execute(params![
         plan.key,
-        plan.name,
-        plan.title,
         revision,
-        plan.rules,
-        plan.goal,
-        plan.end,
         plan.next_number,
         plan.placed,
         plan.open,
         now,
+        last,
     ])?;
-    let none = None::<i64>;
-    conn.prepare_cached(INSERT_JOURNAL)?
-        .execute(params![plan.key, revision, now, "person", WHO, kind, none, events])?;
     Ok(())
 }
 
@@ -135,7 +123,8 @@ pub(crate) fn add(conn: &mut Connection, n: u64) -> Outcome {
     let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
     let mut plan = header(&tx)?;
     running(&tx, &plan)?;
-    let (number, position, id) = (plan.next_number, plan.placed + 1, ids(n).nth(0).to_string());
+    let (number, position) = (plan.next_number, plan.placed + 1);
+    let id = ids(n).item(0, Number(u32::try_from(number)?)).to_string();
     let (time, none) = (at(n), None::<&str>);
     let events = format!(
         "[{{\"event\":\"added\",\"item\":{{\"id\":\"{id}\",\"number\":{number},\

@@ -6,7 +6,7 @@ use std::path::Path;
 use punchlist_db::{Durability, Sqlite};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
-use punchlist_model::{Item, ItemId, Number, Op, Plan, Position, Status};
+use punchlist_model::{Item, Number, Op, Plan, Position, Status};
 
 use super::{Outcome, desk, raw, tell, timed};
 
@@ -80,7 +80,7 @@ fn graph(items: u32) -> Plan {
     let mut plan = Plan::new(desk::plan_id(), "/project", desk::at(0));
     let (ids, done) = (desk::ids(1), items * 3 / 10);
     for number in 1..=items {
-        let id = ItemId(ids.nth(number));
+        let id = ids.item(number, Number(number));
         let title = format!("Item number {number} of the list");
         let mut item = Item::new(id, Number(number), title, desk::at(0));
         item.position = Some(Position(number));

@@ -77,7 +77,7 @@ pub(crate) fn ids(who: &str, seconds: i64) -> IdSource {
         .bytes()
         .fold(7_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
     random[2..10].copy_from_slice(&seed.to_be_bytes());
-    IdSource { at: at(seconds), random }
+    IdSource::new(at(seconds), random)
 }
 
 /// A worker who acts at a time.

@@ -97,7 +97,7 @@ impl<'a> Names<'a> {
 pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
     match error {
         Error::Refused(refusal) => refused(refusal, names),
-        Error::Revision { .. } => {
+        Error::Revision { .. } | Error::Outdated => {
             format!("The list was changed by somebody else meanwhile. {}", names.voice.look())
         }
         Error::ReadOnly(why) => {

@@ -86,8 +86,15 @@ struct Around {
     connection: String,
     /// This process, where the system can tell it apart.
     process: Option<Process>,
-    store: Mutex<Option<Arc<Sqlite>>>,
+    store: Mutex<Option<Opened>>,
+    random: clock::Random,
     calls: AtomicU32,
+}
+
+/// A store that is open, both ways to ask it.
+struct Opened {
+    store: Arc<Sqlite>,
+    recalling: Arc<Sqlite>,
 }
 
 impl Around {
@@ -111,6 +118,7 @@ impl Around {
             connection: format!("mcp-{pid}-{start}"),
             process,
             store: Mutex::default(),
+            random: clock::Random::default(),
             calls: AtomicU32::default(),
         })
     }
@@ -125,9 +133,10 @@ impl Around {
             && let Some(store) = open()?
         {
             store.stay();
-            *place = Some(Arc::new(store));
+            let recalling = Arc::new(store.recalling());
+            *place = Some(Opened { store: Arc::new(store), recalling });
         }
-        Ok(place.clone())
+        Ok(place.as_ref().map(|it| Arc::clone(&it.store)))
     }
 }
 
@@ -171,6 +180,11 @@ impl Surroundings for Around {
             false => Ok(None),
         };
         Ok(self.opened(open)?.map(|store| store as Arc<dyn Store>))
+    }
+
+    fn recalling(&self) -> Option<Arc<dyn Store>> {
+        let place = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_ref().map(|it| Arc::clone(&it.recalling) as Arc<dyn Store>)
     }
 
     fn who<'a>(
@@ -217,10 +231,10 @@ impl Surroundings for Around {
     }
 
     fn ids(&self, at: Timestamp) -> Result<IdSource, store::Error> {
-        let mut ids = clock::ids(at).map_err(no_random)?;
+        let mut ids = self.random.ids(at).map_err(no_random)?;
         // Apart from each other also where the seed is fixed.
-        let call = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
-        for (byte, count) in ids.random[4..8].iter_mut().zip(call) {
+        let [_, _, call @ ..] = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        for (byte, count) in ids.random[8..].iter_mut().zip(call) {
             *byte ^= count;
         }
         Ok(ids)

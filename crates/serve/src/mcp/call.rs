@@ -5,8 +5,9 @@
 //! that says everything that the text does.
 
 use punchlist_formats::dialect::{Answer, Call, Reply};
+use punchlist_model::session::Store;
 use punchlist_model::store::{Change, Error, PlanStore};
-use punchlist_model::{Actor, Ctx, Holder, Mode};
+use punchlist_model::{Actor, Ctx, Holder, Mode, Op};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
 };
@@ -77,7 +78,6 @@ impl Server {
     ) -> Result<Done, Error> {
         let _turn = self.inner.order.lock().await;
         let around = &self.inner.around;
-        let dialect = self.inner.options.dialect;
         let Some(ops) = call.ops() else {
             let store = around.store_to_read()?;
             let who = around.who(store.as_deref(), meta).await?;
@@ -88,18 +88,38 @@ impl Server {
             }
             return Ok(Done { told, after: None });
         };
-        let store = around.store()?;
-        let who = around.who(Some(&*store), meta).await?;
+        if let (None, Some(store)) = (approval, around.recalling()) {
+            match self.change(&*store, call, ops, meta, None).await {
+                // Somebody else has written: nothing has happened, and all is looked up.
+                Err(Error::Outdated) => {}
+                done => return done,
+            }
+        }
+        self.change(&*around.store()?, call, ops, meta, approval).await
+    }
+
+    /// Does a call that changes the list, in a store.
+    async fn change(
+        &self,
+        store: &dyn Store,
+        call: &Call,
+        ops: &[Op],
+        meta: &Map<String, Value>,
+        approval: Option<&Approval>,
+    ) -> Result<Done, Error> {
+        let around = &self.inner.around;
+        let dialect = self.inner.options.dialect;
+        let who = around.who(Some(store), meta).await?;
         if let Some(approval) = approval {
-            self.approve(&*store, approval).await?;
+            self.approve(store, approval).await?;
         }
         let change = Change::new(ops.to_vec(), self.ctx(&who)?);
         let now = change.ctx.now;
         let gone = |plan: &_| around.gone(plan);
-        let told = desk::change(&*store, call, &who.caller, change, &gone).await?;
-        let after = desk::after_change(&*store, dialect, &told).await;
+        let told = desk::change(store, call, &who.caller, change, &gone).await?;
+        let after = desk::after_change(store, dialect, &told).await;
         if let Some(session) = who.session.filter(|_| told.reply.changed) {
-            session::written(&*store, session, dialect, now).await;
+            session::written(store, session, dialect, now).await;
         }
         Ok(Done { told, after })
     }

@@ -60,7 +60,8 @@ impl Surroundings for Around {
 
     fn ids(&self, at: Timestamp) -> Result<IdSource, Error> {
         let mut ids = IdSource::fixed(at, 1);
-        ids.random[4..8].copy_from_slice(&self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes());
+        let [_, _, call @ ..] = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        ids.random[8..].copy_from_slice(&call);
         Ok(ids)
     }
 

@@ -76,7 +76,7 @@ impl Desk {
     fn ids(&self) -> IdSource {
         let mut random = [7; 10];
         random[2..].copy_from_slice(&self.clock.get().to_be_bytes());
-        IdSource { at: self.now(), random }
+        IdSource::new(self.now(), random)
     }
 
     /// One hook, a second after the one before.

@@ -9,8 +9,8 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{Applied, Change, Error, Filter, PlanStore};
 use punchlist_model::{
-    Attempt, Ctx, ItemId, ItemRef, ListEntry, Mode, NewItem, Number, Op, Patch, Place, Position,
-    Revision, Status,
+    Attempt, Ctx, ItemRef, ListEntry, Mode, NewItem, Number, Op, Patch, Place, Position, Revision,
+    Status,
 };
 
 use super::{outside, place};
@@ -42,8 +42,8 @@ fn item() -> impl Strategy<Value = ItemRef> {
         8 => (1..9_u32).prop_map(|n| ItemRef::Number(Number(n))),
         2 => (0..9_u32).prop_map(|n| ItemRef::Position(Position(n))),
         1 => (0..3_u32).prop_map(ItemRef::Batch),
-        1 => (0..3_usize, 1..20_i64, 0..3_u32)
-            .prop_map(|(who, at, n)| ItemRef::Id(ItemId(ids(WORKERS[who], at).nth(n)))),
+        2 => (0..3_usize, 1..20_i64, 0..3_u32, 1..9_u32)
+            .prop_map(|(who, at, n, it)| ItemRef::Id(ids(WORKERS[who], at).item(n, Number(it)))),
         1 => "0?1?[0-9a-z]{0,2}".prop_map(ItemRef::Prefix),
     ]
 }

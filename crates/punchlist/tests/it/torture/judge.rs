@@ -42,7 +42,13 @@ pub(super) fn judge(db: &Path, tally: &mut Tally) -> Vec<Case> {
     let mut ids = BTreeSet::new();
     for summary in plans {
         let plan = now(store.read(summary.id, Needs::whole())).unwrap();
-        let journal = now(store.journal(summary.id, Revision(0), u32::MAX)).unwrap();
+        let journal = match now(store.journal(summary.id, Revision(0), u32::MAX)) {
+            Ok(journal) => journal,
+            Err(error) => {
+                tally.spoil(format!("the journal cannot be read: {error}"));
+                continue;
+            }
+        };
         let case = Case { plan, journal };
         for item in case.plan.items.values() {
             if !ids.insert(item.id) {

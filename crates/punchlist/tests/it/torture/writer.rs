@@ -137,7 +137,7 @@ pub(super) fn ctx(name: &str, once: &str) -> Ctx {
     random[2..].copy_from_slice(&hash.to_be_bytes());
     Ctx {
         now: at,
-        ids: IdSource { at, random },
+        ids: IdSource::new(at, random),
         actor: Actor::agent(name),
         holder: Holder::named(name),
         attempt: None,
