@@ -36,6 +36,8 @@ const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = atte
 const RELEASE_ITEM: &str = "UPDATE item SET status = 'pending', started_at = NULL, claim = NULL \
     WHERE plan = ?1 AND number = ?2";
 
+const SET_WAITING: &str = "UPDATE item SET waiting_on = ?3 WHERE plan = ?1 AND number = ?2";
+
 const UPDATE_PLAN: &str = "UPDATE plan SET title = ?3, revision = ?4, rules = ?5, \
     goal = ?6, end = ?7, next_number = ?8, placed = ?9, open = ?10, updated_at = ?11 \
     WHERE key = ?1";
@@ -212,6 +214,15 @@ pub(crate) fn claim(conn: &mut Connection, n: u64) -> Outcome<i64> {
     note(&tx, &plan, n, "next", &events)?;
     tx.commit()?;
     Ok(number)
+}
+
+/// Lets an item wait for somebody, or for nobody any more.
+pub(crate) fn wait(conn: &mut Connection, n: u64, number: i64, on: Option<&str>) -> Outcome {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let plan = header(&tx)?;
+    tx.prepare_cached(SET_WAITING)?.execute((plan.key, number, on))?;
+    note(&tx, &plan, n, "wait", "[]")?;
+    Ok(tx.commit()?)
 }
 
 /// Puts an item back, so that it can be taken again.
