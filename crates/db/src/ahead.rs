@@ -2,10 +2,14 @@
 //! between two looks at it.
 //!
 //! A plan is what it is at a revision, so whatever is remembered with its revision holds as long as the
-//! plan has that revision. That is looked up each time; nothing here has to be told of anything.
+//! plan has that revision. That is looked up each time, so nothing here has to be told of anything. What
+//! is told all the same, a change that was made here, only spares reading: which item is next is always
+//! asked, and at most what it looks like is known.
+
+use std::collections::BTreeMap;
 
 use punchlist_model::store::Applied;
-use punchlist_model::{Plan, PlanId, Revision};
+use punchlist_model::{Event, Item, Number, Plan, PlanId};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::load::{Loader, header_at};
@@ -18,38 +22,92 @@ pub(crate) struct Known {
     id: PlanId,
     /// Where it was found.
     key: PlanKey,
-    header: Option<Header>,
-    /// The revision that was looked at last.
-    seen: Option<Revision>,
-    /// What was answered, once it was asked for twice.
-    slice: Option<Plan>,
+    last: Option<Last>,
+    /// The item that was ready when it was looked at last.
+    shown: Option<Number>,
 }
 
-/// A plan at a revision.
-struct Header {
-    /// The plan without items.
+/// A plan as it was when it was looked at, or changed here.
+struct Last {
+    /// At its revision, with the answer or a guess at it.
     plan: Plan,
     /// Something is in progress.
     running: bool,
+    /// Whether the items are what was answered. Otherwise there is at most one: after a change, the
+    /// item that is likely to be next.
+    is_answer: bool,
 }
 
-impl Header {
-    /// Of a slice, which always has all that is in progress.
-    fn of(slice: &Plan) -> Self {
-        Self { plan: slice.header(), running: slice.in_progress().next().is_some() }
+impl Last {
+    /// What was answered, whole or without its items. A slice always has all that is in progress.
+    fn answered(plan: &Plan, whole: bool) -> Self {
+        let running = plan.in_progress().next().is_some();
+        let plan = if whole { plan.clone() } else { plan.header() };
+        Self { plan, running, is_answer: whole }
+    }
+
+    /// What a change came to, and the likely next item: of those that were at hand before and after
+    /// it. The guess costs a copy of an item, and mostly spares reading one.
+    fn changed(before: Option<Self>, applied: &Applied) -> Self {
+        let mut plan = applied.plan.header();
+        let running = applied.plan.in_progress().next().is_some();
+        if !running {
+            let left = before.and_then(|it| it.untouched(applied));
+            let order = |item: &Item| (item.priority.unwrap_or(u32::MAX), item.position);
+            let guess = match (left, applied.plan.next_ready()) {
+                (Some(left), Some(item)) if order(item) < order(&left) => Some(item.clone()),
+                (Some(left), Some(_) | None) => Some(left),
+                (None, item) => item.cloned(),
+            };
+            plan.items.extend(guess.map(|item| (item.number, item)));
+        }
+        Self { plan, running, is_answer: false }
+    }
+
+    /// The ready item of before a change, if the change was the next one and left the item as it was.
+    fn untouched(mut self, applied: &Applied) -> Option<Item> {
+        let events = &applied.decision.events;
+        let next = self.plan.revision.0.saturating_add(u64::from(!events.is_empty()));
+        if applied.revision().0 != next {
+            return None;
+        }
+        let number = self.plan.next_ready()?.number;
+        let item = self.plan.items.remove(&number)?;
+        let is_left = |event: &Event| match event {
+            Event::Added { item: new } => {
+                new.number != number && new.position.is_none_or(|it| Some(it) > item.position)
+            }
+            Event::Changed { number: changed, .. } => *changed != number,
+            // These may move any item.
+            Event::Moved { .. } | Event::Superseded { .. } | Event::Restored { .. } => false,
+            Event::PlanChanged { .. } => true,
+            Event::Forgotten { .. } => false,
+        };
+        events.iter().all(is_left).then_some(item)
+    }
+
+    /// Whether the items are the answer now.
+    fn holds(&self, conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<bool> {
+        let (sql, guess) = match self.plan.items.first_key_value() {
+            _ if self.is_answer => (REVISION, None),
+            Some((number, _)) => (NEXT_NUMBER, Some(*number)),
+            None => return Ok(false),
+        };
+        let mut select = conn.statement(sql)?;
+        let mut found = select.query([key.0])?;
+        let Some(row) = found.next()? else { return Ok(false) };
+        if rows::revision(row, 0)? != self.plan.revision {
+            return Ok(false);
+        }
+        guess.map_or(Ok(true), |number| Ok(number.0 == row.get::<_, u32>(1)?))
     }
 }
 
 impl Known {
-    fn at(id: PlanId, key: PlanKey) -> Self {
-        Self { id, key, header: None, seen: None, slice: None }
-    }
-
     /// A change was made here: what the plan is now need not be read.
     pub(crate) fn changed(&mut self, applied: &Applied) {
         if self.id == applied.plan.id {
-            self.header = Some(Header::of(&applied.plan));
-            self.slice = None;
+            self.last = Some(Last::changed(self.last.take(), applied));
         }
     }
 }
@@ -69,13 +127,10 @@ pub(crate) fn next(
             let mut select = conn.statement("SELECT key FROM plan WHERE id = ?1")?;
             let key = select.query_row([id.to_string()], |row| row.get(0).map(PlanKey));
             let Some(key) = key.optional()? else { return Ok(None) };
-            memory.insert(Known::at(id, key))
+            memory.insert(Known { id, key, last: None, shown: None })
         }
     };
-    match remembered(conn, known)? {
-        Some(slice) => Ok(Some(slice)),
-        None => again(conn, known),
-    }
+    again(conn, known)
 }
 
 /// For who looks once: everything by one statement.
@@ -84,43 +139,41 @@ fn once(conn: &Session<'_>, id: PlanId) -> rusqlite::Result<Option<Plan>> {
     let mut found = select.query([id.to_string()])?;
     let Some(row) = found.next()? else { return Ok(None) };
     let (key, plan) = rows::plan(row)?;
-    complete(conn, key, plan, row.get(PLAN_COLUMNS)?, row, PLAN_COLUMNS + 1).map(Some)
+    let (plan, _) = complete(conn, key, plan, row.get(PLAN_COLUMNS)?, row, PLAN_COLUMNS + 1)?;
+    Ok(Some(plan))
 }
 
-/// For who looks more often: the header is mostly known.
+/// For who looks more often: the answer is mostly known, and only has to be held against the rows.
 fn again(conn: &Session<'_>, known: &mut Known) -> rusqlite::Result<Option<Plan>> {
+    if let Some(last) = &mut known.last
+        && last.holds(conn, known.key)?
+    {
+        if !last.is_answer {
+            last.is_answer = true;
+            known.shown = last.plan.items.keys().next().copied();
+        }
+        return Ok(Some(last.plan.clone()));
+    }
     let mut select = conn.statement(NEXT)?;
     let mut found = select.query([known.key.0])?;
     let Some(row) = found.next()? else { return Ok(None) };
     let revision = rows::revision(row, 0)?;
-    let plan = match &known.header {
-        Some(header) if header.plan.revision == revision => {
-            complete(conn, known.key, header.plan.clone(), header.running, row, 1)?
+    let (header, running) = match known.last.take() {
+        Some(last) if last.plan.revision == revision => {
+            (Plan { items: BTreeMap::new(), ..last.plan }, last.running)
         }
-        Some(_) | None => {
-            let header = header_at(conn, known.key)?;
-            let plan = complete(conn, known.key, header, true, row, 1)?;
-            known.header = Some(Header::of(&plan));
-            plan
-        }
+        Some(_) | None => (header_at(conn, known.key)?, true),
     };
-    // Keeping the answer costs something, and mostly the plan is changed before the next look.
-    let twice = known.seen.replace(revision) == Some(revision);
-    known.slice = twice.then(|| plan.clone());
+    let (plan, number) = complete(conn, known.key, header, running, row, 1)?;
+    // Keeping items costs something, and mostly an item is taken when it was shown once.
+    let twice = known.shown.replace(number) == Some(number);
+    known.last = Some(Last::answered(&plan, twice));
     Ok(Some(plan))
 }
 
-/// The answer, if it is remembered and still holds.
-fn remembered(conn: &Session<'_>, known: &Known) -> rusqlite::Result<Option<Plan>> {
-    let Some(slice) = &known.slice else { return Ok(None) };
-    let mut select = conn.statement("SELECT revision FROM plan WHERE key = ?1")?;
-    let mut found = select.query([known.key.0])?;
-    let Some(row) = found.next()? else { return Ok(None) };
-    Ok((rows::revision(row, 0)? == slice.revision).then(|| slice.clone()))
-}
-
 /// Puts the item whose columns begin at the n-th into a plan, and what is in progress, if anything
-/// is. As long as the row's statement is not at its end, others see the same state.
+/// is; and says which item that is. As long as the row's statement is not at its end, others see the
+/// same state.
 fn complete(
     conn: &Session<'_>,
     key: PlanKey,
@@ -128,16 +181,17 @@ fn complete(
     running: bool,
     row: &Row<'_>,
     n: usize,
-) -> rusqlite::Result<Plan> {
+) -> rusqlite::Result<(Plan, Number)> {
     let mut loader = Loader { conn, key, plan };
     if running {
         loader.in_progress()?;
         loader.dependencies()?;
     }
-    if let Some(number) = rows::ready(row, n, &mut loader.plan.items)? {
+    let (number, is_there) = rows::ready(row, n, &mut loader.plan.items)?;
+    if !is_there {
         loader.item(number)?;
     }
-    Ok(loader.plan)
+    Ok((loader.plan, number))
 }
 
 /// The header, whether anything is in progress, and the next ready item.
@@ -152,12 +206,24 @@ pub(crate) const HEADER_AND_NEXT: &str = concat!(
      AND i.position IS NOT NULL ORDER BY ifnull(i.priority, 4294967295), i.position LIMIT 1"
 );
 
-/// The revision and the next ready item. Plans are never deleted, so a key that was found is the same
-/// plan's for ever.
-pub(crate) const NEXT: &str = concat!(
-    "SELECT (SELECT revision FROM plan WHERE key = ?1), ",
-    ready_columns!(""),
-    " FROM item INDEXED BY item_ready WHERE plan = ?1 AND status = 'pending' AND unmet = 0 \
-     AND waiting_on IS NULL AND position IS NOT NULL \
-     ORDER BY ifnull(priority, 4294967295), position LIMIT 1"
-);
+/// The revision. Plans are never deleted, so a key that was found is the same plan's for ever.
+const REVISION: &str = "SELECT revision FROM plan WHERE key = ?1";
+
+/// A statement about the revision and the next ready item.
+macro_rules! select_next {
+    ($($of_item:expr),*) => {
+        concat!(
+            "SELECT revision, ",
+            $($of_item,)*
+            " FROM plan CROSS JOIN item i INDEXED BY item_ready WHERE key = ?1 AND plan = ?1 \
+             AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL AND i.position IS NOT NULL \
+             ORDER BY ifnull(priority, 4294967295), position LIMIT 1"
+        )
+    };
+}
+
+/// The revision, and the number of the next ready item.
+pub(crate) const NEXT_NUMBER: &str = select_next!("number");
+
+/// The revision, and the next ready item.
+pub(crate) const NEXT: &str = select_next!(ready_columns!("i."));

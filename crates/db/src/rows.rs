@@ -187,16 +187,16 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
 }
 
 /// Puts the ready item of a row whose columns, from the n-th on, are [`ready_columns`], among the
-/// others; or says which it is, if it has more than the row shows. It is filled in where it stays,
-/// because an item is large.
+/// others, unless it has more than the row shows: says which it is, and whether it is there. It is
+/// filled in where it stays, because an item is large.
 pub(crate) fn ready(
     row: &Row<'_>,
     n: usize,
     items: &mut BTreeMap<Number, Item>,
-) -> rusqlite::Result<Option<Number>> {
+) -> rusqlite::Result<(Number, bool)> {
     let number = Number(row.get(n + 1)?);
     if !row.get::<_, bool>(n)? {
-        return Ok(Some(number));
+        return Ok((number, false));
     }
     let id = parsed(row, n + 2, str::parse::<ItemId>)?;
     let (title, created_at) = (row.get::<_, String>(n + 3)?, time(row, n + 4)?);
@@ -207,7 +207,7 @@ pub(crate) fn ready(
     item.depends_on = numbers(row, n + 8)?;
     item.context = row.get(n + 9)?;
     item.completion_criteria = row.get(n + 10)?;
-    Ok(None)
+    Ok((number, true))
 }
 
 /// An item from a row whose columns, from the n-th on, are [`item_columns`].

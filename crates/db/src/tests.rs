@@ -9,11 +9,11 @@ use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, Error, PlanStore};
 use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, NewItem, Number, Op, Plan, PlanId,
-    Position, Status, Timestamp,
+    Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, NewItem, Number, Op, Patch, Place,
+    Plan, PlanId, Position, Status, Timestamp,
 };
 
-use crate::ahead::{HEADER_AND_NEXT, NEXT};
+use crate::ahead::{HEADER_AND_NEXT, NEXT, NEXT_NUMBER};
 use crate::disk::Log;
 use crate::load::{IN_PROGRESS, NEXT_READY};
 use crate::open::{self, Access, Database, Durability, Options};
@@ -98,7 +98,7 @@ fn a_large_plan_is_changed_by_touching_what_changes() {
     assert_eq!(decision.picked, Some(next));
     // The item and its two dependants.
     check(Op::Complete { item: next.into(), outcome: None, with_children: false }, 5, 3);
-    check(Op::Move { item: last.into(), to: punchlist_model::Place::Back }, 5, 1);
+    check(Op::Move { item: last.into(), to: Place::Back }, 5, 1);
 }
 
 #[test]
@@ -126,6 +126,7 @@ fn the_plan_with_its_next_ready_item_is_found_by_seeks_alone() {
     };
     insta::assert_snapshot!("next_by_seeks", steps(HEADER_AND_NEXT, &plan.id.to_string()));
     insta::assert_snapshot!("next_by_seeks_again", steps(NEXT, &1));
+    assert_eq!(steps(NEXT_NUMBER, &1), steps(NEXT, &1));
     for calls in [Session::new(&database.conn, 1), Session::lasting(&database.conn)] {
         let mut known = None;
         let found = ahead::next(&calls, plan.id, &mut known).unwrap().unwrap();
@@ -142,26 +143,41 @@ fn what_is_remembered_of_the_next_item_is_what_is_there() {
     let options = Options { path: database.path.clone(), durability: Durability::Normal };
     let (here, there) = (Sqlite::open(&options).unwrap(), Sqlite::open(&options).unwrap());
     let needs = || Needs { next: true, ..Needs::default() };
+    let first = || Number(ITEMS / 2 + 1).into();
     let change = |store: &Sqlite, n: u8| {
-        let ctx = Ctx { ids: IdSource::fixed(at(1), 100 + n), ..ctx() };
-        // Now the next item is taken, now given back, now the header alone changes.
-        let op = match n % 4 {
+        let ctx = Ctx { ids: IdSource::fixed(at(1), n), ..ctx() };
+        // Now the next item is taken, now given back, now another comes before it, now it is moved
+        // by what happens elsewhere, now the header alone changes.
+        let add = |new: NewItem| Op::Add(Box::new(new));
+        let op = match n % 12 {
             0 | 1 => Op::Next,
-            2 => Op::Add(Box::new(NewItem::titled("one more"))),
-            _ => Op::Release(Number(ITEMS / 2 + 1).into()),
+            2 => add(NewItem::titled("one more")),
+            3 => Op::Release(first()),
+            4 => add(NewItem { place: Place::Front, ..NewItem::titled("before all") }),
+            5 => Op::Wait { item: first(), on: "somebody".to_owned() },
+            6 => Op::Move { item: Number(ITEMS - 1).into(), to: Place::Front },
+            7 => Op::Resume(first()),
+            8 => add(NewItem { priority: Some(2), ..NewItem::titled("more urgent") }),
+            9 => Op::Supersede(Number(ITEMS / 4 + u32::from(n)).into()),
+            10 => {
+                let priority = (n < 120).then_some(u32::from(n % 3));
+                let patch = Patch { priority: Some(priority), ..Patch::default() };
+                Op::Edit { item: first(), patch: Box::new(patch) }
+            }
+            _ => Op::Complete { item: first(), outcome: None, with_children: false },
         };
         drop(now(store.change(plan.id, Change::new(vec![op], ctx))));
     };
     let mut revisions = std::collections::BTreeSet::new();
-    for n in 0..64_u8 {
+    for n in 0..128_u8 {
         match n / 4 % 4 {
             // Nobody changes anything: the same answer, several times.
             0 => {}
-            1 => change(&here, n),
-            2 => change(&there, n),
+            1 => change(&here, n.wrapping_mul(5)),
+            2 => change(&there, n.wrapping_mul(7)),
             _ => {
-                change(&here, n);
-                change(&there, n + 1);
+                change(&here, n.wrapping_mul(5));
+                change(if n % 2 == 0 { &here } else { &there }, n.wrapping_mul(7));
             }
         }
         let found = now(PlanStore::read(&here, plan.id, needs())).unwrap();
@@ -169,7 +185,7 @@ fn what_is_remembered_of_the_next_item_is_what_is_there() {
         assert_eq!(found, slice.plan, "look {n}");
         revisions.insert(found.revision);
     }
-    assert!(revisions.len() > 20, "the plan changed too seldom to show anything");
+    assert!(revisions.len() > 40, "the plan changed too seldom to show anything");
 }
 
 #[test]

@@ -311,9 +311,10 @@ fn contention(rounds: &[Round]) -> String {
 }
 
 /// What is told of the next item: its name, our figure, and the one beside it.
-const NEXT: [(&str, &str, &str); 3] = [
+const NEXT: [(&str, &str, &str); 4] = [
     ("shown", "read", "query"),
     ("shown again", "again", "query"),
+    ("another shown", "other", "query"),
     ("taken", "claim", "transaction"),
 ];
 
@@ -345,8 +346,9 @@ fn ready(small: &Figures, large: &Figures) -> String {
     }
     format!(
         "The next ready item among {} and {} items with {} and {} dependencies, medians of {} calls, in\n\
-         turn. Shown: the plan's header and the item, right after a change of the plan and once more\n\
-         without one, beside the query on the maintained counter alone. Taken: the journaled change, NORMAL, beside the bare transaction.\n{}",
+         turn. Shown: the plan's header and the item, right after a change of the plan, once more without\n\
+         one, and after a change by which another item is next, beside the query on the maintained\n\
+         counter alone. Taken: the journaled change, NORMAL, beside the bare transaction.\n{}",
         middle(of(small, "items")),
         middle(of(large, "items")),
         middle(of(small, "links")),

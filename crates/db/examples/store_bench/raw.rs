@@ -37,6 +37,8 @@ const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = atte
 const RELEASE_ITEM: &str = "UPDATE item SET status = 'pending', started_at = NULL, claim = NULL \
     WHERE plan = ?1 AND number = ?2";
 
+const SET_WAITING: &str = "UPDATE item SET waiting_on = ?3 WHERE plan = ?1 AND number = ?2";
+
 const UPDATE_PLAN: &str = "UPDATE plan SET revision = ?2, next_number = ?3, placed = ?4, \
     open = ?5, updated_at = ?6, last_entry = ?7 WHERE key = ?1";
 
@@ -201,6 +203,15 @@ pub(crate) fn claim(conn: &mut Connection, n: u64) -> Outcome<i64> {
     note(&tx, &plan, n, "next", &events)?;
     tx.commit()?;
     Ok(number)
+}
+
+/// Lets an item wait for somebody, or for nobody any more.
+pub(crate) fn wait(conn: &mut Connection, n: u64, number: i64, on: Option<&str>) -> Outcome {
+    let tx = Transaction::new(conn, TransactionBehavior::Immediate)?;
+    let plan = header(&tx)?;
+    tx.prepare_cached(SET_WAITING)?.execute((plan.key, number, on))?;
+    note(&tx, &plan, n, "wait", "[]")?;
+    Ok(tx.commit()?)
 }
 
 /// Puts an item back, so that it can be taken again.

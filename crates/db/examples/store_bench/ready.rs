@@ -38,21 +38,36 @@ pub(crate) fn run(directory: &Path, items: u32, count: u64) -> Outcome {
         // Now as who looks again and again while nothing changes, and has looked before.
         look(&store)?;
         let again = timed(|| look(&store).map(drop))?;
-        let claim = timed(|| desk::change(&store, 2 * n, Op::Next).map(drop))?;
+        // Another item is next while this one waits, and nobody has seen it so.
+        let (item, on) = (here.into(), "bench".to_owned());
+        desk::change(&store, 4 * n, Op::Wait { item, on })?;
+        raw::wait(&mut conn, 4 * n, there, Some("bench"))?;
+        let mut second = Number(0);
+        let other = timed(|| {
+            second = look(&store)?;
+            Ok(())
+        })?;
+        let its_query = raw::next(&conn, key)?.0;
+        if second == here || i64::from(second.0) != its_query {
+            return Err(format!("after {here} we found {second}, raw SQLite {its_query}").into());
+        }
+        desk::change(&store, 4 * n + 1, Op::Resume(here.into()))?;
+        raw::wait(&mut conn, 4 * n + 1, there, None)?;
+        let claim = timed(|| desk::change(&store, 4 * n + 2, Op::Next).map(drop))?;
         let mut taken = 0;
         let transaction = timed(|| {
-            taken = raw::claim(&mut conn, 2 * n)?;
+            taken = raw::claim(&mut conn, 4 * n + 2)?;
             Ok(())
         })?;
         // Otherwise the comparison means nothing.
         if (there, taken) != (i64::from(here.0), there) || look(&store)? != here {
             return Err(format!("we found {here}, raw SQLite {there} and took {taken}").into());
         }
-        desk::change(&store, 2 * n + 1, Op::Release(here.into()))?;
-        raw::release(&mut conn, 2 * n + 1, taken)?;
+        desk::change(&store, 4 * n + 3, Op::Release(here.into()))?;
+        raw::release(&mut conn, 4 * n + 3, taken)?;
         if n > WARM_UP {
-            let told = [read, query, again, claim, transaction];
-            let names = ["read", "query", "again", "claim", "transaction"];
+            let told = [read, query, again, other, claim, transaction];
+            let names = ["read", "query", "again", "other", "claim", "transaction"];
             names.iter().zip(told).try_for_each(|(name, figure)| tell(name, figure))?;
         }
     }
