@@ -20,9 +20,10 @@ use crate::print;
 
 const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
-/// A terminal that knows them shows all between them at once.
-const BEGIN_FRAME: &str = "\x1b[?2026h";
-const END_FRAME: &str = "\x1b[?2026l";
+/// A terminal that knows them shows all between them at once. Lines are cut at its edge and not wrapped: it
+/// may have become narrower since it was asked, and a line that takes two would put the cursor too low.
+const BEGIN_FRAME: &str = "\x1b[?2026h\x1b[?7l";
+const END_FRAME: &str = "\x1b[?7h\x1b[?2026l";
 
 /// How the terminal was, and how many lines stand below the cursor; for whoever must leave in a hurry.
 static LEFT: Mutex<Option<Left>> = Mutex::new(None);

@@ -115,8 +115,12 @@ impl Settings {
             return Err(fail(format!("a configuration of {size} bytes is not read")));
         }
         let text = fs::read_to_string(path).map_err(|why| fail(why.to_string()))?;
-        let table: toml::Table =
-            text.parse().map_err(|why: toml::de::Error| fail(why.to_string()))?;
+        let table: toml::Table = text.parse().map_err(|why: toml::de::Error| {
+            let before = why.span().and_then(|it| text.get(..it.start)).unwrap_or_default();
+            let line = 1 + before.matches('\n').count();
+            Fail::usage(format!("{place}:{line}: {}", why.message().replace('\n', ", ")))
+                .hint("mend that line; nothing is done with half a configuration.")
+        })?;
         self.table("", &table).map_err(|why| why.in_place(&place))?;
         if table.contains_key("policy") {
             let rules = rules::read(&text).map_err(|bad| {

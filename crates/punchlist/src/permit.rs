@@ -6,7 +6,7 @@
 use punchlist_agent::shell;
 use punchlist_formats::text;
 use punchlist_model::{Check, Item, Origin};
-use punchlist_sched::policy::{Subject, Verdict, allowing};
+use punchlist_sched::policy::{Policy, Subject, Verdict};
 
 use crate::app::App;
 use crate::consent;
@@ -18,10 +18,10 @@ const TOOL: &str = "verify";
 
 /// Lets a check run, or says why not. May ask at the terminal.
 pub(crate) fn check(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
-    let subject = subject(check);
+    let (policy, subject) = (app.policy()?, subject(check));
     let (number, title) = (item.number, text::one_line(&item.title));
     let about = format!("{number}  {title}: {}", text::one_line(&check.command));
-    let mut fail = match (app.settings()?.rules.policy().verdict(&subject), check.origin) {
+    let mut fail = match (policy.verdict(&subject), check.origin) {
         (Verdict::Allow, Origin::Person) => return Ok(()),
         (Verdict::Allow, Origin::Agent) => return consent::ask(app, Some(&about)),
         (Verdict::Deny(rule), _) => {
@@ -37,13 +37,14 @@ pub(crate) fn check(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
             ))
             .hint("run `punchlist verify` at a terminal."),
         },
-        (Verdict::Ask(_), Origin::Agent | Origin::Person) => not_allowed(number, &subject),
+        (Verdict::Ask(_), Origin::Agent | Origin::Person) => not_allowed(number, &policy, &subject),
     };
     fail.items.push(number);
     Err(fail)
 }
 
-fn subject(check: &Check) -> Subject {
+/// What policy looks at: a person's check is harmless to it.
+pub(crate) fn subject(check: &Check) -> Subject {
     Subject {
         tool: TOOL.to_owned(),
         server: None,
@@ -53,8 +54,23 @@ fn subject(check: &Check) -> Subject {
     }
 }
 
-fn not_allowed(number: punchlist_model::Number, subject: &Subject) -> Fail {
-    let rules: String = allowing(subject).iter().map(|rule| rule.to_toml()).collect();
+/// Why a check does not run in a run, where nobody is asked about it; nothing, if it does or if a rule
+/// says by itself what becomes of it.
+pub(crate) fn held(policy: &Policy, check: &Check, is_given: bool) -> Option<&'static str> {
+    match (check.origin, policy.verdict(&subject(check))) {
+        (Origin::Person, _) | (Origin::Agent, Verdict::Deny(_)) => None,
+        (Origin::Agent, Verdict::Allow) => {
+            let words = "an agent wrote its check (punchlist verify --consent lets those run)";
+            (!is_given).then_some(words)
+        }
+        (Origin::Agent, Verdict::Ask(_)) => {
+            Some("an agent wrote its check, and no rule allows it (punchlist verify names one)")
+        }
+    }
+}
+
+fn not_allowed(number: punchlist_model::Number, policy: &Policy, subject: &Subject) -> Fail {
+    let rules: String = policy.lacking(subject).iter().map(|rule| rule.to_toml()).collect();
     Fail::refused(format!(
         "an agent wrote the check of item {number}, and no rule of yours allows it"
     ))
@@ -64,13 +80,34 @@ fn not_allowed(number: punchlist_model::Number, subject: &Subject) -> Fail {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_sched::policy::{Decision, Policy, Rule};
+    use punchlist_sched::policy::{Decision, Rule};
 
     use super::*;
 
     fn verdict(rules: Vec<Rule>, origin: Origin) -> Verdict {
         let check = Check { command: "make test".to_owned(), covers: Vec::new(), origin };
         Policy::new(rules, Vec::new()).verdict(&subject(&check))
+    }
+
+    #[test]
+    fn in_a_run_an_agents_check_needs_a_rule_and_the_persons_word() {
+        let check = |origin| Check { command: "make test".to_owned(), covers: Vec::new(), origin };
+        let rules = |decision: Option<Decision>| {
+            let rule = decision.map(|it| Rule::command(it, TOOL, &["make", "test"]));
+            Policy::new(rule.into_iter().collect(), Vec::new())
+        };
+        let is_held =
+            |decision, origin, given| held(&rules(decision), &check(origin), given).is_some();
+        assert!(!is_held(None, Origin::Person, false));
+        for given in [false, true] {
+            assert!(is_held(None, Origin::Agent, given));
+            assert!(is_held(Some(Decision::Ask), Origin::Agent, given));
+            assert!(
+                !is_held(Some(Decision::Deny), Origin::Agent, given),
+                "the rule says so itself"
+            );
+            assert_eq!(is_held(Some(Decision::Allow), Origin::Agent, given), !given);
+        }
     }
 
     #[test]

@@ -210,7 +210,7 @@ pub enum CallError {
     #[error("it waits for itself: {}", circle(.0))]
     Circle(Vec<CallId>),
     /// A rule says no.
-    #[error("policy does not allow it: {0}")]
+    #[error("denied by policy: {0}")]
     Denied(String),
     /// A person would have to be asked, and nobody is there.
     #[error("nobody is there to be asked; {0}")]

@@ -28,7 +28,7 @@ use tokio::sync::oneshot;
 use crate::call::{BatchId, CallId, Ended, Illegal, Look, Outcome, Output};
 use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
-use crate::policy::allowing;
+use crate::policy::Verdict;
 use crate::process::Processes;
 use crate::tool::{Place, Surroundings, Tools, Work};
 use attempt::{Attempted, First, begin};
@@ -330,14 +330,20 @@ impl<L: Ledger> Driver<L> {
                 && let Some(call) = self.machine.call(*call)
             {
                 let (tool, arguments) = (&call.request.tool, &call.request.arguments);
+                let (policy, subject) = (self.machine.policy(), &call.checked.subject);
+                let because = match policy.verdict(subject) {
+                    Verdict::Ask(because) => because,
+                    Verdict::Allow | Verdict::Deny(_) => None,
+                };
                 self.asked.push(Asked {
                     question: *question,
                     call: call.id,
                     tool: tool.clone(),
                     arguments: arguments.clone(),
                     preview: self.tools.preview(tool, arguments),
-                    subject: call.checked.subject.clone(),
-                    allowing: allowing(&call.checked.subject),
+                    subject: subject.clone(),
+                    because,
+                    allowing: policy.offers(subject),
                 });
             }
         }

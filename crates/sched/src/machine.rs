@@ -231,6 +231,11 @@ impl Scheduler {
         self.calls.iter().map(|entry| &entry.call)
     }
 
+    /// The rules that hold now, those that were answered with included.
+    pub fn policy(&self) -> &Policy {
+        &self.options.policy
+    }
+
     /// Whether every call has ended.
     pub fn is_idle(&self) -> bool {
         self.batches.iter().all(|batch| batch.left == 0)

@@ -266,8 +266,20 @@ impl Policy {
 }
 
 impl Policy {
+    /// What "always" may mean for a call that is asked about: each of these rules alone would let it pass
+    /// from now on. None, if a rule wants it asked or denies it, or if one rule would not be enough.
+    pub fn offers(&self, subject: &Subject) -> Vec<Rule> {
+        let server = subject.server.as_ref().map(|it| Rule::server(Decision::Allow, it));
+        let is_enough = |rule: &Rule| {
+            let mut with = self.clone();
+            with.add(rule.clone());
+            with.verdict(subject) == Verdict::Allow
+        };
+        self.lacking(subject).into_iter().chain(server).filter(is_enough).collect()
+    }
+
     /// The rules that would have to be added for a call to be allowed, if none stands against it.
-    fn lacking(&self, subject: &Subject) -> Vec<Rule> {
+    pub fn lacking(&self, subject: &Subject) -> Vec<Rule> {
         let Commands::All(all) = &subject.commands else { return allowing(subject) };
         let is_allowed = |words: &Words| {
             let commands = Commands::All(vec![words.clone()]);

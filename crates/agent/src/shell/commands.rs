@@ -44,7 +44,11 @@ const OPENERS: &[&str] = &["{", "if", "elif", "else", "for", "while", "until", "
 /// The commands that a command line consists of.
 pub fn commands(line: &str) -> Commands {
     let brackets = |line: &str| line.bytes().filter(|it| b"({`".contains(it)).count();
-    if line.len() > LONGEST || brackets(line) > MOST_BRACKETS || !line.chars().all(is_harmless) {
+    if line.len() > LONGEST
+        || brackets(line) > MOST_BRACKETS
+        || !line.chars().all(is_harmless)
+        || may_begin_a_here_document(line)
+    {
         return Commands::Opaque;
     }
     // A foreign grammar meets hostile text: should it fail, nothing is known of the line.
@@ -66,6 +70,13 @@ pub fn elsewhere(commands: Commands) -> Commands {
         Commands::All(all) if all.iter().any(is_relative) => Commands::Opaque,
         Commands::All(_) | Commands::Opaque | Commands::None => commands,
     }
+}
+
+/// Whether it has anything in it that a here-document begins with, quoted or not. No such line is understood
+/// anyway, and the grammar may never come to the end of one: it took all memory for twenty characters.
+fn may_begin_a_here_document(line: &str) -> bool {
+    // A line that goes on is joined before anything else is looked at.
+    line.replace("\\\n", "").contains("<<")
 }
 
 /// Whether a character is neither a control nor one that hides, turns or imitates.

@@ -226,7 +226,8 @@ fn one(words: Words) -> Option<(Words, Option<Words>)> {
         // Some shells compute what they are given here, and run commands to do so.
         "test" | "[" => !has(&|it| it == "-v" || it == "-R" || it.contains(['$', '`'])),
         "printf" => {
-            arguments.first().is_some_and(|it| !it.starts_with('-'))
+            let format = arguments.first().filter(|it| !it.starts_with('-'));
+            format.is_some_and(|it| !words.more || prints_texts(it))
                 && !arguments.iter().any(|it| it.contains(['$', '`']))
         }
         "time" | "nohup" | "nice" | "timeout" | "xargs" => {
@@ -237,6 +238,12 @@ fn one(words: Words) -> Option<(Words, Option<Words>)> {
         _ => true,
     };
     alone.then_some((words, None))
+}
+
+/// Whether a format takes texts alone. A number may be computed, and what it is computed from only shows
+/// when it runs.
+fn prints_texts(format: &str) -> bool {
+    format.split('%').skip(1).all(|it| it.is_empty() || it.starts_with(['s', 'b']))
 }
 
 /// Whether the name of a program is one that no shell reads as anything else.

@@ -393,3 +393,17 @@ fn shells_run_nothing_else_of_any_sentence() {
         .unwrap();
     assert!(understood.into_inner() > 10, "the test would prove nothing");
 }
+
+/// Longer, and nothing is run: what the grammar makes of it is enough. An input without a bound on time or
+/// memory would show here by never ending.
+#[test]
+fn any_soup_has_an_answer() {
+    let bits = prop::collection::vec(prop::sample::select(BITS), 1..40);
+    let mut runner = proptest::test_runner::TestRunner::new(cases(10_000));
+    runner
+        .run(&bits.prop_map(|bits| bits.concat()), |line| {
+            commands(&line);
+            Ok(())
+        })
+        .unwrap();
+}

@@ -161,6 +161,8 @@ pub(crate) fn asked(n: u8, call: u32) -> Asked {
         call,
         item: None,
         title: "Publish".to_owned(),
+        place: vec!["item 4 of Release 1.2".to_owned(), "release.md:12".to_owned()],
+        context: "Only from a clean checkout.".to_owned(),
         tool: "shell".to_owned(),
         server: None,
         what: "run".to_owned(),

@@ -42,6 +42,8 @@ pub fn question(question: &Question) -> Value {
         "call": asked.call,
         "item": asked.item,
         "title": asked.title,
+        "place": asked.place,
+        "context": asked.context,
         "tool": asked.tool,
         "server": asked.server,
         "what": asked.what,

@@ -18,6 +18,8 @@ const IN_A_LIST: usize = 20;
 const MOST: usize = 500;
 /// The most columns of who wants what.
 const LONGEST: usize = 2_000;
+/// The most columns of what is written about an item.
+const NOTE: usize = 200;
 /// The least that a title keeps before the right-hand column goes.
 const TITLE: usize = 20;
 
@@ -32,7 +34,8 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<String> {
                 if !lines.is_empty() {
                     lines.push(String::new());
                 }
-                lines.extend(body(&question.asked, &age, IN_A_LIST, options));
+                let parts = Parts::of(&question.asked, &age, IN_A_LIST, options);
+                lines.extend(parts.lines(IN_A_LIST, options));
                 lines.extend(words(&choices(&question.asked, id), 3, Style::Plain, options));
             }
             Standing::Answered(answered) => {
@@ -51,16 +54,35 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<String> {
 /// One question as whoever answers it sees it: the n-th of so many, and the keys.
 pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec<String> {
     let about = if of > 1 { format!("{nth} of {of} waiting") } else { age(asked, options) };
-    let mut lines = body(asked, &about, MOST, options);
+    let mut lines = Parts::of(asked, &about, MOST, options).lines(MOST, options);
     lines.extend(words(&keys(asked), 3, Style::Bold, options));
     lines
 }
 
-/// The same with `last` in the place of the keys: what may be pressed, or what is being typed.
-pub fn asking(asked: &Asked, waiting: usize, last: &[String], options: &Options) -> Vec<String> {
+/// The same in so many rows, with `last` in the place of the keys: what may be pressed, or what is being
+/// typed. That is never left out, and what is left out of the command is said.
+pub fn asking(
+    asked: &Asked,
+    waiting: usize,
+    last: &[String],
+    rows: usize,
+    options: &Options,
+) -> Vec<String> {
     let about = if waiting > 1 { format!("1 of {waiting} waiting") } else { String::new() };
-    let mut lines = body(asked, &about, IN_A_LIST, options);
-    lines.extend(words(last, 3, Style::Bold, options));
+    let last = words(last, 3, Style::Bold, options);
+    let room = rows.saturating_sub(last.len()).max(1);
+    let mut parts = Parts::of(asked, &about, IN_A_LIST, options);
+    // What is written about the item goes first, then the end of the command.
+    if parts.height(IN_A_LIST) > room {
+        parts.place.clear();
+    }
+    let over = parts.height(IN_A_LIST).saturating_sub(room);
+    // The line that says what was left out takes one too.
+    let most = if over == 0 { IN_A_LIST } else { parts.drawn(IN_A_LIST).saturating_sub(over + 1) };
+    let mut lines = parts.lines(most, options);
+    // On a screen of a few lines there is room for the head and the keys.
+    lines.truncate(room);
+    lines.extend(last);
     lines
 }
 
@@ -134,8 +156,89 @@ fn columns(options: &Options) -> usize {
     usize::from(options.width).saturating_sub(1).clamp(1, WIDEST)
 }
 
-/// What is asked, without what may be answered.
-fn body(asked: &Asked, about: &str, most: usize, options: &Options) -> Vec<String> {
+/// What is asked, without what may be answered, part by part.
+struct Parts {
+    /// Who wants what.
+    head: Vec<String>,
+    /// Where that comes from, and what is written about it.
+    place: Vec<String>,
+    /// The command, and what would change.
+    text: Vec<String>,
+    /// How many lines of that there are besides.
+    more: usize,
+    /// What else there is to know, and why it is asked.
+    rest: Vec<String>,
+    /// How to see the whole.
+    hint: String,
+}
+
+impl Parts {
+    /// At most so many lines of the command are kept.
+    fn of(asked: &Asked, about: &str, most: usize, options: &Options) -> Self {
+        let command = asked.command.as_deref().unwrap_or_default();
+        let diff = asked.diff.as_deref().unwrap_or_default();
+        let (shown_command, shown_diff) = (many_lines(command), many_lines(diff));
+        let room = columns(options).saturating_sub(5).max(1);
+        let of_command = shown_command.lines().map(|line| (line, Style::Bold));
+        let of_diff = shown_diff.lines().map(|line| (line, diff_style(line)));
+        let (mut text, mut more) = (Vec::new(), 0);
+        for (line, style) in of_command.chain(of_diff) {
+            for piece in pieces(line, room) {
+                if text.len() == most {
+                    more += 1;
+                } else {
+                    text.push(indented(piece, 5, style, options));
+                }
+            }
+        }
+        let mut rest = Vec::new();
+        if is_hidden(command, &shown_command) || is_hidden(diff, &shown_diff) {
+            let what = "it holds characters that cannot be shown; --json spells them";
+            rest.extend(words(&[what.to_owned()], 3, Style::In(Colour::Yellow), options));
+        }
+        let why: Vec<String> = asked.touches.iter().chain([&asked.why]).cloned().collect();
+        rest.extend(dotted(&why, LONGEST, options));
+        let hint = if most == MOST {
+            "`punchlist questions --json` has them".to_owned()
+        } else {
+            format!("`punchlist answer {}` shows them", asked.id.short())
+        };
+        let mut place = dotted(&asked.place, NOTE, options);
+        place.extend(dotted(std::slice::from_ref(&asked.context), NOTE, options));
+        Self { head: who_wants_what(asked, about, options), place, text, more, rest, hint }
+    }
+
+    /// How many lines of the command stand there, if they may be so many.
+    fn drawn(&self, most: usize) -> usize {
+        self.text.len().min(most)
+    }
+
+    /// How many lines it takes with so many of the command.
+    fn height(&self, most: usize) -> usize {
+        let left_out = usize::from(self.more > 0 || self.text.len() > most);
+        self.head.len() + self.place.len() + self.drawn(most) + left_out + self.rest.len()
+    }
+
+    /// All of it, with so many lines of the command.
+    fn lines(mut self, most: usize, options: &Options) -> Vec<String> {
+        let left_out = self.more + self.text.len() - self.drawn(most);
+        self.text.truncate(most);
+        let mut lines = self.head;
+        lines.extend(self.place);
+        lines.extend(self.text);
+        if left_out > 0 {
+            let s = if left_out == 1 { "" } else { "s" };
+            let what = format!("{} {left_out} more line{s}", options.glyphs.ellipsis());
+            let style = Style::In(Colour::Yellow);
+            lines.extend(words(&[what, self.hint], 5, style, options));
+        }
+        lines.extend(self.rest);
+        lines
+    }
+}
+
+/// `Publish wants to run`, in as many lines as that needs.
+fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<String> {
     let what = format!("{} wants to {}", shown(&asked.title), one_line(&asked.what));
     let what = truncate_with(&what, LONGEST, options.glyphs.ellipsis());
     let sign = (" ? ", Style::BoldIn(Colour::Yellow));
@@ -146,39 +249,30 @@ fn body(asked: &Asked, about: &str, most: usize, options: &Options) -> Vec<Strin
     let first = what.next().unwrap_or_default();
     let mut lines = vec![head(sign, first, Style::Bold, about, options)];
     lines.extend(what.map(|piece| indented(piece, 3, Style::Bold, options)));
-    let command = asked.command.as_deref().unwrap_or_default();
-    let diff = asked.diff.as_deref().unwrap_or_default();
-    let (shown_command, shown_diff) = (many_lines(command), many_lines(diff));
-    let room = columns(options).saturating_sub(5).max(1);
-    let of_command = shown_command.lines().map(|line| (line, Style::Bold));
-    let of_diff = shown_diff.lines().map(|line| (line, diff_style(line)));
-    let mut left_out = 0;
-    let mut drawn = 0;
-    for (text, style) in of_command.chain(of_diff) {
-        for piece in pieces(text, room) {
-            if drawn == most {
-                left_out += 1;
-                continue;
+    lines
+}
+
+/// Texts with a dot between them, in as many lines as they need, each of them up to so many columns.
+fn dotted(texts: &[String], most: usize, options: &Options) -> Vec<String> {
+    let dot = if options.glyphs == Glyphs::Ascii { " - " } else { " · " };
+    let short =
+        |it: &String| truncate_with(&one_line(it), most, options.glyphs.ellipsis()).into_owned();
+    let texts: Vec<String> = texts.iter().map(short).filter(|it| !it.trim().is_empty()).collect();
+    let room = columns(options).saturating_sub(3).max(1);
+    let mut lines: Vec<String> = Vec::new();
+    for word in texts.join(dot).split(' ').filter(|it| !it.is_empty()) {
+        match lines.last_mut() {
+            Some(last) if width(last) + 1 + width(word) <= room => {
+                last.push(' ');
+                last.push_str(word);
             }
-            drawn += 1;
-            lines.push(indented(piece, 5, style, options));
+            Some(_) | None => lines.push(word.to_owned()),
         }
     }
-    if left_out > 0 {
-        let what = format!("{} {left_out} more lines", options.glyphs.ellipsis());
-        lines.push(indented(&what, 5, Style::In(Colour::Yellow), options));
-    }
-    if is_hidden(command, &shown_command) || is_hidden(diff, &shown_diff) {
-        let what = "it holds characters that cannot be shown; --json spells them";
-        lines.extend(words(&[what.to_owned()], 3, Style::In(Colour::Yellow), options));
-    }
-    let dot = if options.glyphs == Glyphs::Ascii { " - " } else { " · " };
-    let why = asked.touches.iter().chain([&asked.why]).map(|it| one_line(it));
-    let why: Vec<_> = why.filter(|it| !it.is_empty()).collect();
-    if !why.is_empty() {
-        lines.push(indented(&why.join(dot), 3, Style::Dim, options));
-    }
-    lines
+    // A dot at the end of a line divides nothing.
+    let lines = lines.iter().map(|it| it.strip_suffix(dot.trim_end()).unwrap_or(it));
+    let pieces = lines.flat_map(|it| pieces(it, room));
+    pieces.map(|it| indented(it, 3, Style::Dim, options)).collect()
 }
 
 /// Whether something of a text is not shown. Tabs are, as spaces.
@@ -272,6 +366,8 @@ mod tests {
             call: 3,
             item: Some(Number(4)),
             title: "Publish".to_owned(),
+            place: vec!["item 4 of Release 1.2".to_owned(), "release.md:12".to_owned()],
+            context: "Only from a clean checkout.".to_owned(),
             tool: "shell".to_owned(),
             server: None,
             what: "run".to_owned(),
@@ -349,6 +445,33 @@ mod tests {
     }
 
     #[test]
+    fn on_a_small_screen_the_keys_stay_and_what_is_left_out_is_said() {
+        let command = (1..=9).map(|n| format!("step {n}\n")).collect();
+        let asked = Asked { command: Some(command), ..publish() };
+        let keys = keys(&asked);
+        let screen = |rows| asking(&asked, 2, &keys, rows, &options(80)).join("\n");
+        let screens = [24, 13, 12, 6, 4, 2, 1].map(|it| format!("{it} rows\n{}", screen(it)));
+        insta::assert_snapshot!(screens.join("\n\n"));
+        for columns in [10, 40, 80, 120] {
+            let keys_alone = words(&keys, 3, Style::Bold, &options(columns));
+            for rows in 0..30 {
+                let lines = asking(&asked, 2, &keys, rows, &options(columns));
+                assert!(lines.ends_with(&keys_alone), "{columns} columns, {rows} rows: {lines:?}");
+                assert!(
+                    lines.len() <= rows.max(keys_alone.len() + 1),
+                    "{columns}, {rows}: {lines:?}"
+                );
+                let is_whole =
+                    (1..=9).all(|n| lines.iter().any(|it| it.contains(&format!("step {n}"))));
+                let says = lines.iter().any(|it| it.contains("     …"));
+                // Where not even that fits, the command is not there at all.
+                let none = !lines.iter().any(|it| it.contains("step"));
+                assert!(is_whole || says || none, "{columns}, {rows}: {lines:?}");
+            }
+        }
+    }
+
+    #[test]
     fn what_cannot_be_shown_is_not_passed_over_in_silence() {
         let says = |command: &str| {
             let asked = Asked { command: Some(command.to_owned()), ..publish() };
@@ -380,9 +503,11 @@ mod tests {
             let answer = Answer::Refuse(Some(why.clone()));
             let prefix = Offer::AlwaysPrefix(vec![command.clone()]);
             let question = Asked {
-                title,
                 command: Some(command.clone()),
                 diff: Some(command),
+                place: vec![why.clone(), title.clone()],
+                context: why.clone(),
+                title,
                 why,
                 offers: vec![Offer::Once, prefix],
                 ..publish()
@@ -390,6 +515,7 @@ mod tests {
             let all = [asked(question.clone(), Standing::Waiting), asked(question.clone(), said(answer))];
             let mut lines = questions(&all, &options(columns));
             lines.extend(whole(&question, (1, 3), &options(columns)));
+            lines.extend(asking(&question, 3, &keys(&question), 9, &options(columns)));
             for line in lines {
                 prop_assert!(width(&line) < usize::from(columns), "{columns}: {line:?}");
                 prop_assert!(!line.chars().any(char::is_control), "{line:?}");

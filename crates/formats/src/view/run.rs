@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use super::{Options, list, shown};
 use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
@@ -72,6 +74,10 @@ pub enum State {
     },
     /// It failed.
     Failed,
+    /// A rule does not let it run.
+    Denied,
+    /// A person was asked and said no.
+    Refused,
     /// It cannot begin in this run.
     Held,
     /// It will not be done.
@@ -110,13 +116,21 @@ pub fn line(step: &Step) -> String {
         State::Asks => "asks",
         State::Done { .. } => "done",
         State::Failed => "failed",
+        State::Denied => "denied",
+        State::Refused => "refused",
         State::Held => "left",
         State::Cancelled => "cancelled",
     };
     let mut words = vec![format!("{word:<9}"), shown(&step.title).into_owned()];
     match step.state {
         State::Done { .. } | State::Failed => words.extend(step.ms.map(time)),
-        State::Open | State::Running | State::Asks | State::Held | State::Cancelled => {}
+        State::Open
+        | State::Running
+        | State::Asks
+        | State::Denied
+        | State::Refused
+        | State::Held
+        | State::Cancelled => {}
     }
     if step.state != State::Running {
         words.push(one_line(&step.note).into_owned());
@@ -261,9 +275,13 @@ impl Page<'_> {
         let begin = line.width();
         let title = match step.state {
             State::Cancelled | State::Held => Style::Dim,
-            State::Open | State::Running | State::Asks | State::Done { .. } | State::Failed => {
-                Style::Plain
-            }
+            State::Open
+            | State::Running
+            | State::Asks
+            | State::Done { .. }
+            | State::Failed
+            | State::Denied
+            | State::Refused => Style::Plain,
         };
         let indent = (2 * step.depth.min(8)).min(self.widths.title.saturating_sub(1));
         line.push(&" ".repeat(indent), Style::Plain);
@@ -285,10 +303,12 @@ impl Page<'_> {
             line.push("  ", Style::Plain).push(&pad_left(&ms, self.widths.time), Style::Dim);
         }
         let left = self.columns.saturating_sub(line.width() + 2);
-        if self.widths.notes && !step.note.is_empty() && left >= 4 {
-            let note = one_line(&step.note);
+        let note = noted(step);
+        if self.widths.notes && !note.is_empty() && left >= 4 {
+            let note = one_line(&note);
             let quiet = match step.state {
-                State::Failed => Style::In(Colour::Red),
+                State::Failed | State::Denied => Style::In(Colour::Red),
+                State::Refused => Style::In(Colour::Yellow),
                 State::Asks => Style::BoldIn(Colour::Yellow),
                 State::Done { sure: true } => Style::In(Colour::Green),
                 State::Done { sure: false } => Style::Plain,
@@ -309,10 +329,11 @@ impl Page<'_> {
             }
             State::Done { sure: true } => (Sign::Done, Style::In(Colour::Green)),
             State::Done { sure: false } => (Sign::Done, Style::Plain),
-            State::Failed => {
+            State::Failed | State::Denied => {
                 let sign = if self.glyphs() == Glyphs::Ascii { "[!]" } else { "!" };
                 return (sign, Style::In(Colour::Red));
             }
+            State::Refused => (Sign::Waiting, Style::In(Colour::Yellow)),
             State::Held => (Sign::Waiting, Style::In(Colour::Yellow)),
             State::Cancelled => (Sign::Cancelled, Style::Dim),
         };
@@ -320,11 +341,28 @@ impl Page<'_> {
     }
 }
 
+/// What stands beside a step: beside one that was not let run, that first, since a sign alone does not say
+/// by whom.
+fn noted(step: &Step) -> Cow<'_, str> {
+    match step.state {
+        State::Denied => format!("denied {}", step.note).into(),
+        State::Refused if step.note.is_empty() => "refused".into(),
+        State::Refused => format!("refused: {}", step.note).into(),
+        State::Open
+        | State::Running
+        | State::Asks
+        | State::Done { .. }
+        | State::Failed
+        | State::Held
+        | State::Cancelled => step.note.as_str().into(),
+    }
+}
+
 /// Which steps to show in so many lines, those that say how many were left out included.
 fn chosen(steps: &[Step], room: usize) -> Vec<bool> {
     let rank = |state: State| match state {
         State::Running | State::Asks => 0,
-        State::Failed => 1,
+        State::Failed | State::Denied | State::Refused => 1,
         State::Open | State::Done { .. } | State::Held | State::Cancelled => 2,
     };
     let busy: Vec<usize> = (0..steps.len()).filter(|at| rank(steps[*at].state) == 0).collect();

@@ -25,6 +25,12 @@ pub struct Asked {
     pub item: Option<Number>,
     /// Who wants it: the item's title, or an agent's name.
     pub title: String,
+    /// Where it comes from, in words: `item 4 of Release 1.2`, `release.md:12`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub place: Vec<String>,
+    /// What is written about the item, besides its title.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub context: String,
     /// The tool's name.
     pub tool: String,
     /// The server that the tool comes from, if it is not our own.
@@ -63,6 +69,8 @@ impl Asked {
         TOMBSTONE.clone_into(&mut self.title);
         TOMBSTONE.clone_into(&mut self.what);
         self.why.clear();
+        self.place.clear();
+        self.context.clear();
         (self.command, self.diff) = (None, None);
         self.touches.clear();
         self.arguments = Value::Null;

@@ -17,6 +17,8 @@ fn asked(offers: Vec<Offer>) -> Asked {
         call: 1,
         item: Some(Number(3)),
         title: "Publish".to_owned(),
+        place: vec!["item 4 of Release 1.2".to_owned(), "release.md:12".to_owned()],
+        context: "Only from a clean checkout.".to_owned(),
         tool: "shell".to_owned(),
         server: None,
         what: "run".to_owned(),

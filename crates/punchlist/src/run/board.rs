@@ -47,7 +47,14 @@ enum Phase {
     Running,
     Asks,
     Done(Option<Level>),
-    Failed { what: String, log: Option<String> },
+    Failed {
+        what: String,
+        log: Option<String>,
+    },
+    /// A rule says no.
+    Denied(String),
+    /// A person says no, and possibly why.
+    Refused(Option<String>),
     Left(String),
     Cancelled(String),
 }
@@ -61,7 +68,11 @@ pub(crate) struct Sum {
     pub(crate) sure: usize,
     /// Failed, and why.
     pub(crate) failed: Vec<String>,
-    /// Still open, failed ones left aside.
+    /// Denied by a rule, and by which.
+    pub(crate) denied: Vec<String>,
+    /// Refused by a person, and why if they said so.
+    pub(crate) refused: Vec<String>,
+    /// Open for any other reason.
     pub(crate) left: usize,
     /// Everything is closed.
     pub(crate) is_over: bool,
@@ -158,6 +169,16 @@ impl Board {
         self.ends(number, Phase::Failed { what: what.to_owned(), log }, now);
     }
 
+    /// A rule does not let an item run.
+    pub(crate) fn denied(&mut self, number: Number, rule: &str, now: i64) {
+        self.ends(number, Phase::Denied(rule.to_owned()), now);
+    }
+
+    /// A person does not let an item run.
+    pub(crate) fn refused(&mut self, number: Number, reason: Option<String>, now: i64) {
+        self.ends(number, Phase::Refused(reason), now);
+    }
+
     /// An item is not done in this run after all.
     pub(crate) fn left(&mut self, number: Number, why: impl Into<String>, now: i64) {
         self.ends(number, Phase::Left(why.into()), now);
@@ -202,28 +223,47 @@ impl Board {
                     let log = log.as_ref().map(|it| format!(", log {it}")).unwrap_or_default();
                     sum.failed.push(format!("{} ({what}{log})", text::one_line(&row.title)));
                 }
+                Phase::Denied(rule) => {
+                    sum.denied.push(format!("{} (by {rule})", text::one_line(&row.title)));
+                }
+                Phase::Refused(reason) => {
+                    let title = text::one_line(&row.title);
+                    let reason = reason.as_ref().map(|it| format!(" ({})", text::one_line(it)));
+                    sum.refused.push(format!("{title}{}", reason.unwrap_or_default()));
+                }
                 Phase::Open | Phase::Running | Phase::Asks | Phase::Left(_) => sum.left += 1,
             }
         }
-        sum.is_over = sum.failed.is_empty() && sum.left == 0;
+        sum.is_over = !sum.is_broken() && sum.refused.is_empty() && sum.left == 0;
         sum
     }
 }
 
 impl Sum {
+    /// Whether something could not be done, and not for want of a person.
+    pub(crate) fn is_broken(&self) -> bool {
+        !self.failed.is_empty() || !self.denied.is_empty()
+    }
+
     /// `3 done (2 checked), 1 failed: Publish (exit 1), 0 left. Run it again to retry.`
     pub(crate) fn words(&self) -> String {
         let sure = if self.sure > 0 { format!(" ({} checked)", self.sure) } else { String::new() };
-        let failed = match self.failed.as_slice() {
-            [] => "0 failed".to_owned(),
-            failed => format!("{} failed: {}", failed.len(), failed.join(", ")),
+        let counted = |what: &str, which: &[String]| match which {
+            [] => format!("0 {what}"),
+            which => format!("{} {what}: {}", which.len(), which.join(", ")),
         };
-        let next = match (self.failed.is_empty(), self.left) {
+        let mut parts = vec![format!("{} done{sure}", self.done), counted("failed", &self.failed)];
+        for (what, which) in [("denied", &self.denied), ("refused", &self.refused)] {
+            parts.extend((!which.is_empty()).then(|| counted(what, which)));
+        }
+        parts.push(format!("{} left.", self.left));
+        let next = match (self.failed.is_empty(), self.denied.is_empty()) {
             (false, _) => " Run it again to retry.",
-            (true, 0) => "",
-            (true, _) => " Run it again to go on.",
+            (true, false) => " What a rule denies stays open until the rule is another.",
+            (true, true) if self.is_over => "",
+            (true, true) => " Run it again to go on.",
         };
-        format!("{} done{sure}, {failed}, {} left.{next}", self.done, self.left)
+        parts.join(", ") + next
     }
 }
 
@@ -242,6 +282,8 @@ impl Row {
                 let log = log.as_ref().map(|it| format!(", log {it}")).unwrap_or_default();
                 (State::Failed, format!("{what}{log}"))
             }
+            Phase::Denied(rule) => (State::Denied, format!("by {rule}")),
+            Phase::Refused(reason) => (State::Refused, reason.clone().unwrap_or_default()),
             Phase::Left(why) => (State::Held, why.clone()),
             Phase::Cancelled(why) => (State::Cancelled, why.clone()),
         };
@@ -268,6 +310,7 @@ impl Held {
             Self::Approval => "asks; nobody to ask (--yes allows it)".to_owned(),
             Self::Interrupted => "interrupted (--retry-interrupted runs it again)".to_owned(),
             Self::Claimed(who) => format!("{who} is at it"),
+            Self::Check(why) => (*why).to_owned(),
         }
     }
 }

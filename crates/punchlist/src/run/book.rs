@@ -5,10 +5,11 @@
 //! released when it fails or is stopped. What somebody else did to an item meanwhile is not overwritten:
 //! the item is left to them, and the run goes on without it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
+use punchlist_agent::rules::Rules;
 use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
@@ -17,11 +18,12 @@ use punchlist_model::{
 };
 use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
 use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
-use punchlist_sched::policy::Rule;
+use punchlist_sched::policy::{Commands, Rule};
 
 use super::course::Tree;
 use super::known::Shared;
 use super::nest;
+use super::step::BY_HAND;
 use crate::clock;
 
 /// Where a run writes.
@@ -37,6 +39,10 @@ pub(super) struct Book<S> {
     pub(super) ctx: Ctx,
     /// How many questions were asked.
     pub(super) questions: u32,
+    /// Where items stand in their file: `release.md:12`.
+    pub(super) spots: BTreeMap<Number, String>,
+    /// The rules, to say whose one is.
+    pub(super) rules: Rules,
 }
 
 /// What is to be done to an item.
@@ -93,26 +99,56 @@ impl<S: PlanStore + CallStore> Book<S> {
             self.questions = self.questions.wrapping_add(1);
             let id = QuestionId(ids.nth(self.questions));
             known.questions.insert(asked.question, id);
-            let item = self.item(asked.call);
-            let title = item.and_then(|it| known.plan.get(it)).map(|it| it.title.clone());
+            known.tools.insert(id, asked.subject.tool.clone());
+            let number = self.item(asked.call);
+            let item = number.and_then(|it| known.plan.get(it));
+            let about = |number: Number| {
+                let spot = self.spots.get(&number).cloned();
+                let what = format!("item {number} of {}", known.plan.title);
+                [what].into_iter().chain(spot).collect()
+            };
             all.push(call::Asked {
                 id,
                 call: asked.call.0,
-                item,
-                title: title.unwrap_or_else(|| asked.tool.clone()),
+                item: number,
+                title: item.map_or_else(|| asked.tool.clone(), |it| it.title.clone()),
+                place: number.map(about).unwrap_or_default(),
+                context: item.map(|it| it.context.clone()).unwrap_or_default(),
                 tool: asked.tool.clone(),
                 server: asked.subject.server.clone(),
                 what: asked.preview.what.clone(),
                 command: asked.preview.command.clone(),
                 diff: asked.preview.diff.clone(),
                 touches: asked.preview.touches.clone(),
-                why: why(asked),
+                why: self.why(asked, item.is_some_and(|it| it.approve)),
                 arguments: asked.arguments.clone(),
                 offers: offers(asked),
                 at: page.at,
             });
         }
         Ok(all)
+    }
+
+    /// Why it is asked, and where that is written.
+    fn why(&self, asked: &Asked, the_plan_asks: bool) -> String {
+        if asked.tool == BY_HAND {
+            return "nobody but a person can do it".to_owned();
+        }
+        if let Some(rule) = &asked.because {
+            let file = match self.rules.user.contains(rule) {
+                true => "your config.toml",
+                false => "the project's punchlist.toml",
+            };
+            // Where the commands cannot be told, the rule may be about one of them.
+            return match asked.subject.commands {
+                Commands::Opaque => format!("it may be what a rule in {file} is about: {rule}"),
+                Commands::None | Commands::All(_) => format!("a rule in {file} asks: {rule}"),
+            };
+        }
+        if the_plan_asks {
+            return "the plan asks first (approve: yes)".to_owned();
+        }
+        "an agent wrote it, and no rule allows it".to_owned()
     }
 
     /// What the page means for the plan.
@@ -157,7 +193,9 @@ impl<S: PlanStore + CallStore> Book<S> {
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
                     ops.extend(was_begun.then(|| Op::Release(by.clone())));
-                    if let Some(what) = failure(outcome) {
+                    // A person who says that it is not done yet has refused nothing.
+                    let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
+                    if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
                         let patch = Patch { outcome: Some(Some(what)), ..Patch::default() };
                         ops.push(Op::Edit { item: by, patch: Box::new(patch) });
                     }
@@ -254,7 +292,8 @@ fn forget_failure(item: Number) -> Op {
     Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
 }
 
-/// What a call that did not succeed leaves at its item.
+/// What a call that did not succeed leaves at its item: that a rule denied it, that nobody could be asked,
+/// that a person refused, or that it failed.
 fn failure(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Success(_) => None,
@@ -263,10 +302,10 @@ fn failure(outcome: &Outcome) -> Option<String> {
             | CallError::TimedOut { .. }
             | CallError::Panicked(_)
             | CallError::Invalid(_)
-            | CallError::Denied(_)
             | CallError::Unknown(_)
-            | CallError::Circle(_)
-            | CallError::NobodyToAsk(_) => Some(format!("failed: {error}")),
+            | CallError::Circle(_) => Some(format!("failed: {error}")),
+            CallError::Denied(_) => Some(error.to_string()),
+            CallError::NobodyToAsk(_) => Some(format!("not begun: {error}")),
         },
         Outcome::Cancelled(reason) => match reason {
             CancelReason::Refused(_) => Some(reason.to_string()),
@@ -312,16 +351,9 @@ fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
     }
 }
 
-fn why(asked: &Asked) -> String {
-    if asked.tool == super::step::BY_HAND {
-        return "nobody but a person can do it".to_owned();
-    }
-    "the plan says that it asks first".to_owned()
-}
-
-/// What may be answered: always, by the rules that would have allowed it.
+/// What may be answered: always, if one rule about a command would be enough.
 fn offers(asked: &Asked) -> Vec<Offer> {
-    if asked.tool == super::step::BY_HAND {
+    if asked.tool == BY_HAND {
         return vec![Offer::Once];
     }
     let always =

@@ -62,6 +62,8 @@ pub(crate) enum Held {
     Interrupted,
     /// Somebody else is at it.
     Claimed(String),
+    /// Its check may not run, and why.
+    Check(&'static str),
 }
 
 /// An item that the run takes on.

@@ -1,7 +1,5 @@
 //! `punchlist run --dry-run`: what would be done, in which order. Reads, and changes nothing.
 
-use std::collections::BTreeMap;
-
 use punchlist_formats::text;
 use punchlist_formats::view::order::{Node, order};
 use punchlist_model::needs::Needs;
@@ -42,7 +40,7 @@ pub(super) fn run(app: &App, ask: &Ask, source: &Source) -> Result<Reply, Fail> 
     let chosen = prepare::chosen(ask, &plan)?;
     // Somebody may be there when it is really run, so nothing is left for want of a person.
     let there = There { person: true, yes: ask.yes };
-    let course = Course::plot(&plan, &tree, &chosen, there, &BTreeMap::new());
+    let course = Course::plot(&plan, &tree, &chosen, there, &prepare::unchecked(app, &plan)?);
     if app.globals.json {
         return Ok(Reply::json(&told(&plan, &course)));
     }

@@ -36,8 +36,7 @@ pub(super) fn closed_above(plan: &Plan, number: Number) -> Vec<Number> {
 
 /// Why a run could not go on.
 pub(super) fn broken(why: &driver::Error) -> Fail {
-    let source = std::error::Error::source(why).map(|it| format!(": {it}")).unwrap_or_default();
-    Fail::new(Code::Unusable, format!("{why}{source}"))
+    Fail::new(Code::Unusable, why.to_string())
         .hint("what ran was ended; put that right and run it again to go on.")
 }
 

@@ -23,21 +23,21 @@ use tokio::time::{Instant, sleep_until};
 
 use super::board::Board;
 use super::book::Book;
-use super::course::{Course, There, Tree};
+use super::course::{Course, Task, There, Tree};
 use super::file::Source;
 use super::known::{Proof, Shared};
 use super::lock::Lock;
 use super::prepare::{self, Prepared};
 use super::prompt::{Pressed, Prompt};
 use super::show::Show;
-use super::step::{BY_HAND, Resumed, SHELL};
+use super::step::{self, BY_HAND, Resumed, SHELL};
 use super::told::Teller;
 use super::wake::{self, Signals, Sort};
 use super::{Ask, Person, end, nest, start};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Reply};
-use crate::{clock, places, who};
+use crate::{clock, outputs, places, who};
 
 /// How often the picture is drawn at most, and how often its clocks tick.
 const FRAME: Duration = Duration::from_millis(50);
@@ -64,7 +64,8 @@ pub(super) fn work(
         .enable_all()
         .build()
         .map_err(|why| Fail::ours(format!("nothing can be run: {why}")))?;
-    let Prepared { plan, not, resumed, notes } = prepared;
+    let Prepared { plan, mut not, resumed, notes } = prepared;
+    not.extend(prepare::unchecked(app, &plan)?);
     print::notes(&notes, app.globals.json);
     let tree = Arc::new(Tree::of(&plan));
     let chosen = prepare::chosen(ask, &plan)?;
@@ -101,6 +102,8 @@ pub(super) fn work(
             shared: shared.clone(),
             ctx: ctx.clone(),
             questions: 0,
+            spots: source.spots(&shared.lock().plan),
+            rules: app.settings()?.rules.clone(),
         };
         let engine = Engine {
             ask,
@@ -161,10 +164,11 @@ impl Engine<'_> {
     ) -> Result<Reply, Fail> {
         let plan = self.shared.lock().plan.clone();
         let work = start::jobs(&self.course, &plan, &resumed, person);
+        let (policy, by) = (app.policy()?, &self.ctx.actor.name);
         let place =
-            start::place(self.source, self.run, work, self.shared.clone(), &self.ctx.actor.name);
+            start::place(self.source, self.run, work, self.shared.clone(), by, policy.clone());
         let is_attended = person.is_there || self.ask.yes;
-        let options = start::options(jobs, app.policy()?, is_attended, self.run)?;
+        let options = start::options(jobs, policy, is_attended, self.run)?;
         let (driver, handle) =
             Driver::new(options, start::tools(&place)?, start::processes(lock)?, book);
         let mut events = handle.subscribe();
@@ -316,21 +320,33 @@ impl Engine<'_> {
                 (Told::Success, output.text.clone())
             }
             Outcome::Error(error) => self.erred(item, error, now),
+            Outcome::Cancelled(CancelReason::Refused(reason)) if !self.is_by_hand(item) => {
+                self.board.refused(item, reason.clone(), now);
+                (Told::Cancelled, CancelReason::Refused(reason.clone()).to_string())
+            }
             Outcome::Cancelled(reason) => {
                 let words = match reason {
+                    // To say that it is not done yet is no refusal.
+                    CancelReason::Refused(said) => {
+                        said.clone().unwrap_or_else(|| "not done yet".to_owned())
+                    }
                     CancelReason::Dependency(call) => format!("after {}", self.title(*call)),
                     CancelReason::Halted(call) => {
                         format!("not begun: {} failed", self.title(*call))
                     }
-                    CancelReason::Refused(_)
-                    | CancelReason::Declined(_)
-                    | CancelReason::Interrupted => reason.to_string(),
+                    CancelReason::Declined(_) | CancelReason::Interrupted => reason.to_string(),
                     CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
                 };
                 self.board.left(item, words.clone(), now);
                 (Told::Cancelled, words)
             }
         }
+    }
+
+    /// Whether it is a person who does an item.
+    fn is_by_hand(&self, item: Number) -> bool {
+        let task = self.course.planned.iter().find(|it| it.number == item).map(|it| &it.task);
+        task == Some(&Task::ByHand)
     }
 
     fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
@@ -341,10 +357,13 @@ impl Engine<'_> {
                 self.board.left(item, words.clone(), now);
                 return (Told::Error, words);
             }
+            CallError::Denied(rule) => {
+                self.board.denied(item, rule, now);
+                return (Told::Error, words);
+            }
             CallError::Invalid(_)
             | CallError::Unknown(_)
             | CallError::Circle(_)
-            | CallError::Denied(_)
             | CallError::Panicked(_) => Output::default(),
         };
         self.board.failed(item, &words, output.whole.clone(), now);
@@ -421,10 +440,13 @@ impl Engine<'_> {
 
     async fn key(&mut self, key: &[u8], handle: &Handle) -> Result<(), Fail> {
         self.is_dirty = true;
-        match self.prompt.key(key) {
-            Pressed::Answer(id, answer) => self.say(id, answer, handle).await,
-            Pressed::Nothing => Ok(()),
+        for key in wake::split(key) {
+            // What comes after an answer was typed before the next question was seen.
+            if let Pressed::Answer(id, answer) = self.prompt.key(key) {
+                return self.say(id, answer, handle).await;
+            }
         }
+        Ok(())
     }
 
     /// The person at this terminal answers: it is written down first, as anybody's answer is.
@@ -475,6 +497,7 @@ impl Engine<'_> {
         };
         let Some(question) = question else { return Ok(()) };
         let now = clock::now();
+        let item = asked.as_ref().and_then(|it| it.item);
         if let Some(asked) = asked {
             let by = &answered.by;
             if *by != self.ctx.actor {
@@ -490,7 +513,12 @@ impl Engine<'_> {
                 self.show.events(lines)?;
             }
         }
-        let answer = answer(&answered.answer);
+        let tool = self.shared.lock().tools.get(&id).cloned();
+        let mut answer = answer(&answered.answer, tool.as_deref().unwrap_or(SHELL));
+        if let (machine::Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
+            // Another command may be run for the item, but not another item's.
+            step::keep_item(arguments, item);
+        }
         if let machine::Answer::Always(rule) = &answer {
             self.remember(rule)?;
         }
@@ -570,14 +598,18 @@ impl Engine<'_> {
     fn draw(&mut self, with_panel: bool) -> Result<(), Fail> {
         self.is_dirty = false;
         let prompt = &self.prompt;
-        let panel = |options: &Options| match prompt.shown().filter(|_| with_panel) {
+        let panel = |rows: usize, options: &Options| match prompt.shown().filter(|_| with_panel) {
             None => Vec::new(),
             Some((asked, count, typed)) => {
                 let last = typed.unwrap_or_else(|| Prompt::keys(asked));
-                questions::asking(asked, count, &last, options)
+                questions::asking(asked, count, &last, rows, options)
             }
         };
-        self.show.draw(&self.board, panel, clock::now())
+        self.show.draw(&self.board, panel, clock::now())?;
+        if with_panel {
+            self.prompt.was_drawn();
+        }
+        Ok(())
     }
 
     /// Everything has ended: what is left is to say so.
@@ -595,22 +627,23 @@ impl Engine<'_> {
             Err(why) => return Err(Fail::ours(format!("the scheduler broke: {why}"))),
         }
         self.store.end_run(self.run, now).await?;
+        outputs::tidy();
         let sum = self.board.sum();
         let mut notes = std::mem::take(&mut self.shared.lock().notes);
         if self.ask.write_back {
             notes.extend(end::write_back(self.source, &self.shared.lock().plan)?);
         }
-        let exit = match (self.stopping, sum.failed.is_empty(), sum.left) {
+        let exit = match (self.stopping, sum.is_broken(), sum.is_over) {
             (1.., _, _) => Code::Interrupted.exit(),
-            (0, false, _) => Code::ItemFailed.exit(),
-            (0, true, 0) => 0,
-            (0, true, _) => Code::ItemsLeft.exit(),
+            (0, true, _) => Code::ItemFailed.exit(),
+            (0, false, true) => 0,
+            (0, false, false) => Code::ItemsLeft.exit(),
         };
         if self.show.is_for_programs() {
-            let status = match (exit, sum.failed.is_empty()) {
+            let status = match (exit, sum.is_broken()) {
                 (0, _) => Told::Success,
-                (_, false) => Told::Error,
-                (_, true) => Told::Cancelled,
+                (_, true) => Told::Error,
+                (_, false) => Told::Cancelled,
             };
             let mut lines = Vec::new();
             self.list()?;
@@ -632,14 +665,14 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-/// An answer as the scheduler knows it.
-fn answer(answer: &Answer) -> machine::Answer {
+/// An answer as the scheduler knows it, to a question about this tool.
+fn answer(answer: &Answer, tool: &str) -> machine::Answer {
     match answer {
         Answer::Once => machine::Answer::Once,
-        Answer::AlwaysTool => machine::Answer::Always(Rule::tool(Decision::Allow, SHELL)),
+        Answer::AlwaysTool => machine::Answer::Always(Rule::tool(Decision::Allow, tool)),
         Answer::AlwaysPrefix(words) => {
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            machine::Answer::Always(Rule::command(Decision::Allow, SHELL, &words))
+            machine::Answer::Always(Rule::command(Decision::Allow, tool, &words))
         }
         Answer::AlwaysServer => machine::Answer::Once,
         Answer::Modify(arguments) => machine::Answer::Modify(arguments.clone()),

@@ -1,10 +1,11 @@
 //! The plan file of a run: where it really is, what it says, and what is wrong with it.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::planfile::{self, Import, PlanFile, Severity};
-use punchlist_model::{Origin, Plan, PlanId};
+use punchlist_model::{Number, Origin, Plan, PlanId};
 
 use crate::error::{Code, Fail};
 
@@ -88,6 +89,15 @@ impl Source {
         Import::new(&self.file, Some(plan), from)
     }
 
+    /// Where the items of the plan stand in the file.
+    pub(super) fn spots(&self, plan: &Plan) -> BTreeMap<Number, String> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let spot = |(at, number): (usize, Option<Number>)| {
+            Some((number?, format!("{name}:{}", self.file.items.get(at)?.line)))
+        };
+        planfile::matched(&self.file, plan).into_iter().enumerate().filter_map(spot).collect()
+    }
+
     /// The plan that the file belongs to.
     pub(super) fn plan(&self) -> PlanId {
         PlanId::of_file(&self.path.to_string_lossy())
@@ -107,7 +117,7 @@ impl Source {
 
 fn unreadable(name: &str, why: &std::io::Error) -> Fail {
     let fail = if why.kind() == std::io::ErrorKind::NotFound {
-        Fail::new(Code::NotFound, format!("there is no {name}"))
+        Fail::new(Code::NotFound, format!("there is no file {name:?}"))
     } else {
         Fail::usage(format!("cannot read {name}: {why}"))
     };

@@ -22,6 +22,8 @@ pub(super) struct Known {
     pub(super) proofs: BTreeMap<Number, Proof>,
     /// Under which ids questions are kept.
     pub(super) questions: BTreeMap<call::QuestionId, QuestionId>,
+    /// The tool that a rule would name, by question.
+    pub(super) tools: BTreeMap<QuestionId, String>,
     /// Items that somebody else has taken or closed while this run was at it, and what was said.
     pub(super) taken: BTreeMap<Number, String>,
     /// What agents have on their own lists, by the item that they are at, and not yet written down.
@@ -47,6 +49,7 @@ impl Shared {
             plan,
             proofs: BTreeMap::new(),
             questions: BTreeMap::new(),
+            tools: BTreeMap::new(),
             taken: BTreeMap::new(),
             lists: BTreeMap::new(),
             begun: BTreeSet::new(),

@@ -21,7 +21,7 @@ use super::{Ask, Person};
 use crate::app::App;
 use crate::error::Fail;
 use crate::settle::settle;
-use crate::{clock, print, who};
+use crate::{clock, consent, permit, print, who};
 
 /// A plan that is ready to be worked off.
 pub(super) struct Prepared {
@@ -208,6 +208,17 @@ fn left_behind(
     let id = plan.id;
     settle(store.change(id, Change::new(free, Ctx { gone, ..anew(ctx)? })))?;
     Ok((settle(store.read(id, Needs::whole()))?, not, resumed))
+}
+
+/// Items whose check an agent wrote and nobody has allowed: it would run outside of the agent's bounds.
+pub(super) fn unchecked(app: &App, plan: &Plan) -> Result<BTreeMap<Number, Held>, Fail> {
+    let (policy, project) = (app.policy()?, &app.project()?.name);
+    let is_given = consent::is_given(project)?;
+    let held = |it: &Item| {
+        let why = it.check.as_ref().and_then(|it| permit::held(&policy, it, is_given))?;
+        it.is_open().then_some((it.number, Held::Check(why)))
+    };
+    Ok(plan.listed().into_iter().filter_map(held).collect())
 }
 
 fn may_run_again(ask: &Ask, item: &Item, person: Person) -> bool {

@@ -14,6 +14,8 @@ const ENTER_REFUSES: &str = "(Enter refuses, Esc goes back)";
 #[derive(Default)]
 pub(super) struct Prompt {
     waiting: Vec<Asked>,
+    /// The one that stands on the screen.
+    drawn: Option<QuestionId>,
     typing: Option<Typing>,
 }
 
@@ -71,6 +73,11 @@ impl Prompt {
         Some((asked, self.waiting.len(), typed))
     }
 
+    /// What is asked now stands on the screen, so keys may answer it.
+    pub(super) fn was_drawn(&mut self) {
+        self.drawn = self.waiting.first().map(|it| it.id);
+    }
+
     /// The keys that mean something now.
     pub(super) fn keys(asked: &Asked) -> Vec<String> {
         if asked.tool == BY_HAND {
@@ -82,6 +89,10 @@ impl Prompt {
     /// A key was pressed.
     pub(super) fn key(&mut self, key: &[u8]) -> Pressed {
         let Some(asked) = self.waiting.first() else { return Pressed::Nothing };
+        // Nobody answers what they have not seen: the key was meant for the question before.
+        if self.drawn != Some(asked.id) {
+            return Pressed::Nothing;
+        }
         if self.typing.is_some() {
             return self.typed(key);
         }
@@ -154,6 +165,8 @@ mod tests {
             call: n,
             item: Some(Number(n)),
             title: format!("Item {n}"),
+            place: vec![format!("item {n} of Plan")],
+            context: String::new(),
             tool: tool.to_owned(),
             server: None,
             what: "run".to_owned(),
@@ -182,10 +195,14 @@ mod tests {
         let (first, second) = (asked(1, "shell"), asked(2, "shell"));
         prompt.ask(first.clone());
         prompt.ask(second.clone());
+        assert_eq!(press(&mut prompt, "y"), Pressed::Nothing, "nobody has seen it");
+        prompt.was_drawn();
         assert_eq!(press(&mut prompt, "y"), Pressed::Answer(first.id, Answer::Once));
         let words = vec!["./publish.sh".to_owned()];
         assert_eq!(press(&mut prompt, "a"), Pressed::Answer(first.id, Answer::AlwaysPrefix(words)));
         assert_eq!(prompt.settle(first.id), Some(first));
+        assert_eq!(press(&mut prompt, "y"), Pressed::Nothing, "a key too many allows nothing");
+        prompt.was_drawn();
         assert_eq!(press(&mut prompt, "n"), Pressed::Answer(second.id, Answer::Refuse(None)));
         assert_eq!(press(&mut prompt, "x?"), Pressed::Nothing);
     }
@@ -195,6 +212,7 @@ mod tests {
         let mut prompt = Prompt::default();
         let one = asked(1, "shell");
         prompt.ask(one.clone());
+        prompt.was_drawn();
         let refused = Answer::Refuse(Some("not on a Friday".to_owned()));
         assert_eq!(press(&mut prompt, "rnot on a Fridaz\x7fy\r"), Pressed::Answer(one.id, refused));
         assert_eq!(press(&mut prompt, "r\x1b"), Pressed::Nothing, "escape goes back");
@@ -211,6 +229,7 @@ mod tests {
         let one = Asked { offers: vec![Offer::Once], ..asked(1, BY_HAND) };
         assert_eq!(Prompt::keys(&one), ["y it is done", "n not yet"]);
         prompt.ask(one.clone());
+        prompt.was_drawn();
         assert_eq!(press(&mut prompt, "er"), Pressed::Nothing);
         assert_eq!(press(&mut prompt, "y"), Pressed::Answer(one.id, Answer::Once));
     }

@@ -106,11 +106,11 @@ impl Show {
         Ok(())
     }
 
-    /// Draws the board, and below it a panel.
+    /// Draws the board, and below it a panel, which is told how many lines it has.
     pub(super) fn draw(
         &mut self,
         board: &Board,
-        panel: impl FnOnce(&Options) -> Vec<String>,
+        panel: impl FnOnce(usize, &Options) -> Vec<String>,
         now: Timestamp,
     ) -> Result<(), Fail> {
         let Way::Live(canvas) = &mut self.way else { return Ok(()) };
@@ -118,10 +118,10 @@ impl Show {
         self.options.width = width;
         self.options.now = now;
         let most = usize::from(height).saturating_sub(1).max(3);
-        let mut panel = panel(&self.options);
-        panel.truncate(most.saturating_sub(3));
-        let mut lines =
-            run(&board.view(now.as_millisecond()), Some(most - panel.len()), &self.options);
+        // What is asked is more than how it stands; but that it stands somehow should be seen.
+        let panel = panel(most.saturating_sub(3).max(2), &self.options);
+        let room = most.saturating_sub(panel.len());
+        let mut lines = run(&board.view(now.as_millisecond()), Some(room), &self.options);
         lines.extend(panel);
         let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
         self.is_read = canvas.draw(lines, anew)?;

@@ -5,7 +5,8 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_model::{Item, Number, Plan, RunId};
+use punchlist_formats::planfile::is_from_file;
+use punchlist_model::{Item, Number, Origin, Plan, RunId};
 use punchlist_sched::call::{CallId, Request, Retry};
 use punchlist_sched::driver;
 use punchlist_sched::machine::{self, Limits};
@@ -34,10 +35,16 @@ pub(super) fn jobs(
 ) -> BTreeMap<Number, Job> {
     let job = |it: &Planned| {
         let item = plan.get(it.number)?;
+        // What an agent names or wrote, no person has named: it needs a rule of the user's.
+        let is_agents = match &it.task {
+            Task::Step => item.run.as_ref().is_some_and(|it| it.origin == Origin::Agent),
+            // Anybody may put such an item on the plan; in the file, a person has named it.
+            Task::Agent(_) => !is_from_file(item),
+            Task::ByHand => false,
+        };
         let job = Job {
             check: item.check.clone(),
-            // What an agent names, no person has named: it needs a rule of the user's.
-            approve: item.approve || person.is_agent,
+            asks: item.approve || person.is_agent || is_agents,
             resumed: resumed.get(&it.number).copied(),
         };
         Some((it.number, job))
@@ -62,6 +69,7 @@ pub(super) fn place(
     jobs: BTreeMap<Number, Job>,
     shared: Shared,
     by: &str,
+    policy: Policy,
 ) -> Place {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
@@ -72,6 +80,7 @@ pub(super) fn place(
         directory: source.directory().to_owned(),
         environment,
         prover: Prover { directory: source.directory().to_owned(), by: by.to_owned() },
+        policy,
         commands: punchlist_agent::shell::commands,
     }
 }
@@ -128,7 +137,7 @@ pub(super) fn options(
     run: RunId,
 ) -> Result<driver::Options, Fail> {
     let limits = Limits { all: jobs.max(1), of_kind: BTreeMap::new() };
-    let directory = Some(places::data()?.join("output").join(run.to_string()));
+    let directory = Some(places::outputs()?.join(run.to_string()));
     Ok(driver::Options {
         machine: machine::Options { limits, policy, attended: is_attended },
         output: output::Options { directory, ..output::Options::default() },

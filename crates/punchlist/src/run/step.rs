@@ -13,12 +13,13 @@ use punchlist_model::{Check, Evidence, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
-use punchlist_sched::policy::{Commands, Subject};
+use punchlist_sched::policy::{Commands, Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
 use super::known::{Proof, Shared};
 use super::proof::Prover;
+use crate::permit;
 
 /// The tool for items with a command or a check.
 pub(super) const SHELL: &str = "shell";
@@ -31,8 +32,8 @@ pub(super) const BY_HAND: &str = "by_hand";
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) check: Option<Check>,
-    /// A person must say yes first.
-    pub(super) approve: bool,
+    /// A person must say yes first, or a rule: the plan wants it so, or an agent wrote it.
+    pub(super) asks: bool,
     /// It was under way when an earlier run was ended: its check is asked before anything is run.
     pub(super) resumed: Option<Resumed>,
 }
@@ -56,8 +57,27 @@ pub(super) struct Place {
     /// What they find in their environment, the item's own variable left aside.
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) prover: Prover,
+    /// The rules as they were when the run began.
+    pub(super) policy: Policy,
     /// Which commands a line consists of.
     pub(super) commands: fn(&str) -> Commands,
+}
+
+impl Place {
+    /// What policy looks at: what is done for an item, or its check, whichever is judged more strictly.
+    pub(super) fn subject(&self, job: &Job, done: Option<Subject>) -> Subject {
+        let check = job.check.as_ref().map(permit::subject);
+        // Where there is nothing but the check, it is what a person is asked about.
+        let asks = job.asks && done.is_none();
+        let check = check.map(|it| Subject { harmless: it.harmless && !asks, ..it });
+        let strictness = |subject: &Subject| match self.policy.verdict(subject) {
+            Verdict::Allow => 0,
+            Verdict::Ask(None) => 1,
+            Verdict::Ask(Some(_)) => 2,
+            Verdict::Deny(_) => 3,
+        };
+        check.into_iter().chain(done).max_by_key(strictness).unwrap_or_default()
+    }
 }
 
 /// The arguments of an item's call.
@@ -65,6 +85,13 @@ pub(super) fn arguments(item: Number, command: Option<&str>) -> Value {
     match command {
         Some(command) => json!({"item": item.0, "command": command}),
         None => json!({"item": item.0}),
+    }
+}
+
+/// Puts the item's number back into arguments that somebody has changed.
+pub(super) fn keep_item(arguments: &mut Value, item: Number) {
+    if let Some(fields) = arguments.as_object_mut() {
+        fields.insert("item".to_owned(), item.0.into());
     }
 }
 
@@ -111,27 +138,40 @@ impl Tool for Shell {
     fn check(&self, arguments: &Value) -> Result<Checked, String> {
         let job = item(arguments).and_then(|it| self.place.jobs.get(&it));
         let job = job.ok_or("this run has no such item")?;
-        let line = command(arguments).or(job.check.as_ref().map(|it| it.command.as_str()));
-        let line = line.unwrap_or_default();
-        if line.contains('\0') {
+        let check = job.check.as_ref().map(|it| it.command.as_str());
+        let line = command(arguments);
+        if check.into_iter().chain(line).any(|it| it.contains('\0')) {
             return Err("the command has a NUL in it".to_owned());
         }
-        let subject = Subject {
+        if line.is_none() && job.check.is_none() {
+            return Err("there is no command left to run".to_owned());
+        }
+        let done = line.map(|line| Subject {
             tool: SHELL.to_owned(),
             // A person named the file: it needs no rule. But what the plan wants asked, is.
-            harmless: !job.approve,
+            harmless: !job.asks,
             commands: (self.place.commands)(line),
             arguments: vec![("command".to_owned(), line.to_owned())],
             server: None,
-        };
+        });
+        let subject = self.place.subject(job, done);
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 
     fn preview(&self, arguments: &Value) -> Preview {
         let job = item(arguments).and_then(|it| self.place.jobs.get(&it));
-        let check = || job.and_then(|it| it.check.as_ref()).map(|it| it.command.clone());
-        let command = command(arguments).map(str::to_owned).or_else(check);
-        Preview { what: "run".to_owned(), command, ..Preview::default() }
+        let check = job.and_then(|it| it.check.as_ref()).map(|it| it.command.clone());
+        match (command(arguments).map(str::to_owned), check) {
+            (None, command) => {
+                Preview { what: "run its check".to_owned(), command, ..Preview::default() }
+            }
+            (command, check) => Preview {
+                what: "run".to_owned(),
+                command,
+                touches: check.into_iter().map(|it| format!("then its check: {it}")).collect(),
+                ..Preview::default()
+            },
+        }
     }
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {

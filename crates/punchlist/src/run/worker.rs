@@ -97,10 +97,11 @@ impl Tool for Agent {
         }
         let subject = Subject {
             tool: AGENT.to_owned(),
-            harmless: !known.approve,
+            harmless: !known.asks,
             arguments: vec![("agent".to_owned(), agent.to_owned())],
             ..Subject::default()
         };
+        let subject = self.place.subject(known, Some(subject));
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 

@@ -22,7 +22,7 @@ use crate::error::Fail;
 use crate::print::Reply;
 use crate::settle::settle;
 use crate::trust::{self, Found};
-use crate::{config, places};
+use crate::{config, outputs, places};
 
 /// How long a program of the agent's, our hook or our server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -74,7 +74,9 @@ Examples:
         let mut common = vec![gate(app)?];
         common.extend(failures(app));
         parts.push(("hooks", common));
-        parts.push(("store", stores(app, &used)?));
+        let mut kept = stores(app, &used)?;
+        kept.extend(whole_outputs(app));
+        parts.push(("store", kept));
         parts.extend(rules(app)?.map(|it| ("policy", vec![it])));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
         let exit = u8::from(!doctor::is_well(&all));
@@ -169,6 +171,28 @@ fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
     Ok(findings)
 }
 
+/// What runs have put out and is kept in files, if there is any.
+fn whole_outputs(app: &App) -> Option<Finding> {
+    let directory = places::outputs().ok()?;
+    let all = outputs::all(&directory, app.now);
+    let bytes = all.iter().map(|it| it.bytes).sum();
+    let (runs, s) = (all.len(), if all.len() == 1 { "" } else { "s" });
+    let said = format!(
+        "whole outputs of {runs} run{s}, {}, kept for {} days  {}",
+        size(bytes),
+        outputs::DAYS,
+        directory.display()
+    );
+    (!all.is_empty()).then(|| Finding::good("outputs", said))
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        bytes @ 0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
+        bytes => format!("{} MB", bytes.div_ceil(1_000_000)),
+    }
+}
+
 /// The rules of policy, if there are any. A rule that cannot be read has failed every verb before.
 fn rules(app: &App) -> Result<Option<Finding>, Fail> {
     let rules = &app.settings()?.rules;
@@ -216,10 +240,7 @@ fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
     let health = store.health()?;
     let mut findings = Vec::new();
     if health.damage.is_empty() {
-        let size = match health.bytes {
-            bytes @ 0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
-            bytes => format!("{} MB", bytes.div_ceil(1_000_000)),
-        };
+        let size = size(health.bytes);
         let plans = health.plans;
         let s = if plans == 1 { "" } else { "s" };
         let schema = health.schema;

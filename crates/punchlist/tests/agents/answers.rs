@@ -60,6 +60,8 @@ impl Place {
             call: 1,
             item: None,
             title: "Publish".to_owned(),
+            place: Vec::new(),
+            context: String::new(),
             tool: "shell".to_owned(),
             server: None,
             what: "run".to_owned(),

@@ -54,6 +54,21 @@ fn a_rule_that_cannot_be_read_stops_every_verb_and_names_file_line_and_key() {
 }
 
 #[test]
+fn a_file_that_is_no_toml_stops_every_verb_in_one_line() {
+    let world = World::new();
+    world.write(USER, "gate = 'once'\n[[policy]\ndecision = 'deny'\n");
+    world.write("project/plan.md", "- [ ] A\n  run: touch ran\n");
+    for line in ["list", "run plan.md", "verify"] {
+        let ran = world.typed(line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.err);
+        let place = format!("error: {}:2: ", world.path(USER).display());
+        assert!(ran.err.starts_with(&place), "{line}: {}", ran.err);
+        assert_eq!(ran.err.lines().count(), 2, "{line}: {}", ran.err);
+    }
+    assert!(!world.path("project/ran").exists());
+}
+
+#[test]
 fn no_option_brings_a_rule_along() {
     let world = World::new();
     for key in ["policy", "policy.decision", "policy.0.tool"] {

@@ -184,8 +184,146 @@ fn rules_of_the_user_hold_for_files_too() {
     world.write("home/.config/punchlist/config.toml", rule);
     let ran = run(&world, &["plan.md"]);
     assert_eq!(ran.code, 6, "{}", ran.out);
-    assert!(ran.out.contains("policy does not allow it"), "{}", ran.out);
+    assert!(ran.out.contains("1 denied: Push (by { decision = \"deny\""), "{}", ran.out);
     assert_eq!(read(&world, "project/log.txt"), "");
+}
+
+#[test]
+fn rules_about_checks_hold_for_those_of_files() {
+    let world = World::new();
+    let plan = "- [ ] Build\n  run: echo built >> log.txt\n  verify: touch checked\n";
+    world.write("project/plan.md", plan);
+    let rule = "[[policy]]\ndecision = \"deny\"\ntool = \"verify\"\ncommand = \"touch\"\n";
+    world.write("home/.config/punchlist/config.toml", rule);
+    let ran = run(&world, &["plan.md"]);
+    assert_eq!(ran.code, 6, "{}", ran.out);
+    assert!(
+        ran.out.contains("1 denied: Build (by { decision = \"deny\", tool = \"verify\""),
+        "{}",
+        ran.out
+    );
+    assert_eq!(
+        (read(&world, "project/log.txt").as_str(), world.path("project/checked").exists()),
+        ("", false)
+    );
+    // One that wants to be asked is not passed over where nobody is, and a yes beforehand counts.
+    world.write("home/.config/punchlist/config.toml", rule.replace("deny", "ask"));
+    let ran = run(&world, &["plan.md"]);
+    assert_eq!(ran.code, 7, "{}", ran.out);
+    assert!(!world.path("project/checked").exists());
+    assert_eq!(run(&world, &["plan.md", "--yes"]).code, 0);
+    assert!(world.path("project/checked").exists());
+}
+
+/// A call as an agent's shell tool makes it.
+fn by_agent(world: &World, arguments: &[&str]) -> Ran {
+    let mut command = world.command("project");
+    command.args(arguments).env("CLAUDECODE", "1");
+    finish(command, b"")
+}
+
+#[test]
+fn a_file_that_an_agent_names_runs_by_rules_and_its_checks_by_a_persons_word() {
+    let world = World::new();
+    let plan = "- [ ] Build\n  run: echo built\n  verify: touch checked\n";
+    world.write("project/plan.md", plan);
+    let rule = |tool: &str, command: &str| {
+        format!("[[policy]]\ndecision = \"allow\"\ntool = \"{tool}\"\ncommand = \"{command}\"\n")
+    };
+    let has_run = || world.path("project/checked").exists();
+    let check = |rules: &str, words: &str| {
+        world.write("home/.config/punchlist/config.toml", rules);
+        let ran = by_agent(&world, &["run", "plan.md"]);
+        assert_eq!((ran.code, has_run()), (7, false), "{}", ran.out);
+        assert!(ran.out.contains(words), "{words}: {}", ran.out);
+    };
+    check("", "an agent wrote its check, and no rule allows it");
+    let shell = rule("shell", "echo");
+    check(&shell, "an agent wrote its check, and no rule allows it");
+    let both = shell + &rule("verify", "touch");
+    check(&both, "an agent wrote its check (punchlist verify --consent");
+    let project = world.path("project").display().to_string();
+    world.write("home/.local/share/punchlist/checks", format!("{project}\n"));
+    check(&rule("verify", "touch"), "nobody is there to be asked; no rule allows it");
+    world.write("home/.config/punchlist/config.toml", both);
+    let ran = by_agent(&world, &["run", "plan.md"]);
+    assert_eq!((ran.code, has_run()), (0, true), "{}", ran.out);
+    assert_eq!(by_agent(&world, &["run", "plan.md", "--yes", "--fresh"]).code, 3);
+}
+
+#[test]
+fn what_an_agent_puts_on_the_plan_is_not_run_because_a_person_named_the_file() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Build\n  run: echo built\n");
+    assert_eq!(run(&world, &["plan.md"]).code, 0);
+    by_agent(&world, &["add", "Clean up", "--plan", "plan.md", "--verify", "touch evil"]).works();
+    by_agent(&world, &["add", "Do evil", "--plan", "plan.md", "--agent", "claude"]).works();
+    let ran = run(&world, &["plan.md"]);
+    assert_eq!(ran.code, 7, "{}\n{}", ran.out, ran.err);
+    assert!(!world.path("project/evil").exists());
+    assert!(ran.out.contains("Clean up  an agent wrote its check"), "{}", ran.out);
+    assert!(ran.out.contains("Do evil  nobody is there to be asked"), "{}", ran.out);
+}
+
+#[test]
+fn denied_and_failed_are_told_apart_and_kept_so() {
+    let world = World::new();
+    let plan = "- [ ] Push\n  run: git push\n- [ ] Fail\n  run: exit 3\n- [ ] Ask\n  run: ls\n";
+    world.write("project/plan.md", plan);
+    let rule = |decision: &str, command: &str| {
+        format!(
+            "[[policy]]\ndecision = \"{decision}\"\ntool = \"shell\"\ncommand = \"{command}\"\n"
+        )
+    };
+    let rules = rule("deny", "git push") + &rule("ask", "ls");
+    world.write("home/.config/punchlist/config.toml", rules);
+    let ran = run(&world, &["plan.md", "--on-failure", "skip", "--jobs", "1"]);
+    assert_eq!(ran.code, 6, "{}", ran.out);
+    let said = world.without_chance(&ran.out);
+    let mut lines: Vec<&str> = said.lines().collect();
+    lines.sort_unstable();
+    insta::assert_snapshot!("denied_and_failed", lines.join("\n"));
+    let list = world.run(&["list", "--plan", "plan.md", "--json"]).json();
+    let outcome = |at: usize| list["items"][at]["outcome"].as_str().unwrap().to_owned();
+    assert!(outcome(0).starts_with("denied by policy: { decision = \"deny\""), "{}", outcome(0));
+    assert_eq!(outcome(1), "failed: exit code 3");
+    assert!(outcome(2).starts_with("not begun: nobody is there to be asked"), "{}", outcome(2));
+    let told = run(&world, &["plan.md", "--json", "--on-failure", "skip"]).out;
+    let ends: Vec<Value> = told.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let mut ends: Vec<String> = ends
+        .iter()
+        .filter(|it| it["type"] == "tool.completed")
+        .map(|it| {
+            let output = it["output"].as_str().unwrap_or_default();
+            let words: Vec<&str> = output.split_whitespace().take(3).collect();
+            format!("{} {}: {}", it["callId"], it["status"], words.join(" "))
+        })
+        .collect();
+    ends.sort();
+    insta::assert_snapshot!("denied_and_failed_for_programs", ends.join("\n"));
+}
+
+#[test]
+fn old_outputs_go_after_a_run_and_doctor_says_what_is_kept() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Talk\n  run: seq 1 40000\n");
+    let outputs = "home/.local/share/punchlist/output";
+    let old = "0199c3a0-0000-7000-8000-000000000001";
+    world.write(&format!("{outputs}/{old}/1.txt"), "old");
+    world.write(&format!("{outputs}/mine/1.txt"), "not a run's");
+    for path in
+        [format!("{outputs}/{old}/1.txt"), format!("{outputs}/{old}"), format!("{outputs}/mine")]
+    {
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        fs::File::open(world.path(&path)).unwrap().set_modified(long_ago).unwrap();
+    }
+    assert_eq!(run(&world, &["plan.md"]).code, 0);
+    let left = fs::read_dir(world.path(outputs)).unwrap().flatten();
+    let left: Vec<_> = left.map(|it| it.file_name().to_string_lossy().into_owned()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left.iter().any(|it| it == "mine") && !left.iter().any(|it| it == old), "{left:?}");
+    let said = world.run(&["doctor"]).out;
+    assert!(said.contains("whole outputs of 1 run, 229 kB, kept for 30 days"), "{said}");
 }
 
 #[test]

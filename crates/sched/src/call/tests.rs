@@ -88,7 +88,7 @@ fn denied_refused_and_failed_are_three_different_things_to_the_reader() {
         [failed.to_string(), denied.to_string(), refused.to_string()].join("\n"),
         @r#"
     exit code 1
-    policy does not allow it: { decision = "deny", tool = "shell" }
+    denied by policy: { decision = "deny", tool = "shell" }
     refused: not on a Friday
     "#
     );

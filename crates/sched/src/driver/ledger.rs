@@ -72,7 +72,9 @@ pub struct Asked {
     pub preview: Preview,
     /// What policy looked at.
     pub subject: Subject,
-    /// The rules that would have allowed it: what "always" may mean.
+    /// The rule that wants it asked; none, if no rule says anything about it.
+    pub because: Option<Box<Rule>>,
+    /// What "always" may mean: each of these rules alone would let such a call pass from now on.
     pub allowing: Vec<Rule>,
 }
 

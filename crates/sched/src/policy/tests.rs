@@ -86,6 +86,65 @@ fn the_rules_that_are_proposed_allow_the_call() {
     );
 }
 
+/// What "always" would mean, one rule a line.
+fn offered(policy: &Policy, subject: &Subject) -> String {
+    let rules = policy.offers(subject);
+    rules.iter().map(|it| format!("{it}\n")).collect()
+}
+
+#[test]
+fn always_means_a_rule_that_changes_something_and_is_enough() {
+    use Decision::{Allow, Ask};
+    let policy = Policy::new(
+        vec![Rule::command(Allow, "shell", &["ls"]), Rule::command(Ask, "shell", &["git", "push"])],
+        Vec::new(),
+    );
+    let tool = |tool: &str| Subject { tool: tool.to_owned(), ..Subject::default() };
+    let foreign = Subject { server: Some("docs".into()), ..tool("search") };
+    let subjects = [
+        ("alone", shell("make all")),
+        ("the other one is allowed already", shell("ls; make all")),
+        ("two would be needed", shell("make all; ./publish.sh")),
+        ("a rule wants it asked", shell("git push origin")),
+        ("one of them a rule wants asked", shell("make all; git push")),
+        ("nobody can tell", shell("…")),
+        ("opaque, and one may be a push", opaque()),
+        ("a tool", tool("edit")),
+        ("a tool of a server", foreign),
+    ];
+    let told: Vec<String> = subjects
+        .iter()
+        .map(|(name, subject)| {
+            assert!(matches!(policy.verdict(subject), Verdict::Ask(_)), "{name}");
+            format!("{name}\n{}", offered(&policy, subject))
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    alone
+    { decision = "allow", tool = "shell", command = ["make", "all"] }
+
+    the other one is allowed already
+    { decision = "allow", tool = "shell", command = ["make", "all"] }
+
+    two would be needed
+
+    a rule wants it asked
+
+    one of them a rule wants asked
+
+    nobody can tell
+
+    opaque, and one may be a push
+
+    a tool
+    { decision = "allow", tool = "edit" }
+
+    a tool of a server
+    { decision = "allow", tool = "search" }
+    { decision = "allow", server = "docs" }
+    "#);
+}
+
 #[test]
 fn a_rule_that_tightens_holds_where_nobody_can_tell_that_it_does_not() {
     use Decision::{Allow, Ask, Deny};
@@ -194,6 +253,22 @@ proptest! {
         let alone = Policy::new(user.clone(), Vec::new()).verdict(&subject);
         let both = Policy::new(user, project).verdict(&subject);
         prop_assert!(rank(&both) >= rank(&alone), "{alone:?}, {both:?}");
+    }
+
+    /// What is offered was lacking, and lets the call pass.
+    #[test]
+    fn whatever_is_offered_is_new_and_enough(
+        user in prop::collection::vec(rule(), 0..5),
+        line in "[ab ;]{0,9}",
+    ) {
+        let (policy, subject) = (Policy::new(user.clone(), Vec::new()), shell(&line));
+        prop_assume!(matches!(policy.verdict(&subject), Verdict::Ask(_)));
+        for rule in policy.offers(&subject) {
+            prop_assert!(!user.contains(&rule), "{rule} holds already");
+            let mut with = policy.clone();
+            with.add(rule);
+            prop_assert_eq!(with.verdict(&subject), Verdict::Allow);
+        }
     }
 
     /// One command more never makes a chain freer.

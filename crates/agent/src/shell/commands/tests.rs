@@ -267,6 +267,9 @@ fn redirections() {
             "cat <<'E'\nx\nE",
             "cat <<-E\n\tx\n\tE",
             "cat <<< x",
+            "cat <\\\n<E\nx\nE",
+            "echo '<<'",
+            "echo '<' \"<\"",
             "'>' a",
         ],
     );
@@ -328,6 +331,148 @@ fn programs_that_run_others() {
     );
 }
 
+/// Ways to have a command run that a rule about the first word says nothing of.
+const SMUGGLED: &[&str] = &[
+    // Arithmetic, whose subscripts are computed, and so run.
+    "ls $((a[$(rm x)]))",
+    "ls $(( `rm x` ))",
+    "ls $((x = y))",
+    "ls ${a[$(rm x)]}",
+    "ls ${x:-$(rm x)}",
+    "ls ${x/$(rm x)/y}",
+    "ls ${x@P}",
+    "ls \"${x:?$(rm x)}\"",
+    "ls $[a[$(rm x)]]",
+    "let a[$(rm\\ x)]",
+    "ls $x$(rm x)",
+    // Assignments, before a command and as arguments of those that assign.
+    "PATH=. ls",
+    "LD_PRELOAD=./x.so ls",
+    "IFS=/ ls",
+    "ls=rm",
+    "A=$(rm x) ls",
+    "A=1 $(rm x)",
+    "env A=1 ls",
+    "env -S 'rm x' ls",
+    "env -i ls",
+    "declare -x A=1",
+    "local A=1",
+    // Words that stand before a command.
+    "command ls",
+    "command -p ls",
+    "exec ls",
+    "exec -a ls rm x",
+    "builtin command rm x",
+    "nice -n 5 -- rm x",
+    "nohup nice rm x",
+    "xargs -I % rm %",
+    "xargs -a x rm",
+    "xargs --replace rm",
+    "stdbuf -oL rm x",
+    "ionice -c 3 rm x",
+    "doas rm x",
+    "then rm x",
+    "do rm x",
+    "coproc rm x",
+    "coproc ls { rm x; }",
+    "time -o x rm y",
+    "noglob rm x",
+    "- rm x",
+    // Quotes and escapes that only some shells know.
+    "ls $'\\'; rm x #'",
+    "ls $'\\x3b rm x'",
+    "ls $\"$(rm x)\"",
+    "ls \"a\\\nb\"",
+    "ls 'a\\'; rm x",
+    "ls \"\\\"; rm x\"",
+    "ls \\; rm x",
+    "ls \\\n; rm x",
+    "ls \\\n&& rm x",
+    "l\\\ns; r\\\nm x",
+    // Braces, which some shells make words of.
+    "ls {a,;rm,x}",
+    "{ls,;rm}",
+    "ls {1..3}",
+    "{rm,x}",
+    "ls a{b,$(rm x)}",
+    // History, which an interactive shell puts in.
+    "ls !!",
+    "!rm",
+    "ls !$",
+    "!ls; rm x",
+    // Redirections.
+    "ls >(rm x)",
+    "ls < <(rm x)",
+    "ls 3<>x",
+    "ls >&$(rm x)",
+    "ls {fd}>x",
+    "ls &>>x",
+    "ls <<<$(rm x)",
+    "ls <<E\n$(rm x)\nE\n",
+    "ls > >(rm x)",
+    "ls >$(rm x)",
+    "exec 3>x; ls >&3",
+    // Aliases and functions.
+    "alias ls='rm x'; ls",
+    "alias ls='rm x'\nls",
+    "ls() rm",
+    "ls () { rm x; }\nls",
+    "function ls() { rm x; }; ls",
+    "unalias -a; ls",
+    "shopt -s expand_aliases",
+    // What a shell does later.
+    "trap 'rm x' 0; ls",
+    "PROMPT_COMMAND='rm x' ls",
+    "enable -f ./x.so ls",
+    "complete -C 'rm x' ls",
+    "mapfile -C 'rm x' a",
+    "read -p $(rm x) a",
+    "printf '%s' $(rm x)",
+    "printf '%s %d%%\\n' a $x",
+    "printf '%s%%%b' a $x",
+    "printf $x",
+    "printf -v 'a[$(rm x)]' y",
+    "test -v 'a[$(rm x)]'",
+    "[ a -eq 'b[$(rm x)]' ]",
+    "wait -p 'a[$(rm x)]'",
+    "unset 'a[$(rm x)]'",
+    "getopts a 'b[$(rm x)]'",
+    // Between the lines.
+    "ls\n\nrm x",
+    "ls;\nrm x",
+    "ls &\nrm x",
+    "ls # a\nrm x",
+    "ls #\\\nrm x",
+    "ls;# a\nrm x",
+    "case a in a) ls;; *) rm x;; esac",
+    "case a in $(rm x)) ls;; esac",
+    "for f in a; do ls; done; rm x",
+    "for f in $(rm x); do ls; done",
+    "if ls; then rm x; fi",
+    "while ls; do rm x; break; done",
+    "! ls || rm x",
+    "ls |& rm x",
+    "ls & rm x",
+    "(ls) rm x",
+    "{ ls; } && rm x",
+    "[[ $(rm x) ]]",
+    "ls \u{2028}rm",
+    "ls\u{85}rm",
+    "ls\u{3000}rm x",
+    "ls\u{b}rm x",
+    "ls\u{c}rm x",
+    "ls \u{ff1b}rm x",
+    "ls\0; rm x",
+    "ls;\rrm x",
+];
+
+/// Whatever is put around, before or behind it, a command that nobody allowed is never allowed because of the
+/// word that the line begins with.
+#[test]
+fn ways_to_smuggle_a_command() {
+    check("ways_to_smuggle_a_command", SMUGGLED);
+}
+
 #[test]
 fn letters_that_hide() {
     check(
@@ -356,6 +501,10 @@ fn hostile_texts_are_looked_at_in_no_time_and_without_a_panic() {
     for it in punchlist_testkit::naughty::naughty() {
         commands(&it.text);
         commands(&format!("echo '{}'", it.text));
+    }
+    // Where the grammar would never come to an end.
+    for line in ["$(<<- <<-\"<(E'<((($(", "$(<\\\n<- <\\\n<-\"<(E'<((($("] {
+        assert_eq!(shown(line), "?");
     }
     for opener in [
         "(",
@@ -391,7 +540,116 @@ fn hostile_texts_are_looked_at_in_no_time_and_without_a_panic() {
     }
 }
 
+/// Ways to have a second command in a line, at `@`. Some shells do not know all of them.
+const WAYS: &[&str] = &[
+    "ls; @",
+    "ls;@",
+    "ls & @",
+    "ls && @",
+    "ls || @",
+    "ls | @",
+    "ls |& @",
+    "ls\n@",
+    "ls \\\n; @",
+    "ls $(@)",
+    "ls \"$(@)\"",
+    "ls `@`",
+    "ls \"`@`\"",
+    "ls <(@)",
+    "ls >(@)",
+    "ls > $(@)",
+    "ls < <(@)",
+    "ls <<< $(@)",
+    "ls <<E\n$(@)\nE",
+    "ls $((`@`))",
+    "ls $((a[$(@)]))",
+    "ls ${a:-$(@)}",
+    "ls ${a:=`@`}",
+    "ls ${a[$(@)]}",
+    "ls $[a[$(@)]]",
+    "A=$(@) ls",
+    "A=`@`",
+    "PATH=$(@) ls",
+    "(ls; @)",
+    "{ ls; @; }",
+    "( @ )",
+    "if ls; then @; fi",
+    "if @; then ls; fi",
+    "while ls; do @; done",
+    "until @; do ls; done",
+    "for f in a; do @; done",
+    "for f in $(@); do ls; done",
+    "case a in a) @;; esac",
+    "case $(@) in a) ls;; esac",
+    "case a in $(@)) ls;; esac",
+    "! @",
+    "time @",
+    "nohup @",
+    "nice @",
+    "timeout 9 @",
+    "xargs @",
+    "env @",
+    "env A=1 @",
+    "sudo @",
+    "exec @",
+    "eval @",
+    "eval '@'",
+    "command @",
+    "builtin @",
+    "sh -c '@'",
+    "bash -c \"@\"",
+    "coproc @",
+    "ls() { @; }; ls",
+    "function ls { @; }; ls",
+    "alias ls='@'\nls",
+    "trap '@' EXIT",
+    "find . -exec @ \\;",
+    "ls # '\n@ #'",
+    "ls #\\\n@",
+    "[[ -n $(@) ]]",
+    "[ -n \"$(@)\" ]",
+    "printf %s $(@)",
+    "let $(@)",
+    "declare A=$(@)",
+    "ls {a,$(@)}",
+    "ls $'\\'; @ #'",
+    "ls \\\\; @",
+    "cd x && @",
+    "setsid @",
+    "ls 2>&1; @",
+    "&& @",
+];
+
 proptest! {
+    /// However a command gets into a line that begins with one that is allowed, it does not pass on that.
+    #[test]
+    fn a_second_command_never_passes_on_the_first_word(
+        ways in prop::collection::vec(prop::sample::select(WAYS), 1..4),
+        hidden in prop::sample::select(vec!["rm -rf x", "'rm' -rf x", "/bin/rm x", "\\rm x", "r\"m\" x"]),
+    ) {
+        use punchlist_sched::policy::{Decision, Policy, Rule, Subject, Verdict};
+        let line = ways.iter().fold("@".to_owned(), |line, way| line.replace('@', way));
+        let line = line.replace('@', hidden);
+        let subject = Subject {
+            tool: "shell".to_owned(),
+            commands: commands(&line),
+            ..Subject::default()
+        };
+        // Everything that stands in the ways may run; only what is hidden may not.
+        let allowed = [
+            "ls", "a", "time", "nohup", "nice", "timeout", "xargs", "env", "sudo", "exec", "eval", "command",
+            "builtin", "sh", "bash", "coproc", "find", "[", "printf", "let", "declare", "cd", "setsid", ">",
+        ];
+        let rules = allowed.map(|it| Rule::command(Decision::Allow, "shell", &[it])).to_vec();
+        let policy = Policy::new(rules, Vec::new());
+        prop_assert_ne!(policy.verdict(&subject), Verdict::Allow, "{}", line);
+        // And with a rule against it, that is never just passed over.
+        let mut strict = policy;
+        strict.add(Rule::tool(Decision::Allow, "shell"));
+        strict.add(Rule::command(Decision::Deny, "shell", &["rm"]));
+        prop_assert_ne!(strict.verdict(&subject), Verdict::Allow, "{}", line);
+    }
+
     /// Any text at all has an answer.
     #[test]
     fn any_text_has_an_answer(line in "\\PC{0,60}") {

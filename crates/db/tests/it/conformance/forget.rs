@@ -85,6 +85,8 @@ pub(crate) fn work(store: &dyn Store) {
     let asks = |n: u8, word: &str| Asked {
         item: Some(Number(u32::from(n))),
         title: format!("{word} title"),
+        place: vec![format!("{word} place")],
+        context: format!("{word} context"),
         diff: Some(format!("{word} diff")),
         arguments: json!({"command": format!("{word} arguments")}),
         ..asked(n, u32::from(n))
@@ -126,7 +128,7 @@ pub(crate) fn what_was_done_and_asked_for_an_item_goes_with_it(world: &World) {
     let desk = desk(world);
     work(&*desk.store);
     let before = kept(&*desk.store);
-    assert_eq!(before.matches("secret").count(), 12, "{before}");
+    assert_eq!(before.matches("secret").count(), 14, "{before}");
     wait(desk.store.forget(desk.plan, Some(Number(1).into()), desk.ctx())).unwrap();
     let after = kept(&*world.handle());
     // The run and the conversation are the plan's, not the item's.

@@ -40,6 +40,13 @@ fn mixed() -> Run {
         Step { depth: 1, ..step("Fill the new column", State::Held, None, "after Back it up") },
         step("Port to Windows", State::Cancelled, None, "out of scope"),
         step("Tell the team", State::Held, None, "by hand"),
+        step(
+            "Push",
+            State::Denied,
+            None,
+            "by { decision = \"deny\", command = [\"git\", \"push\"] }",
+        ),
+        step("Announce it", State::Refused, None, "not on a Friday"),
     ];
     run
 }
@@ -97,6 +104,8 @@ fn states() -> impl Strategy<Value = State> {
         Just(State::Done { sure: true }),
         Just(State::Done { sure: false }),
         Just(State::Failed),
+        Just(State::Denied),
+        Just(State::Refused),
         Just(State::Held),
         Just(State::Cancelled),
     ]

@@ -68,6 +68,56 @@ fn after_a_kill_nothing_is_left() {
     until(|| left(&world) == 0);
 }
 
+/// A check that leaves stubborn processes and never ends, once there is a file `slow`.
+const CHECKED: &str = "\
+- [ ] Checked
+  verify: test -e slow || exit 0; trap '' TERM INT HUP; (trap '' TERM INT HUP; echo $$ > one; while :; do sleep 0.05; done) & setsid sh -c 'trap \"\" TERM INT HUP; echo $$ > two; while :; do sleep 0.05; done' & while :; do sleep 0.05; done
+";
+
+/// A plan whose check has passed, and then takes for ever.
+fn checked(plan: &str) -> World {
+    let world = World::new();
+    world.write("project/plan.md", plan);
+    assert_eq!(super::run(&world, &["plan.md"]).code, 0);
+    world.write("project/slow", "");
+    world
+}
+
+/// How much evidence there is, and whether the last has passed.
+fn seen(world: &World) -> (usize, Option<i64>) {
+    let list = world.run(&["list", "--plan", "plan.md", "--json"]).json();
+    let evidence = list["items"][0]["evidence"].as_array().unwrap().clone();
+    (evidence.len(), evidence.last().and_then(|it| it["run"]["exit_code"].as_i64()))
+}
+
+#[test]
+fn a_check_that_takes_too_long_has_failed_and_leaves_nothing() {
+    let world = checked(&format!("{CHECKED}  timeout: 1s\n"));
+    let ran = world.run(&["verify", "1", "--plan", "plan.md"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.out.contains("failed 1  Checked: it took too long"), "{}", ran.out);
+    until(|| left(&world) == 0);
+    assert_eq!(seen(&world), (2, None));
+}
+
+#[test]
+fn a_check_that_is_stopped_proves_nothing_and_leaves_nothing() {
+    for stop in [Signal::INT, Signal::TERM, Signal::KILL] {
+        let world = checked(CHECKED);
+        let mut command = world.command("project");
+        command.args(["verify", "1", "--plan", "plan.md"]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        until(|| {
+            !read(&world, "project/one").is_empty() && !read(&world, "project/two").is_empty()
+        });
+        signal(&child, stop);
+        assert!(!child.wait().unwrap().success());
+        until(|| left(&world) == 0);
+        assert_eq!(seen(&world), (1, Some(0)), "nothing was seen, so nothing was kept");
+    }
+}
+
 #[test]
 fn after_a_timeout_nothing_is_left() {
     let world = World::new();

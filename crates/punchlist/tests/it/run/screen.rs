@@ -35,7 +35,7 @@ fn without_plan(text: &str) -> String {
 #[test]
 fn examples_at_40_80_and_120_columns() {
     let mut screens = String::new();
-    for name in ["hello", "diamond", "data-fix"] {
+    for name in ["hello", "diamond", "data-fix", "flaky", "release"] {
         for columns in [40, 80, 120] {
             let world = World::new();
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
@@ -82,6 +82,54 @@ fn a_person_is_asked_and_answers_with_a_key() {
 }
 
 #[test]
+fn a_question_says_why_it_is_asked_and_what_comes_of_a_no() {
+    let plan = "\
+# Release 1.2
+- [ ] Build
+  run: true
+- [ ] Publish
+  Only from a clean checkout.
+  after: Build
+  run: ./publish.sh --prod
+  verify: curl -f https://example.invalid/1.2
+";
+    let rule = "[[policy]]\ndecision = \"ask\"\ntool = \"shell\"\ncommand = \"./publish.sh\"\n";
+    let mut story = String::new();
+    for columns in [40, 80, 120] {
+        let world = World::new();
+        world.write("project/release.md", plan);
+        world.write("home/.config/punchlist/config.toml", rule);
+        let Some(terminal) = Terminal::open(&world, columns) else { return };
+        run(&terminal, "release.md --jobs 2");
+        let is_asked = |it: &str| it.contains("say why");
+        story.push_str(&format!("== {columns} columns\n{}", below(&terminal.until(is_asked))));
+        terminal.types(&["r", "not on a Friday", "Enter"]);
+        let shown = terminal.until(|it| it.lines().any(|it| it == "left 7"));
+        story.push_str(&format!("-- r\n{}", below(&shown)));
+        let list = world.run(&["list", "--plan", "release.md", "--json"]).json();
+        assert_eq!(list["items"][1]["outcome"], "refused: not on a Friday");
+    }
+    insta::assert_snapshot!(without_plan(&story));
+}
+
+#[test]
+fn a_window_that_is_narrower_than_it_said_shows_one_frame() {
+    let world = World::new();
+    let title = "A title that is longer than the window is wide, by some words or other";
+    let plan = format!(
+        "# Narrow\n- [ ] {title}\n  run: for n in 1 2 3 4; do echo $n; sleep 0.1; done\n- [ ] Last\n  run: true\n"
+    );
+    world.write("project/plan.md", plan);
+    let Some(terminal) = Terminal::open(&world, 50) else { return };
+    // As it is between two looks at the window's size, only for longer.
+    terminal.types(&["stty cols 100", "Enter"]);
+    run(&terminal, "plan.md --jobs 1");
+    let shown = terminal.until(|it| it.lines().any(|it| it == "left 0"));
+    assert_eq!(shown.matches("Narrow").count(), 1, "{shown}");
+    assert_eq!(shown.matches("A title that is longer").count(), 1, "{shown}");
+}
+
+#[test]
 fn ctrl_c_stops_it_and_the_next_run_goes_on() {
     let world = World::new();
     let plan = "- [ ] First\n  run: true\n- [ ] Slow\n  after: First\n  run: echo slow; while :; do sleep 0.05; done\n";
@@ -100,10 +148,15 @@ fn ctrl_c_stops_it_and_the_next_run_goes_on() {
 #[test]
 fn a_question_may_be_answered_in_another_terminal() {
     let world = World::new();
-    world.write(
-        "project/plan.md",
-        "- [ ] Publish\n  approve: yes\n  run: echo published > published.txt\n",
-    );
+    let plan = "\
+- [ ] Publish
+  approve: yes
+  run: echo published > published.txt
+- [ ] Wait
+  after: Publish
+  run: until test -e go; do sleep 0.02; done
+";
+    world.write("project/plan.md", plan);
     let Some(terminal) = Terminal::open(&world, 80) else { return };
     run(&terminal, "plan.md");
     terminal.until(|it| it.contains("r refuse and say why"));
@@ -114,6 +167,10 @@ fn a_question_may_be_answered_in_another_terminal() {
     );
     let project = world.path("project").display().to_string();
     terminal.run(&["split-window", "-d", "-c", &project, &answer]);
+    // The question is gone, with a word that says who answered it.
+    let shown = terminal.until(|it| it.contains("Publish was answered by she@host"));
+    assert!(!shown.contains("y once"), "{shown}");
+    world.write("project/go", "");
     terminal.until(|it| it.lines().any(|it| it == "left 0"));
     assert!(world.path("project/published.txt").exists());
     let told = world.run(&["questions", "--all", "--json"]).json();
