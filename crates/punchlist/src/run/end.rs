@@ -4,12 +4,13 @@ use std::fs;
 
 use punchlist_formats::planfile;
 use punchlist_formats::text;
-use punchlist_model::{Actor, Evidence, Level, Number, Plan, Status, Timestamp};
+use punchlist_model::{Actor, Evidence, Item, Level, Number, Plan, Status, Timestamp};
 use punchlist_sched::call::Output;
 use punchlist_sched::driver;
 
 use super::board::Sum;
 use super::file::Source;
+use super::nest;
 use crate::error::{Code, Fail};
 
 /// How many lines of a failed item's output are shown.
@@ -63,7 +64,8 @@ pub(super) fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: 
         out.push('\n');
     }
     if idle && sum.is_over {
-        let done = plan.listed().into_iter().filter(|it| it.status == Status::Completed).count();
+        let is_done = |it: &&Item| it.status == Status::Completed && !nest::is_entry(it);
+        let done = plan.listed().into_iter().filter(is_done).count();
         out.push_str(&format!("All done already: {done} items. `--fresh` starts over.\n"));
         return out;
     }
