@@ -4,6 +4,8 @@ use std::fs;
 
 use punchlist_formats::planfile;
 use punchlist_formats::text;
+use punchlist_formats::view::goal;
+use punchlist_model::goal::Reached;
 use punchlist_model::{Actor, Evidence, Item, Level, Number, Plan, Status, Timestamp};
 use punchlist_sched::call::Output;
 use punchlist_sched::driver;
@@ -12,6 +14,7 @@ use super::board::Sum;
 use super::file::Source;
 use super::nest;
 use crate::error::{Code, Fail};
+use crate::evidence;
 
 /// How many lines of a failed item's output are shown.
 const SHOWN: usize = 12;
@@ -40,6 +43,24 @@ pub(super) fn broken(why: &driver::Error) -> Fail {
     let source = std::error::Error::source(why).map(|it| format!(": {it}")).unwrap_or_default();
     Fail::new(Code::Unusable, format!("{why}{source}"))
         .hint("what ran was ended; put that right and run it again to go on.")
+}
+
+/// How the plan of a run stands towards its goal, if it has one.
+pub(super) struct Aim {
+    /// No item is open, and it is not reached.
+    pub(super) is_unmet: bool,
+    /// What is said of it, with line ends.
+    pub(super) words: String,
+}
+
+/// The same of this plan.
+pub(super) fn aim(plan: &Plan, now: Timestamp) -> Aim {
+    if plan.goal.is_none() {
+        return Aim { is_unmet: false, words: String::new() };
+    }
+    let stale = evidence::stale(plan);
+    let is_unmet = matches!(plan.reached(&stale), Some(Reached::No(_)));
+    Aim { is_unmet, words: goal::news(plan, &stale, now) }
 }
 
 /// What is said last: what failed items said, and a line that sums up.

@@ -602,10 +602,11 @@ impl Engine<'_> {
         if self.ask.write_back {
             notes.extend(end::write_back(self.source, &self.shared.lock().plan)?);
         }
+        let aim = end::aim(&self.shared.lock().plan, now);
         let exit = match (self.stopping, sum.failed.is_empty(), sum.left) {
             (1.., _, _) => Code::Interrupted.exit(),
             (0, false, _) => Code::ItemFailed.exit(),
-            (0, true, 0) => 0,
+            (0, true, 0) if !aim.is_unmet => 0,
             (0, true, _) => Code::ItemsLeft.exit(),
         };
         if self.show.is_for_programs() {
@@ -616,12 +617,14 @@ impl Engine<'_> {
             };
             let mut lines = Vec::new();
             self.list()?;
-            self.teller.ends(status, &sum.words(), now.as_millisecond(), &mut lines);
+            let words = format!("{}\n{}", sum.words(), aim.words);
+            self.teller.ends(status, words.trim_end(), now.as_millisecond(), &mut lines);
             self.show.events(lines)?;
             return Ok(Reply { notes, exit, changed: true, ..Reply::default() });
         }
         let plan = self.shared.lock().plan.clone();
-        let out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
+        let mut out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
+        out.push_str(&aim.words);
         Ok(Reply { out, notes, exit, changed: true })
     }
 }
