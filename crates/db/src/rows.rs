@@ -254,7 +254,7 @@ pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
     plan.title = row.get(4)?;
     plan.revision = revision(row, 5)?;
     plan.rules = from_json::<Rules>(row, 6)?.unwrap_or_default();
-    plan.goal = from_json::<Goal>(row, 7)?;
+    plan.goal = from_json::<Box<Goal>>(row, 7)?;
     plan.end = parsed(row, 8, end)?;
     plan.next_number = Number(row.get(9)?);
     plan.placed = row.get(10)?;

@@ -6,10 +6,11 @@
 use jiff::Timestamp;
 
 use crate::actor::{Actor, Holder, Process};
+use crate::goal::Goal;
 use crate::id::{Attempt, IdSource, ItemId, Number, Position, Revision};
 use crate::item::{Check, Evidence, Run, Status};
 use crate::limits::Limits;
-use crate::plan::{Goal, Rules};
+use crate::plan::Rules;
 
 /// One step of a change.
 #[derive(Clone, PartialEq, Debug)]

@@ -9,9 +9,10 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::goal::Goal;
 use crate::id::{Attempt, Number, Position};
 use crate::item::{Check, Claim, Evidence, Item, Mark, Run, Status};
-use crate::plan::{End, Goal, Plan, Rules};
+use crate::plan::{End, Plan, Rules};
 
 /// One thing that happened.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -208,7 +209,7 @@ deltas! {
         Title title: String,
         Name name: Option<String>,
         Rules rules: Rules,
-        Goal goal: Option<Goal>,
+        Goal goal: Option<Box<Goal>>,
         End end: End,
     }
 }

@@ -14,6 +14,7 @@ pub mod command;
 pub mod decide;
 pub mod event;
 pub mod forget;
+pub mod goal;
 pub mod guard;
 pub mod id;
 pub mod item;
@@ -30,12 +31,13 @@ pub use actor::{Actor, ActorKind, Holder, Process};
 pub use command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
 pub use decide::{Decision, decide};
 pub use event::{Delta, Event, Field, What};
+pub use goal::{Budget, Goal};
 pub use id::{
     Attempt, IdSource, ItemId, MessageId, Number, PlanId, Position, QuestionId, Revision, RunId,
 };
 pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, Verification};
 pub use limits::Limits;
-pub use plan::{Budget, End, Goal, Plan, Progress, Rules};
+pub use plan::{End, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 pub use session::{Session, SessionKey};
 

@@ -4,11 +4,12 @@
 //! decision needs (see [`crate::needs`]). So the header carries the counts that rules ask for, and
 //! nothing in a decision may count `items` instead.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::goal::Goal;
 use crate::id::{Number, PlanId, Position, Revision};
 use crate::item::{Item, Level, Status, Verification};
 
@@ -28,7 +29,7 @@ pub struct Plan {
     /// What holds here beyond the common rules.
     pub rules: Rules,
     /// What the list is for.
-    pub goal: Option<Goal>,
+    pub goal: Option<Box<Goal>>,
     /// How the last turn left it.
     pub end: End,
     /// When it was made.
@@ -53,26 +54,6 @@ pub struct Rules {
     pub max_in_progress: Option<u32>,
     /// The evidence that an item needs to count as done.
     pub demand: Option<Level>,
-}
-
-/// What a drained list is held against.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Goal {
-    /// What must be true in the end.
-    pub statement: String,
-    /// Items that the goal is accepted by.
-    pub acceptance: BTreeSet<Number>,
-    /// What it may cost.
-    pub budget: Budget,
-}
-
-/// What a goal may cost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "units speak for themselves")]
-pub struct Budget {
-    pub tokens: Option<u64>,
-    pub turns: Option<u32>,
-    pub minutes: Option<u32>,
 }
 
 /// How a plan stands as a whole.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::{Actor, Holder, Process};
 use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
-use crate::id::Number;
+use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
 use crate::store::{AttachmentKey, Error, PlanStore, kept};
 
@@ -152,6 +152,9 @@ pub struct Memory {
     pub planning: bool,
     /// Its sub-agents, by their ids.
     pub sub_agents: BTreeMap<String, SubAgent>,
+    /// The settled list that was last held against its goal: which plan, and as of when.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_against: Option<(PlanId, Revision)>,
 }
 
 /// What is remembered of a sub-agent.

@@ -11,6 +11,7 @@ use crate::actor::Actor;
 use crate::command::Ctx;
 use crate::decide::{Decision, links};
 use crate::event::{Delta, Event, Field, PlanDelta, What};
+use crate::goal::is_rescoping;
 use crate::id::{Number, Revision};
 use crate::item::{Item, Status};
 use crate::plan::{End, Plan};
@@ -102,14 +103,15 @@ pub fn undo(plan: &Plan, entry: &Entry, since: &[Entry], ctx: &Ctx) -> Result<De
     }
     let mut draft = plan.clone();
     let mut decision = Decision::default();
-    let mut apply = |draft: &mut Plan, event: Event| {
-        draft.evolve(&event);
-        decision.events.push(event);
-    };
     for event in entry.events.iter().rev() {
         if let Some(event) = inverse(event).and_then(|event| fit(&draft, event, ctx)) {
-            apply(&mut draft, event);
+            draft.evolve(&event);
+            decision.events.push(event);
         }
+    }
+    if let Some(event) = draft.rescoped(&decision.events) {
+        draft.evolve(&event);
+        decision.events.push(event);
     }
     let end = match (draft.open, draft.placed) {
         (0, 1..) => End::Drained,
@@ -117,7 +119,9 @@ pub fn undo(plan: &Plan, entry: &Entry, since: &[Entry], ctx: &Ctx) -> Result<De
     };
     if end != draft.end {
         let deltas = vec![PlanDelta::End { before: draft.end, after: end }];
-        apply(&mut draft, Event::PlanChanged { deltas });
+        let event = Event::PlanChanged { deltas };
+        draft.evolve(&event);
+        decision.events.push(event);
     }
     check(plan, &draft, ctx).map_err(|refusal| Conflict::Refused { revision, refusal })?;
     Ok(decision)
@@ -150,11 +154,8 @@ fn inverse(event: &Event) -> Option<Event> {
             Event::Superseded { number: *number, from: *to, at: *superseded_at }
         }
         Event::PlanChanged { deltas } => {
-            let deltas: Vec<PlanDelta> = deltas
-                .iter()
-                .filter(|delta| !matches!(delta, PlanDelta::End { .. }))
-                .map(PlanDelta::inverse)
-                .collect();
+            let deltas: Vec<PlanDelta> =
+                deltas.iter().filter(|delta| !follows(delta)).map(PlanDelta::inverse).collect();
             if deltas.is_empty() {
                 return None;
             }
@@ -162,6 +163,11 @@ fn inverse(event: &Event) -> Option<Event> {
         }
         Event::Forgotten { .. } => return None,
     })
+}
+
+/// Whether a change of the plan's own fields follows from what happened to items: it is made anew then.
+fn follows(delta: &PlanDelta) -> bool {
+    matches!(delta, PlanDelta::End { .. }) || is_rescoping(delta)
 }
 
 /// Fields that no undo touches.
@@ -199,7 +205,19 @@ fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
             // is what says that the change has been taken back.
             Some(Event::Changed { number, what, deltas: Delta::between(item, &after) })
         }
-        Event::Added { .. } | Event::PlanChanged { .. } | Event::Forgotten { .. } => Some(event),
+        Event::PlanChanged { mut deltas } => {
+            for delta in &mut deltas {
+                // What was given up since stays so, whatever becomes of the words.
+                if let PlanDelta::Goal { before, after } = delta {
+                    before.clone_from(&plan.goal);
+                    if let (Some(before), Some(after)) = (before, after) {
+                        after.given_up.clone_from(&before.given_up);
+                    }
+                }
+            }
+            Some(Event::PlanChanged { deltas })
+        }
+        Event::Added { .. } | Event::Forgotten { .. } => Some(event),
     }
 }
 
@@ -252,7 +270,7 @@ fn touched(event: &Event) -> Vec<(Option<Number>, &'static str)> {
         }
         Event::PlanChanged { deltas } => deltas
             .iter()
-            .filter(|delta| !matches!(delta, PlanDelta::End { .. }))
+            .filter(|delta| !follows(delta))
             .map(|delta| (None, delta.field().as_str()))
             .collect(),
         Event::Forgotten { number } => vec![(*number, "title")],

@@ -34,7 +34,7 @@ struct Header {
     title: String,
     revision: Revision,
     rules: Rules,
-    goal: Option<Goal>,
+    goal: Option<Box<Goal>>,
     end: End,
     created_at: Timestamp,
     updated_at: Timestamp,

@@ -47,7 +47,7 @@ impl Code {
             "the plan is at another revision than `--expect` said, or the same fields were changed since",
         ),
         (Self::ItemFailed, "`run`: an item failed"),
-        (Self::ItemsLeft, "`run`: open, blocked or waiting items remain"),
+        (Self::ItemsLeft, "`run`: open, blocked or waiting items remain, or the goal is not met"),
         (Self::Unusable, "the store cannot be used: damaged, not writable, or of a newer version"),
         (Self::Interrupted, "the user interrupted it or answered no"),
     ];

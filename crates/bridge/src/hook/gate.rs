@@ -3,7 +3,11 @@
 //! Its state is kept with the session before anything follows from it, so that hooks which are
 //! killed in between refuse no more often than they may.
 
+use std::collections::BTreeSet;
+
 use punchlist_formats::hook::{Answer, Stop, Task};
+use punchlist_formats::prompt;
+use punchlist_model::goal::{Missing, Reached};
 use punchlist_model::guard::{Asking, Input, Pass, Scope, Turn, Verdict, Wish, outlook};
 use punchlist_model::session::{Memory, SubAgent};
 use punchlist_model::store::{Change, Error};
@@ -105,14 +109,34 @@ impl Call<'_> {
         let worker = self.session.actor_name(self.sub_agent);
         let asking = Asking { worker: &worker, now: self.given.now, gone: &gone, scope };
         let items = outlook(plan, &asking);
+        let aim = !self.missing(plan).is_empty() && *scope == Scope::All;
+        // Of a list as it stands it is said once: an agent that has looked may stop.
+        let stands = (plan.id, plan.revision);
         let verdict = self
             .remember(|memory| {
-                let wish = Wish { items: items.clone(), bounds: self.bounds(memory), pass };
+                let aim = aim && memory.held_against != Some(stands);
+                let wish = Wish { items: items.clone(), bounds: self.bounds(memory), pass, aim };
                 let step = |turn: Turn| turn.step(Input::Stop(wish.clone()));
-                Some(turn(memory, &step))
+                let verdict = turn(memory, &step);
+                if matches!(&verdict, Verdict::Refuse { open, .. } if open.is_empty()) {
+                    memory.held_against = Some(stands);
+                }
+                Some(verdict)
             })
             .await?;
         Ok(verdict.unwrap_or(Verdict::Noted))
+    }
+
+    /// What the agent can do about a goal that a settled list has not reached; nothing once the goal has
+    /// cost what it may.
+    fn missing(&self, plan: &Plan) -> Vec<Missing> {
+        // Hooks look at no files: what is stale is for `verify` to find.
+        match plan.reached(&BTreeSet::new()) {
+            Some(Reached::No(missing)) if !plan.is_over_budget(self.given.now) => {
+                missing.into_iter().filter(|it| it.is_for_agents()).collect()
+            }
+            Some(Reached::No(_) | Reached::NotYet | Reached::Yes) | None => Vec::new(),
+        }
     }
 
     async fn act(&self, plan: &Plan, verdict: &Verdict) -> Result<Answer, Error> {
@@ -120,6 +144,9 @@ impl Call<'_> {
             self.store.change(plan.id, Change::new(vec![op], self.ctx())).await?;
         }
         Ok(match verdict {
+            Verdict::Refuse { open, .. } if open.is_empty() => {
+                Answer::Refuse(prompt::goal_refusal(plan, &self.missing(plan)))
+            }
             Verdict::Refuse { open, .. } => {
                 Answer::Refuse(Words::of(self.agent(), &self.session, plan).refusal(plan, open))
             }

@@ -4,17 +4,21 @@
 
 use std::fmt::Write as _;
 
+use punchlist_model::goal::Missing;
 use punchlist_model::guard::owes_evidence;
 use punchlist_model::{Item, Number, Plan, Status, Verification};
 
 use super::quote::brief;
 use super::tools::{Calls, Names, Tools};
 use super::wrap::fill;
+use crate::view::goal::given_up;
 
 /// Most items that a refusal names.
 const MOST_ITEMS: usize = 10;
 /// Most columns of a title.
 const MOST_TITLE: usize = 100;
+/// Most columns of a goal.
+const MOST_STATEMENT: usize = 400;
 /// How every refusal begins, and how it ends.
 const BEGINS: &str = "Not finished: ";
 const ENDS: &str = "Then stop.";
@@ -92,6 +96,30 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> St
     advice.push_str(ENDS);
     text.push('\n');
     text.push_str(&fill(&advice));
+    text
+}
+
+/// Why the turn may not end yet although no item is open: the goal above the list, and what is missing.
+pub fn goal_refusal(plan: &Plan, missing: &[Missing]) -> String {
+    let statement = plan.goal.as_ref().map(|it| it.statement.as_str()).unwrap_or_default();
+    let mut text = format!(
+        "{BEGINS}every item is settled, but the goal is not met yet.\n  Goal: {}",
+        brief(statement, MOST_STATEMENT)
+    );
+    for number in missing.iter().filter_map(|it| it.number()).take(MOST_ITEMS) {
+        let title = plan.get(number).map(|it| brief(&it.title, MOST_TITLE)).unwrap_or_default();
+        let _ = write!(text, "\n  {number}. {title} ({})", given_up(plan, number));
+    }
+    let items = missing.iter().any(|it| it.number().is_some());
+    let advice = if items {
+        "The goal is accepted by these items. Take up again what was given up, or put what does the \
+         same on the list and do it. If it is to stay as it is, say why. "
+    } else {
+        "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
+         missing, run `punchlist goal --met`. "
+    };
+    text.push('\n');
+    text.push_str(&fill(&format!("{advice}{ENDS}")));
     text
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use punchlist_model::call::{Answer, Answered, Offer, Question, Standing};
 use punchlist_model::event::{Delta, PlanDelta};
+use punchlist_model::goal::Reached;
 use punchlist_model::store::{AttachmentKey, Entry, Summary};
 use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
 use serde_json::{Map, Value, json};
@@ -238,8 +239,45 @@ fn claim(claim: &Claim) -> Value {
     })
 }
 
+/// What is stored of a goal.
 fn goal(goal: &Goal) -> Value {
-    json!(goal)
+    let Goal { statement, acceptance, budget, since, given_up, met } = goal;
+    let met = met.as_ref();
+    json!({
+        "statement": statement,
+        "acceptance": acceptance,
+        "budget": budget,
+        "since": since.map(time),
+        "given_up": given_up,
+        "met": met.map(|it| json!({"at": time(it.at), "by": it.by, "level": it.level})),
+    })
+}
+
+/// A plan's goal and how the plan stands towards it; `null` without one. What is not counted is `null`.
+pub fn aim(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Value {
+    let (Some(stored), Some(reached)) = (&plan.goal, plan.reached(stale)) else {
+        return Value::Null;
+    };
+    let (standing, missing) = match &reached {
+        Reached::NotYet => ("open", &[][..]),
+        Reached::No(missing) => ("unmet", missing.as_slice()),
+        Reached::Yes => ("met", &[][..]),
+    };
+    let missing = missing.iter().map(|it| {
+        json!({
+            "item": it.number(),
+            "why": super::goal::reason(plan, *it, stale),
+            "next": super::goal::command(plan, *it),
+        })
+    });
+    let mut value = goal(stored);
+    value["standing"] = json!(standing);
+    value["missing"] = missing.collect();
+    value["spent"] = json!({
+        "minutes": plan.minutes_spent(now), "turns": null, "tokens": null,
+        "over": plan.is_over_budget(now),
+    });
+    value
 }
 
 fn event(event: &Event) -> Value {
@@ -314,7 +352,9 @@ fn plan_delta(delta: &PlanDelta) -> Value {
         PlanDelta::Title { before, after } => pair(json!(before), json!(after)),
         PlanDelta::Name { before, after } => pair(json!(before), json!(after)),
         PlanDelta::Rules { before, after } => pair(json!(before), json!(after)),
-        PlanDelta::Goal { before, after } => pair(json!(before), json!(after)),
+        PlanDelta::Goal { before, after } => {
+            pair(json!(before.as_deref().map(goal)), json!(after.as_deref().map(goal)))
+        }
         PlanDelta::End { before, after } => pair(json!(before), json!(after)),
     }
 }

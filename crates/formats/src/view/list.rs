@@ -5,7 +5,7 @@
 use punchlist_model::{Item, Level, Plan, Status, Verification};
 
 use super::frame::Framed;
-use super::{Options, boxed, duration, label, plain, tree};
+use super::{Options, boxed, duration, goal, label, plain, tree};
 use crate::text::glyph::Sign;
 use crate::text::width::{pad_left, spaces, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, width};
@@ -38,6 +38,11 @@ pub fn list(plan: &Plan, options: &Options) -> String {
     }
     frame.blank();
     frame.push(summary(plan, room, options));
+    for line in goal::footer(plan, &options.stale, options.now) {
+        let mut drawn = frame.line();
+        drawn.push_text(&line.text, room, options.glyphs, line.style);
+        frame.push(drawn);
+    }
     frame.bottom();
     frame.finish()
 }

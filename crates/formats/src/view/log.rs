@@ -1,10 +1,10 @@
 //! The journal in words: who did what, one line or more per entry.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punchlist_model::event::{Delta, PlanDelta};
 use punchlist_model::store::Entry;
-use punchlist_model::{Actor, Event, Evidence, Number, Plan, Position, Revision, What};
+use punchlist_model::{Actor, Event, Evidence, Goal, Number, Plan, Position, Revision, What};
 
 use super::{Options, duration, shown};
 use crate::text::width::{pad_left, truncate_with};
@@ -163,7 +163,20 @@ fn phrase(plan: &Plan, event: &Event, neighbour: Option<Option<Number>>, out: &m
         }),
         Event::Superseded { number, .. } => out.push(format!("dropped {}", tag(plan, *number))),
         Event::Restored { number, .. } => out.push(format!("restored {}", tag(plan, *number))),
-        Event::PlanChanged { deltas } => out.extend(deltas.iter().map(plan_changed)),
+        Event::PlanChanged { deltas } => {
+            for delta in deltas {
+                match delta {
+                    PlanDelta::Goal { before: Some(before), after: Some(after) } => {
+                        aimed(plan, before, after, out);
+                    }
+                    PlanDelta::Title { .. }
+                    | PlanDelta::Name { .. }
+                    | PlanDelta::Rules { .. }
+                    | PlanDelta::Goal { .. }
+                    | PlanDelta::End { .. } => out.push(plan_changed(delta)),
+                }
+            }
+        }
         Event::Forgotten { number: Some(number) } => {
             out.push(format!("erased the texts of {number}"));
         }
@@ -233,6 +246,38 @@ fn plan_changed(delta: &PlanDelta) -> String {
         }
         PlanDelta::Goal { after: None, .. } => "took the goal away".to_owned(),
         PlanDelta::End { after, .. } => format!("the plan is {}", after.words()),
+    }
+}
+
+/// What became of a goal, one phrase for each part of it that changed.
+fn aimed(plan: &Plan, before: &Goal, after: &Goal, out: &mut Vec<String>) {
+    if before.statement != after.statement {
+        out.push(format!("set the goal {}", quoted(&after.statement)));
+    }
+    let tags = |one: &BTreeSet<Number>, other: &BTreeSet<Number>| {
+        let tags: Vec<String> = one.difference(other).map(|it| tag(plan, *it)).collect();
+        (!tags.is_empty()).then(|| tags.join(", "))
+    };
+    for (words, items) in [
+        ("the goal is accepted by", tags(&after.acceptance, &before.acceptance)),
+        ("the goal is not accepted by", tags(&before.acceptance, &after.acceptance)),
+        ("narrowed the scope of the goal by", tags(&after.given_up, &before.given_up)),
+    ] {
+        out.extend(items.map(|it| format!("{words} {it}")));
+    }
+    // With a new statement it begins anew.
+    let widened = tags(&before.given_up, &after.given_up);
+    let widened = widened.filter(|_| before.statement == after.statement);
+    out.extend(widened.map(|it| format!("widened the scope of the goal by {it}")));
+    if before.budget != after.budget {
+        out.push("changed what the goal may cost".to_owned());
+    }
+    match (&before.met, &after.met) {
+        (_, Some(met)) if before.met != after.met => {
+            out.push(format!("said that the goal is met ({})", met.level.as_str()));
+        }
+        (Some(_), None) => out.push("the goal does not count as met any more".to_owned()),
+        (_, Some(_)) | (None, None) => {}
     }
 }
 

@@ -9,6 +9,7 @@ pub mod boxed;
 pub mod detail;
 pub mod duration;
 mod frame;
+pub mod goal;
 pub mod graph;
 pub mod json;
 pub mod ledger;

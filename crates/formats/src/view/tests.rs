@@ -218,7 +218,7 @@ fn json_has_every_field_and_the_derived_ones() {
 
     (plan.name, plan.end) = (Some("release".to_owned()), End::Stopped);
     plan.rules.max_in_progress = Some(2);
-    plan.goal = Some(Goal { statement: "It ships".to_owned(), ..Goal::default() });
+    plan.goal = Some(Box::new(Goal { statement: "It ships".to_owned(), ..Goal::default() }));
     shown = serde_json::to_string_pretty(&json::header(&plan, None)).unwrap();
     assert_snapshot!("json_header", shown);
 }

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::{Draft, Step, Stop};
 use crate::command::{Patch, PlanPatch};
 use crate::event::{Event, PlanDelta, What};
+use crate::goal::Goal;
 use crate::id::Number;
 use crate::item::{Item, Level};
 use crate::refusal::Tag;
@@ -89,7 +90,9 @@ impl Draft<'_> {
             if let Some(goal) = goal {
                 self.text("goal", &goal.statement)?;
             }
-            new.goal.clone_from(goal);
+            let before = self.plan.goal.as_deref();
+            let now = self.ctx.now;
+            new.goal = goal.as_ref().map(|it| Box::new(Goal::set(before, it, now)));
         }
         set(&mut new.rules, patch.rules.as_ref());
         let deltas = PlanDelta::between(&self.plan, &new);

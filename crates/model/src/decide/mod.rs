@@ -295,6 +295,9 @@ impl<'a> Draft<'a> {
             self.problems.sort_by_key(|problem| problem.entry);
             return Err(Refusal { problems: self.problems });
         }
+        if let Some(event) = self.plan.rescoped(&self.decision.events) {
+            self.apply(event);
+        }
         let end = if self.parked && self.plan.open > 0 {
             End::Stopped
         } else if self.decision.events.is_empty() {

@@ -122,6 +122,9 @@ pub struct Wish {
     pub bounds: Option<Bounds>,
     /// Why this stop is none that the gate looks at.
     pub pass: Option<Pass>,
+    /// Nothing is open, the goal above the list is not reached, and this has not been said yet of the
+    /// list as it stands.
+    pub aim: bool,
 }
 
 /// A stop that is never refused, whatever is open.
@@ -167,7 +170,7 @@ pub enum Verdict {
     Noted,
     /// The turn may end, and nothing else follows.
     End(Ending),
-    /// Not yet: these items hold it.
+    /// Not yet: these items hold it, or, if there are none, the goal.
     Refuse {
         /// What holds it.
         open: Vec<Number>,
@@ -237,7 +240,7 @@ impl Wish {
     fn judge(self, turn: Turn, count: Option<Count>) -> (Turn, Verdict) {
         let held = self.items.iter().filter(|(_, standing)| **standing == Standing::Holds);
         let open: Vec<Number> = held.map(|(number, _)| *number).collect();
-        if open.is_empty() {
+        if open.is_empty() && !self.aim {
             return (turn, Verdict::End(Ending::NothingHolds));
         }
         if let Some(pass) = self.pass {
@@ -250,7 +253,13 @@ impl Wish {
             count.unwrap_or_else(|| Count { first: self.items.clone(), ..Count::default() });
         count.credit(&self.items);
         if count.stalled >= bounds.without_progress || count.refusals >= bounds.in_all {
-            return (Turn::Refused(count), Verdict::LetGo { park: open });
+            // A goal is nothing that could be parked.
+            let verdict = if open.is_empty() {
+                Verdict::End(Ending::NothingHolds)
+            } else {
+                Verdict::LetGo { park: open }
+            };
+            return (Turn::Refused(count), verdict);
         }
         count.stalled += 1;
         count.refusals += 1;

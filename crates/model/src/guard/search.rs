@@ -338,7 +338,7 @@ fn stop(
 ) -> (usize, Turn, Books) {
     let wish = |at: usize, plans: &Plans| {
         let items = plans.outlooks[at].clone();
-        Input::Stop(Wish { items, bounds: Some(case.bounds), pass: None })
+        Input::Stop(Wish { items, bounds: Some(case.bounds), pass: None, aim: false })
     };
     let by_user = turn == Turn::Stopped;
     let (turn, verdict) = turn.step(wish(at, plans));

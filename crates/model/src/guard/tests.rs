@@ -333,7 +333,12 @@ fn refused(first: &str, stalled: u32, refusals: u32) -> Turn {
 }
 
 fn wish(open: &str, gate: Gate, pass: Option<Pass>) -> Input {
-    Input::Stop(Wish { items: items(open), bounds: gate.bounds(), pass })
+    Input::Stop(Wish { items: items(open), bounds: gate.bounds(), pass, aim: false })
+}
+
+/// The same with a goal that is not reached.
+fn aims(open: &str, gate: Gate, pass: Option<Pass>) -> Input {
+    Input::Stop(Wish { items: items(open), bounds: gate.bounds(), pass, aim: true })
 }
 
 fn states() -> Vec<(&'static str, Turn)> {
@@ -360,6 +365,11 @@ fn inputs() -> Vec<(&'static str, Input)> {
         ("stop, new 9 open", wish("1 2 9", Gate::Full, None)),
         ("stop, gate once", wish("1 2", Gate::Once, None)),
         ("stop, gate off", wish("1 2", Gate::Off, None)),
+        ("stop, goal unmet", aims("", Gate::Full, None)),
+        ("stop, 1 waits, goal", aims("1w", Gate::Full, None)),
+        ("stop, goal, gate once", aims("", Gate::Once, None)),
+        ("stop, goal, gate off", aims("", Gate::Off, None)),
+        ("stop, goal, asks user", aims("", Gate::Full, Some(Pass::AsksUser))),
         ("stop, plan mode", wish("1 2", Gate::Full, Some(Pass::PlanMode))),
         ("stop, asks user", wish("1 2", Gate::Full, Some(Pass::AsksUser))),
         ("stop, background work", wish("1 2", Gate::Full, Some(Pass::Background))),
@@ -409,6 +419,32 @@ fn every_state_of_the_governor_meets_every_input() {
         table.push('\n');
     }
     insta::assert_snapshot!(table);
+}
+
+#[test]
+fn a_goal_that_is_never_reached_holds_no_turn_beyond_the_bounds() {
+    for (gate, expected) in [(Gate::Full, 3), (Gate::Once, 1), (Gate::Off, 0)] {
+        let mut turn = Turn::Fresh;
+        let mut count = 0;
+        loop {
+            let (next, verdict) = turn.step(aims("", gate, None));
+            turn = next;
+            if verdict.ends() {
+                assert_eq!((verdict.op(), count), (None, expected), "{gate:?}");
+                break;
+            }
+            count += 1;
+        }
+    }
+    // Whatever is settled in between.
+    let mut turn = Turn::Fresh;
+    let refused = (0..100).filter(|n| {
+        let open = if n % 2 == 0 { "1 2 3 4 5 6 7 8 9".split_at(2 * (n / 2).min(8)).1 } else { "" };
+        let (next, verdict) = turn.clone().step(aims(open, Gate::Full, None));
+        turn = next;
+        !verdict.ends()
+    });
+    assert!(refused.count() <= 8);
 }
 
 /// Stops again and again with the open items of each step, and counts the refusals.

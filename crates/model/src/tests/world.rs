@@ -7,9 +7,10 @@ use std::task::{Context, Poll, Waker};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
+use crate::goal::{Budget, Goal, Met};
 use crate::item::{Check, CheckRun, Evidence, Item, Origin};
 use crate::needs::Needs;
-use crate::plan::{Budget, Goal, Rules};
+use crate::plan::Rules;
 use crate::store::memory::Memory;
 use crate::store::{Applied, Change, Error, NewPlan, PlanStore};
 use crate::{
@@ -82,6 +83,16 @@ impl World {
                 let plan = self.plan();
                 let (next, end) = (plan.next_number, plan.end.words());
                 return format!("revision {}, next number {next}, {end}", plan.revision);
+            }
+            "aim" => {
+                let plan = self.plan();
+                let Some(goal) = &plan.goal else { return "no goal".to_owned() };
+                let stale = rest.parse().ok().into_iter().collect();
+                let reached = format!("{:?}", plan.reached(&stale).unwrap());
+                let given_up: Vec<String> = goal.given_up.iter().map(|it| it.to_string()).collect();
+                let spent = plan.minutes_spent(self.ctx.now).unwrap();
+                let over = if plan.is_over_budget(self.ctx.now) { ", over budget" } else { "" };
+                return format!("{reached}, given up [{}], {spent} m{over}", given_up.join(" "));
             }
             "progress" => {
                 let it = self.plan().progress();
@@ -244,7 +255,17 @@ pub(super) fn op(line: &str) -> Op {
         "goal" => {
             let acceptance = words[1..].iter().map(|it| it.parse().unwrap()).collect();
             let statement = text.unwrap_or_default();
-            let goal = Goal { statement, acceptance, budget: Budget::default() };
+            let budget = Budget { minutes: Some(30), ..Budget::default() };
+            let goal = Goal { statement, acceptance, budget, ..Goal::default() };
+            Op::Plan(Box::new(PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() }))
+        }
+        "met" => {
+            // As a caller that has read the goal gives its word.
+            let (statement, level) = (text.unwrap_or_default(), words[1]);
+            let level = if level == "approved" { Level::Approved } else { Level::Claimed };
+            let met = Some(Met { at: epoch(), by: "me".to_owned(), level });
+            let acceptance = words[2..].iter().map(|it| it.parse().unwrap()).collect();
+            let goal = Goal { statement, acceptance, met, ..Goal::default() };
             Op::Plan(Box::new(PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() }))
         }
         "call-it" => Op::Plan(Box::new(PlanPatch { title: text, ..PlanPatch::default() })),

@@ -10,6 +10,7 @@ use punchlist_formats::view::run::{Run, State, Step};
 use punchlist_model::{Item, Level, Number, Plan, Status};
 
 use super::course::{Course, Held, Task, Tree};
+use super::nest;
 
 /// How a run stands.
 pub(crate) struct Board {
@@ -91,7 +92,8 @@ impl Board {
             |number: Number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
         let mut rows = Vec::new();
         let mut places = BTreeMap::new();
-        for item in plan.listed() {
+        // What an agent has on a list of its own is told beside the item that it is at.
+        for item in plan.listed().into_iter().filter(|it| !nest::is_entry(it)) {
             let phase = match (item.status, course.held.get(&item.number)) {
                 (Status::Completed, _) => Phase::Done(item.evidence_level()),
                 (Status::Cancelled, _) => {

@@ -61,6 +61,8 @@ impl<S: PlanStore + CallStore> Ledger for Book<S> {
                 }
             }
             let asked = self.asked(&page)?;
+            let shared = self.shared.clone();
+            let _turn = shared.turn().await;
             let deeds = self.deeds(&page);
             self.write(page.at, calls, asked, deeds).await.map_err(failed)
         })
@@ -179,7 +181,7 @@ impl<S: PlanStore + CallStore> Book<S> {
                     }
                     let complete =
                         |item, outcome| Op::Complete { item, outcome, with_children: false };
-                    ops.push(complete(by, proof.outcome));
+                    ops.push(complete(by, proof.outcome.map(|it| self.within_limits(&it))));
                     for group in self.tree.finished_by(&known.plan, item, &mut closed) {
                         ops.push(complete(ItemRef::Number(group), None));
                     }
@@ -192,6 +194,7 @@ impl<S: PlanStore + CallStore> Book<S> {
                         .into_iter()
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
+                    ops.extend(nest::let_go(&known.plan, item));
                     ops.extend(was_begun.then(|| Op::Release(by.clone())));
                     // A person who says that it is not done yet has refused nothing.
                     let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
@@ -205,6 +208,12 @@ impl<S: PlanStore + CallStore> Book<S> {
             deeds.push(Deed { item, ops });
         }
         deeds
+    }
+
+    /// As much of a text as an item may have.
+    fn within_limits(&self, text: &str) -> String {
+        let most = usize::try_from(self.ctx.limits.text).unwrap_or(usize::MAX);
+        text.chars().filter(|it| *it != '\0').take(most).collect()
     }
 
     /// Writes it down. What a rule refuses is left to whoever made it so, and the rest is written.

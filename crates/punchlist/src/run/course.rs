@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use punchlist_model::{Item, Number, Plan, Status};
 
+use super::nest;
+
 /// Which items are meant.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Chosen {
@@ -91,7 +93,7 @@ impl Tree {
     /// The tree of a whole plan.
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut children: BTreeMap<Number, Vec<Number>> = BTreeMap::new();
-        for item in plan.listed() {
+        for item in plan.listed().into_iter().filter(|it| !nest::is_entry(it)) {
             if let Some(parent) = item.parent {
                 children.entry(parent).or_default().push(item.number);
             }
@@ -140,7 +142,8 @@ impl Tree {
     pub(crate) fn idle(&self, plan: &Plan) -> Vec<Number> {
         let mut groups: Vec<Number> = Vec::new();
         // From the end, since what is under an item stands behind it; so inner groups come first.
-        for item in plan.listed().into_iter().rev().filter(|it| it.is_open()) {
+        let open = |it: &&Item| it.is_open() && !nest::is_entry(it);
+        for item in plan.listed().into_iter().rev().filter(open) {
             let is_left = |it: &Number| is_open(plan, *it) && !groups.contains(it);
             if self.task(item).is_none() && !self.under(item.number).iter().any(is_left) {
                 groups.push(item.number);
@@ -220,7 +223,8 @@ impl<'a> Map<'a> {
         let mut nodes = Vec::new();
         let mut left_out = BTreeSet::new();
         for (at, item) in listed.into_iter().enumerate() {
-            if !item.is_open() {
+            // What an agent has on a list of its own is nobody else's to do.
+            if !item.is_open() || nest::is_entry(item) {
                 continue;
             }
             let task = tree.task(item);
@@ -242,8 +246,13 @@ impl<'a> Map<'a> {
         for node in &mut nodes {
             let number = node.item.number;
             let above: BTreeSet<Number> = parents(plan, number).collect();
-            let waiting = above.iter().chain([&number]).filter_map(|it| plan.get(*it));
-            let after: BTreeSet<Number> = waiting.flat_map(|it| &it.depends_on).copied().collect();
+            let mut after = node.item.depends_on.clone();
+            for group in above.iter().filter_map(|it| plan.get(*it)) {
+                // What is under a group waits for what the group waits for, unless that is under it too:
+                // an item with a command of its own comes after those under it.
+                let is_outside = |it: &&Number| !parents(plan, **it).any(|it| it == group.number);
+                after.extend(group.depends_on.iter().filter(is_outside));
+            }
             let is_left = |it: &Number| {
                 let done = |it: &Item| it.status == Status::Completed || it.is_superseded();
                 plan.get(*it).is_some_and(|it| !done(it)) && !left_out.contains(it)

@@ -4,13 +4,17 @@ use std::fs;
 
 use punchlist_formats::planfile;
 use punchlist_formats::text;
-use punchlist_model::{Actor, Evidence, Level, Number, Plan, Status, Timestamp};
+use punchlist_formats::view::goal;
+use punchlist_model::goal::Reached;
+use punchlist_model::{Actor, Evidence, Item, Level, Number, Plan, Status, Timestamp};
 use punchlist_sched::call::Output;
 use punchlist_sched::driver;
 
 use super::board::Sum;
 use super::file::Source;
+use super::nest;
 use crate::error::{Code, Fail};
+use crate::evidence;
 
 /// How many lines of a failed item's output are shown.
 const SHOWN: usize = 12;
@@ -40,6 +44,24 @@ pub(super) fn broken(why: &driver::Error) -> Fail {
         .hint("what ran was ended; put that right and run it again to go on.")
 }
 
+/// How the plan of a run stands towards its goal, if it has one.
+pub(super) struct Aim {
+    /// No item is open, and it is not reached.
+    pub(super) is_unmet: bool,
+    /// What is said of it, with line ends.
+    pub(super) words: String,
+}
+
+/// The same of this plan.
+pub(super) fn aim(plan: &Plan, now: Timestamp) -> Aim {
+    if plan.goal.is_none() {
+        return Aim { is_unmet: false, words: String::new() };
+    }
+    let stale = evidence::stale(plan);
+    let is_unmet = matches!(plan.reached(&stale), Some(Reached::No(_)));
+    Aim { is_unmet, words: goal::news(plan, &stale, now) }
+}
+
 /// What is said last: what failed items said, and a line that sums up.
 pub(super) fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: bool) -> String {
     let mut out = String::new();
@@ -62,7 +84,8 @@ pub(super) fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: 
         out.push('\n');
     }
     if idle && sum.is_over {
-        let done = plan.listed().into_iter().filter(|it| it.status == Status::Completed).count();
+        let is_done = |it: &&Item| it.status == Status::Completed && !nest::is_entry(it);
+        let done = plan.listed().into_iter().filter(is_done).count();
         out.push_str(&format!("All done already: {done} items. `--fresh` starts over.\n"));
         return out;
     }

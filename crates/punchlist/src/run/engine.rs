@@ -14,7 +14,7 @@ use punchlist_model::call::{
 };
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, PlanStore};
-use punchlist_model::{Actor, Ctx, Holder, ItemRef, Mode, Number, Op, QuestionId, RunId};
+use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, QuestionId, RunId};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::driver::{self, Driver, Event, Handle};
 use punchlist_sched::machine::{self, Target};
@@ -374,23 +374,25 @@ impl Engine<'_> {
 
     /// Keeps what an agent has on its own list under the item that it is at, as it was heard.
     async fn nest(&mut self, item: Number) -> Result<(), Fail> {
-        let (ops, agent) = {
+        let shared = self.shared.clone();
+        let _turn = shared.turn().await;
+        let (mut ops, agent) = {
             let mut known = self.shared.lock();
             let Some(list) = known.lists.remove(&item) else { return Ok(()) };
             let agent = known.plan.get(item).and_then(|it| it.agent_type.clone());
-            (nest::ops(&known.plan, item, &list), agent.unwrap_or_default())
+            let agent = agent.unwrap_or_default();
+            (nest::ops(&known.plan, item, &agent, &list), agent)
         };
-        if ops.is_empty() {
-            return Ok(());
-        }
-        let now = clock::now();
-        let (actor, holder) = (Actor::agent(agent.clone()), Holder::named(agent));
-        let ids = clock::ids(now)?;
-        let ctx = Ctx { now, ids, actor, holder, mode: Mode::Recorded, ..self.ctx.clone() };
         let plan = self.source.plan();
-        self.store.change(plan, Change::new(ops, ctx)).await?;
-        let whole = self.store.read(plan, Needs::whole()).await?;
-        {
+        while !ops.is_empty() {
+            let now = clock::now();
+            let (actor, ids) = (Actor::agent(agent.clone()), clock::ids(now)?);
+            // The run holds what its worker has begun: if it is killed, both are free again.
+            let ctx = Ctx { now, ids, actor, mode: Mode::Recorded, ..self.ctx.clone() };
+            self.store.change(plan, Change::new(ops, ctx)).await?;
+            let whole = self.store.read(plan, Needs::whole()).await?;
+            // The item may have ended meanwhile. Whatever this comes to, it comes to nothing again.
+            ops = nest::overtaken(&whole, item, &agent);
             let mut known = self.shared.lock();
             // What the run itself has written since is not lost: it reads anew when it sees a gap.
             if whole.revision > known.plan.revision {
@@ -633,11 +635,12 @@ impl Engine<'_> {
         if self.ask.write_back {
             notes.extend(end::write_back(self.source, &self.shared.lock().plan)?);
         }
+        let aim = end::aim(&self.shared.lock().plan, now);
         let exit = match (self.stopping, sum.is_broken(), sum.is_over) {
             (1.., _, _) => Code::Interrupted.exit(),
             (0, true, _) => Code::ItemFailed.exit(),
-            (0, false, true) => 0,
-            (0, false, false) => Code::ItemsLeft.exit(),
+            (0, false, true) if !aim.is_unmet => 0,
+            (0, false, _) => Code::ItemsLeft.exit(),
         };
         if self.show.is_for_programs() {
             let status = match (exit, sum.is_broken()) {
@@ -647,12 +650,14 @@ impl Engine<'_> {
             };
             let mut lines = Vec::new();
             self.list()?;
-            self.teller.ends(status, &sum.words(), now.as_millisecond(), &mut lines);
+            let words = format!("{}\n{}", sum.words(), aim.words);
+            self.teller.ends(status, words.trim_end(), now.as_millisecond(), &mut lines);
             self.show.events(lines)?;
             return Ok(Reply { notes, exit, changed: true, ..Reply::default() });
         }
         let plan = self.shared.lock().plan.clone();
-        let out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
+        let mut out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
+        out.push_str(&aim.words);
         Ok(Reply { out, notes, exit, changed: true })
     }
 }

@@ -1,6 +1,6 @@
 //! What the parts of a run know together: the plan as it is now, what steps found out, who was asked.
 //!
-//! One lock, never held across a wait.
+//! One lock, never held across a wait; and one turn at writing the plan, which is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,12 @@ use super::nest::Entry;
 
 /// What is known, shared.
 #[derive(Clone)]
-pub(super) struct Shared(Arc<Mutex<Known>>);
+pub(super) struct Shared(Arc<Both>);
+
+struct Both {
+    known: Mutex<Known>,
+    turn: tokio::sync::Mutex<()>,
+}
 
 /// What is known.
 pub(super) struct Known {
@@ -39,13 +44,13 @@ pub(super) struct Known {
 pub(super) struct Proof {
     /// What speaks for the item.
     pub(super) evidence: Vec<Evidence>,
-    /// What came of it, in a line.
+    /// What was said of it, by whoever did it.
     pub(super) outcome: Option<String>,
 }
 
 impl Shared {
     pub(super) fn new(plan: Plan) -> Self {
-        Self(Arc::new(Mutex::new(Known {
+        let known = Mutex::new(Known {
             plan,
             proofs: BTreeMap::new(),
             questions: BTreeMap::new(),
@@ -54,11 +59,18 @@ impl Shared {
             lists: BTreeMap::new(),
             begun: BTreeSet::new(),
             notes: Vec::new(),
-        })))
+        });
+        Self(Arc::new(Both { known, turn: tokio::sync::Mutex::new(()) }))
+    }
+
+    /// Waits for the turn at writing the plan. Whoever has it decides on the plan that is known, and is
+    /// not overtaken until what came of it is known too.
+    pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.0.turn.lock().await
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Known> {
         // Whoever panicked with it left nothing half done: every change is one assignment.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,16 @@
 //! An agent's own list, kept under the item that it works on. Pure.
 //!
-//! Entries are the same if their titles are. What the agent drops is superseded, as in any list.
+//! Entries are the same if their titles are. What the agent drops is superseded, as in any list. An entry
+//! says whose it is, so that nobody takes it for an item of the plan: a run neither does it nor asks about
+//! it, and what stood under the item before the agent came is left alone.
 
 use std::collections::BTreeMap;
 
 use punchlist_model::{Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, Status};
+use serde_json::{Map, Value};
+
+/// The key of an entry's metadata that names the agent whose list it is on.
+const WORKER: &str = "worker";
 
 /// One entry of an agent's list.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,10 +19,21 @@ pub(super) struct Entry {
     pub(super) status: Status,
 }
 
+/// Whether an item is an entry of an agent's list.
+pub(super) fn is_entry(item: &Item) -> bool {
+    item.metadata.as_ref().is_some_and(|it| it.contains_key(WORKER))
+}
+
+/// The entries under an item, in order.
+fn entries(plan: &Plan, under: Number) -> impl Iterator<Item = &Item> {
+    plan.children(under).into_iter().filter(|it| is_entry(it))
+}
+
 /// What must happen so that the list stands under the item as the agent has it.
-pub(super) fn ops(plan: &Plan, under: Number, list: &[Entry]) -> Vec<Op> {
+pub(super) fn ops(plan: &Plan, under: Number, agent: &str, list: &[Entry]) -> Vec<Op> {
     let mut left: BTreeMap<&str, &Item> =
-        plan.children(under).into_iter().map(|it| (it.title.as_str(), it)).collect();
+        entries(plan, under).map(|it| (it.title.as_str(), it)).collect();
+    let mark = Map::from_iter([(WORKER.to_owned(), Value::from(agent))]);
     let mut ops = Vec::new();
     let mut before = ItemRef::Number(under);
     let mut added = 0;
@@ -27,6 +44,7 @@ pub(super) fn ops(plan: &Plan, under: Number, list: &[Entry]) -> Vec<Op> {
                 let new = NewItem {
                     parent: Some(ItemRef::Number(under)),
                     place: Place::After(before),
+                    metadata: Some(mark.clone()),
                     ..NewItem::titled(entry.title.clone())
                 };
                 ops.push(Op::Add(Box::new(new)));
@@ -46,12 +64,34 @@ pub(super) fn ops(plan: &Plan, under: Number, list: &[Entry]) -> Vec<Op> {
 
 /// What an agent left open when it said that it was done.
 pub(super) fn left_open(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
-    let open = plan.children(under).into_iter().filter(|it| it.is_open());
+    let open = entries(plan, under).filter(|it| it.is_open());
     let cancel = |it: &Item| Op::Cancel {
         item: ItemRef::Number(it.number),
         reason: Some(format!("left open when {agent} ended")),
     };
     open.map(cancel).collect()
+}
+
+/// What an agent had begun when it failed or was ended: nobody is at it any more.
+pub(super) fn let_go(plan: &Plan, under: Number) -> Vec<Op> {
+    let begun = entries(plan, under).filter(|it| it.status == Status::InProgress);
+    begun.map(|it| Op::Release(ItemRef::Number(it.number))).collect()
+}
+
+/// What is still to be done about a list that was heard when its item was over already.
+pub(super) fn overtaken(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
+    match plan.get(under).map(|it| it.status) {
+        Some(Status::Completed | Status::Cancelled) => left_open(plan, under, agent),
+        Some(Status::Pending) => let_go(plan, under),
+        Some(Status::InProgress) | None => Vec::new(),
+    }
+}
+
+/// Takes off the plan what agents have on lists of their own under these items.
+pub(super) fn dropped(plan: &Plan, of: impl Fn(Number) -> bool) -> Vec<Op> {
+    let listed = plan.listed().into_iter();
+    let gone = listed.filter(|it| is_entry(it) && it.parent.is_some_and(&of));
+    gone.map(|it| Op::Supersede(ItemRef::Number(it.number))).collect()
 }
 
 #[cfg(test)]
@@ -92,12 +132,16 @@ mod tests {
         let mut plan = Plan::new(PlanId::of_file("/p"), "/p", Timestamp::UNIX_EPOCH);
         take(&mut plan, &[Op::Add(Box::new(NewItem::titled("Write the notes")))]);
         let list = [entry("Read", InProgress), entry("Write", Pending)];
-        let first = ops(&plan, Number(1), &list);
+        let first = ops(&plan, Number(1), "claude", &list);
         take(&mut plan, &first);
         assert_eq!(shown(&plan), [("Read".to_owned(), InProgress), ("Write".to_owned(), Pending)]);
-        assert_eq!(ops(&plan, Number(1), &list), [], "the same list again changes nothing");
+        assert_eq!(
+            ops(&plan, Number(1), "claude", &list),
+            [],
+            "the same list again changes nothing"
+        );
         let list = [entry("Read", Completed), entry("Check", InProgress)];
-        let second = ops(&plan, Number(1), &list);
+        let second = ops(&plan, Number(1), "claude", &list);
         take(&mut plan, &second);
         assert_eq!(
             shown(&plan),

@@ -17,7 +17,7 @@ use super::book;
 use super::course::{Chosen, Held};
 use super::file::Source;
 use super::step::Resumed;
-use super::{Ask, Person};
+use super::{Ask, Person, nest};
 use crate::app::App;
 use crate::error::Fail;
 use crate::settle::settle;
@@ -102,6 +102,9 @@ pub(super) fn prepare(
     let mut ops = import.ops(|changed| again(&plan, changed, person, &mut notes));
     if ask.fresh {
         ops.extend(reopened(&plan, &import));
+        // What agents had on lists of their own goes; with an item that is dropped it does by itself.
+        let gone: BTreeSet<Number> = import.dropped.iter().map(|it| it.number).collect();
+        ops.extend(nest::dropped(&plan, |under| !gone.contains(&under)));
     }
     // How many run at once is the scheduler's business; here is room for them, and for what agents have
     // in progress on lists of their own.
@@ -143,7 +146,10 @@ fn reopened(plan: &Plan, import: &Import<'_>) -> Vec<Op> {
     let dropped: BTreeSet<Number> = import.dropped.iter().map(|it| it.number).collect();
     let is_closed = |it: &&Item| {
         let closed = matches!(it.status, Status::Completed | Status::Cancelled);
-        closed && !again.contains(&it.number) && !dropped.contains(&it.number)
+        closed
+            && !nest::is_entry(it)
+            && !again.contains(&it.number)
+            && !dropped.contains(&it.number)
     };
     let closed = plan.listed().into_iter().filter(is_closed);
     closed.map(|it| Op::Reopen { item: ItemRef::Number(it.number), start: false }).collect()
@@ -194,6 +200,9 @@ fn left_behind(
             continue;
         }
         free.push(Op::Release(ItemRef::Number(item.number)));
+        if nest::is_entry(item) {
+            continue;
+        }
         match may_run_again(ask, item, person) {
             true => drop(resumed.insert(item.number, Resumed::Again)),
             false if item.check.is_some() => {

@@ -73,7 +73,7 @@ pub(super) fn place(
 ) -> Place {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
-    environment.push(("PUNCHLIST_PLAN".into(), source.plan().to_string().into()));
+    environment.push((step::PLAN.into(), source.plan().to_string().into()));
     Place {
         jobs: Arc::new(jobs),
         shared,

@@ -21,6 +21,9 @@ use super::known::{Proof, Shared};
 use super::proof::Prover;
 use crate::permit;
 
+/// Names the plan to what a step runs.
+pub(super) const PLAN: &str = "PUNCHLIST_PLAN";
+
 /// The tool for items with a command or a check.
 pub(super) const SHELL: &str = "shell";
 /// The tool for items that an agent does.
@@ -240,20 +243,8 @@ impl Place {
         if let Some(said) = self.shared.lock().taken.get(&number) {
             return Ended::Declined(said.clone());
         }
-        if let (Some(resumed), Some(check)) = (job.resumed, &job.check) {
-            let (evidence, finished) = match self.verify(number, check, work).await {
-                Ok(it) => it,
-                Err(ended) => return ended,
-            };
-            if evidence.passed() {
-                self.keep(number, Some(evidence));
-                return Ended::Well(finished.output);
-            }
-            if resumed == Resumed::CheckOnly {
-                return interrupted();
-            }
-        } else if job.resumed == Some(Resumed::CheckOnly) {
-            return interrupted();
+        if let Some(ended) = self.left_behind(number, job, work).await {
+            return ended;
         }
         let output = match command(arguments) {
             None => Output::default(),
@@ -267,20 +258,48 @@ impl Place {
                 Err(why) => return badly(&why.to_string(), Output::default()),
             },
         };
-        self.verified(number, output, work).await
+        self.verified(number, output, None, work).await
     }
 
-    /// What was done counts if the check says so.
-    pub(super) async fn verified(&self, number: Number, output: Output, work: &Work) -> Ended {
+    /// How it ends without being done again, if an earlier run was ended while it was under way: its check
+    /// says that it is done, or nobody said that it may run again.
+    pub(super) async fn left_behind(
+        &self,
+        number: Number,
+        job: &Job,
+        work: &Work,
+    ) -> Option<Ended> {
+        let resumed = job.resumed?;
+        if let Some(check) = &job.check {
+            let (evidence, finished) = match self.verify(number, check, work).await {
+                Ok(it) => it,
+                Err(ended) => return Some(ended),
+            };
+            if evidence.passed() {
+                self.keep(number, Some(evidence), None);
+                return Some(Ended::Well(finished.output));
+            }
+        }
+        (resumed == Resumed::CheckOnly).then(interrupted)
+    }
+
+    /// What was done counts if the check says so. `outcome` is what was said of it.
+    pub(super) async fn verified(
+        &self,
+        number: Number,
+        output: Output,
+        outcome: Option<String>,
+        work: &Work,
+    ) -> Ended {
         let Some(check) = self.jobs.get(&number).and_then(|it| it.check.as_ref()) else {
-            self.keep(number, None);
+            self.keep(number, None, outcome);
             return Ended::Well(output);
         };
         match self.verify(number, check, work).await {
             Ok((evidence, finished)) => {
                 let passed = evidence.passed();
                 let how = evidence.run.as_ref().and_then(|it| it.exit_code);
-                self.keep(number, Some(evidence));
+                self.keep(number, Some(evidence), outcome);
                 if passed {
                     return Ended::Well(output);
                 }
@@ -316,8 +335,8 @@ impl Place {
             .env("PUNCHLIST_ITEM", number.to_string())
     }
 
-    fn keep(&self, number: Number, evidence: Option<Evidence>) {
-        let proof = Proof { evidence: evidence.into_iter().collect(), outcome: None };
+    fn keep(&self, number: Number, evidence: Option<Evidence>, outcome: Option<String>) {
+        let proof = Proof { evidence: evidence.into_iter().collect(), outcome };
         self.shared.lock().proofs.insert(number, proof);
     }
 }

@@ -1,14 +1,15 @@
 //! Items that an agent does: its program runs headless on the item, and what it says is read as it comes.
 //!
 //! How a program is called and understood is `bridge`'s. The agent is told the item and nothing of the
-//! plan. Its own list is kept under the item, as it stands.
+//! plan, which is not named in its environment either: what it has of ours installed would write there. Its
+//! own list is kept under the item, as it stands.
 
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_bridge::spawn::{self, Job, News, Worker};
 use punchlist_formats::hook::Agent as Which;
-use punchlist_formats::text;
+use punchlist_formats::text::{mask, one_line};
 use punchlist_model::{Item, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
@@ -19,7 +20,7 @@ use punchlist_sched::tool::{Preview, Tool, Work};
 use serde_json::{Value, json};
 
 use super::nest::Entry;
-use super::step::{AGENT, Place, badly, item};
+use super::step::{AGENT, PLAN, Place, badly, item};
 
 /// How much of what it said on the side is kept, for when it fails.
 const KEPT: usize = 8 << 10;
@@ -119,8 +120,8 @@ impl Tool for Agent {
 
 impl Place {
     async fn have_done(&self, arguments: &Value, work: Work) -> Ended {
-        let known = item(arguments).filter(|it| self.jobs.contains_key(it));
-        let (Some(number), Some(job)) = (known, job(arguments)) else {
+        let known = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
+        let (Some((number, known)), Some(job)) = (known, job(arguments)) else {
             return badly(
                 "this run has no such item, or there is no such agent",
                 Output::default(),
@@ -129,10 +130,13 @@ impl Place {
         if let Some(said) = self.shared.lock().taken.get(&number) {
             return Ended::Declined(said.clone());
         }
+        if let Some(ended) = self.left_behind(number, known, &work).await {
+            return ended;
+        }
         let agent = job.agent.as_str();
         let mut words = spawn::command(&job).into_iter();
         let mut command = Command::new(words.next().unwrap_or_default(), &self.directory)
-            .envs(self.environment.iter().cloned())
+            .envs(self.environment.iter().filter(|(name, _)| name != PLAN).cloned())
             .env("PUNCHLIST_ITEM", number.to_string());
         for word in words {
             command = command.arg(word);
@@ -140,7 +144,11 @@ impl Place {
         command.apart = true;
         let running = match work.spawn(command).await {
             Ok(running) => running,
-            Err(why) => return badly(&format!("{agent} did not start: {why}"), Output::default()),
+            Err(why) => {
+                let what =
+                    format!("{agent} did not start: {why}; install it, or name another agent");
+                return badly(&what, Output::default());
+            }
         };
         let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
         let mut aside: Vec<u8> = Vec::new();
@@ -165,9 +173,12 @@ impl Place {
         if let Some(why) = ended.failure {
             let aside = String::from_utf8_lossy(&aside).into_owned();
             let said = if aside.trim().is_empty() { ended.answer } else { aside };
-            return badly(&format!("{agent}: {}", text::one_line(&why)), output(said));
+            let why = one_line(&why);
+            let what = format!("{agent}: {why}; `{agent}`, started here by hand, tells more");
+            return badly(&what, output(said));
         }
-        self.verified(number, output(ended.answer), &work).await
+        let said = Some(mask(&ended.answer).into_owned()).filter(|it| !it.is_empty());
+        self.verified(number, output(ended.answer), said, &work).await
     }
 
     /// Passes on what was heard.

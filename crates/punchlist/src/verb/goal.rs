@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use punchlist_formats::text;
-use punchlist_formats::view::json;
+use punchlist_formats::view::{self, json};
+use punchlist_model::goal::{Met, Reached};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Budget, Goal as Aim, Level, Number, Op, Plan, PlanPatch, Rules};
@@ -14,6 +15,7 @@ use super::{Group, Verb, list, show};
 use crate::app::{App, no_plan};
 use crate::change::{Changing, Request};
 use crate::error::Fail;
+use crate::evidence;
 use crate::items::Typed;
 use crate::person;
 use crate::print::Reply;
@@ -22,7 +24,10 @@ use crate::which;
 
 /// Say what the list is for and what counts as done
 ///
-/// Without arguments it shows what was said, and how the items stand that the goal is accepted by.
+/// Without arguments it shows what was said, how the items stand that the goal is accepted by, what was given
+/// up since, and what it has cost. When no item is open, the list is held against the goal: it is met if the
+/// items that it is accepted by are done, and checked where that is demanded; if there are none, when somebody
+/// says so (`--met`). What is not met is said by `list`, `show` and `run`, and to an agent that wants to stop.
 /// What is demanded holds for every item: without it none is completed, and no agent may stop.
 #[derive(clap::Args)]
 pub(crate) struct Goal {
@@ -38,6 +43,10 @@ pub(crate) struct Goal {
     /// The evidence that every item needs to count as done
     #[arg(long, value_name = "LEVEL", value_enum)]
     demand: Option<Demand>,
+    /// Say that it is met; where items decide that, or the plan demands more than a claim, only a person
+    /// at a terminal can
+    #[arg(long, conflicts_with_all = ["statement", "accept", "budget", "clear"])]
+    met: bool,
     /// Take the goal away; what is demanded stays
     #[arg(long, conflicts_with_all = ["statement", "accept", "budget"])]
     clear: bool,
@@ -89,6 +98,7 @@ Examples:
   punchlist goal \"1.2 is on the server and installs\" --accept 4,5
   punchlist goal --budget tokens=200000,minutes=90
   punchlist goal --demand checked
+  punchlist goal --met
   punchlist goal --clear";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
@@ -96,6 +106,7 @@ Examples:
             && self.accept.is_empty()
             && self.budget.is_none()
             && self.demand.is_none()
+            && !self.met
             && !self.clear;
         if self.demand.is_some() {
             person::not_an_agent("what counts as done is said", Self::NAME)?;
@@ -105,14 +116,13 @@ Examples:
             let key = list::attachment(&store, &plan)?;
             return Ok(if app.globals.json {
                 let header = json::header(&plan, key.as_ref());
-                Reply::json(
-                    &json!({"plan": header, "goal": plan.goal, "demand": plan.rules.demand}),
-                )
+                let aim = json::aim(&plan, &evidence::stale(&plan), app.now);
+                Reply::json(&json!({"plan": header, "goal": aim, "demand": plan.rules.demand}))
             } else {
-                Reply::text(told(&plan))
+                Reply::text(told(&plan, app))
             });
         }
-        let patch = self.patch(&plan)?;
+        let patch = self.patch(&plan, app)?;
         let request = Request::new(vec![Op::Plan(Box::new(patch))], self.changing);
         let (store, applied) = request.make(app)?;
         let plan = settle(store.read(applied.plan.id, Needs::whole()))?;
@@ -120,21 +130,24 @@ Examples:
         if app.globals.json {
             let value = json!({
                 "revision": plan.revision, "changed": [], "warnings": [],
-                "goal": plan.goal, "demand": plan.rules.demand,
+                "goal": json::aim(&plan, &evidence::stale(&plan), app.now),
+                "demand": plan.rules.demand,
             });
             return Ok(Reply { changed: true, ..Reply::json(&value) });
         }
-        Ok(Reply { changed: true, ..Reply::text(told(&plan)) })
+        Ok(Reply { changed: true, ..Reply::text(told(&plan, app)) })
     }
 }
 
 impl Goal {
-    fn patch(&self, plan: &Plan) -> Result<PlanPatch, Fail> {
+    fn patch(&self, plan: &Plan, app: &App) -> Result<PlanPatch, Fail> {
         let mut patch = PlanPatch::default();
-        if self.clear {
+        if self.met {
+            patch.goal = Some(Some(word(plan, app)?));
+        } else if self.clear {
             patch.goal = Some(None);
         } else if self.statement.is_some() || !self.accept.is_empty() || self.budget.is_some() {
-            let mut aim = plan.goal.clone().unwrap_or_default();
+            let mut aim = plan.goal.as_deref().cloned().unwrap_or_default();
             if let Some(statement) = &self.statement {
                 statement.trim().clone_into(&mut aim.statement);
             }
@@ -168,37 +181,67 @@ impl Goal {
     }
 }
 
+/// The goal with the caller's word that it is met.
+fn word(plan: &Plan, app: &App) -> Result<Aim, Fail> {
+    let goal = plan.goal.as_deref().cloned().ok_or_else(|| {
+        Fail::usage("there is no goal yet")
+            .hint("say it first: `punchlist goal \"what must be true in the end\"`.")
+    })?;
+    if plan.open > 0 {
+        let open = plan.open;
+        return Err(Fail::refused(format!("the goal is not met while items are open: {open}"))
+            .hint("finish or skip them first; `punchlist list` shows them."));
+    }
+    let person = person::at_terminal("that this goal is met is said", "goal --met");
+    let level = if person.is_ok() { Level::Approved } else { Level::Claimed };
+    if !plan.is_word_enough(Some(level)) {
+        person?;
+    }
+    let by = app.ctx()?.actor.name;
+    Ok(Aim { met: Some(Met { at: app.now, by, level }), ..goal })
+}
+
 fn line(name: &str, value: &str) -> String {
     format!("{name:<13}{value}\n")
 }
 
 /// The goal and how it stands.
-fn told(plan: &Plan) -> String {
+fn told(plan: &Plan, app: &App) -> String {
     let mut out = String::new();
-    match &plan.goal {
+    let stale = evidence::stale(plan);
+    match plan.goal.as_deref() {
         None => out.push_str("There is no goal. Say one: punchlist goal \"…\"\n"),
-        Some(Aim { statement, acceptance, budget }) => {
+        Some(Aim { statement, acceptance, given_up, .. }) => {
             out.push_str(&line("goal", &text::one_line(statement)));
-            for number in acceptance {
-                let item = plan.get(*number);
-                let title = item.map(|it| text::one_line(&it.title).into_owned());
-                let status = item.map(|it| format!(" ({})", it.status.words()));
-                let (title, status) = (title.unwrap_or_default(), status.unwrap_or_default());
-                out.push_str(&line("accepted by", &format!("{number}  {title}{status}")));
+            for (name, numbers) in [("accepted by", acceptance), ("given up", given_up)] {
+                for number in numbers {
+                    out.push_str(&line(name, &item(plan, *number)));
+                }
             }
-            let parts = [
-                budget.tokens.map(|it| format!("{it} tokens")),
-                budget.turns.map(|it| format!("{it} turns")),
-                budget.minutes.map(|it| format!("{it} minutes")),
-            ];
-            let parts: Vec<String> = parts.into_iter().flatten().collect();
-            if !parts.is_empty() {
-                out.push_str(&line("budget", &parts.join(", ")));
+            let budget = view::goal::budget(plan, app.now);
+            if !budget.is_empty() {
+                out.push_str(&line("budget", &budget.join("; ")));
             }
+            out.push_str(&line("met", &view::goal::standing(plan, &stale).unwrap_or_default()));
         }
     }
     if let Some(level) = plan.rules.demand {
         out.push_str(&line("demands", &format!("{} evidence of every item", level.as_str())));
     }
+    if let Some(Reached::No(_)) = plan.reached(&stale) {
+        // What is not met was said above; what to do about it was not.
+        let next = view::goal::footer(plan, &stale, app.now).into_iter().nth(1);
+        out.extend(next.map(|it| it.text + "\n"));
+    }
     out
+}
+
+/// `4  Publish (completed, checked)`.
+fn item(plan: &Plan, number: Number) -> String {
+    let Some(item) = plan.get(number) else { return number.to_string() };
+    let left = item.is_superseded().then(|| "dropped".to_owned());
+    let level = item.evidence_level().map(|it| it.as_str().to_owned());
+    let words: Vec<String> =
+        [Some(item.status.words().to_owned()), level, left].into_iter().flatten().collect();
+    format!("{number}  {} ({})", text::one_line(&item.title), words.join(", "))
 }

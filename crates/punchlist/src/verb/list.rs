@@ -84,13 +84,32 @@ Examples:
         };
         if view == View::Json {
             let key = attachment(&store, &plan)?;
-            return Ok(Reply::json(&self.json(&plan, key.as_ref(), &evidence::stale(&plan))));
+            let stale = evidence::stale(&plan);
+            let mut value = self.json(&plan, key.as_ref(), &stale);
+            if plan.goal.is_some() {
+                value["goal"] = json::aim(&plan, &stale, app.now);
+            }
+            return Ok(Reply::json(&value));
         }
         store.let_go();
         let superseded = if self.all { superseded(&plan) } else { String::new() };
         if self.view.is_none() && !self.status.is_empty() {
             return Ok(Reply::text(self.lines(&plan) + &superseded));
         }
+        let below = match view {
+            View::Box | View::Plain if plan.goal.is_some() => {
+                view::goal::news(&plan, &evidence::stale(&plan), app.now)
+            }
+            View::Box
+            | View::Plain
+            | View::List
+            | View::Text
+            | View::Markdown
+            | View::Json
+            | View::Xml
+            | View::Dot
+            | View::Mermaid => String::new(),
+        };
         let shown = if self.status.is_empty() { plan } else { self.only(plan) };
         let mut options = app.view(screen);
         if view == View::List {
@@ -114,6 +133,7 @@ Examples:
         // The other views are notations of their own, in which there is no room for more.
         if matches!(view, View::List | View::Box | View::Plain) {
             out.push_str(&superseded);
+            out.push_str(&below);
         }
         Ok(Reply::text(out))
     }

@@ -69,7 +69,8 @@ Examples:
   punchlist run release.md --only \"Run the tests\"
   punchlist run release.md --yes --json
 
-Exit codes: 0 all is done, 6 an item failed, 7 items are left, 130 stopped.";
+Exit codes: 0 all is done, 6 an item failed, 7 items are left or the
+goal is not met, 130 stopped.";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         run::run(

@@ -68,10 +68,13 @@ pub(super) fn find<'a>(plan: &'a Plan, typed: &ItemRef) -> Result<&'a Item, Fail
 fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> {
     let key = list::attachment(store, plan)?;
     if app.globals.json {
-        let value = serde_json::json!({
+        let mut value = serde_json::json!({
             "plan": json::header(plan, key.as_ref()),
             "progress": json::progress(plan.progress()),
         });
+        if plan.goal.is_some() {
+            value["goal"] = json::aim(plan, &evidence::stale(plan), app.now);
+        }
         return Ok(Reply::json(&value));
     }
     let progress = plan.progress();
@@ -94,7 +97,12 @@ fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> 
     line("state", plan.end.words());
     let (completed, total, percent) = (progress.completed, progress.total, progress.percent);
     line("progress", &format!("{completed}/{total} ({percent}%), {} open", plan.open));
-    line("goal", plan.goal.as_ref().map(|goal| goal.statement.as_str()).unwrap_or_default());
+    if let Some(goal) = &plan.goal {
+        let stale = evidence::stale(plan);
+        line("goal", &goal.statement);
+        line("met", &view::goal::standing(plan, &stale).unwrap_or_default());
+        line("budget", &view::goal::budget(plan, app.now).join("; "));
+    }
     line("demands", plan.rules.demand.map(|it| it.as_str()).unwrap_or_default());
     line("created", &duration::ago(plan.created_at, app.now));
     line("changed", &duration::ago(plan.updated_at, app.now));

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
 
 /// The longest that one run of a program may take.
-const LIMIT: Duration = Duration::from_secs(120);
+pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
 /// What is said to a program next.
 pub(crate) enum Say {
@@ -128,6 +128,13 @@ impl Running {
         let ended = self.ends();
         assert_eq!(ended.status.signal(), Some(9));
         ended
+    }
+
+    /// Presses Ctrl-C.
+    #[track_caller]
+    pub(crate) fn interrupted(self) -> Ended {
+        kill_process_group(self.group, Signal::INT).unwrap();
+        self.ends()
     }
 
     #[track_caller]

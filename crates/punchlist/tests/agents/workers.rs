@@ -1,72 +1,444 @@
-//! A plan file whose item an agent does: `punchlist run` starts the real program, and keeps its list.
+//! Plan files whose items an agent does: `punchlist run` starts the real program, keeps its list, and
+//! believes its check. The scenarios are the same for every agent, and are told here once; what differs
+//! between agents is a [`Kind`]. Claude Code's own are at the end, the others' are with their agents.
 
-use punchlist_testkit::model::{Model, Script};
+use std::ffi::OsString;
+use std::fs;
+use std::process::Command;
+
+use punchlist_testkit::features::{Agent, Feature};
+use punchlist_testkit::model::{Message, Model, Script, Server};
 use serde_json::{Value, json};
 
 use crate::place::Place;
+use crate::run::{Ended, LIMIT, Run, assert_says};
+use crate::shown::shows;
 
+/// A call of a tool: its name, and what it is given.
+type Call = (&'static str, Value);
+
+/// What differs between agents that do an item.
+pub(crate) struct Kind {
+    pub(crate) agent: Agent,
+    /// Writes what a user has set: the model, and that commands and lists need no asking.
+    pub(crate) set_up: fn(&Place, &Server),
+    /// The program, as a user starts it.
+    pub(crate) program: fn(&Place, &Server) -> Command,
+    /// A call that writes its own list, as titles and statuses.
+    pub(crate) list: fn(&[(&str, &str)]) -> Call,
+    /// A call of its shell.
+    pub(crate) shell: fn(&str) -> Call,
+    /// What its model's API calls a request that it does not take.
+    pub(crate) bad_request: &'static str,
+}
+
+const BEGUN: [(&str, &str); 2] =
+    [("Read what changed", "in_progress"), ("Write it down", "pending")];
+const DONE: [(&str, &str); 2] =
+    [("Read what changed", "completed"), ("Write it down", "completed")];
+
+/// An item for an agent, and one that comes after it.
 const PLAN: &str = "\
 # Release
 - [ ] Write the notes
-  agent: claude
+  agent: AGENT
   criteria: they are for users
-  verify: test -e README.md
+  verify: grep -q Faster notes.md
 - [ ] Publish
   after: Write the notes
-  run: echo published > published.txt
+  run: cp notes.md published.md
 ";
 
-fn todos(first: &str, second: &str) -> Value {
-    let todo = |content: &str, status: &str| json!({"content": content, "status": status, "activeForm": content});
-    json!({"todos": [todo("Read what changed", first), todo("Write it down", second)]})
+/// How long a list may be on its way into the plan before a scenario counts it as lost.
+const TRIES: usize = 3_000;
+
+impl Kind {
+    fn name(&self) -> &'static str {
+        self.agent.as_str()
+    }
+
+    /// A place with a plan file for this agent.
+    fn place(&self, plan: &str, model: &Server) -> Place {
+        let place = Place::new();
+        (self.set_up)(&place, model);
+        fs::write(place.path("project/release.md"), plan.replace("AGENT", self.name())).unwrap();
+        place
+    }
+
+    /// `punchlist run release.md`, with what the agent needs in its environment.
+    fn run(&self, place: &Place, model: &Server, more: &[&str]) -> Run {
+        let mut command = place.command(&place.punchlist);
+        let named: Vec<(OsString, OsString)> = (self.program)(place, model)
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+            .collect();
+        command.envs(named).args(["run", "release.md"]).args(more);
+        Run::new(command)
+    }
+
+    /// A step of a script in which the model writes its list.
+    fn lists(&self, script: Script, entries: &[(&str, &str)]) -> Script {
+        let (tool, input) = (self.list)(entries);
+        script.calls(tool, input)
+    }
+
+    /// A step of a script in which the model runs a command.
+    fn runs(&self, script: Script, command: &str) -> Script {
+        let (tool, input) = (self.shell)(command);
+        script.calls(tool, input)
+    }
+
+    /// A model that does the item as it should.
+    fn good_one(&self) -> Script {
+        let script = self.lists(Script::new(), &BEGUN);
+        let script = self.runs(script, "echo '* Faster' > notes.md");
+        self.lists(script, &DONE).stops("The notes are written.")
+    }
+
+    /// A model that begins with its list, and then says nothing for ever.
+    fn one_that_hangs(&self) -> Script {
+        self.lists(Script::new(), &BEGUN).turn(Message::new().says("Let me see").hangs())
+    }
 }
+
+/// The items of the plan: title, status, and which item each is under.
+#[track_caller]
+fn items(place: &Place) -> Vec<(String, String, Value)> {
+    let list = place.punchlist(&["list", "--plan", "release.md", "--json"]);
+    let list: Value = serde_json::from_str(&list).unwrap();
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let items = list["items"].as_array().unwrap().iter();
+    items.map(|it| (text(&it["title"]), text(&it["status"]), it["parent"].clone())).collect()
+}
+
+/// The same, as a line each: `completed Read what changed (1)`.
+#[track_caller]
+fn listed(place: &Place) -> Vec<String> {
+    let line = |(title, status, parent): (String, String, Value)| match parent.as_u64() {
+        None => format!("{status} {title}"),
+        Some(under) => format!("{status} {title} ({under})"),
+    };
+    items(place).into_iter().map(line).collect()
+}
+
+#[track_caller]
+fn code(ended: &Ended, expected: i32) {
+    let Ended { status, printed, errors, .. } = ended;
+    assert_eq!(status.code(), Some(expected), "{status}:\n{printed}\n{errors}");
+}
+
+/// Processes that work in the project: whatever a worker left.
+fn left(place: &Place) -> Vec<String> {
+    let project = place.path("project");
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|it| it.path());
+    let here = processes.filter(|it| fs::read_link(it.join("cwd")).is_ok_and(|it| it == project));
+    here.map(|it| fs::read_to_string(it.join("cmdline")).unwrap_or_default()).collect()
+}
+
+/// Waits until something is so; what never comes to be is the failure, not how long it takes.
+#[track_caller]
+fn until(mut is_so: impl FnMut() -> bool) {
+    for _ in 0..TRIES {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("it never came to be");
+}
+
+/// Waits until the model hangs and the list that it wrote stands in the plan.
+#[track_caller]
+fn until_it_hangs(place: &Place, model: &Server) {
+    assert!(model.wait_for("", 2, LIMIT), "the model was never asked again");
+    until(|| items(place).len() == 4);
+}
+
+const ALL_DONE: [&str; 4] = [
+    "completed Write the notes",
+    "completed Read what changed (1)",
+    "completed Write it down (1)",
+    "completed Publish",
+];
+
+/// The agent does the item, its list stands under it, and the check is run afterwards.
+#[track_caller]
+pub(crate) fn does_an_item(kind: &Kind) {
+    let _shows = shows(kind.agent, Feature::Worker, "");
+    let model = Model::new(kind.good_one()).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    let ended = kind.run(&place, &model, &[]).ends();
+    code(&ended, 0);
+    assert_eq!(model.left(), 0, "{}", ended.printed);
+    // It was told the item and when it counts as done, and nothing of the rest.
+    let asked = model.requests()[0].text();
+    assert_says(&asked, &["Write the notes", "they are for users"], &["Publish"]);
+    assert_eq!(listed(&place), ALL_DONE);
+    // What it did is there, and the check that ran after it is evidence.
+    let published = fs::read_to_string(place.path("project/published.md")).unwrap();
+    assert_eq!(published, "* Faster\n");
+    let shown = place.punchlist(&["show", "1", "--plan", "release.md", "--json"]);
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let item = &shown["item"];
+    assert_eq!(item["evidence"][0]["level"], "checked", "{item:#}");
+    assert_eq!(item["outcome"], "The notes are written.", "{item:#}");
+    // Its list is its own: the journal says who wrote it.
+    let journal = place.punchlist(&["log", "--plan", "release.md"]);
+    assert_says(&journal, &[&format!("{}   ", kind.name()), "added 3 \"Read what changed\""], &[]);
+    assert_eq!(left(&place), [""; 0]);
+}
+
+/// It says that it is done, and the check says that it is not.
+#[track_caller]
+pub(crate) fn is_not_believed_without_its_check(kind: &Kind) {
+    let script = kind.lists(Script::new(), &BEGUN).stops("The notes are written.");
+    let model = Model::new(script).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    let ended = kind.run(&place, &model, &[]).ends();
+    code(&ended, 6);
+    assert_says(&ended.printed, &["Write the notes (its check failed: exit code"], &[]);
+    // Nobody is at it any more, nor at what it had begun.
+    assert_eq!(
+        listed(&place),
+        [
+            "pending Write the notes",
+            "pending Read what changed (1)",
+            "pending Write it down (1)",
+            "pending Publish",
+        ]
+    );
+    assert!(!place.path("project/published.md").exists());
+}
+
+/// What it leaves open on its own list holds nothing up: the check is what counts.
+#[track_caller]
+pub(crate) fn may_leave_its_own_list_open(kind: &Kind) {
+    let script = kind.lists(Script::new(), &BEGUN);
+    let script = kind.runs(script, "echo Faster > notes.md").stops("The notes are written.");
+    let model = Model::new(script).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    code(&kind.run(&place, &model, &[]).ends(), 0);
+    assert_eq!(
+        listed(&place),
+        [
+            "completed Write the notes",
+            "cancelled Read what changed (1)",
+            "cancelled Write it down (1)",
+            "completed Publish",
+        ]
+    );
+}
+
+/// Its model fails: the item fails and says why and what to do; the next run has it done.
+#[track_caller]
+pub(crate) fn fails_with_its_model(kind: &Kind) {
+    let script = kind.lists(Script::new(), &BEGUN).fails(400, kind.bad_request, 9);
+    let model = Model::new(script).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    let ended = kind.run(&place, &model, &[]).ends();
+    code(&ended, 6);
+    let by_hand = format!("`{}`, started here by hand, tells more", kind.name());
+    let reason = format!("1 failed: Write the notes ({}: it failed and ended with", kind.name());
+    assert_says(&ended.printed, &[&reason, &by_hand, "Run it again to retry."], &[]);
+    assert!(!place.path("project/published.md").exists());
+    let model = Model::new(kind.good_one()).serve().unwrap();
+    (kind.set_up)(&place, &model);
+    let ended = kind.run(&place, &model, &[]).ends();
+    code(&ended, 0);
+    assert_says(&ended.printed, &["2 done (1 checked), 0 failed, 0 left."], &[]);
+    assert_eq!(listed(&place), ALL_DONE);
+}
+
+/// Somebody stops the run: the agent and all that it started are gone, and its item is free.
+#[track_caller]
+pub(crate) fn is_gone_after_ctrl_c(kind: &Kind) {
+    let model = Model::new(kind.one_that_hangs()).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    let running = kind.run(&place, &model, &[]).begin();
+    until_it_hangs(&place, &model);
+    assert_ne!(left(&place), [""; 0]);
+    code(&running.interrupted(), 130);
+    until(|| left(&place).is_empty());
+    assert_says(&listed(&place).join("\n"), &["pending Write the notes"], &["in_progress"]);
+}
+
+/// It takes longer than its item may: the same, and the item failed.
+#[track_caller]
+pub(crate) fn is_gone_after_its_time(kind: &Kind) {
+    let model = Model::new(kind.one_that_hangs()).serve().unwrap();
+    let plan = PLAN.replace("  criteria:", "  timeout: 20s\n  criteria:");
+    let place = kind.place(&plan, &model);
+    let ended = kind.run(&place, &model, &[]).ends();
+    code(&ended, 6);
+    assert_says(&ended.printed, &["Write the notes (it took longer than"], &[]);
+    assert_eq!(left(&place), [""; 0]);
+    assert_says(&listed(&place).join("\n"), &["pending Write the notes"], &["in_progress"]);
+}
+
+/// The run is killed while the agent works: the agent ends too. What was under way is not begun again
+/// unless somebody says so; if its check passes, it is done; and if it may run again, it does.
+#[track_caller]
+pub(crate) fn is_taken_up_after_a_kill(kind: &Kind) {
+    let model = Model::new(kind.one_that_hangs()).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    let running = kind.run(&place, &model, &[]).begin();
+    until_it_hangs(&place, &model);
+    running.killed();
+    until(|| left(&place).is_empty());
+
+    let silent = Model::new(Script::new()).serve().unwrap();
+    (kind.set_up)(&place, &silent);
+    let ended = kind.run(&place, &silent, &[]).ends();
+    code(&ended, 7);
+    assert_says(&ended.printed, &["interrupted", "--retry-interrupted runs it again"], &[]);
+    assert_eq!(silent.requests().len(), 0, "nobody said that it may run again");
+    assert_says(&listed(&place).join("\n"), &["pending Write the notes"], &["in_progress"]);
+
+    let again = Model::new(kind.one_that_hangs()).serve().unwrap();
+    (kind.set_up)(&place, &again);
+    let running = kind.run(&place, &again, &["--retry-interrupted"]).begin();
+    until_it_hangs(&place, &again);
+    running.killed();
+
+    // Its check is asked first, and so it need not run again.
+    fs::write(place.path("project/notes.md"), "Faster\n").unwrap();
+    let ended = kind.run(&place, &silent, &["--retry-interrupted"]).ends();
+    code(&ended, 0);
+    assert_eq!(silent.requests().len(), 0);
+    assert_says(
+        &listed(&place).join("\n"),
+        &["completed Write the notes", "completed Publish"],
+        &[],
+    );
+    assert_eq!(fs::read_to_string(place.path("project/published.md")).unwrap(), "Faster\n");
+}
+
+/// Texts of an item that look like options are texts.
+#[track_caller]
+pub(crate) fn takes_no_text_for_an_option(kind: &Kind) {
+    let plan = "- [ ] --version -h; $(touch pwned) `touch pwned`\n  \
+                --help\n  -\n  @notes.md /quit !touch pwned\n  agent: AGENT\n  criteria: --dangerously\n";
+    let model = Model::new(Script::new().stops("Done.")).serve().unwrap();
+    let place = kind.place(plan, &model);
+    code(&kind.run(&place, &model, &[]).ends(), 0);
+    assert_eq!((model.requests().len(), model.left()), (1, 0));
+    let asked = model.requests()[0].text();
+    assert_says(&asked, &["--version -h; $(touch pwned)", "--help", "/quit", "--dangerously"], &[]);
+    assert!(!place.path("project/pwned").exists());
+}
+
+/// It answers no question that is put to a person, and approves nothing.
+#[track_caller]
+pub(crate) fn answers_nothing(kind: &Kind) {
+    let plan = "- [ ] Publish it\n  agent: AGENT\n";
+    let script =
+        |place: &Place| kind.runs(Script::new(), &place.tries_to_answer()).stops("I tried.");
+    // The model is told the path of the program, which is the same everywhere.
+    let model = Model::new(script(&Place::new())).serve().unwrap();
+    let place = kind.place(plan, &model);
+    place.asks();
+    code(&kind.run(&place, &model, &[]).ends(), 0);
+    place.refused(kind.name(), &model.requests()[1].results()[0].text);
+}
+
+/// With Punchlist installed, it has a plan of its own: that of the run is neither shown to it, nor
+/// written by it, nor a reason to hold it.
+#[track_caller]
+pub(crate) fn does_not_see_the_plan(kind: &Kind) {
+    let model = Model::new(kind.good_one()).serve().unwrap();
+    let place = kind.place(PLAN, &model);
+    place.punchlist(&["install", kind.name(), "--yes"]);
+    code(&kind.run(&place, &model, &[]).ends(), 0);
+    assert_eq!(model.left(), 0);
+    let told: Vec<String> = model.requests().iter().map(|it| it.news()).collect();
+    assert_says(&told.join("\n"), &[], &["Not finished", "Publish"]);
+    assert_eq!(listed(&place), ALL_DONE);
+    // Its hooks have kept its list, where its sessions' lists are kept.
+    let plans = place.plans();
+    let own: Vec<&Value> = plans.iter().filter(|it| it["agent"] == kind.name()).collect();
+    assert_eq!((plans.len(), own.len()), (2, 1), "{plans:#?}");
+    assert_eq!(own[0]["progress"]["total"], 2, "{plans:#?}");
+}
+
+const CLAUDE: Kind = Kind {
+    agent: Agent::Claude,
+    set_up: |place, _| {
+        fs::create_dir_all(place.path("home/.claude")).unwrap();
+        let settings = json!({"permissions": {"allow": ["Bash"]}});
+        fs::write(place.path("home/.claude/settings.json"), format!("{settings:#}\n")).unwrap();
+    },
+    program: |place, model| {
+        let mut command = place.agent(model);
+        command
+            .env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")
+            .env("ENABLE_TOOL_SEARCH", "false")
+            .env("CLAUDE_CODE_ENABLE_TASKS", "0");
+        command
+    },
+    list: |entries| {
+        let todo = |(text, status): &(&str, &str)| json!({"content": text, "status": status, "activeForm": text});
+        ("TodoWrite", json!({"todos": entries.iter().map(todo).collect::<Vec<_>>()}))
+    },
+    shell: |command| ("Bash", json!({"command": command, "description": "Do it"})),
+    bad_request: "invalid_request_error",
+};
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn an_item_of_a_plan_file_is_done_by_the_agent_and_its_list_is_kept_under_it() {
-    let place = Place::new();
-    std::fs::write(place.path("project/release.md"), PLAN).unwrap();
-    let script = Script::new()
-        .calls("TodoWrite", todos("in_progress", "pending"))
-        .calls("TodoWrite", todos("completed", "completed"))
-        .stops("The notes are written.");
-    let model = Model::new(script).serve().unwrap();
-    let mut command = place.command(&place.punchlist);
-    for (name, value) in place.agent(&model).get_envs() {
-        if let Some(value) = value {
-            command.env(name, value);
-        }
-    }
-    command
-        .env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")
-        .env("ENABLE_TOOL_SEARCH", "false")
-        .env("CLAUDE_CODE_ENABLE_TASKS", "0");
-    let output = command.args(["run", "release.md"]).output().unwrap();
-    let (out, err) =
-        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{}: {out}\n{err}", output.status);
-    assert_eq!(model.left(), 0, "{out}");
-    // It was told the item, and when it counts as done.
-    let asked = model.requests()[0].text();
-    assert!(asked.contains("Write the notes") && asked.contains("they are for users"), "{asked}");
-    let list = place.punchlist(&["list", "--plan", "release.md", "--json"]);
-    let list: Value = serde_json::from_str(&list).unwrap();
-    let items: Vec<(&str, &str, &Value)> = list["items"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| (it["title"].as_str().unwrap(), it["status"].as_str().unwrap(), &it["parent"]))
-        .collect();
-    assert_eq!(
-        items,
-        [
-            ("Write the notes", "completed", &Value::Null),
-            ("Read what changed", "completed", &json!(1)),
-            ("Write it down", "completed", &json!(1)),
-            ("Publish", "completed", &Value::Null),
-        ],
-        "{list:#}"
-    );
-    assert_eq!(list["items"][0]["evidence"][0]["level"], "checked", "{list:#}");
-    assert!(place.path("project/published.txt").exists());
+    does_an_item(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn what_it_says_is_not_believed_without_its_check() {
+    is_not_believed_without_its_check(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn what_it_leaves_open_on_its_own_list_holds_nothing_up() {
+    may_leave_its_own_list_open(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_worker_whose_model_fails_fails_its_item_and_the_next_run_has_it_done() {
+    fails_with_its_model(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_ctrl_c_nothing_of_it_is_left() {
+    is_gone_after_ctrl_c(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_its_time_nothing_of_it_is_left() {
+    is_gone_after_its_time(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn after_a_kill_its_item_is_checked_first_and_runs_again_only_if_it_may() {
+    is_taken_up_after_a_kill(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn no_text_of_an_item_is_an_option_of_its_command_line() {
+    takes_no_text_for_an_option(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_worker_cannot_answer() {
+    answers_nothing(&CLAUDE);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn with_punchlist_installed_a_worker_has_a_plan_of_its_own() {
+    does_not_see_the_plan(&CLAUDE);
 }

@@ -257,6 +257,86 @@ fn a_plan_has_a_goal_and_may_demand_evidence() {
 }
 
 #[test]
+fn a_settled_list_is_held_against_its_goal() {
+    let world = World::new();
+    told!(world.story(
+        r#"add "Build" "Ship" "Tell"
+           goal "It ships" --accept 2,3 --budget minutes=90
+           list
+           goal --met
+           done 1
+           skip 2 --reason "no time"
+           done 3
+           list
+           list --view box
+           show
+           goal
+           goal --met
+           reopen 2
+           done 2
+           list
+           show
+           goal
+           log"#
+    ));
+    let list = world.typed("list --json").json();
+    assert_eq!(list["goal"]["standing"], "met", "{list:#}");
+    assert_eq!(list["goal"]["spent"]["turns"], serde_json::Value::Null);
+    world.typed("reopen 3").ok();
+    world.typed("skip 3").ok();
+    let list = world.typed("list --json").json();
+    assert_eq!(list["goal"]["standing"], "unmet", "{list:#}");
+    assert_eq!(list["goal"]["given_up"], serde_json::json!([3]));
+    let missing = serde_json::json!([{
+        "item": 3, "why": "3 was cancelled", "next": "punchlist reopen 3",
+    }]);
+    assert_eq!(list["goal"]["missing"], missing);
+}
+
+#[test]
+fn a_goal_without_items_is_met_by_somebodys_word() {
+    let world = World::new();
+    told!(world.story(
+        r#"add "Build"
+           goal "It ships"
+           done 1
+           list
+           goal --met
+           list
+           log
+           goal "It ships everywhere"
+           goal
+           goal --demand approved
+           goal --met
+           goal --clear
+           list"#
+    ));
+    world.typed(r#"goal "It ships""#).ok();
+    assert_eq!(by_agent(&world, &["goal", "--met"]).code, 3);
+    let Some((code, said)) = at_terminal(&world, "goal --met", "") else { return };
+    assert_eq!(code, 0, "{said}");
+    let goal = &world.run(&["goal", "--json"]).json()["goal"];
+    assert_eq!((&goal["standing"], &goal["met"]["level"]), (&"met".into(), &"approved".into()));
+}
+
+#[test]
+fn a_run_says_whether_its_plan_has_met_its_goal() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Build\n  run: true\n- [-] Ship\n  run: true\n");
+    let run = || world.typed("run plan.md");
+    assert_eq!(run().code, 0);
+    world.typed(r#"goal "It ships" --accept 2 --plan plan.md"#).ok();
+    let ran = run();
+    let said = "Goal not met: 2 was cancelled\nNext: punchlist reopen 2; if it is met all the same: \
+                punchlist goal --met\n";
+    assert_eq!((ran.code, ran.out.ends_with(said)), (7, true), "{}", ran.out);
+    world.typed("goal \"It ships\" --accept 1 --plan plan.md").ok();
+    let ran = run();
+    assert_eq!((ran.code, ran.out.ends_with("Goal met: It ships\n")), (0, true), "{}", ran.out);
+    assert!(world.typed("run plan.md --json").out.contains("Goal met: It ships"));
+}
+
+#[test]
 fn an_agent_cannot_bring_in_a_persons_word_with_a_file() {
     let world = World::new();
     world.typed(r#"add "A" --verify "true""#).works();

@@ -11,6 +11,7 @@ use crate::world::{Ran, World, finish};
 mod crash;
 mod processes;
 mod screen;
+mod workers;
 
 /// Runs a file of the project.
 fn run(world: &World, arguments: &[&str]) -> Ran {

@@ -101,6 +101,7 @@ features! {
     Broken "broken" "works and stops as ever if ours is"
     Project "project" "can be set up for one project"
     Uninstall "uninstall" "`uninstall` leaves"
+    Worker "worker" "does an item of `punchlist run`, its list under it"
     Watch "watch" "`punchlist watch` follows it"
     Events "events" "`punchlist events` reads"
 }

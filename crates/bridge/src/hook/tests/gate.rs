@@ -3,7 +3,7 @@
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::{
-    Check, End, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
+    Budget, Check, End, Goal, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
 };
 use serde_json::{Value, json};
 
@@ -310,6 +310,71 @@ fn missing_evidence_holds_the_turn_and_the_completion_and_names_the_verb() {
     assert!(reason.contains("run `punchlist verify 3`"), "{reason}");
     let off = Desk { gate: Some(Gate::Off), ..desk };
     assert_eq!(off.event("TaskCompleted", task), None);
+}
+
+/// A person sets a goal above the list.
+fn aim(desk: &Desk, acceptance: &[u32], minutes: Option<u32>) {
+    let goal = Goal {
+        statement: "1.2 is on the server".to_owned(),
+        acceptance: acceptance.iter().map(|it| Number(*it)).collect(),
+        budget: Budget { minutes, ..Budget::default() },
+        ..Goal::default()
+    };
+    let patch = PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() };
+    desk.person(vec![Op::Plan(Box::new(patch))]);
+}
+
+fn settle_all(desk: &Desk) {
+    desk.update("2", json!({"status": "completed"}));
+    desk.update("3", json!({"status": "completed"}));
+}
+
+#[test]
+fn a_settled_list_is_held_against_its_goal_once() {
+    let desk = busy();
+    aim(&desk, &[], None);
+    assert!(desk.stop("Done.").unwrap().contains("2 of 3 items are open"));
+    settle_all(&desk);
+    insta::assert_snapshot!("a_goal_that_nobody_said_is_met", desk.stop("Done.").unwrap());
+    assert_eq!(desk.stop("It is met."), None);
+    assert_eq!(desk.plan().end, End::Drained);
+    // Nor after the next prompt, as long as nothing has changed.
+    desk.prompt();
+    assert_eq!(desk.stop("Done."), None);
+    desk.create("4", "One more thing");
+    desk.update("4", json!({"status": "completed"}));
+    assert!(desk.stop("Done.").unwrap().contains("the goal is not met yet"));
+    assert_eq!(desk.stop("Done."), None);
+}
+
+#[test]
+fn an_item_that_the_goal_is_accepted_by_is_not_given_up_in_silence() {
+    let desk = busy();
+    aim(&desk, &[3], None);
+    desk.update("2", json!({"status": "completed"}));
+    let deleted = json!({"success": true, "taskId": "3", "statusChange": {"to": "deleted"}});
+    desk.used("TaskUpdate", json!({"taskId": "3", "status": "deleted"}), deleted);
+    insta::assert_snapshot!("a_goal_whose_item_was_given_up", desk.stop("Done.").unwrap());
+    assert_eq!(desk.stop("It is not needed."), None);
+    let settled = busy();
+    aim(&settled, &[2, 3], None);
+    settle_all(&settled);
+    assert_eq!(settled.stop("Done."), None);
+}
+
+#[test]
+fn a_goal_holds_nobody_where_the_gate_is_off_or_its_budget_is_spent() {
+    let off = Desk { gate: Some(Gate::Off), ..busy() };
+    aim(&off, &[], None);
+    settle_all(&off);
+    assert_eq!(off.stop("Done."), None);
+    for (minutes, holds) in [(Some(1), false), (Some(5), true), (None, true)] {
+        let desk = busy();
+        aim(&desk, &[], minutes);
+        desk.clock.set(desk.clock.get() + 180);
+        settle_all(&desk);
+        assert_eq!(desk.stop("Done.").is_some(), holds, "{minutes:?}");
+    }
 }
 
 #[test]

@@ -162,3 +162,14 @@ fn groups_that_were_ticked_off_are_finished_at_once() {
     let plan = plan("1\n2 < 1\n3 run < 2 done\n4\n5 run < 4");
     assert_eq!(Tree::of(&plan).idle(&plan), [Number(2), Number(1)]);
 }
+
+#[test]
+fn an_item_with_a_command_of_its_own_comes_after_those_under_it() {
+    // As a plan file has it: the item depends on what is under it, and that is none of theirs.
+    let text = "
+        1 run
+        2 > 1 3 4 run
+        3 < 2 run
+        4 < 2 > 3 run";
+    check(text, &Chosen::All, NOBODY, "1\n2 after 1 3 4\n3 after 1\n4 after 1 3");
+}

@@ -9,6 +9,7 @@ mod plans;
 mod screen;
 mod server;
 mod wired;
+mod workers;
 
 use std::fs;
 use std::path::PathBuf;

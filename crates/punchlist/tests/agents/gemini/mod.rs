@@ -9,6 +9,7 @@ mod people;
 mod plans;
 mod screen;
 mod wired;
+mod workers;
 
 use std::fs;
 use std::path::PathBuf;

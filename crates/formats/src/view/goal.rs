@@ -1,0 +1,208 @@
+//! How a plan stands towards its goal, in words: a line below a list or a run, what to do next, and what
+//! it has cost. Whether it is reached is the model's to say.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::goal::{Missing, Reached};
+use punchlist_model::{Number, Plan, Status, Timestamp};
+
+use super::shown;
+use crate::text::{Colour, Style};
+
+/// One line of it, and how it is drawn.
+pub struct Line {
+    /// The words; what somebody wrote in them is fit for a screen.
+    pub text: String,
+    /// Colour supports what the words say.
+    pub style: Style,
+}
+
+/// What belongs below a list: how it stands, what to do next if it is not met, and that it has cost too
+/// much. Empty without a goal.
+pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Vec<Line> {
+    let (Some(goal), Some(reached)) = (&plan.goal, plan.reached(stale)) else { return Vec::new() };
+    let statement = shown(&goal.statement);
+    let mut lines = Vec::new();
+    match &reached {
+        Reached::NotYet => {
+            lines.push(Line { text: format!("Goal: {statement}"), style: Style::Plain });
+        }
+        Reached::Yes => {
+            let style = Style::In(Colour::Green);
+            lines.push(Line { text: format!("Goal met: {statement}"), style });
+        }
+        Reached::No(missing) => {
+            let style = Style::In(Colour::Yellow);
+            let text = format!("Goal not met: {}", why(plan, missing, stale));
+            lines.push(Line { text, style });
+            lines.push(Line { text: next(plan, missing), style: Style::Plain });
+        }
+    }
+    if plan.is_over_budget(now) {
+        let text = format!("Over budget: {}", minutes(plan, now));
+        lines.push(Line { text, style: Style::In(Colour::Yellow) });
+    }
+    lines
+}
+
+/// The same as lines of text, but for a goal that there is nothing to say of yet.
+pub fn news(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> String {
+    let is_early = plan.reached(stale) == Some(Reached::NotYet);
+    let lines = footer(plan, stale, now).into_iter().skip(usize::from(is_early));
+    lines.map(|it| it.text + "\n").collect()
+}
+
+/// `no: 4 was cancelled, 5 is unverified`, in a word where one will do.
+pub fn standing(plan: &Plan, stale: &BTreeSet<Number>) -> Option<String> {
+    Some(match plan.reached(stale)? {
+        Reached::NotYet => "not yet".to_owned(),
+        Reached::Yes => match plan.goal.as_ref().and_then(|it| it.met.as_ref()) {
+            Some(met) => format!("yes, {} by {}", met.level.as_str(), shown(&met.by)),
+            None => "yes".to_owned(),
+        },
+        Reached::No(missing) => format!("no: {}", why(plan, &missing, stale)),
+    })
+}
+
+/// What each part of the budget has cost, as far as that is known: `12 of 90 minutes`.
+pub fn budget(plan: &Plan, now: Timestamp) -> Vec<String> {
+    let Some(goal) = &plan.goal else { return Vec::new() };
+    let over = if plan.is_over_budget(now) { ": over budget" } else { "" };
+    let not_counted = |most: u64, unit: &str| format!("{most} {unit}, not counted");
+    let parts = [
+        goal.budget.tokens.map(|it| not_counted(it, "tokens")),
+        goal.budget.turns.map(|it| not_counted(u64::from(it), "turns")),
+        goal.budget.minutes.map(|_| format!("{}{over}", minutes(plan, now))),
+    ];
+    parts.into_iter().flatten().collect()
+}
+
+fn minutes(plan: &Plan, now: Timestamp) -> String {
+    let most = plan.goal.as_ref().and_then(|it| it.budget.minutes).unwrap_or_default();
+    format!("{} of {most} minutes", plan.minutes_spent(now).unwrap_or_default())
+}
+
+fn why(plan: &Plan, missing: &[Missing], stale: &BTreeSet<Number>) -> String {
+    let reasons: Vec<String> = missing.iter().map(|it| reason(plan, *it, stale)).collect();
+    reasons.join(", ")
+}
+
+/// Why one thing is missing: `4 was cancelled`.
+pub fn reason(plan: &Plan, missing: Missing, stale: &BTreeSet<Number>) -> String {
+    match missing {
+        Missing::GivenUp(number) => format!("{number} was {}", given_up(plan, number)),
+        Missing::Unchecked(number) if stale.contains(&number) => format!("{number} is stale"),
+        Missing::Unchecked(number) => format!("{number} is unverified"),
+        Missing::Failed(number) => format!("the check of {number} failed"),
+        Missing::Unapproved(number) => format!("{number} is not approved"),
+        Missing::Word => "nobody has said so".to_owned(),
+    }
+}
+
+/// What became of an item that was given up.
+pub fn given_up(plan: &Plan, number: Number) -> &'static str {
+    let cancelled = plan.get(number).is_some_and(|it| it.status == Status::Cancelled);
+    if cancelled { "cancelled" } else { "dropped" }
+}
+
+/// The command that does something about it.
+pub fn command(plan: &Plan, missing: Missing) -> String {
+    match missing {
+        Missing::GivenUp(number) => match plan.get(number) {
+            Some(item) if !item.is_superseded() => format!("punchlist reopen {number}"),
+            Some(_) | None => "punchlist add".to_owned(),
+        },
+        Missing::Unchecked(number) | Missing::Failed(number) => {
+            format!("punchlist verify {number}")
+        }
+        Missing::Unapproved(number) => format!("punchlist approve {number}"),
+        Missing::Word => "punchlist goal --met".to_owned(),
+    }
+}
+
+/// What to do about all of it.
+fn next(plan: &Plan, missing: &[Missing]) -> String {
+    let mut commands: Vec<String> = Vec::new();
+    for one in missing {
+        let command = command(plan, *one);
+        if !commands.contains(&command) {
+            commands.push(command);
+        }
+    }
+    let met = command(plan, Missing::Word);
+    if commands == [met.as_str()] {
+        return format!("If it is: {met}");
+    }
+    format!("Next: {}; if it is met all the same: {met}", commands.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::{Budget, Goal, Item, ItemId, Number, PlanId, Position};
+
+    use super::super::Options;
+    use super::*;
+
+    fn at(minute: i64) -> Timestamp {
+        Timestamp::from_second(minute * 60).unwrap()
+    }
+
+    /// A plan whose items stand like this, with a goal that is accepted by some of them.
+    fn plan(statuses: &[Status], acceptance: &[u32]) -> Plan {
+        let mut plan = Plan::new(PlanId::of_file("/p"), "/p", at(0));
+        for (number, status) in (1..).zip(statuses) {
+            let id: ItemId = "0199f0a0-0000-7000-8000-000000000000".parse().unwrap();
+            let mut item = Item::new(id, Number(number), format!("Item {number}"), at(0));
+            item.status = *status;
+            item.completed_at = Some(at(95));
+            item.position = Some(Position(number));
+            plan.items.insert(Number(number), item);
+            plan.next_number = Number(number + 1);
+        }
+        plan.open = plan.recount().1;
+        plan.goal = Some(Box::new(Goal {
+            statement: "It \u{1b}[31mships".to_owned(),
+            acceptance: acceptance.iter().map(|it| Number(*it)).collect(),
+            budget: Budget { tokens: Some(1000), turns: None, minutes: Some(90) },
+            since: Some(at(0)),
+            ..Goal::default()
+        }));
+        plan
+    }
+
+    #[test]
+    fn it_stands_below_the_list_at_any_width() {
+        use Status::{Cancelled, Completed};
+        let mut drawn = String::new();
+        for width in [24, 40, 80] {
+            let plan = plan(&[Completed, Cancelled], &[1, 2]);
+            let options = Options { width, ..Options::plain(at(60)) };
+            drawn.push_str(&format!("{}\n", super::super::list::list(&plan, &options)));
+        }
+        insta::assert_snapshot!(drawn);
+    }
+
+    #[test]
+    fn a_goal_is_told_in_a_line_and_what_is_missing_with_what_to_do() {
+        use Status::{Cancelled, Completed, Pending};
+        let mut told = String::new();
+        for (statuses, acceptance, stale) in [
+            (&[Completed, Pending][..], &[1][..], &[][..]),
+            (&[Completed, Completed], &[2], &[]),
+            (&[Completed, Cancelled], &[1, 2, 7], &[]),
+            (&[Completed, Completed], &[], &[]),
+        ] {
+            let plan = plan(statuses, acceptance);
+            let stale: BTreeSet<Number> = stale.iter().map(|it| Number(*it)).collect();
+            for line in footer(&plan, &stale, at(60)) {
+                told.push_str(&format!("{}\n", line.text));
+            }
+            told.push_str(&format!("- {}\n", standing(&plan, &stale).unwrap()));
+            told.push_str(&format!("- {}\n\n", budget(&plan, at(60)).join("; ")));
+        }
+        insta::assert_snapshot!(told);
+        assert_eq!(news(&plan(&[Pending], &[]), &BTreeSet::new(), at(60)), "");
+        let over = news(&plan(&[Pending], &[]), &BTreeSet::new(), at(91));
+        assert_eq!(over, "Over budget: 91 of 90 minutes\n");
+    }
+}

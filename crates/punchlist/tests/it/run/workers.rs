@@ -1,0 +1,137 @@
+//! Items that an agent does, with a program in the agent's place. What the real ones do is shown by the
+//! tests that run them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+
+use super::{items, read};
+use crate::world::{Ran, World, finish};
+
+/// A program that is called like Codex, notes what it was given, and then does what it is told to.
+const PROGRAM: &str = r#"#!/bin/sh
+env > seen.txt
+printf '%s\n' "$@" > told.txt
+cat list.jsonl
+echo '{"type":"item.completed","item":{"id":"item_9","type":"agent_message","text":"Wrote it."}}'
+echo '{"type":"turn.completed","usage":{"input_tokens":1,"cached_input_tokens":0,"output_tokens":1}}'
+"#;
+
+/// What it prints of a list.
+fn list(entries: &[(&str, bool)]) -> String {
+    let entry = |(text, done): &(&str, bool)| serde_json::json!({"text": text, "completed": done});
+    let items: Vec<Value> = entries.iter().map(entry).collect();
+    let item = serde_json::json!({"id": "item_1", "type": "todo_list", "items": items});
+    let started = serde_json::json!({"type": "item.started", "item": item});
+    format!("{{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}}\n{started}\n")
+}
+
+/// Runs the file of the project with that program on the path.
+fn run(world: &World, arguments: &[&str]) -> Ran {
+    let program = world.path("project/bin/codex");
+    world.write("project/bin/codex", PROGRAM);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = world.command("project");
+    let path = format!("{}:/usr/bin:/bin", world.path("project/bin").display());
+    command.env("PATH", path).env("PUNCHLIST_PLAN", "other");
+    command.args(["run", "plan.md"]).args(arguments);
+    finish(command, b"")
+}
+
+/// The items as lines.
+fn listed(world: &World) -> String {
+    let items = items(world, "plan.md");
+    items.iter().map(|(title, status)| format!("{status} {title}\n")).collect()
+}
+
+#[test]
+fn a_program_that_is_not_installed_is_named() {
+    for agent in ["claude", "codex", "gemini"] {
+        let world = World::new();
+        world.write("project/plan.md", format!("- [ ] Write the notes\n  agent: {agent}\n"));
+        let mut command = world.command("project");
+        command.env("PATH", world.path("project")).args(["run", "plan.md"]);
+        let ran = finish(command, b"");
+        assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+        let said = format!(
+            "Write the notes ({agent} did not start: there is no program {agent} in PATH; install it, \
+             or name another agent)"
+        );
+        assert!(ran.out.contains(&said), "{}", ran.out);
+    }
+}
+
+#[test]
+fn an_agent_that_nobody_knows_is_named_with_those_that_there_are() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Write the notes\n  agent: moon\n");
+    let ran = run(&world, &[]);
+    assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("there is no agent \"moon\"; there are: claude, codex, gemini"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_worker_is_told_its_item_and_no_plan() {
+    let world = World::new();
+    world.write("project/list.jsonl", list(&[]));
+    let text =
+        "- [ ] Write the notes\n  agent: codex\n  Keep it short.\n- [ ] Other\n  run: true\n";
+    world.write("project/plan.md", text);
+    let ran = run(&world, &[]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    let seen = read(&world, "project/seen.txt");
+    let has = |name: &str| seen.lines().any(|it| it.starts_with(name));
+    assert!(has("PUNCHLIST_RUN=") && has("PUNCHLIST_ITEM=1"), "{seen}");
+    assert!(!has("PUNCHLIST_PLAN="), "{seen}");
+    let told = read(&world, "project/told.txt");
+    assert!(told.starts_with("exec\n--json\nDo this one item"), "{told}");
+    assert!(told.contains("Keep it short.") && !told.contains("Other"), "{told}");
+    // What it said last is what came of the item.
+    let item = world.run(&["show", "1", "--plan", "plan.md", "--json"]).json();
+    assert_eq!(item["item"]["outcome"], "Wrote it.");
+}
+
+#[test]
+fn what_stands_under_an_item_stays_beside_the_list_of_its_agent() {
+    let world = World::new();
+    world.write("project/list.jsonl", list(&[("Look", true), ("Write", false)]));
+    let text = "- [ ] Notes\n  agent: codex\n  - [ ] Collect\n    run: true\n";
+    world.write("project/plan.md", text);
+    let ran = run(&world, &[]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.ends_with("2 done, 0 failed, 0 left.\n"), "{}", ran.out);
+    let all = "completed Notes\ncompleted Look\ncancelled Write\ncompleted Collect\n";
+    assert_eq!(listed(&world), all);
+    let again = run(&world, &[]);
+    assert_eq!(again.out, "All done already: 2 items. `--fresh` starts over.\n");
+    assert_eq!(listed(&world), all);
+}
+
+#[test]
+fn a_list_is_of_one_time_and_goes_with_its_item() {
+    let world = World::new();
+    let text =
+        "- [ ] Notes\n  agent: codex\n  verify: test -e done.txt\n- [ ] Other\n  run: true\n";
+    world.write("project/plan.md", text);
+    world.write("project/list.jsonl", list(&[("Look", true), ("Write", false)]));
+    assert_eq!(run(&world, &["--on-failure", "skip"]).code, 6);
+    let left = "pending Notes\ncompleted Look\npending Write\ncompleted Other\n";
+    assert_eq!(listed(&world), left);
+    // What it had on its list last time is nothing that somebody must do by hand.
+    world.write("project/done.txt", "");
+    world.write("project/list.jsonl", list(&[("Look again", true)]));
+    let ran = run(&world, &[]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert_eq!(listed(&world), "completed Notes\ncompleted Look again\ncompleted Other\n");
+    world.write("project/list.jsonl", list(&[("Afresh", true)]));
+    assert_eq!(run(&world, &["--fresh"]).code, 0);
+    assert_eq!(listed(&world), "completed Notes\ncompleted Afresh\ncompleted Other\n");
+    world.write("project/plan.md", "- [ ] Other\n  run: true\n");
+    assert_eq!(run(&world, &[]).code, 0);
+    assert_eq!(listed(&world), "completed Other\n");
+}
