@@ -336,7 +336,9 @@ impl Engine<'_> {
     fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
         let words = error.to_string();
         let output = match error {
-            CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => output.clone(),
+            CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => {
+                (**output).clone()
+            }
             CallError::NobodyToAsk(_) => {
                 self.board.left(item, words.clone(), now);
                 return (Told::Error, words);
