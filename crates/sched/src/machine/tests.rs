@@ -43,7 +43,13 @@ impl Desk {
                     let waiting = ids.filter(|id| self.machine.is_looked_at(*id, Look(0)));
                     done.extend(waiting.map(|id| Effect::Validate(id, Look(0))));
                 }
-                effect => done.push(effect),
+                effect @ (Effect::Validate(..)
+                | Effect::Ask(..)
+                | Effect::Run(..)
+                | Effect::Kill(..)
+                | Effect::Wake { .. }
+                | Effect::BatchDone(_)
+                | Effect::Illegal(..)) => done.push(effect),
             }
         }
         done
