@@ -117,10 +117,27 @@ pub struct Call {
     pub batch: BatchId,
     /// What is asked for.
     pub request: Request,
-    /// What validation found out; empty before.
-    pub checked: Checked,
     /// Where it stands.
     pub state: State,
+}
+
+/// A call where it is kept: its parts need not lie together.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CallRef<'a> {
+    /// Which.
+    pub id: CallId,
+    /// With which it was scheduled.
+    pub batch: BatchId,
+    /// What is asked for.
+    pub request: &'a Request,
+    /// Where it stands.
+    pub state: &'a State,
+}
+
+impl From<CallRef<'_>> for Call {
+    fn from(CallRef { id, batch, request, state }: CallRef<'_>) -> Self {
+        Self { id, batch, request: request.clone(), state: state.clone() }
+    }
 }
 
 /// Where a call stands.
@@ -161,7 +178,7 @@ pub enum Live {
         /// Since when.
         started_at: Timestamp,
         /// It is being stopped, and why. Until it has ended, it may still touch what it touches.
-        stopping: Option<Stop>,
+        stopping: Option<Box<Stop>>,
     },
 }
 
@@ -221,7 +238,7 @@ pub enum CallError {
         /// What went wrong.
         what: String,
         /// What it gave back until then.
-        output: Output,
+        output: Box<Output>,
     },
     /// It took too long and was ended.
     #[error("it took longer than {after_ms} ms and was ended")]
@@ -229,7 +246,7 @@ pub enum CallError {
         /// How long it had.
         after_ms: u64,
         /// What it gave back until then.
-        output: Output,
+        output: Box<Output>,
     },
     /// The tool itself broke. That is a fault in the tool, not in the call.
     #[error("the tool broke: {0}")]
@@ -383,15 +400,15 @@ impl Live {
             },
             Self::Executing { attempt, started_at, stopping } => match step {
                 Step::End { how, timeout_ms, again_at } => {
-                    Ok(ended(attempt, stopping, how, timeout_ms, again_at))
+                    Ok(ended(attempt, stopping.map(|it| *it), how, timeout_ms, again_at))
                 }
                 Step::Stop(stop) => {
                     // Who was first said why; but what nobody wants any more is not tried again.
-                    let stopping = match (stopping, stop) {
+                    let stopping = match (stopping.map(|it| *it), stop) {
                         (Some(Stop::Cancelled(first)), _) => Stop::Cancelled(first),
                         (Some(Stop::TimedOut) | None, stop) => stop,
                     };
-                    let stopping = Some(stopping);
+                    let stopping = Some(Box::new(stopping));
                     Ok(State::Live(Self::Executing { attempt, started_at, stopping }))
                 }
                 Step::Valid { .. }
@@ -434,10 +451,12 @@ fn ended(
         }
         (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
         (Some(Stop::TimedOut), Ended::Badly { output, .. }) => {
-            CallError::TimedOut { after_ms: timeout_ms, output }
+            CallError::TimedOut { after_ms: timeout_ms, output: Box::new(output) }
         }
         (Some(Stop::TimedOut) | None, Ended::Panicked(what)) => CallError::Panicked(what),
-        (None, Ended::Badly { what, output }) => CallError::Failed { what, output },
+        (None, Ended::Badly { what, output }) => {
+            CallError::Failed { what, output: Box::new(output) }
+        }
     };
     match again_at {
         Some(_) => State::Live(Live::Scheduled { tried: attempt, allowed: true, again_at }),
@@ -462,6 +481,9 @@ impl Step {
 }
 
 impl State {
+    /// Where every call begins.
+    pub const NEW: Self = Self::Live(Live::Validating { look: Look(0) });
+
     /// How the call ended, if it has.
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {

@@ -12,6 +12,7 @@ pub(crate) mod event;
 mod handle;
 mod ledger;
 pub(crate) mod mailbox;
+mod todo;
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -25,7 +26,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use punchlist_model::{Attempt, Timestamp};
 use tokio::sync::oneshot;
 
-use crate::call::{BatchId, CallId, Ended, Illegal, Look, Outcome, Output};
+use crate::call::{BatchId, CallId, Ended, Illegal, Look, Outcome, Output, State};
 use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
 use crate::policy::Verdict;
@@ -37,6 +38,7 @@ use clock::Timers;
 use event::Watchers;
 use handle::Wish;
 use mailbox::{Receiver, mailbox};
+use todo::{Deed, Todo};
 
 pub use event::{Event, Events};
 pub use handle::{Gone, Handle, Scheduled};
@@ -109,16 +111,6 @@ enum Due {
     GiveUp(CallId, Attempt),
 }
 
-/// What is to be done, in fewer bytes than an effect: records are done with when they are written.
-#[derive(Clone, Copy, Debug)]
-enum Deed {
-    Validate(CallId, Look),
-    Run(CallId, Attempt),
-    Kill(CallId, Attempt),
-    Wake(Timestamp, WakeToken),
-    BatchDone(BatchId),
-}
-
 /// The loop, before it runs.
 pub struct Driver<L> {
     machine: Scheduler,
@@ -143,7 +135,7 @@ pub struct Driver<L> {
     written: Vec<Deed>,
     /// What is written down and not done. A call may be told to stop before its attempt begins: it
     /// does not begin then.
-    todo: VecDeque<Deed>,
+    todo: Todo,
     running: FuturesUnordered<Attempted>,
     timers: Timers<Due>,
     /// Who waits for a batch to be done.
@@ -175,7 +167,7 @@ impl<L: Ledger> Driver<L> {
             replies: Vec::new(),
             found: Vec::new(),
             written: Vec::new(),
-            todo: VecDeque::new(),
+            todo: Todo::default(),
             running: FuturesUnordered::new(),
             timers: Timers::default(),
             batches: BTreeMap::new(),
@@ -302,7 +294,7 @@ impl<L: Ledger> Driver<L> {
                 self.tell(Input::Cancel(target, reason));
                 self.replies.push(Reply::Cancelled(told));
             }
-            Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
+            Wish::Call { id, told } => drop(told.send(self.machine.call(id).map(Into::into))),
             Wish::Outcomes { batch, told } => self.wait_for(batch, Waiter::Outcomes(told)),
             Wish::Done { batch, told } => self.wait_for(batch, Waiter::Done(told)),
             Wish::ShutDown { reason } => {
@@ -327,10 +319,11 @@ impl<L: Ledger> Driver<L> {
         for effect in page {
             if let Effect::Ask(call, question) = effect
                 && self.machine.is_open(*question)
+                && let Some(subject) = self.machine.subject(*call)
                 && let Some(call) = self.machine.call(*call)
             {
                 let (tool, arguments) = (&call.request.tool, &call.request.arguments);
-                let (policy, subject) = (self.machine.policy(), &call.checked.subject);
+                let policy = self.machine.policy();
                 let because = match policy.verdict(subject) {
                     Verdict::Ask(because) => because,
                     Verdict::Allow | Verdict::Deny(_) => None,
@@ -355,6 +348,14 @@ impl<L: Ledger> Driver<L> {
         let watchers = &self.around.watchers;
         for effect in self.page.drain(..) {
             match effect {
+                Effect::Take(calls) => {
+                    if watchers.is_anybody_there() {
+                        for call in calls.clone().map(CallId) {
+                            watchers.tell(&Event::Moved { call, state: State::NEW });
+                        }
+                    }
+                    self.written.push(Deed::Take(calls));
+                }
                 Effect::Record(call, state) => {
                     if watchers.is_anybody_there() {
                         watchers.tell(&Event::Moved { call, state });
@@ -365,7 +366,9 @@ impl<L: Ledger> Driver<L> {
                 Effect::Validate(call, look) => self.written.push(Deed::Validate(call, look)),
                 Effect::Run(call, attempt) => self.written.push(Deed::Run(call, attempt)),
                 Effect::Kill(call, attempt) => self.written.push(Deed::Kill(call, attempt)),
-                Effect::Wake { at, token } => self.written.push(Deed::Wake(at, token)),
+                Effect::Wake { at, token } => {
+                    self.written.push(Deed::Wake(Box::new((at, token))));
+                }
                 Effect::BatchDone(batch) => self.written.push(Deed::BatchDone(batch)),
                 Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
             }
@@ -395,20 +398,10 @@ impl<L: Ledger> Driver<L> {
     /// Does what is written down.
     fn perform(&mut self, deed: Deed) {
         match deed {
-            Deed::Validate(call, look) => {
-                if let Some(it) = self.machine.call(call) {
-                    let index = usize::try_from(call.0).unwrap_or(usize::MAX);
-                    if index >= self.found.len() {
-                        self.found.resize(index.saturating_add(1), None);
-                    }
-                    let tool = self.tools.place(&it.request.tool);
-                    if let Some(found) = self.found.get_mut(index) {
-                        *found = tool;
-                    }
-                    let found = self.tools.check(&it.request.tool, &it.request.arguments);
-                    self.tell(Input::Validated { call, look, found });
-                }
+            Deed::Take(calls) => {
+                calls.map(CallId).for_each(|call| self.validate(call, Look::default()));
             }
+            Deed::Validate(call, look) => self.validate(call, look),
             Deed::Run(call, attempt) => self.start(call, attempt),
             Deed::Kill(call, attempt) => {
                 // One that is not known has ended, and that is about to be heard.
@@ -417,7 +410,8 @@ impl<L: Ledger> Driver<L> {
                     self.timers.add(self.patience, Due::GiveUp(call, attempt));
                 }
             }
-            Deed::Wake(at, token) => {
+            Deed::Wake(due) => {
+                let (at, token) = *due;
                 let wait = at.duration_since(self.now).try_into().unwrap_or(Duration::ZERO);
                 self.timers.add(wait, Due::Wake(token));
             }
@@ -428,6 +422,24 @@ impl<L: Ledger> Driver<L> {
                 }
             }
         }
+    }
+
+    /// Looks at a call's tool and arguments, if anybody still waits for that.
+    fn validate(&mut self, call: CallId, look: Look) {
+        if !self.machine.is_looked_at(call, look) {
+            return;
+        }
+        let Some(it) = self.machine.call(call) else { return };
+        let index = usize::try_from(call.0).unwrap_or(usize::MAX);
+        if index >= self.found.len() {
+            self.found.resize(index.saturating_add(1), None);
+        }
+        let place = self.tools.place(&it.request.tool);
+        if let Some(found) = self.found.get_mut(index) {
+            *found = place;
+        }
+        let found = self.tools.check_at(place, &it.request.tool, &it.request.arguments);
+        self.tell(Input::Validated { call, look, found });
     }
 
     /// Starts an attempt. One that ends at once is not waited for.

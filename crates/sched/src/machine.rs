@@ -9,6 +9,7 @@
 //! look, question or attempt that it belongs to, and only the present one counts.
 
 mod brief;
+mod calls;
 mod line;
 mod marks;
 mod queue;
@@ -19,16 +20,18 @@ mod settle;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use punchlist_model::{Attempt, Timestamp};
 use serde_json::Value;
 
 use crate::call::{
-    BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
+    BatchId, CallError, CallId, CallRef, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
     Outcome, QuestionId, Request, State, Step, Stop,
 };
-use crate::policy::{Policy, Rule, Verdict};
-use brief::{Briefs, Stage};
+use crate::policy::{Policy, Rule, Subject, Verdict};
+use brief::Stage;
+use calls::Calls;
 use line::Line;
 use marks::Marks;
 use queue::Queue;
@@ -136,6 +139,10 @@ pub enum Alarm {
 /// What is to be done. Each transition is recorded before what follows from it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
+    /// Write down that there are these calls, by their numbers, each in [`State::NEW`]. Then look at each
+    /// as for [`Effect::Validate`], for the first time, unless [nobody waits](Scheduler::is_looked_at)
+    /// for that any more.
+    Take(Range<u32>),
     /// Write down where a call stands now.
     Record(CallId, State),
     /// Look at a call's tool and arguments, then say [`Input::Validated`].
@@ -159,27 +166,11 @@ pub enum Effect {
     Illegal(CallId, Illegal),
 }
 
-/// A call, and what the machine keeps beside it.
-#[derive(Clone, Debug)]
-struct Entry {
-    call: Call,
-    /// The newest look at its arguments.
-    look: Look,
-}
-
-#[derive(Clone, Debug)]
-struct Batch {
-    calls: std::ops::Range<u32>,
-    left: u32,
-}
-
 /// The machine.
 #[derive(Clone, Debug)]
 pub struct Scheduler {
     options: Options,
-    calls: Vec<Entry>,
-    briefs: Briefs,
-    batches: Vec<Batch>,
+    calls: Calls,
     /// The calls that are looked at. Nobody gets in line before an earlier one is known.
     validating: Marks,
     /// The calls that wait for nothing but their place in line.
@@ -198,9 +189,7 @@ impl Scheduler {
         let queue = Queue::new(&options.limits);
         Self {
             options,
-            calls: Vec::new(),
-            briefs: Briefs::default(),
-            batches: Vec::new(),
+            calls: Calls::default(),
             validating: Marks::default(),
             coming: Marks::default(),
             line: Line::default(),
@@ -213,22 +202,32 @@ impl Scheduler {
 
     /// What the next call will be called; the one after it by the next number, and so on.
     pub fn next_call(&self) -> CallId {
-        CallId(u32::try_from(self.calls.len()).unwrap_or(u32::MAX))
+        self.calls.next_call()
     }
 
     /// What the next batch will be called.
     pub fn next_batch(&self) -> BatchId {
-        BatchId(u32::try_from(self.batches.len()).unwrap_or(u32::MAX))
+        self.calls.next_batch()
     }
 
     /// A call.
-    pub fn call(&self, id: CallId) -> Option<&Call> {
-        self.entry(id).map(|entry| &entry.call)
+    pub fn call(&self, id: CallId) -> Option<CallRef<'_>> {
+        self.calls.call(id)
     }
 
     /// All calls, in their order.
-    pub fn calls(&self) -> impl Iterator<Item = &Call> {
-        self.calls.iter().map(|entry| &entry.call)
+    pub fn calls(&self) -> impl Iterator<Item = CallRef<'_>> {
+        self.calls.ids().filter_map(|id| self.calls.call(id))
+    }
+
+    /// Whether anybody waits for this look at a call.
+    pub fn is_looked_at(&self, id: CallId, look: Look) -> bool {
+        matches!(self.live(id), Some(Live::Validating { look: present }) if *present == look)
+    }
+
+    /// What policy looks at, of a call that a person is asked about.
+    pub fn subject(&self, id: CallId) -> Option<&Subject> {
+        self.calls.checked(id).map(|it| &it.subject)
     }
 
     /// The rules that hold now, those that were answered with included.
@@ -238,12 +237,12 @@ impl Scheduler {
 
     /// Whether every call has ended.
     pub fn is_idle(&self) -> bool {
-        self.batches.iter().all(|batch| batch.left == 0)
+        self.calls.batches().all(|batch| batch.left == 0)
     }
 
     /// Whether a call runs and is to be stopped.
     pub fn is_stopping(&self, id: CallId) -> bool {
-        self.briefs.get(id).is_some_and(|it| it.stage == Stage::Stopping)
+        self.calls.briefs.get(id).is_some_and(|it| it.stage == Stage::Stopping)
     }
 
     /// Whether any question waits for its answer.
@@ -258,19 +257,15 @@ impl Scheduler {
 
     /// Whether all calls of a batch have ended. A batch that there is not has no calls.
     pub fn is_done(&self, batch: BatchId) -> bool {
-        self.batch(batch).is_none_or(|it| it.left == 0)
+        self.calls.batch(batch).is_none_or(|it| it.left == 0)
     }
 
     /// How the calls of a batch ended, once all have.
     pub fn outcomes(&self, batch: BatchId) -> Option<Vec<Outcome>> {
-        let Some(batch) = self.batch(batch) else { return Some(Vec::new()) };
+        let Some(batch) = self.calls.batch(batch) else { return Some(Vec::new()) };
         let ids = batch.calls.clone().map(CallId);
-        let outcomes = ids.map(|id| self.entry(id)?.call.state.outcome().cloned());
+        let outcomes = ids.map(|id| self.calls.state(id)?.outcome().cloned());
         if batch.left == 0 { outcomes.collect() } else { None }
-    }
-
-    fn batch(&self, batch: BatchId) -> Option<&Batch> {
-        self.batches.get(usize::try_from(batch.0).ok()?)
     }
 
     /// Takes a fact in and says what is to be done, in this order.
@@ -288,58 +283,44 @@ impl Scheduler {
     }
 
     fn schedule(&mut self, requests: Vec<Request>, effects: &mut Vec<Effect>) {
-        let (batch, first) = (self.next_batch(), self.next_call());
-        let count = u32::try_from(requests.len()).unwrap_or(u32::MAX);
-        let calls = first.0..first.0.saturating_add(count);
-        self.batches.push(Batch { calls: calls.clone(), left: count });
-        self.calls.reserve(requests.len());
-        self.briefs.reserve(requests.len());
-        effects.reserve(2 * requests.len());
-        for (n, request) in calls.clone().zip(requests) {
-            let (id, look) = (CallId(n), Look::default());
-            let state = State::Live(Live::Validating { look });
-            let call = Call { id, batch, request, checked: Checked::default(), state };
-            effects.push(Effect::Record(id, call.state.clone()));
-            self.briefs.push(call.request.priority);
-            self.calls.push(Entry { call, look });
-            self.validating.insert(id);
+        let batch = self.next_batch();
+        let calls = self.calls.add(requests);
+        if calls.is_empty() {
+            return effects.push(Effect::BatchDone(batch));
         }
+        effects.push(Effect::Take(calls.clone()));
+        self.validating.insert_all(calls.clone());
         let mut may_circle = false;
         let mut after = Vec::new();
         for id in calls.clone().map(CallId) {
             after.clear();
-            after.extend(self.entry(id).iter().flat_map(|it| &it.call.request.after));
+            after.extend(self.calls.request(id).iter().flat_map(|it| &it.after));
+            if after.is_empty() {
+                continue;
+            }
             after.sort_unstable();
             after.dedup();
             may_circle |= after.last().is_some_and(|last| *last >= id);
             self.tie(id, &after, effects);
         }
         // On every circle somebody waits for one that comes later.
-        let circles = if may_circle { self.circles(calls.clone()) } else { Vec::new() };
+        let circles = if may_circle { self.circles(calls) } else { Vec::new() };
         for circle in circles {
             // Each is told of the circle, not that the one before it did not succeed.
             for id in &circle {
-                self.briefs.retain_dependants(*id, |it| !circle.contains(&it));
+                self.calls.briefs.retain_dependants(*id, |it| !circle.contains(&it));
             }
             for id in &circle {
                 let error = CallError::Circle(circle.clone());
                 self.step(*id, Step::Invalid(error), effects);
             }
         }
-        for n in calls {
-            if let Some(Live::Validating { look }) = self.live(CallId(n)) {
-                effects.push(Effect::Validate(CallId(n), *look));
-            }
-        }
-        if count == 0 {
-            effects.push(Effect::BatchDone(batch));
-        }
     }
 
     /// Ties a new call to those that it waits for, each named once.
     fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
         for other in after.iter().copied() {
-            match self.briefs.get(other).map(|it| it.stage) {
+            match self.calls.briefs.get(other).map(|it| it.stage) {
                 None => {
                     self.step(id, Step::Invalid(CallError::Unknown(other)), effects);
                     return;
@@ -357,7 +338,7 @@ impl Scheduler {
                     | Stage::Awaiting
                     | Stage::Executing
                     | Stage::Stopping,
-                ) => self.briefs.tie(id, other),
+                ) => self.calls.briefs.tie(id, other),
             }
         }
     }
@@ -369,10 +350,9 @@ impl Scheduler {
         found: Result<Checked, String>,
         effects: &mut Vec<Effect>,
     ) {
-        match self.live(id) {
-            Some(Live::Validating { look: present }) if *present == look => {}
-            // Late: it was modified or cancelled meanwhile.
-            Some(_) | None => return,
+        // Late: it was modified or cancelled meanwhile.
+        if !self.is_looked_at(id, look) {
+            return;
         }
         let step = match found {
             Err(what) => Step::Invalid(CallError::Invalid(what)),
@@ -387,11 +367,13 @@ impl Scheduler {
                     }
                     Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),
                 };
-                if let Some(brief) = self.briefs.get_mut(id) {
-                    (brief.is_free, brief.kind) = (checked.access.is_free(), checked.kind);
+                let is_free = checked.access.is_free();
+                if let Some(brief) = self.calls.briefs.get_mut(id) {
+                    (brief.is_free, brief.kind) = (is_free, checked.kind);
                 }
-                if let Some(entry) = self.entry_mut(id) {
-                    entry.call.checked = checked;
+                // Nobody will ask what is in the way of one that goes by itself.
+                if !(is_free && step == (Step::Valid { allowed: true })) {
+                    self.calls.keep(id, checked);
                 }
                 step
             }
@@ -417,10 +399,10 @@ impl Scheduler {
                 }
             }
             Answer::Modify(arguments) => {
-                let Some(entry) = self.entry_mut(id) else { return };
-                entry.call.request.arguments = arguments;
-                entry.look = Look(entry.look.0.saturating_add(1));
-                let look = entry.look;
+                let Some(request) = self.calls.request_mut(id) else { return };
+                request.arguments = arguments;
+                let look = self.calls.next_look(id);
+                self.calls.forget(id);
                 // It may touch other things now, so it gives up its place.
                 self.leave(id, effects);
                 self.step(id, Step::Modify(look), effects);
@@ -442,17 +424,17 @@ impl Scheduler {
         how: Ended,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(entry) = self.entry(id) else { return };
-        match &entry.call.state {
-            State::Live(Live::Executing { attempt: present, .. }) if *present == attempt => {}
-            State::Live(_) | State::Done(_) => return,
+        match self.live(id) {
+            Some(Live::Executing { attempt: present, .. }) if *present == attempt => {}
+            Some(_) | None => return,
         }
-        let (kind, request) = (entry.call.checked.kind, &entry.call.request);
-        let timeout_ms = request.timeout_ms.unwrap_or_default();
+        let (mut timeout_ms, mut again_at) = (0, None);
         // A tool that broke is not asked again: it has a fault.
-        let again = matches!(how, Ended::Badly { .. });
-        let wait = request.retry.wait_after(attempt).filter(|_| again);
-        let again_at = wait.map(|wait| later(now, wait));
+        if let (Ended::Badly { .. }, Some(request)) = (&how, self.calls.request(id)) {
+            timeout_ms = request.timeout_ms.unwrap_or_default();
+            again_at = request.retry.wait_after(attempt).map(|wait| later(now, wait));
+        }
+        let kind = self.calls.briefs.get(id).map(|it| it.kind).unwrap_or_default();
         self.queue.ended(kind);
         self.step(id, Step::End { how, timeout_ms, again_at }, effects);
         if let Some(Live::Scheduled { again_at: Some(at), .. }) = self.live(id) {
@@ -483,10 +465,7 @@ impl Scheduler {
     fn cancel(&mut self, target: Target, reason: &CancelReason, effects: &mut Vec<Effect>) {
         let calls = match target {
             Target::Call(id) => id.0..id.0.saturating_add(1),
-            Target::Batch(BatchId(n)) => {
-                let batch = self.batches.get(usize::try_from(n).unwrap_or(usize::MAX));
-                batch.map_or(0..0, |it| it.calls.clone())
-            }
+            Target::Batch(batch) => self.calls.batch(batch).map_or(0..0, |it| it.calls.clone()),
             Target::All => 0..self.next_call().0,
         };
         // From the end: so a call is told what was meant, not that another was cancelled before it.
@@ -498,21 +477,12 @@ impl Scheduler {
     }
 
     fn is_allowed(&self, id: CallId) -> bool {
-        self.call(id).is_some_and(|call| {
-            self.options.policy.verdict(&call.checked.subject) == Verdict::Allow
-        })
-    }
-
-    fn entry(&self, id: CallId) -> Option<&Entry> {
-        self.calls.get(usize::try_from(id.0).ok()?)
-    }
-
-    fn entry_mut(&mut self, id: CallId) -> Option<&mut Entry> {
-        self.calls.get_mut(usize::try_from(id.0).ok()?)
+        let subject = self.subject(id);
+        subject.is_some_and(|it| self.options.policy.verdict(it) == Verdict::Allow)
     }
 
     fn live(&self, id: CallId) -> Option<&Live> {
-        match &self.entry(id)?.call.state {
+        match self.calls.state(id)? {
             State::Live(live) => Some(live),
             State::Done(_) => None,
         }

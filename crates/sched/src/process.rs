@@ -13,6 +13,7 @@
 pub mod guardian;
 mod link;
 mod running;
+mod socket;
 mod wire;
 
 use std::ffi::{OsStr, OsString};

@@ -16,7 +16,7 @@ use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
     Ctx, Holder, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
 };
-use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
+use punchlist_sched::call::{CallError, CallId, CallRef, CancelReason, Live, Outcome, State};
 use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
 use punchlist_sched::policy::{Commands, Rule};
 
@@ -78,12 +78,17 @@ impl<S: PlanStore + CallStore> Book<S> {
         self.items.get(usize::try_from(call.0).ok()?).copied()
     }
 
-    fn call(&self, call: &Call, state: &State, at: Timestamp) -> Result<CallRecord, LedgerError> {
+    fn call(
+        &self,
+        call: CallRef<'_>,
+        state: &State,
+        at: Timestamp,
+    ) -> Result<CallRecord, LedgerError> {
         Ok(CallRecord {
             number: call.id.0,
             item: self.item(call.id),
             tool: call.request.tool.clone(),
-            request: serde_json::to_value(&call.request).map_err(failed)?,
+            request: serde_json::to_value(call.request).map_err(failed)?,
             state: kept(state),
             attempt: attempt(state),
             detail: detail(state).map_err(failed)?,

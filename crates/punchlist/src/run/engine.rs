@@ -10,7 +10,7 @@ use punchlist_db::Threaded;
 use punchlist_formats::stream::event::Outcome as Told;
 use punchlist_formats::view::{Options, questions};
 use punchlist_model::call::{
-    Answer, AnswerOutcome, Answered, CallStore, QuestionFilter, RunRecord, Standing,
+    Answer, AnswerOutcome, Answered, CallStore, News, QuestionFilter, RunRecord, Standing,
 };
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, PlanStore};
@@ -174,7 +174,7 @@ impl Engine<'_> {
         let mut events = handle.subscribe();
         let mut signals = Signals::hear()?;
         let mut keys = wake::keys(self.show.keyboard());
-        let mut news = self.store.news().await?;
+        let mut news: Option<News> = None;
         let driving = tokio::spawn(driver.run());
         self.begin(&plan).await?;
         if !self.course.planned.is_empty() {
@@ -185,6 +185,14 @@ impl Engine<'_> {
             let mut renew = Instant::now() + RENEW;
             let mut drawn = Instant::now();
             loop {
+                // What others write is news only to who waits for an answer. A run hears its own
+                // changes as well, so nobody listens while nothing is asked.
+                if self.prompt.is_empty() {
+                    news = None;
+                } else if news.is_none() {
+                    news = Some(self.store.news().await?);
+                    self.look(&handle).await?;
+                }
                 let pause = if self.is_dirty { FRAME } else { TICK };
                 let next_frame = self.show.is_live().then(|| drawn + pause);
                 tokio::select! {
@@ -194,9 +202,7 @@ impl Engine<'_> {
                     },
                     sort = signals.next() => self.signal(sort, &handle).await?,
                     Some(key) = keys.recv() => self.key(&key, &handle).await?,
-                    _ = poll_fn(|context| news.as_mut().poll_next(context)) => {
-                        self.look(&handle).await?;
-                    }
+                    () = heard(news.as_mut()) => self.look(&handle).await?,
                     () = at(next_frame) => {
                         drawn = Instant::now();
                         self.draw(true)?;
@@ -352,7 +358,9 @@ impl Engine<'_> {
     fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
         let words = error.to_string();
         let output = match error {
-            CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => output.clone(),
+            CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => {
+                (**output).clone()
+            }
             CallError::NobodyToAsk(_) => {
                 self.board.left(item, words.clone(), now);
                 return (Told::Error, words);
@@ -659,6 +667,14 @@ impl Engine<'_> {
         let mut out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
         out.push_str(&aim.words);
         Ok(Reply { out, notes, exit, changed: true })
+    }
+}
+
+/// When there is news, or never.
+async fn heard(news: Option<&mut News>) {
+    match news {
+        Some(news) => drop(poll_fn(|context| news.as_mut().poll_next(context)).await),
+        None => pending().await,
     }
 }
 

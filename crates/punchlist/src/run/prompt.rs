@@ -58,6 +58,11 @@ impl Prompt {
         Some(self.waiting.remove(at))
     }
 
+    /// Whether nothing is asked.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
     /// The ids of all that wait.
     pub(super) fn ids(&self) -> Vec<QuestionId> {
         self.waiting.iter().map(|it| it.id).collect()

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use punchlist_model::Timestamp;
 use punchlist_sched::call::{Checked, Ended};
-use punchlist_sched::driver::{Driver, Options};
+use punchlist_sched::driver::{Driver, Error, Options};
 use punchlist_sched::policy::Policy;
 use punchlist_sched::{
     CallId, Handle, Limits, NoLedger, Output, Preview, Processes, Request, Subject, Tool, Tools,
     Work, machine, output, process,
 };
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 use crate::Outcome;
 use crate::graph::Graph;
@@ -78,12 +79,25 @@ impl Stage {
     }
 
     /// Runs everything to its end.
-    pub(crate) async fn run(self) -> Outcome<Handle> {
+    pub(crate) async fn run(self) -> Outcome<Left> {
         let driver = tokio::spawn(self.driver.run());
         let scheduled = self.handle.schedule(self.requests).await?;
         self.handle.done(scheduled.batch).await?;
-        drop(driver);
-        Ok(self.handle)
+        Ok(Left { driver, handle: self.handle })
+    }
+}
+
+/// What is left of it: the driver waits for more.
+pub(crate) struct Left {
+    driver: JoinHandle<Result<(), Error>>,
+    handle: Handle,
+}
+
+impl Left {
+    /// Clears it away.
+    pub(crate) async fn clear(self) -> Outcome {
+        drop(self.handle);
+        Ok(self.driver.await??)
     }
 }
 

@@ -45,7 +45,7 @@ impl Nodes {
     }
 
     /// Runs every node, each after those that it waits for.
-    pub(crate) async fn run(self) -> Outcome {
+    pub(crate) async fn run(&self) -> Outcome {
         let first = 0..u32::try_from(self.0.nodes.len())?;
         for n in first.filter(|n| self.0.nodes[*n as usize].left.load(Ordering::Relaxed) == 0) {
             start(&self.0, n);

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use punchlist_model::{Attempt, Timestamp};
 
-use super::{CallError, CancelReason, Ended, Live, Look, Output, QuestionId, Retry, Step, Stop};
+use super::{
+    CallError, CancelReason, Ended, Live, Look, Output, QuestionId, Retry, State, Step, Stop,
+};
 
 fn states() -> Vec<(&'static str, Live)> {
     let (attempt, started_at) = (Attempt(1), Timestamp::UNIX_EPOCH);
@@ -22,8 +24,11 @@ fn states() -> Vec<(&'static str, Live)> {
         ),
         ("awaiting_approval", Live::AwaitingApproval { question: QuestionId(1) }),
         ("executing", executing(None)),
-        ("executing, cancelled", executing(Some(Stop::Cancelled(CancelReason::Asked(None))))),
-        ("executing, timed out", executing(Some(Stop::TimedOut))),
+        (
+            "executing, cancelled",
+            executing(Some(Box::new(Stop::Cancelled(CancelReason::Asked(None))))),
+        ),
+        ("executing, timed out", executing(Some(Box::new(Stop::TimedOut)))),
     ]
 }
 
@@ -81,7 +86,7 @@ fn the_wait_between_attempts_doubles_and_has_an_end() {
 
 #[test]
 fn denied_refused_and_failed_are_three_different_things_to_the_reader() {
-    let failed = CallError::Failed { what: "exit code 1".to_owned(), output: Output::default() };
+    let failed = CallError::Failed { what: "exit code 1".to_owned(), output: Box::default() };
     let denied = CallError::Denied("{ decision = \"deny\", tool = \"shell\" }".to_owned());
     let refused = CancelReason::Refused(Some("not on a Friday".to_owned()));
     insta::assert_snapshot!(
@@ -92,4 +97,9 @@ fn denied_refused_and_failed_are_three_different_things_to_the_reader() {
     refused: not on a Friday
     "#
     );
+}
+
+#[test]
+fn a_state_is_short() {
+    assert!(size_of::<State>() <= 48, "{} bytes", size_of::<State>());
 }

@@ -7,7 +7,7 @@ use futures_core::future::BoxFuture;
 use punchlist_model::Timestamp;
 use serde_json::Value;
 
-use crate::call::{Call, CallId, QuestionId, State};
+use crate::call::{CallId, CallRef, QuestionId, State};
 use crate::machine::{Effect, Scheduler};
 use crate::policy::{Rule, Subject};
 use crate::tool::Preview;
@@ -39,20 +39,24 @@ pub struct Page<'a> {
 impl<'a> Page<'a> {
     /// The transitions, in order: a call, and where it stood then. A call may be there several times.
     pub fn moved(&self) -> impl Iterator<Item = (CallId, &'a State)> + use<'a> {
-        self.effects.iter().filter_map(|effect| match effect {
-            Effect::Record(call, state) => Some((*call, state)),
-            Effect::Validate(..)
-            | Effect::Ask(..)
-            | Effect::Run(..)
-            | Effect::Kill(..)
-            | Effect::Wake { .. }
-            | Effect::BatchDone(_)
-            | Effect::Illegal(..) => None,
+        self.effects.iter().flat_map(|effect| {
+            let (new, moved) = match effect {
+                Effect::Take(calls) => (calls.clone(), None),
+                Effect::Record(call, state) => (0..0, Some((*call, state))),
+                Effect::Validate(..)
+                | Effect::Ask(..)
+                | Effect::Run(..)
+                | Effect::Kill(..)
+                | Effect::Wake { .. }
+                | Effect::BatchDone(_)
+                | Effect::Illegal(..) => (0..0, None),
+            };
+            new.map(|call| (CallId(call), &State::NEW)).chain(moved)
         })
     }
 
     /// A call as it stands at the end of the page: its batch, its request, its newest state.
-    pub fn call(&self, id: CallId) -> Option<&'a Call> {
+    pub fn call(&self, id: CallId) -> Option<CallRef<'a>> {
         self.machine.call(id)
     }
 }

@@ -4,7 +4,7 @@
 //! what it waits for would be what a large batch costs most, so that is answered from here. A brief says
 //! nothing that its call does not say too; who changes the one changes the other.
 
-use crate::call::{CallId, Kind, Live, State};
+use crate::call::{BatchId, CallId, Kind, Live, State};
 
 /// Where a call stands, in a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,7 @@ impl Stage {
 /// A call in brief.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brief {
+    pub(super) batch: BatchId,
     pub(super) stage: Stage,
     /// It touches nothing that others could mind.
     pub(super) is_free: bool,
@@ -75,8 +76,9 @@ pub(super) struct Briefs {
 
 impl Briefs {
     /// A new call, which is validated.
-    pub(super) fn push(&mut self, priority: i32) {
+    pub(super) fn push(&mut self, batch: BatchId, priority: i32) {
         self.all.push(Brief {
+            batch,
             stage: Stage::Validating,
             is_free: true,
             kind: Kind::OTHER,
@@ -163,7 +165,7 @@ mod tests {
     #[test]
     fn who_waits_is_found_the_last_one_first_and_taken_once() {
         let mut briefs = Briefs::default();
-        (0..5).for_each(|_| briefs.push(0));
+        (0..5).for_each(|_| briefs.push(BatchId(0), 0));
         let of =
             |briefs: &Briefs, id| briefs.dependants(CallId(id)).map(|it| it.0).collect::<Vec<_>>();
         for (dependant, other) in [(1, 0), (2, 0), (2, 1), (3, 0), (4, 0)] {

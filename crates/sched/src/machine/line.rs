@@ -30,9 +30,9 @@ struct Place {
 
 impl Line {
     /// A call gets in line. Says who may go on: this one, or nobody.
-    pub(super) fn enter(&mut self, id: CallId, access: &Access) -> Option<CallId> {
+    pub(super) fn enter(&mut self, id: CallId, access: Access) -> Option<CallId> {
         if self.barrier.is_some() {
-            self.behind.push_back((id, access.clone()));
+            self.behind.push_back((id, access));
             return None;
         }
         if access.exclusive {
@@ -45,12 +45,12 @@ impl Line {
         self.ahead += 1;
         let mut waits = 0;
         for place in self.places.values_mut() {
-            if place.access.conflicts_with(access) {
+            if place.access.conflicts_with(&access) {
                 place.holds.push(id);
                 waits += 1;
             }
         }
-        self.places.insert(id, Place { access: access.clone(), holds: Vec::new() });
+        self.places.insert(id, Place { access, holds: Vec::new() });
         if waits == 0 {
             return Some(id);
         }
@@ -77,7 +77,7 @@ impl Line {
             while self.barrier.is_none()
                 && let Some((next, access)) = self.behind.pop_front()
             {
-                on.extend(self.enter(next, &access));
+                on.extend(self.enter(next, access));
             }
             return on;
         }

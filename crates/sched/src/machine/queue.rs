@@ -5,7 +5,11 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::Limits;
+use super::marks::Marks;
 use crate::call::{CallId, Kind};
+
+/// The priority that most calls have: those need not be put in order, their numbers are.
+const PLAIN: i32 = 0;
 
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
@@ -17,8 +21,40 @@ pub(super) struct Queue {
 #[derive(Clone, Debug)]
 struct Waiting {
     room: u32,
-    /// The highest priority first, then the lowest number.
-    calls: BinaryHeap<(i32, Reverse<CallId>)>,
+    /// Those of no particular priority.
+    plain: Marks,
+    /// The others: the highest priority first, then the lowest number.
+    others: BinaryHeap<(i32, Reverse<CallId>)>,
+}
+
+impl Waiting {
+    fn new(room: u32) -> Self {
+        Self { room, plain: Marks::default(), others: BinaryHeap::new() }
+    }
+
+    fn push(&mut self, id: CallId, priority: i32) {
+        if priority == PLAIN {
+            self.plain.insert(id);
+        } else {
+            self.others.push((priority, Reverse(id)));
+        }
+    }
+
+    /// Who is next: the greatest of these.
+    fn peek(&self) -> Option<(i32, Reverse<CallId>)> {
+        let plain = self.plain.first().map(|id| (PLAIN, Reverse(id)));
+        plain.max(self.others.peek().copied())
+    }
+
+    fn pop(&mut self) -> Option<CallId> {
+        let (priority, Reverse(id)) = self.peek()?;
+        if priority == PLAIN {
+            self.plain.remove(id);
+        } else {
+            self.others.pop();
+        }
+        Some(id)
+    }
 }
 
 impl Queue {
@@ -27,14 +63,14 @@ impl Queue {
         let kinds = (0..=most).map(|n| {
             let kind = Kind(u16::try_from(n).unwrap_or(u16::MAX));
             let room = limits.of_kind.get(&kind).copied().unwrap_or(u32::MAX);
-            Waiting { room, calls: BinaryHeap::new() }
+            Waiting::new(room)
         });
         Self { room: limits.all, kinds: kinds.collect() }
     }
 
     pub(super) fn push(&mut self, id: CallId, kind: Kind, priority: i32) {
         if let Some(waiting) = self.of(kind) {
-            waiting.calls.push((priority, Reverse(id)));
+            waiting.push(id, priority);
         }
     }
 
@@ -45,8 +81,8 @@ impl Queue {
             return None;
         }
         let with_room = self.kinds.iter_mut().filter(|it| it.room > 0);
-        let best = with_room.max_by_key(|it| it.calls.peek().copied())?;
-        let (_, Reverse(id)) = best.calls.pop()?;
+        let best = with_room.max_by_key(|it| it.peek())?;
+        let id = best.pop()?;
         best.room = best.room.saturating_sub(1);
         self.room -= 1;
         Some(id)

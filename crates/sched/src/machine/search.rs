@@ -76,6 +76,14 @@ impl World {
         let mut recorded: BTreeMap<CallId, State> = BTreeMap::new();
         for effect in effects {
             match effect {
+                Effect::Take(calls) => {
+                    for id in calls.map(CallId) {
+                        assert_eq!(recorded.insert(id, State::NEW), None, "{id} is new twice");
+                        if self.machine.is_looked_at(id, Look(0)) {
+                            self.tasks.push(Task::Validate(id, Look(0)));
+                        }
+                    }
+                }
                 Effect::Record(id, state) => drop(recorded.insert(id, state)),
                 Effect::Validate(id, look) => self.tasks.push(Task::Validate(id, look)),
                 Effect::Ask(id, question) => {
@@ -176,7 +184,7 @@ impl World {
 
     /// What tells two worlds apart.
     fn key(&self, cancelled: bool) -> String {
-        let states: Vec<&State> = self.machine.calls().map(|call| &call.state).collect();
+        let states: Vec<&State> = self.machine.calls().map(|call| call.state).collect();
         let Scheduler { coming, validating, line, .. } = &self.machine;
         format!("{states:?} {coming:?} {validating:?} {line:?} {:?} {cancelled}", self.tasks)
     }

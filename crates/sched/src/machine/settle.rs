@@ -48,14 +48,13 @@ impl Scheduler {
         steps: &mut Vec<(CallId, Step)>,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(entry) = self.entry_mut(id) else { return };
-        let State::Live(live) = &entry.call.state else { return };
+        let Some(state @ State::Live(live)) = self.calls.state(id) else { return };
         let before = Before::of(live);
         let next = match live.clone().step(step) {
             Ok(next) => next,
             Err(illegal) => return effects.push(Effect::Illegal(id, illegal)),
         };
-        if next == entry.call.state {
+        if next == *state {
             return;
         }
         let is_well = next.outcome().map(Outcome::is_success);
@@ -65,11 +64,7 @@ impl Scheduler {
             State::Live(_) | State::Done(_) => None,
         };
         effects.push(Effect::Record(id, next.clone()));
-        let stage = Stage::of(&next);
-        entry.call.state = next;
-        if let Some(brief) = self.briefs.get_mut(id) {
-            brief.stage = stage;
-        }
+        self.calls.set_state(id, next);
         match before {
             Before::Validating => drop(self.validating.remove(id)),
             Before::AwaitingApproval(question) => drop(self.questions.remove(&question)),
@@ -89,13 +84,13 @@ impl Scheduler {
 
     /// After a vital call has failed nothing begins that has not begun.
     fn halt(&self, id: CallId, steps: &mut Vec<(CallId, Step)>) {
-        if !self.entry(id).is_some_and(|it| it.call.request.vital) {
+        if !self.calls.request(id).is_some_and(|it| it.vital) {
             return;
         }
-        for other in self.calls.iter().rev() {
-            let has_begun = match &other.call.state {
-                State::Live(Live::Executing { .. }) | State::Done(_) => true,
-                State::Live(
+        for other in self.calls.ids().rev() {
+            let has_begun = match self.live(other) {
+                Some(Live::Executing { .. }) | None => true,
+                Some(
                     Live::Validating { .. }
                     | Live::Scheduled { .. }
                     | Live::AwaitingApproval { .. },
@@ -103,7 +98,7 @@ impl Scheduler {
             };
             if !has_begun {
                 let reason = CancelReason::Halted(id);
-                steps.push((other.call.id, Step::Stop(Stop::Cancelled(reason))));
+                steps.push((other, Step::Stop(Stop::Cancelled(reason))));
             }
         }
     }
@@ -117,11 +112,12 @@ impl Scheduler {
         steps: &mut Vec<(CallId, Step)>,
         effects: &mut Vec<Effect>,
     ) {
+        self.calls.forget(id);
         if !self.coming.remove(id) && self.was_in_line(id, before) {
             self.leave(id, effects);
         }
         // The last one is taken first, and so is the last step.
-        while let Some(dependant) = self.briefs.take_dependant(id) {
+        while let Some(dependant) = self.calls.briefs.take_dependant(id) {
             if well {
                 self.met(dependant);
             } else {
@@ -129,9 +125,8 @@ impl Scheduler {
                 steps.push((dependant, Step::Stop(Stop::Cancelled(reason))));
             }
         }
-        let Some(batch) = self.entry(id).map(|it| it.call.batch) else { return };
-        let batch_of = usize::try_from(batch.0).ok().and_then(|n| self.batches.get_mut(n));
-        if let Some(it) = batch_of {
+        let Some(batch) = self.calls.briefs.get(id).map(|it| it.batch) else { return };
+        if let Some(it) = self.calls.batch_mut(batch) {
             it.left = it.left.saturating_sub(1);
             if it.left == 0 {
                 effects.push(Effect::BatchDone(batch));
@@ -144,13 +139,13 @@ impl Scheduler {
         match before {
             Before::Validating => false,
             Before::AwaitingApproval(_) | Before::Executing { .. } => true,
-            Before::Scheduled => self.briefs.get(id).is_some_and(|it| it.unmet == 0),
+            Before::Scheduled => self.calls.briefs.get(id).is_some_and(|it| it.unmet == 0),
         }
     }
 
     /// One that a call waited for has succeeded.
     fn met(&mut self, id: CallId) {
-        if let Some(brief) = self.briefs.get_mut(id) {
+        if let Some(brief) = self.calls.briefs.get_mut(id) {
             brief.unmet = brief.unmet.saturating_sub(1);
         }
         self.come(id);
@@ -158,7 +153,7 @@ impl Scheduler {
 
     /// A call may have become one that waits for its place in line only.
     pub(super) fn come(&mut self, id: CallId) {
-        if self.briefs.get(id).is_some_and(|it| it.unmet == 0 && it.stage.is_scheduled()) {
+        if self.calls.briefs.get(id).is_some_and(|it| it.unmet == 0 && it.stage.is_scheduled()) {
             self.coming.insert(id);
         }
     }
@@ -171,12 +166,11 @@ impl Scheduler {
                 return;
             }
             self.coming.remove(id);
-            let goes_on = if self.briefs.get(id).is_none_or(|it| it.is_free) {
+            let goes_on = if self.calls.briefs.get(id).is_none_or(|it| it.is_free) {
                 self.line.enter_free(id)
             } else {
-                let index = usize::try_from(id.0).unwrap_or(usize::MAX);
-                let Some(entry) = self.calls.get(index) else { continue };
-                self.line.enter(id, &entry.call.checked.access)
+                let access = self.calls.take_access(id);
+                self.line.enter(id, access)
             };
             if let Some(id) = goes_on {
                 self.turn_came(id, effects);
@@ -186,7 +180,7 @@ impl Scheduler {
 
     /// A call leaves the line, and others move up.
     pub(super) fn leave(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let free = self.briefs.get(id).is_none_or(|it| it.is_free);
+        let free = self.calls.briefs.get(id).is_none_or(|it| it.is_free);
         for next in self.line.leave(id, free) {
             self.turn_came(next, effects);
         }
@@ -194,11 +188,12 @@ impl Scheduler {
 
     /// Nobody ahead is in the way any more.
     fn turn_came(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let Some(stage) = self.briefs.get(id).map(|it| it.stage) else { return };
+        let Some(stage) = self.calls.briefs.get(id).map(|it| it.stage) else { return };
         if !stage.is_scheduled() {
             return;
         }
         if stage == Stage::Allowed {
+            self.calls.forget(id);
             self.make_ready(id);
         } else if self.is_allowed(id) {
             // An answer to another question allowed it meanwhile.
@@ -213,12 +208,13 @@ impl Scheduler {
     }
 
     pub(super) fn allow(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        self.calls.forget(id);
         self.step(id, Step::Allow, effects);
         self.make_ready(id);
     }
 
     pub(super) fn make_ready(&mut self, id: CallId) {
-        if let Some(brief) = self.briefs.get(id) {
+        if let Some(brief) = self.calls.briefs.get(id) {
             self.queue.push(id, brief.kind, brief.priority);
         }
     }
@@ -226,7 +222,7 @@ impl Scheduler {
     /// Starts what there is room for.
     pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         while let Some(id) = self.queue.pop() {
-            let Some(brief) = self.briefs.get(id).copied() else { continue };
+            let Some(brief) = self.calls.briefs.get(id).copied() else { continue };
             let kind = brief.kind;
             if !brief.stage.is_scheduled() {
                 // It was cancelled while it waited for room.
@@ -237,7 +233,7 @@ impl Scheduler {
             if let Some(Live::Executing { attempt, .. }) = self.live(id) {
                 let attempt = *attempt;
                 effects.push(Effect::Run(id, attempt));
-                if let Some(timeout) = self.entry(id).and_then(|it| it.call.request.timeout_ms) {
+                if let Some(timeout) = self.calls.request(id).and_then(|it| it.timeout_ms) {
                     let token = WakeToken { call: id, attempt, what: Alarm::Timeout };
                     effects.push(Effect::Wake { at: later(now, timeout), token });
                 }
@@ -254,10 +250,8 @@ impl Scheduler {
         let mut free = Vec::new();
         let within = |id: &CallId| calls.contains(&id.0);
         for n in calls.clone() {
-            let entry = self.entry(CallId(n));
-            let waits = entry.map_or(0, |it| {
-                let mut after: Vec<CallId> =
-                    it.call.request.after.iter().copied().filter(within).collect();
+            let waits = self.calls.request(CallId(n)).map_or(0, |it| {
+                let mut after: Vec<CallId> = it.after.iter().copied().filter(within).collect();
                 after.sort_unstable();
                 after.dedup();
                 u32::try_from(after.len()).unwrap_or(u32::MAX)
@@ -269,7 +263,7 @@ impl Scheduler {
         }
         let at = |id: CallId| usize::try_from(id.0.wrapping_sub(calls.start)).unwrap_or(usize::MAX);
         while let Some(id) = free.pop() {
-            for dependant in self.briefs.dependants(id) {
+            for dependant in self.calls.briefs.dependants(id) {
                 if let Some(left) = unmet.get_mut(at(dependant)) {
                     *left = left.saturating_sub(1);
                     if *left == 0 {
@@ -290,7 +284,7 @@ impl Scheduler {
                     *seen = true;
                 }
                 path.push(id);
-                let after = self.entry(id).map_or(&[][..], |it| &it.call.request.after);
+                let after = self.calls.request(id).map_or(&[][..], |it| &it.after);
                 let Some(next) = after.iter().copied().find(|it| within(it) && stuck(*it)) else {
                     break;
                 };

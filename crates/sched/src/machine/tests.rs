@@ -30,12 +30,29 @@ impl Desk {
         Self::new(Limits { all, of_kind: BTreeMap::new() })
     }
 
-    /// What is to be done, records left out.
+    /// What is to be done, records left out, and new calls one by one.
     fn tell(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.machine.handle(self.now, input, &mut effects);
-        effects.retain(|it| !matches!(it, Effect::Record(..)));
-        effects
+        let mut done = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Record(..) => {}
+                Effect::Take(calls) => {
+                    let ids = calls.map(CallId);
+                    let waiting = ids.filter(|id| self.machine.is_looked_at(*id, Look(0)));
+                    done.extend(waiting.map(|id| Effect::Validate(id, Look(0))));
+                }
+                effect @ (Effect::Validate(..)
+                | Effect::Ask(..)
+                | Effect::Run(..)
+                | Effect::Kill(..)
+                | Effect::Wake { .. }
+                | Effect::BatchDone(_)
+                | Effect::Illegal(..)) => done.push(effect),
+            }
+        }
+        done
     }
 
     fn schedule(&mut self, requests: Vec<Request>) -> Vec<Effect> {
@@ -270,7 +287,7 @@ fn a_call_that_failed_is_tried_again_after_a_while_and_keeps_its_place() {
     assert_eq!(desk.tell(Input::Woke(token)), []);
     assert_eq!(desk.well(0), []);
     assert_eq!(desk.badly(0, 2), [run(1)]);
-    let failed = CallError::Failed { what: "bad".into(), output: Output::default() };
+    let failed = CallError::Failed { what: "bad".into(), output: Box::default() };
     assert_eq!(*desk.outcome(0), Outcome::Error(failed));
 }
 
@@ -284,7 +301,7 @@ fn a_call_that_takes_too_long_is_ended_and_others_wait_until_it_has() {
     desk.valid(1, Access::none());
     assert_eq!(desk.tell(Input::Woke(token)), [Effect::Kill(CallId(0), Attempt(1))]);
     assert_eq!(desk.badly(0, 1), [run(1)]);
-    let timed_out = CallError::TimedOut { after_ms: 20, output: Output::default() };
+    let timed_out = CallError::TimedOut { after_ms: 20, output: Box::default() };
     assert_eq!(*desk.outcome(0), Outcome::Error(timed_out));
 }
 

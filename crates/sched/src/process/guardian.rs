@@ -13,7 +13,7 @@ mod ward;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{OsStr, OsString};
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSliceMut, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -26,8 +26,6 @@ use std::time::Duration;
 use rustix::fs::Access;
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{Pid, WaitOptions};
-use tokio::io::Interest;
-use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
@@ -36,6 +34,7 @@ use group::Family;
 #[cfg(target_os = "linux")]
 use tree::Family;
 
+use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode};
 use ward::{Next, Status, Ward};
 
@@ -62,8 +61,7 @@ pub fn main(socket: OwnedFd) -> io::Result<()> {
 }
 
 async fn guard(socket: StdStream) -> io::Result<()> {
-    socket.set_nonblocking(true)?;
-    let socket = UnixStream::from_std(socket)?;
+    let mut socket = Socket::new(socket)?;
     // A handler, not "ignore", which what is started would inherit.
     let mut ignored = Vec::new();
     for kind in [
@@ -82,13 +80,14 @@ async fn guard(socket: StdStream) -> io::Result<()> {
     while guardian.is_wanted {
         let due = guardian.due;
         tokio::select! {
-            ready = socket.ready(guardian.interest()) => drop(ready?),
+            ready = socket.readable() => ready?,
+            ready = socket.has_room() => ready?,
             _ = children.recv() => guardian.reap(),
             () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
         }
         guardian.receive(&socket);
         guardian.look_after(Instant::now());
-        guardian.send(&socket);
+        guardian.send(&mut socket);
     }
     // The driver is gone: everything ends.
     let end = Instant::now() + LAST_GRACE;
@@ -136,21 +135,13 @@ impl Guardian {
         }
     }
 
-    fn interest(&self) -> Interest {
-        if self.out.is_empty() {
-            Interest::READABLE
-        } else {
-            Interest::READABLE | Interest::WRITABLE
-        }
-    }
-
     fn say(&mut self, report: &Report) {
         self.out.extend(report.encode());
     }
 
-    fn send(&mut self, socket: &UnixStream) {
+    fn send(&mut self, socket: &mut Socket) {
         while !self.out.is_empty() {
-            match socket.try_write(&self.out) {
+            match socket.write(|mut socket| socket.write(&self.out)) {
                 Ok(sent) => drop(self.out.drain(..sent)),
                 Err(why) if why.kind() == io::ErrorKind::WouldBlock => return,
                 Err(_) => {
@@ -163,11 +154,11 @@ impl Guardian {
 
     /// Takes orders until there are none. Whatever is wrong with them means that nobody is there who
     /// could give any.
-    fn receive(&mut self, socket: &UnixStream) {
+    fn receive(&mut self, socket: &Socket) {
         loop {
             let piece = &mut self.piece;
             let descriptors = &mut self.descriptors;
-            match socket.try_io(Interest::READABLE, || receive(socket, piece, descriptors)) {
+            match socket.read(|socket| receive(socket, piece, descriptors)) {
                 Ok(0) => return self.is_wanted = false,
                 Ok(count) => {
                     self.received.extend_from_slice(self.piece.get(..count).unwrap_or_default());
@@ -263,7 +254,7 @@ impl Guardian {
 
 /// Receives some bytes, and the descriptors that come with them.
 fn receive(
-    socket: &UnixStream,
+    socket: &StdStream,
     piece: &mut [u8],
     descriptors: &mut VecDeque<OwnedFd>,
 ) -> io::Result<usize> {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
-use std::io::{self, IoSlice};
+use std::io::{self, IoSlice, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
@@ -13,12 +13,11 @@ use std::task::{Context, Poll};
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
-use tokio::io::Interest;
-use tokio::net::UnixStream;
 use tokio::net::unix::pipe;
 use tokio::sync::{oneshot, watch};
 
 use super::running::{Running, Watched};
+use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode, is_too_long};
 use super::{Command, Error, Exit, Options};
 use crate::driver::mailbox::{Receiver, Sender, mailbox};
@@ -72,8 +71,7 @@ impl Link {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;
-        ours.set_nonblocking(true).map_err(failed)?;
-        let socket = UnixStream::from_std(ours).map_err(failed)?;
+        let socket = Socket::new(ours).map_err(failed)?;
         let (told, orders) = mailbox();
         let (is_alive, alive) = watch::channel(());
         let mut task = Task {
@@ -167,7 +165,7 @@ struct Process {
 }
 
 struct Task {
-    socket: UnixStream,
+    socket: Socket,
     guardian: Option<Child>,
     orders: Receiver<Told>,
     /// What was taken from the orders and not looked at yet.
@@ -244,9 +242,8 @@ impl Task {
 
     fn send(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(next) = self.out.front_mut() {
-            std::task::ready!(self.socket.poll_write_ready(context))?;
-            let socket = &self.socket;
-            match socket.try_io(Interest::WRITABLE, || send(socket, next)) {
+            std::task::ready!(self.socket.poll_writable(context))?;
+            match self.socket.write(|socket| send(socket, next)) {
                 Ok(sent) => {
                     next.at += sent;
                     next.descriptors.clear();
@@ -264,8 +261,8 @@ impl Task {
     fn receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut piece = [0; 4096];
         loop {
-            std::task::ready!(self.socket.poll_read_ready(context))?;
-            match self.socket.try_read(&mut piece) {
+            std::task::ready!(self.socket.poll_readable(context))?;
+            match self.socket.read(|mut socket| socket.read(&mut piece)) {
                 Ok(0) => return Poll::Ready(Ok(())),
                 Ok(count) => {
                     self.received.extend_from_slice(piece.get(..count).unwrap_or_default());
@@ -349,7 +346,7 @@ impl Drop for Task {
 }
 
 /// Sends what is left of a frame, its descriptors with the first byte.
-fn send(socket: &UnixStream, next: &Outgoing) -> io::Result<usize> {
+fn send(socket: &StdStream, next: &Outgoing) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     let descriptors: Vec<_> = next.descriptors.iter().map(AsFd::as_fd).collect();

@@ -105,7 +105,17 @@ impl Tools {
 
     /// Looks at a call: the tool exists, the arguments fit its schema, and it agrees itself.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<Checked, String> {
-        let found = self.place(name).and_then(|it| self.all.get(it.index()));
+        self.check_at(self.place(name), name, arguments)
+    }
+
+    /// The same where the tool's place is known, if it has one.
+    pub(crate) fn check_at(
+        &self,
+        place: Option<Place>,
+        name: &str,
+        arguments: &Value,
+    ) -> Result<Checked, String> {
+        let found = place.and_then(|it| self.all.get(it.index()));
         let Some(Entry { tool, schema }) = found else {
             let names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
             let name = shortened(name);

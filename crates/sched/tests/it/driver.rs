@@ -49,7 +49,7 @@ async fn calls_run_and_their_batch_is_told_of_once() {
     let stage = Stage::new();
     let mut events = stage.handle.subscribe();
     let outcomes = stage.outcomes(vec![act("well"), act("badly")]).await;
-    let output = Output { text: "so far".into(), whole: None };
+    let output = Box::new(Output { text: "so far".into(), whole: None });
     let failed = CallError::Failed { what: "it went wrong".into(), output };
     assert_eq!(outcomes, [well("well"), Outcome::Error(failed)]);
     drop(stage.handle);
@@ -213,7 +213,7 @@ async fn whoever_takes_too_long_is_stopped_and_its_words_are_kept() {
     let stage = Stage::new();
     let request = Request { timeout_ms: Some(20), ..act("stop") };
     let outcomes = stage.outcomes(vec![request]).await;
-    let output = Output { text: "partial".into(), whole: None };
+    let output = Box::new(Output { text: "partial".into(), whole: None });
     assert_eq!(outcomes, [Outcome::Error(CallError::TimedOut { after_ms: 20, output })]);
 }
 
