@@ -135,9 +135,11 @@ impl World {
                 return String::new();
             }
             "clock" => {
-                let minutes: i64 = rest.trim_end_matches('m').parse().unwrap();
-                self.ctx.now =
-                    self.ctx.now.checked_add(SignedDuration::from_mins(minutes)).unwrap();
+                let later = match rest.strip_suffix("ms") {
+                    Some(millis) => SignedDuration::from_millis(millis.parse().unwrap()),
+                    None => SignedDuration::from_mins(rest.trim_end_matches('m').parse().unwrap()),
+                };
+                self.ctx.now = self.ctx.now.checked_add(later).unwrap();
                 return String::new();
             }
             "limit" => {
