@@ -448,24 +448,27 @@ mod tests {
     fn a_goal_of_next_is_missed_by_a_hundredth() {
         let figures = |items: u32, read: u32| {
             let text = format!(
-                "items {items}\nlinks 1\nread {read}\nagain 5000\nquery 10000\nclaim 9000\ntransaction 10000"
+                "items {items}\nlinks 1\nread {read}\nagain 5000\nother 12000\nquery 10000\nclaim 9000\ntransaction 10000"
             );
             parse(&text).unwrap()
         };
         let text = ready(&figures(10, 15_000), &figures(100, 15_001));
-        let rows: Vec<&str> = text.lines().skip(4).collect();
+        let rows: Vec<&str> = text.lines().skip(5).collect();
         assert_eq!(
             rows,
             [
-                "shown, 10 items               15.0 µs     10.0 µs  1.50×  ≤ 1.50×     met",
-                "shown again, 10 items          5.0 µs     10.0 µs  0.50×  ≤ 1.50×     met",
-                "taken, 10 items                9.0 µs     10.0 µs  0.90×  ≤ 1.50×     met",
-                "shown, 100 items              15.0 µs     10.0 µs  1.51×  ≤ 1.50×  missed",
-                "shown again, 100 items         5.0 µs     10.0 µs  0.50×  ≤ 1.50×     met",
-                "taken, 100 items               9.0 µs     10.0 µs  0.90×  ≤ 1.50×     met",
-                "shown, tenfold graph            1.01×       1.00×         ≤ 2.00×     met",
-                "shown again, tenfold graph      1.00×       1.00×         ≤ 2.00×     met",
-                "taken, tenfold graph            1.00×       1.00×         ≤ 2.00×     met",
+                "shown, 10 items                 15.0 µs     10.0 µs  1.50×  ≤ 1.50×     met",
+                "shown again, 10 items            5.0 µs     10.0 µs  0.50×  ≤ 1.50×     met",
+                "another shown, 10 items         12.0 µs     10.0 µs  1.20×  ≤ 1.50×     met",
+                "taken, 10 items                  9.0 µs     10.0 µs  0.90×  ≤ 1.50×     met",
+                "shown, 100 items                15.0 µs     10.0 µs  1.51×  ≤ 1.50×  missed",
+                "shown again, 100 items           5.0 µs     10.0 µs  0.50×  ≤ 1.50×     met",
+                "another shown, 100 items        12.0 µs     10.0 µs  1.20×  ≤ 1.50×     met",
+                "taken, 100 items                 9.0 µs     10.0 µs  0.90×  ≤ 1.50×     met",
+                "shown, tenfold graph              1.01×       1.00×         ≤ 2.00×     met",
+                "shown again, tenfold graph        1.00×       1.00×         ≤ 2.00×     met",
+                "another shown, tenfold graph      1.00×       1.00×         ≤ 2.00×     met",
+                "taken, tenfold graph              1.00×       1.00×         ≤ 2.00×     met",
             ]
         );
     }
