@@ -9,10 +9,6 @@ use crate::id::Number;
 use crate::item::{Claim, Item, Mark};
 use crate::refusal::{Broken, Tag};
 
-/// A claim is renewed if it then ends later by this or more. Otherwise a worker that has several items
-/// and writes many times a second would write of little else.
-const WORTH_RENEWING: SignedDuration = SignedDuration::from_secs(1);
-
 impl Draft<'_> {
     /// When a claim given or renewed now ends.
     pub(super) fn lease_end(&self) -> Timestamp {
@@ -120,13 +116,12 @@ impl Draft<'_> {
     /// Any write of the holder renews what it holds.
     pub(super) fn renew(&mut self) {
         let end = self.lease_end();
-        let due = end.checked_sub(WORTH_RENEWING).unwrap_or(end);
         let held: Vec<Number> = self
             .plan
             .in_progress()
             .filter(|item| {
                 item.claim.as_ref().is_some_and(|claim| {
-                    claim.holder.name == self.ctx.holder.name && claim.expires_at <= due
+                    claim.holder.name == self.ctx.holder.name && claim.expires_at < end
                 })
             })
             .map(|item| item.number)

@@ -102,27 +102,6 @@ fn a_claim_is_renewed_by_any_write_of_the_holder() {
 }
 
 #[test]
-fn a_claim_that_would_last_less_than_a_second_longer_is_left_as_it_is() {
-    story(
-        "
-        $ add a ; add b
-        $ start 1
-        picked 1
-        $ clock 900ms
-        $ context 2 -- found something
-        $ show 1
-        [>] 1 a, me attempt 1
-        position 1, verification none, held until 2026-01-01T00:15:00Z
-        $ clock 900ms
-        $ context 2 -- and something else
-        $ show 1
-        [>] 1 a, me attempt 1
-        position 1, verification none, held until 2026-01-01T00:15:01.8Z
-        ",
-    );
-}
-
-#[test]
 fn a_holder_that_is_late_but_unchallenged_may_still_finish() {
     story(
         "

@@ -135,11 +135,9 @@ impl World {
                 return String::new();
             }
             "clock" => {
-                let later = match rest.strip_suffix("ms") {
-                    Some(millis) => SignedDuration::from_millis(millis.parse().unwrap()),
-                    None => SignedDuration::from_mins(rest.trim_end_matches('m').parse().unwrap()),
-                };
-                self.ctx.now = self.ctx.now.checked_add(later).unwrap();
+                let minutes: i64 = rest.trim_end_matches('m').parse().unwrap();
+                self.ctx.now =
+                    self.ctx.now.checked_add(SignedDuration::from_mins(minutes)).unwrap();
                 return String::new();
             }
             "limit" => {
