@@ -439,13 +439,12 @@ impl Engine<'_> {
         if self.ask.yes && asked.tool != BY_HAND {
             return self.say(id, Answer::Once, handle).await;
         }
-        let filter =
-            QuestionFilter { run: Some(self.run), waiting: true, ..QuestionFilter::default() };
-        let waiting = self.store.questions(filter).await?;
-        if let Some(question) = waiting.into_iter().find(|it| it.asked.id == id) {
-            self.prompt.ask(question.asked);
-        }
-        Ok(())
+        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
+        let known = self.store.questions(filter).await?;
+        let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
+        self.prompt.ask(question.asked);
+        // Somebody may have answered already; nobody else tells the scheduler.
+        self.stands(id, question.standing, handle).await
     }
 
     async fn key(&mut self, key: &[u8], handle: &Handle) -> Result<(), Fail> {
@@ -464,8 +463,8 @@ impl Engine<'_> {
         let answered = Answered { answer, by: self.ctx.actor.clone(), at: clock::now() };
         match self.store.answer(id, answered.clone()).await? {
             AnswerOutcome::Taken(_) => self.heard(id, &answered, handle).await,
-            // Somebody else was first; the news of it is on its way.
-            AnswerOutcome::Late(_) => self.look(handle).await,
+            // Somebody else was first.
+            AnswerOutcome::Late(question) => self.stands(id, question.standing, handle).await,
             AnswerOutcome::NotOffered(_) => Ok(()),
         }
     }
@@ -481,13 +480,22 @@ impl Engine<'_> {
             if !waiting.contains(&question.asked.id) {
                 continue;
             }
-            match question.standing {
-                Standing::Waiting => {}
-                Standing::Settled => drop(self.prompt.settle(question.asked.id)),
-                Standing::Answered(answered) => {
-                    self.heard(question.asked.id, &answered, handle).await?;
-                }
-            }
+            self.stands(question.asked.id, question.standing, handle).await?;
+        }
+        Ok(())
+    }
+
+    /// How a question stands was looked up.
+    async fn stands(
+        &mut self,
+        id: QuestionId,
+        standing: Standing,
+        handle: &Handle,
+    ) -> Result<(), Fail> {
+        match standing {
+            Standing::Waiting => {}
+            Standing::Settled => drop(self.prompt.settle(id)),
+            Standing::Answered(answered) => self.heard(id, &answered, handle).await?,
         }
         Ok(())
     }
