@@ -8,7 +8,7 @@ use std::path::Path;
 use punchlist_model::needs::{Around, Needs};
 use punchlist_model::store::Error;
 use punchlist_model::undo::Conflict;
-use punchlist_model::{ItemRef, Number, Plan, PlanId, Refusal};
+use punchlist_model::{ItemId, ItemRef, Number, Plan, PlanId, Refusal};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
@@ -217,10 +217,7 @@ impl Loader<'_> {
             ItemRef::Number(number) => Ok(vec![*number]),
             ItemRef::Batch(_) => Ok(Vec::new()),
             ItemRef::Position(position) => self.numbers(AT_POSITION, (self.key.0, position.0)),
-            ItemRef::Id(id) => {
-                let spelt = (id.to_string(), id.told_number().0);
-                self.numbers(OF_ID, (self.key.0, spelt.0, spelt.1))
-            }
+            ItemRef::Id(id) => self.of_id(*id),
             // Ids are ASCII, so every one that begins with the prefix sorts before this end. Only
             // people ask so, and the whole plan is looked through for them.
             ItemRef::Prefix(prefix) => self.numbers(
@@ -229,6 +226,20 @@ impl Loader<'_> {
                 (self.key.0, prefix, format!("{prefix}\u{10ffff}")),
             ),
         }
+    }
+
+    /// The item of an id: the one whose number the id tells, or one whose id tells nothing.
+    fn of_id(&self, id: ItemId) -> rusqlite::Result<Vec<Number>> {
+        let (mut room, told) = ([0; 36], id.told_number());
+        let spelt = id.spelt(&mut room);
+        // Most ids that tell nothing would tell a number that no item has.
+        if told < self.plan.next_number {
+            let found = self.numbers(TOLD, (self.key.0, told.0, spelt))?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        self.numbers(UNTOLD, (self.key.0, spelt))
     }
 
     fn around(&mut self, number: Number, around: Around) -> rusqlite::Result<()> {
@@ -280,10 +291,12 @@ pub(crate) const AT_POSITION: &str = "SELECT number FROM item \
     UNION ALL SELECT number FROM item INDEXED BY item_position \
     WHERE plan = ?1 AND position = ?2 AND position <> number";
 
-/// The item of an id: the one whose number the id tells, or one whose id tells nothing.
-pub(crate) const OF_ID: &str = "SELECT number FROM item \
-    WHERE plan = ?1 AND number = ?3 AND id = ?2 AND numbered IS NOT NULL \
-    UNION ALL SELECT number FROM item INDEXED BY item_id \
+/// The item whose id tells its number.
+pub(crate) const TOLD: &str = "SELECT number FROM item \
+    WHERE plan = ?1 AND number = ?2 AND id = ?3 AND numbered IS NOT NULL";
+
+/// The item of an id that does not.
+pub(crate) const UNTOLD: &str = "SELECT number FROM item INDEXED BY item_id \
     WHERE plan = ?1 AND id = ?2 AND numbered IS NULL ORDER BY number LIMIT 1";
 
 /// The header, whether anything is in progress, and who has seen it, in one look.

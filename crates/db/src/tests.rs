@@ -216,7 +216,8 @@ fn slices_are_read_through_indexes() {
         "SELECT number FROM item WHERE plan = 1 AND parent = 2",
         "SELECT item FROM dependency WHERE plan = 1 AND on_item = 2",
         &spelt(load::AT_POSITION),
-        &spelt(load::OF_ID),
+        &spelt(load::TOLD),
+        &spelt(load::UNTOLD),
         &spelt(save::SHIFT),
         &spelt(journal::MARK),
     ] {
