@@ -1,6 +1,7 @@
 //! `run` on a terminal: drawn in place, asked at, stopped, and left as it was.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::terminal::Terminal;
@@ -19,7 +20,8 @@ fn below(shown: &str) -> String {
 
 /// Runs a file in a terminal; `echo` shows where it begins and how it ended.
 fn run(terminal: &Terminal, arguments: &str) {
-    let line = format!("clear; echo '| begin'; {} run {arguments}; echo left $?", program());
+    let command = format!("PATH=$HOME/bin:$PATH {} run {arguments}", program());
+    let line = format!("clear; echo '| begin'; {command}; echo left $?");
     terminal.types(&[&line, "Enter"]);
 }
 
@@ -32,12 +34,22 @@ fn without_plan(text: &str) -> String {
     text.lines().map(|it| cut(it) + "\n").collect()
 }
 
+/// A program in the place of Claude Code. What the real one does is shown by the tests that run it.
+const CLAUDE: &str = r#"#!/bin/sh
+echo '{"type":"system","subtype":"init","session_id":"s-1","cwd":"/","tools":[],"model":"m"}'
+echo "Hello from a worker" > "$TMPDIR/punchlist-agent/hello.txt"
+echo '{"type":"result","subtype":"success","is_error":false,"duration_ms":1,"num_turns":1,"result":"Wrote it.","session_id":"s-1"}'
+"#;
+
 #[test]
 fn examples_at_40_80_and_120_columns() {
     let mut screens = String::new();
-    for name in ["hello", "diamond", "data-fix", "flaky", "release"] {
+    for name in ["hello", "diamond", "data-fix", "flaky", "release", "agent"] {
         for columns in [40, 80, 120] {
             let world = World::new();
+            world.write("home/bin/claude", CLAUDE);
+            let executable = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(world.path("home/bin/claude"), executable).unwrap();
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
             let text = fs::read_to_string(folder.join(name).with_extension("md")).unwrap();
             world.write(&format!("project/{name}.md"), text);
