@@ -66,7 +66,7 @@ fn full(round: &mut Round<'_>, disk: &Path) {
             round.chance.below(160) * 1024
         };
         let ballast = ballast(disk, room);
-        let refused = (0..16).filter(|_| !bed.add(round, "full", None)).count();
+        let refused = bed.until_refused(round, "full", None);
         round.tally.must(refused > 0, || format!("{room} bytes were room for everything"));
         if bed.place.db.exists() && !bed.titles.is_empty() {
             let list = bed.place.run(&["list", "--json"]);
@@ -111,7 +111,7 @@ fn failing(round: &mut Round<'_>) {
             bed = Bed::new(Place::new());
         }
         let longest = longest(&bed.place) / 512 + round.chance.below(60);
-        let refused = (0..16).filter(|_| !bed.add(round, "limited", Some(longest))).count();
+        let refused = bed.until_refused(round, "limited", Some(longest));
         round.tally.must(refused > 0, || format!("{longest} blocks were enough"));
         let works = bed.add(round, "no limit", None);
         round.tally.must(works, || "nothing is in the way, and still it is refused".to_owned());
@@ -159,6 +159,19 @@ struct Bed {
 impl Bed {
     fn new(place: Place) -> Self {
         Self { place, titles: BTreeSet::new() }
+    }
+
+    /// Adds items until a few were refused; how many were. A log that has just been begun anew has
+    /// room for a while.
+    fn until_refused(&mut self, round: &mut Round<'_>, when: &str, blocks: Option<u64>) -> u32 {
+        let mut refused = 0;
+        for _ in 0..64 {
+            refused += u32::from(!self.add(round, when, blocks));
+            if refused == 8 {
+                break;
+            }
+        }
+        refused
     }
 
     /// Adds an item, by the command or the tool; gives whether that was acknowledged.
