@@ -34,6 +34,8 @@ pub(crate) fn get(conn: &Session<'_>, key: &SessionKey) -> Result<Option<Agent>,
 pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Agent>, Failure> {
     let most = filter.most.map_or(-1, i64::from);
     let mut sessions = match &filter.processes {
+        // Most verbs ask whether there is any at all, and mostly there is none.
+        None if filter.most == Some(1) && !any(conn)? => Vec::new(),
         None => {
             let mut select = conn.statement(select_session!(
                 "WHERE (?1 IS NULL OR project = ?1) AND (NOT ?2 OR ended_at IS NULL) \
@@ -63,6 +65,11 @@ pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Age
         sessions.truncate(usize::try_from(most).unwrap_or(usize::MAX));
     }
     Ok(sessions)
+}
+
+/// Whether there is any session: cheaper to ask than for one.
+fn any(conn: &Session<'_>) -> rusqlite::Result<bool> {
+    conn.statement("SELECT 1 FROM session LIMIT 1")?.exists([])
 }
 
 /// Writes a session unless somebody has since it was read.
