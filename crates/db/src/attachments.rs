@@ -5,6 +5,7 @@
 //! newest revision so. When somebody else changes the plan, it is settled into the row of that
 //! conversation.
 
+use punchlist_model::json::Json;
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
 use punchlist_model::{PlanId, Revision, Timestamp};
 use rusqlite::{OptionalExtension, params};
@@ -88,7 +89,25 @@ pub(crate) fn shown(
 /// A conversation as `plan.seen_by` has it. No two are spelt alike.
 pub(crate) fn name(key: &AttachmentKey) -> String {
     let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
-    rows::json(&[project, agent, conversation, sub_agent, turn])
+    let mut json = Json::with_room(64 + project.len() + conversation.len());
+    json.raw("[").text(project).raw(",").text(agent).raw(",").text(conversation);
+    json.raw(",").text(sub_agent).raw(",").text(turn).raw("]");
+    json.done()
+}
+
+/// Whether a conversation is known to be spelt so: a way to tell without spelling it. One that is
+/// unusual is not known to be.
+pub(crate) fn is_named(name: &str, key: &AttachmentKey) -> bool {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    let parts = [project, agent, conversation, sub_agent, turn];
+    let is_usual = |it: &String| it.bytes().all(|byte| !matches!(byte, b'"' | b'\\'));
+    let mut rest = name.strip_prefix('[');
+    for (n, part) in parts.iter().enumerate() {
+        let end = if n + 1 < parts.len() { "\"," } else { "\"]" };
+        rest = rest
+            .and_then(|it| it.strip_prefix('"')?.strip_prefix(part.as_str())?.strip_prefix(end));
+    }
+    rest == Some("") && parts.into_iter().all(is_usual)
 }
 
 /// Notes who has seen the newest revision of a plan, instead of whom; what that one has seen is its own
@@ -133,4 +152,29 @@ pub(crate) fn newest(conn: &Session<'_>, plan: PlanKey) -> rusqlite::Result<Opti
         })
     });
     found.optional()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(parts: &[String; 5]) -> AttachmentKey {
+        let [project, agent, conversation, sub_agent, turn] = parts.clone();
+        AttachmentKey { project, agent, conversation, sub_agent, turn }
+    }
+
+    proptest! {
+        #[test]
+        fn a_conversation_is_told_by_its_name_and_by_no_other(
+            one in prop::array::uniform5("[a\"\\\\,\\[\\]\u{1}ü]{0,3}"),
+            other in prop::array::uniform5("[a\"\\\\,\\[\\]\u{1}ü]{0,3}"),
+        ) {
+            let named = |a, b| is_named(&name(&key(a)), &key(b));
+            prop_assert!(!named(&one, &other) || one == other);
+            let is_usual = |it: &String| !it.contains(['"', '\\', '\u{1}']);
+            prop_assert_eq!(named(&one, &one), one.iter().all(is_usual));
+        }
+    }
 }

@@ -8,6 +8,7 @@ use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept}
 use punchlist_model::{Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, forget, undo};
 use rusqlite::params;
 
+use crate::journal::Place;
 use crate::load::{self, Failure, Loaded};
 use crate::recent::{Header, Recent};
 use crate::rows::PlanKey;
@@ -33,6 +34,8 @@ pub(crate) struct Changed {
     pub(crate) seen_by: Option<String>,
     /// Whether that is the conversation that made this change.
     pub(crate) is_shown: bool,
+    /// Where the plan's journal ends.
+    pub(crate) last: Option<Place>,
 }
 
 /// Decides a change and writes what follows.
@@ -43,10 +46,11 @@ pub(crate) fn change(
     recent: &mut Recent,
     recalls: bool,
 ) -> Result<Changed, Failure> {
-    let (key, plan, runs, before) = match recent.header(conn, id, recalls)? {
-        Some(Header { key, plan, seen_by }) => (key, plan, false, seen_by),
+    let (header, runs) = match recent.header(conn, id, recalls)? {
+        Some(header) => (header, false),
         None => load::header_and_running(conn, id)?,
     };
+    let Header { key, plan, seen_by: before, last } = header;
     check_revision(conn, key, &plan, change.expect)?;
     let ctx = Ctx { now: kept(change.ctx.now), ..change.ctx };
     let loaded = load::fill_if(conn, key, plan, &Needs::of(&change.ops), runs)?;
@@ -56,15 +60,22 @@ pub(crate) fn change(
     };
     let decision = decide_since(&loaded.plan, &change.ops, &ctx, &since)?;
     let old = loaded.plan.revision;
-    let applied = commit(conn, loaded, decision, change.kind, None, &ctx)?;
+    let (applied, last) = commit(conn, loaded, last, decision, (change.kind, None), &ctx)?;
     if applied.decision.events.is_empty() {
-        return Ok(Changed { key, applied, seen_by: before, is_shown: false });
+        return Ok(Changed { key, applied, seen_by: before, is_shown: false, last });
     }
     let change = Change { ctx, ..change };
-    let seen_by = change.has_shown(applied.revision()).map(attachments::name);
-    see(conn, key, seen_by.as_deref(), before, old)?;
-    let is_shown = seen_by.is_some();
-    Ok(Changed { key, applied, seen_by, is_shown })
+    let shown = change.has_shown(applied.revision());
+    // Mostly it is the same one as before.
+    let seen_by = match (before, shown) {
+        (Some(before), Some(key)) if attachments::is_named(&before, key) => Some(before),
+        (before, shown) => {
+            let now = shown.map(attachments::name);
+            see(conn, key, now.as_deref(), before, old)?;
+            now
+        }
+    };
+    Ok(Changed { key, applied, seen_by, is_shown: shown.is_some(), last })
 }
 
 /// Takes back the caller's last change.
@@ -85,7 +96,8 @@ pub(crate) fn undo(
             let loaded = load::fill(conn, key, plan, &Needs::whole())?;
             let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
             see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
-            return commit(conn, loaded, decision, Kind::Undo, Some(entry.revision), &ctx);
+            let (last, kind) = (journal::last(conn, key)?, (Kind::Undo, Some(entry.revision)));
+            return commit(conn, loaded, last, decision, kind, &ctx).map(|it| it.0);
         }
         if entries.len() < usize::try_from(most).unwrap_or(usize::MAX) {
             return Err(undo::Conflict::Nothing(ctx.actor.name).into());
@@ -128,7 +140,8 @@ pub(crate) fn forget(
     let decision = Decision { events, ..Decision::default() };
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
     see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
-    commit(conn, loaded, decision, Kind::Forget, None, &ctx)
+    let last = journal::last(conn, key)?;
+    commit(conn, loaded, last, decision, (Kind::Forget, None), &ctx).map(|it| it.0)
 }
 
 /// Takes in a plan with its journal.
@@ -136,8 +149,11 @@ pub(crate) fn import(conn: &Session<'_>, plan: &Plan, entries: &[Entry]) -> Resu
     check_new(conn, plan)?;
     let key = save::new_plan(conn, plan)?;
     save::all(conn, key, plan)?;
+    let mut last = None;
     for entry in entries {
-        let last = journal::append(conn, key, entry)?;
+        last = Some(journal::append(conn, key, last, entry)?);
+    }
+    if let Some(last) = last {
         journal::ends_at(conn, key, last)?;
     }
     Ok(())
@@ -157,16 +173,18 @@ fn see(
     attachments::seen_by(conn, key, now, before.as_deref().map(|it| (it, old)))
 }
 
+/// Writes what was decided, after the `last` entry of the journal; with what it came to, the one that
+/// is the last now. `undoes` is the revision that is taken back.
 fn commit(
     conn: &Session<'_>,
     loaded: Loaded,
+    last: Option<Place>,
     decision: Decision,
-    kind: Kind,
-    undoes: Option<Revision>,
+    (kind, undoes): (Kind, Option<Revision>),
     ctx: &Ctx,
-) -> Result<Applied, Failure> {
+) -> Result<(Applied, Option<Place>), Failure> {
     if decision.events.is_empty() {
-        return Ok(Applied { plan: loaded.plan, decision });
+        return Ok((Applied { plan: loaded.plan, decision }, last));
     }
     let key = loaded.key;
     // What else could touch the plan's own words is seldom, and then all of them are written.
@@ -194,9 +212,10 @@ fn commit(
         undoes,
         events: decision.events,
     };
-    let last = journal::append(conn, key, &entry)?;
+    let last = journal::append(conn, key, last, &entry)?;
     save::counts(conn, key, &plan, last)?;
-    Ok(Applied { plan, decision: Decision { events: entry.events, ..decision } })
+    let decision = Decision { events: entry.events, ..decision };
+    Ok((Applied { plan, decision }, Some(last)))
 }
 
 fn check_revision(

@@ -23,7 +23,6 @@ use crate::bell;
 use crate::error::{explain, unusable};
 use crate::journal;
 use crate::open::{self, Database, Options};
-use crate::session::Session;
 
 /// How often to look without having heard the bell.
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -188,11 +187,13 @@ impl Feeder {
     fn run(&self) -> Result<(), Error> {
         let conn = &self.database.conn;
         let broken = |error| explain(&self.database.path, error);
+        conn.session(|session| session.stay());
         let mut version = data_version(conn).map_err(broken)?;
         let mut seq = self.seq;
         while self.shared.drained() {
-            let found = journal::following(&Session::lasting(conn), seq, &self.scope, BATCH)
-                .map_err(broken)?;
+            let found =
+                conn.session(|session| journal::following(session, seq, &self.scope, BATCH));
+            let found = found.map_err(broken)?;
             if let Some((last, _)) = found.last() {
                 seq = *last;
                 let found = found.into_iter().map(|(seq, it)| Ok((journal::cursor(seq), it)));

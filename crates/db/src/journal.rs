@@ -10,6 +10,7 @@ use punchlist_model::{Actor, ActorKind, PlanId, Revision};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::strange;
+use crate::events;
 use crate::rows::{self, PlanKey, millis, signed};
 use crate::session::Session;
 
@@ -17,11 +18,17 @@ use crate::session::Session;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place(pub(crate) i64);
 
-/// Appends an entry. The plan's row has to be told that its chain ends there now.
-pub(crate) fn append(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlite::Result<Place> {
+/// Appends an entry after the one where the plan's chain ends. The plan's row has to be told that it
+/// ends at this one now.
+pub(crate) fn append(
+    conn: &Session<'_>,
+    key: PlanKey,
+    before: Option<Place>,
+    entry: &Entry,
+) -> rusqlite::Result<Place> {
     let mut insert = conn.statement(
         "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, undoes, events, before) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, (SELECT last_entry FROM plan WHERE key = ?1))",
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
     let place = insert.insert(params![
         key.0,
@@ -31,7 +38,8 @@ pub(crate) fn append(conn: &Session<'_>, key: PlanKey, entry: &Entry) -> rusqlit
         entry.actor.name,
         entry.kind.as_str(),
         entry.undoes.map(signed),
-        rows::json(&entry.events),
+        events::written(&entry.events),
+        before.map(|it| it.0),
     ])?;
     Ok(Place(place))
 }
@@ -44,7 +52,11 @@ pub(crate) fn ends_at(conn: &Session<'_>, key: PlanKey, last: Place) -> rusqlite
 }
 
 /// What an entry's reader needs, in order.
-const ENTRY: &str = "journal.revision, at, actor_kind, actor, kind, undoes, events";
+macro_rules! entry_columns {
+    () => {
+        "journal.revision, at, actor_kind, actor, kind, undoes, events"
+    };
+}
 
 /// The entries of a plan after a revision, oldest first.
 pub(crate) fn after(
@@ -89,7 +101,7 @@ pub(crate) fn newest(
 }
 
 /// Where the chain of a plan ends.
-fn last(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Option<Place>> {
+pub(crate) fn last(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Option<Place>> {
     let mut select = conn.statement("SELECT last_entry FROM plan WHERE key = ?1")?;
     select.query_row([key.0], |row| Ok(row.get::<_, Option<i64>>(0)?.map(Place)))
 }
@@ -113,8 +125,11 @@ fn walk(
     after: Revision,
     most: usize,
 ) -> rusqlite::Result<Vec<(Place, Entry)>> {
-    let mut select =
-        conn.statement(&format!("SELECT {ENTRY}, before FROM journal WHERE seq = ?1"))?;
+    let mut select = conn.statement(concat!(
+        "SELECT ",
+        entry_columns!(),
+        ", before FROM journal WHERE seq = ?1"
+    ))?;
     let (mut entries, mut next) = (Vec::new(), from);
     while let Some(place) = next.filter(|_| entries.len() < most) {
         // One that is missing is an error: the chain would end there as if nothing had been before.
@@ -166,7 +181,7 @@ fn actor_kind(text: &str) -> Result<ActorKind, String> {
 /// Replaces the events of an entry: only for a person's word to forget.
 pub(crate) fn rewrite(conn: &Session<'_>, place: Place, entry: &Entry) -> rusqlite::Result<()> {
     let mut update = conn.statement("UPDATE journal SET events = ?2 WHERE seq = ?1")?;
-    update.execute(params![place.0, rows::json(&entry.events)])?;
+    update.execute(params![place.0, events::written(&entry.events)])?;
     Ok(())
 }
 
@@ -176,6 +191,19 @@ pub(crate) fn end(conn: &Session<'_>) -> rusqlite::Result<i64> {
     select.query_row([], |row| row.get(0))
 }
 
+/// A statement about what a follower has not seen yet.
+macro_rules! following {
+    ($scoped:literal) => {
+        concat!(
+            "SELECT ",
+            entry_columns!(),
+            ", seq, plan.id FROM journal JOIN plan ON plan.key = journal.plan WHERE seq > ?1",
+            $scoped,
+            " ORDER BY seq LIMIT ?2"
+        )
+    };
+}
+
 /// What a follower has not seen yet, at most `most`.
 pub(crate) fn following(
     conn: &Session<'_>,
@@ -183,15 +211,11 @@ pub(crate) fn following(
     scope: &Scope,
     most: u32,
 ) -> rusqlite::Result<Vec<(i64, Entry)>> {
-    let (scoped, plan) = match scope {
-        Scope::All => ("", None),
-        Scope::Plan(plan) => (" AND plan.id = ?3", Some(plan.to_string())),
+    let (sql, plan) = match scope {
+        Scope::All => (following!(""), None),
+        Scope::Plan(plan) => (following!(" AND plan.id = ?3"), Some(plan.to_string())),
     };
-    let sql = format!(
-        "SELECT {ENTRY}, seq, plan.id FROM journal JOIN plan ON plan.key = journal.plan \
-         WHERE seq > ?1{scoped} ORDER BY seq LIMIT ?2"
-    );
-    let mut select = conn.statement(&sql)?;
+    let mut select = conn.statement(sql)?;
     let read = |row: &Row<'_>| -> rusqlite::Result<(i64, Entry)> {
         let plan = rows::parsed(row, 8, str::parse::<PlanId>)?;
         Ok((row.get(7)?, entry(row, plan)?))

@@ -14,6 +14,7 @@ mod calls;
 mod changes;
 mod disk;
 mod error;
+mod events;
 mod follow;
 mod health;
 mod journal;

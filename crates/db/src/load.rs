@@ -12,6 +12,8 @@ use punchlist_model::{ItemId, ItemRef, Number, Plan, PlanId, Refusal};
 use rusqlite::{OptionalExtension, Params};
 
 use crate::error::explain;
+use crate::journal::Place;
+use crate::recent::Header;
 use crate::rows::{self, PLAN_COLUMNS, PlanKey, plan_columns, select_item, select_plan};
 use crate::session::Session;
 
@@ -78,16 +80,17 @@ pub(crate) fn header_at(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Pl
     select.query_row([key.0], rows::plan).map(|(_, plan)| plan)
 }
 
-/// The plan without its items, whether any of them is in progress, and who has seen the newest
-/// revision by making it.
+/// The plan without its items, and whether any of them is in progress.
 pub(crate) fn header_and_running(
     conn: &Session<'_>,
     id: PlanId,
-) -> Result<(PlanKey, Plan, bool, Option<String>), Failure> {
+) -> Result<(Header, bool), Failure> {
     let mut select = conn.statement(HEADER_AND_RUNNING)?;
     let found = select.query_row([id.spelt(&mut [0; 36])], |row| {
         let (key, plan) = rows::plan(row)?;
-        Ok((key, plan, row.get(PLAN_COLUMNS)?, row.get(PLAN_COLUMNS + 1)?))
+        let last = row.get::<_, Option<i64>>(PLAN_COLUMNS + 2)?.map(Place);
+        let header = Header { key, plan, seen_by: row.get(PLAN_COLUMNS + 1)?, last };
+        Ok((header, row.get(PLAN_COLUMNS)?))
     });
     found.optional()?.ok_or(Failure::Store(Error::NoPlan(id)))
 }
@@ -166,19 +169,19 @@ pub(crate) fn one(
 }
 
 /// Adds items to a plan, each once.
-pub(crate) struct Loader<'a> {
-    pub(crate) conn: &'a Session<'a>,
+pub(crate) struct Loader<'s, 'c> {
+    pub(crate) conn: &'s Session<'c>,
     pub(crate) key: PlanKey,
     pub(crate) plan: Plan,
 }
 
-impl Loader<'_> {
+impl Loader<'_, '_> {
     fn everything(&mut self) -> rusqlite::Result<()> {
         self.items(select_item!("item WHERE plan = ?1"))
     }
 
     /// Loads the items that a statement about the plan gives.
-    fn items(&mut self, sql: &str) -> rusqlite::Result<()> {
+    fn items(&mut self, sql: &'static str) -> rusqlite::Result<()> {
         let mut select = self.conn.statement(sql)?;
         let mut rows = select.query([self.key.0])?;
         while let Some(row) = rows.next()? {
@@ -273,7 +276,7 @@ impl Loader<'_> {
         }
     }
 
-    fn numbers(&self, sql: &str, params: impl Params) -> rusqlite::Result<Vec<Number>> {
+    fn numbers(&self, sql: &'static str, params: impl Params) -> rusqlite::Result<Vec<Number>> {
         let mut select = self.conn.statement(sql)?;
         let found = select.query_map(params, |row| row.get(0).map(Number))?;
         found.collect()
@@ -299,13 +302,14 @@ pub(crate) const TOLD: &str = "SELECT number FROM item \
 pub(crate) const UNTOLD: &str = "SELECT number FROM item INDEXED BY item_id \
     WHERE plan = ?1 AND id = ?2 AND numbered IS NULL ORDER BY number LIMIT 1";
 
-/// The header, whether anything is in progress, and who has seen it, in one look.
+/// The header, whether anything is in progress, who has seen it and where its journal ends, in one
+/// look.
 pub(crate) const HEADER_AND_RUNNING: &str = concat!(
     "SELECT ",
     plan_columns!("p."),
     ", EXISTS (SELECT 1 FROM item INDEXED BY item_running \
-     WHERE plan = p.key AND status = 'in_progress' AND superseded_at IS NULL), seen_by \
-     FROM plan p WHERE p.id = ?1"
+     WHERE plan = p.key AND status = 'in_progress' AND superseded_at IS NULL), seen_by, \
+     last_entry FROM plan p WHERE p.id = ?1"
 );
 
 /// The next ready item: one seek in `item_ready`, whatever the size of the plan.

@@ -18,6 +18,7 @@ use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::migrate::{self, State};
 use crate::recent::Recent;
+use crate::session::Connected;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
@@ -52,12 +53,10 @@ pub enum Durability {
 
 /// An open database.
 pub(crate) struct Database {
-    pub(crate) conn: Connection,
+    pub(crate) conn: Connected,
     pub(crate) access: Access,
     /// The file, with links resolved, so that all processes meet at one bell.
     pub(crate) path: PathBuf,
-    /// How many calls it has answered.
-    pub(crate) calls: u32,
     /// What is remembered of the plan whose next item was asked for last.
     pub(crate) known: Option<Known>,
     /// What it answered last.
@@ -120,10 +119,9 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     let log = wait_for_disk(&conn, &path, options.durability);
     let log = log.map_err(|error| explain(&path, error))?;
     Ok(Database {
-        conn,
+        conn: Connected::new(conn),
         access: Access::Write { bell, log, tidy: true },
         path,
-        calls: 0,
         known: None,
         recent: Recent::default(),
         recalled: None,
@@ -180,10 +178,9 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
         State::Current => {
             let why = format!("{} was opened to read only", path.display());
             Ok(Some(Database {
-                conn,
+                conn: Connected::new(conn),
                 access: Access::Read { why, copy: None },
                 path,
-                calls: 0,
                 known: None,
                 recent: Recent::default(),
                 recalled: None,
@@ -209,14 +206,15 @@ fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, migrate:
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    // A row's plan is looked up in the transaction that writes the row, and plans are never deleted:
+    // SQLite would look them up again for every row. `Sqlite::health` asks it whether they are there.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
     // Otherwise SQLite parses a statement anew whenever the value of a parameter might alter its
     // plan, for which it is enough that it was 0 or 1: the key of a database's first plan.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A checkpoint when the last process leaves would double the cost of every verb.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(PATIENCE)?;
-    conn.set_prepared_statement_cache_capacity(64);
     Ok(())
 }
 
@@ -272,10 +270,9 @@ fn only_to_read(
     let why = format!("{} or its directory is read-only", path.display());
     match state {
         State::Current => Ok(Database {
-            conn,
+            conn: Connected::new(conn),
             access: Access::Read { why, copy },
             path,
-            calls: 0,
             known: None,
             recent: Recent::default(),
             recalled: None,

@@ -32,7 +32,7 @@ pub(crate) fn list(conn: &Session<'_>, filter: &Filter) -> Result<Vec<Summary>, 
 fn select(
     conn: &Session<'_>,
     filter: &Filter,
-    sql: &str,
+    sql: &'static str,
     params: impl Params,
 ) -> Result<Vec<Summary>, Failure> {
     let mut select = conn.statement(sql)?;

@@ -4,10 +4,13 @@
 //! this one writes is noted here by whoever writes it. Nothing here is needed, and a store that is there
 //! for a call or two remembers nothing.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use punchlist_model::session::{Session as Agent, SessionFilter, SessionKey};
 use punchlist_model::store::{Applied, Attachment, AttachmentKey, Error};
 use punchlist_model::{Plan, PlanId};
 
+use crate::journal::Place;
 use crate::load::Failure;
 use crate::rows::PlanKey;
 use crate::session::Session;
@@ -21,6 +24,8 @@ const LARGEST: usize = 500;
 pub(crate) struct Recent {
     /// When they were given, by what SQLite counts.
     version: Option<i64>,
+    /// Another one whenever what is remembered of sessions may not be so any more.
+    moment: Option<u64>,
     sessions: Option<(SessionFilter, Vec<Agent>)>,
     session: Option<(SessionKey, Option<Agent>)>,
     attachment: Option<Attachment>,
@@ -35,6 +40,14 @@ pub(crate) struct Header {
     pub(crate) plan: Plan,
     /// Who has seen it, as `attachments::name` has it.
     pub(crate) seen_by: Option<String>,
+    /// Where its journal ends.
+    pub(crate) last: Option<Place>,
+}
+
+/// A number that no other store in this process has had either.
+fn another_moment() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
 }
 
 impl Recent {
@@ -45,9 +58,14 @@ impl Recent {
         }
         let version = Some(sessions::version(conn)?);
         if self.version != version {
-            *self = Self { version, ..Self::default() };
+            *self = Self { version, moment: Some(another_moment()), ..Self::default() };
         }
         Ok(true)
+    }
+
+    /// As long as this stays, so does what is remembered of sessions.
+    pub(crate) fn moment(&self) -> Option<u64> {
+        self.moment
     }
 
     /// When the answers were given, by what SQLite counts.
@@ -75,6 +93,7 @@ impl Recent {
     pub(crate) fn forget_sessions(&mut self) {
         self.sessions = None;
         self.session = None;
+        self.moment = Some(another_moment());
     }
 
     pub(crate) fn attachment(&self, key: &AttachmentKey) -> Option<&Attachment> {
@@ -127,10 +146,16 @@ impl Recent {
     }
 
     /// A change was made: the plan goes along, if it was at the revision before.
-    pub(crate) fn follow(&mut self, key: PlanKey, seen_by: Option<String>, applied: &Applied) {
+    pub(crate) fn follow(
+        &mut self,
+        key: PlanKey,
+        seen_by: Option<String>,
+        last: Option<Place>,
+        applied: &Applied,
+    ) {
         // A slice has every item that is in progress.
         let runs = applied.plan.in_progress().next().is_some();
-        self.header = (!runs).then(|| Header { key, plan: applied.plan.header(), seen_by });
+        self.header = (!runs).then(|| Header { key, plan: applied.plan.header(), seen_by, last });
         let events = &applied.decision.events;
         let next = |it: &Plan| it.revision.0.saturating_add(1) == applied.revision().0;
         let Some(mut plan) = self.plan.take_if(|it| it.id == applied.plan.id) else { return };

@@ -92,6 +92,15 @@ pub(crate) fn apply(
     events: &[Event],
 ) -> rusqlite::Result<Plan> {
     let Loaded { key, plan: before, whole } = loaded;
+    if let [event @ Event::Added { item }] = events
+        && Shift::of(event, before.placed).is_none()
+    {
+        // At the end, where it touches nothing else.
+        let mut after = before;
+        after.evolve(event);
+        Writer { conn, key, after: &after }.insert(item)?;
+        return Ok(after);
+    }
     let mut after = before.clone();
     let mut moved = BTreeSet::new();
     for event in events {
@@ -129,7 +138,7 @@ fn is_moved_only(old: &Item, new: &Item) -> bool {
 }
 
 /// Whether an item has nothing but its texts and its place.
-fn is_plain(item: &Item) -> bool {
+pub(crate) fn is_plain(item: &Item) -> bool {
     // Every field is named, so that one that is added is not forgotten.
     let Item {
         id: _,
@@ -239,14 +248,14 @@ pub(crate) const SHIFT: &str = "UPDATE item SET position = position + ?4 \
     UNION ALL SELECT number FROM item INDEXED BY item_position \
     WHERE plan = ?1 AND position BETWEEN ?2 AND ?3 AND position <> number)";
 
-struct Writer<'a> {
-    conn: &'a Session<'a>,
+struct Writer<'a, 'c> {
+    conn: &'a Session<'c>,
     key: PlanKey,
     /// The plan as it will be.
     after: &'a Plan,
 }
 
-impl Writer<'_> {
+impl Writer<'_, '_> {
     /// Corrects the counts of those that depend on an item that began or ceased to block. The links
     /// are still the old ones; items whose own links change are counted afresh afterwards.
     fn settle_dependants(&self, before: &Plan) -> rusqlite::Result<()> {

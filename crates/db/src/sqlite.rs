@@ -22,7 +22,7 @@ use crate::follow::{Follow, Start};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
 use crate::recent::Recent;
-use crate::session::{SHORT_STAY, Session};
+use crate::session::Session;
 use crate::transaction::Transaction;
 use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
 
@@ -110,7 +110,7 @@ impl Sqlite {
             *tidy = false;
         }
         // What it is asked once, it will be asked again.
-        database.calls = database.calls.saturating_add(SHORT_STAY);
+        database.conn.session(|session| session.stay());
         // Where that cannot be said, it keeps more.
         drop(database.conn.pragma_update(None, "cache_size", CACHE));
     }
@@ -144,19 +144,22 @@ impl Database {
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         // One transaction, so that several statements see one state.
-        self.calls = self.calls.saturating_add(1);
-        let broken = |error| explain(&self.path, error);
-        let tx = Transaction::read(Session::new(&self.conn, self.calls)).map_err(broken)?;
-        let value = work(&tx).map_err(|failure| failure.explain(&self.path))?;
-        tx.commit().map_err(broken)?;
-        Ok(value)
+        self.conn.session(|session| {
+            session.called();
+            let broken = |error| explain(&self.path, error);
+            let tx = Transaction::read(session).map_err(broken)?;
+            let value = work(&tx).map_err(|failure| failure.explain(&self.path))?;
+            tx.commit().map_err(broken)?;
+            Ok(value)
+        })
     }
 
     /// The next ready item, if there is one: what is asked for most often.
     fn next(&mut self, plan: PlanId) -> Result<Option<Plan>, Error> {
-        self.calls = self.calls.saturating_add(1);
-        let session = Session::new(&self.conn, self.calls);
-        let found = ahead::next(&session, plan, &mut self.known);
+        let found = self.conn.session(|session| {
+            session.called();
+            ahead::next(session, plan, &mut self.known)
+        });
         found.map_err(|error| explain(&self.path, error))
     }
 
@@ -165,9 +168,11 @@ impl Database {
         &mut self,
         work: impl FnOnce(&Session<'_>, &mut Recent) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.calls = self.calls.saturating_add(1);
-        let session = Session::new(&self.conn, self.calls);
-        work(&session, &mut self.recent).map_err(|failure| failure.explain(&self.path))
+        let found = self.conn.session(|session| {
+            session.called();
+            work(session, &mut self.recent)
+        });
+        found.map_err(|failure| failure.explain(&self.path))
     }
 
     /// An answer from memory.
@@ -277,7 +282,7 @@ impl Database {
             work(conn).map(|()| changed)
         };
         let changed = self.write(both, None)?;
-        let changes::Changed { key, applied, seen_by, is_shown } = changed;
+        let changes::Changed { key, applied, seen_by, is_shown, last } = changed;
         let attachment = attachment.map(|mut it| {
             if is_own && is_shown {
                 it.shown = it.shown.max(applied.revision());
@@ -285,7 +290,7 @@ impl Database {
             it
         });
         recent.keep_attachment(attachment);
-        recent.follow(key, seen_by, &applied);
+        recent.follow(key, seen_by, last, &applied);
         self.recent = recent;
         if let Some(known) = &mut self.known {
             known.changed(&applied);
@@ -304,17 +309,20 @@ impl Database {
             Access::Write { bell, log, tidy } => (bell, log, *tidy),
             Access::Read { why, .. } => return Err(Error::ReadOnly(why.clone())),
         };
-        self.calls = self.calls.saturating_add(1);
-        let (path, calls) = (&self.path, self.calls);
+        let path = &self.path;
         let stuck = |error| not_written(path, error);
         let bell = bell.files().map_err(stuck)?;
         let mut turn = Some(bell.turn().map_err(stuck)?);
         let broken = |error| explain(path, error);
-        let tx = Transaction::write(Session::new(&self.conn, calls)).map_err(broken)?;
-        let before = tx.total_changes();
-        let value = work(&tx).map_err(|failure| failure.explain(path))?;
-        let wrote = tx.total_changes() != before;
-        tx.commit().map_err(broken)?;
+        let (value, wrote) = self.conn.session(|session| -> Result<_, Error> {
+            session.called();
+            let tx = Transaction::write(session).map_err(broken)?;
+            let before = tx.total_changes();
+            let value = work(&tx).map_err(|failure| failure.explain(path))?;
+            let wrote = tx.total_changes() != before;
+            tx.commit().map_err(broken)?;
+            Ok((value, wrote))
+        })?;
         let length = || match &*log {
             Some(log) => log.len(),
             None => fs::metadata(log_of(path)).map(|it| it.len()),
@@ -421,7 +429,10 @@ impl PlanStore for Sqlite {
         Box::pin(async move {
             let mut database = self.database();
             if self.recalls {
-                return database.recall(|it| it.attachment(&key).cloned()).map(Some);
+                let found = database
+                    .recall(|it| it.attachment(&key).map(|it| (it.plan, it.shown, it.at)))?;
+                let (plan, shown, at) = found;
+                return Ok(Some(Attachment { key, plan, shown, at }));
             }
             database.attachment(&key)
         })
@@ -492,5 +503,13 @@ impl SessionStore for Sqlite {
             database.recent.forget_sessions();
             database.write(|conn| sessions::keep(conn, session), None)
         })
+    }
+
+    fn moment(&self) -> Option<u64> {
+        let mut database = self.database();
+        if !self.recalls || database.wary > 0 {
+            return None;
+        }
+        database.recall(Recent::moment).ok()
     }
 }

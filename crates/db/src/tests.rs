@@ -66,7 +66,7 @@ fn database() -> (tempfile::TempDir, open::Database, Plan) {
     let database = open::to_write(&options).unwrap();
     let plan = large_plan();
     let tx = database.conn.unchecked_transaction().unwrap();
-    changes::import(&Session::lasting(&tx), &plan, &[]).unwrap();
+    changes::import(&Session::new(&tx), &plan, &[]).unwrap();
     tx.commit().unwrap();
     (directory, database, plan)
 }
@@ -127,7 +127,7 @@ fn the_plan_with_its_next_ready_item_is_found_by_seeks_alone() {
     insta::assert_snapshot!("next_by_seeks", steps(HEADER_AND_NEXT, &plan.id.to_string()));
     insta::assert_snapshot!("next_by_seeks_again", steps(NEXT, &1));
     assert_eq!(steps(NEXT_NUMBER, &1), steps(NEXT, &1));
-    for calls in [Session::new(&database.conn, 1), Session::lasting(&database.conn)] {
+    for calls in [Session::new(&database.conn), Session::lasting(&database.conn)] {
         let mut known = None;
         let found = ahead::next(&calls, plan.id, &mut known).unwrap().unwrap();
         assert_eq!(found, plan.slice(&Needs { next: true, ..Needs::default() }));

@@ -18,6 +18,7 @@ pub mod goal;
 pub mod guard;
 pub mod id;
 pub mod item;
+pub mod json;
 pub mod limits;
 pub mod needs;
 pub mod plan;

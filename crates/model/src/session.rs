@@ -230,6 +230,12 @@ pub trait SessionStore: Send + Sync {
     /// Writes a session if nobody has since it was read: the stored version must be the one that it
     /// carries, 0 for one that is new. Whoever comes too late looks at what is there and tries again.
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>>;
+
+    /// When this store's answers about sessions were so, where it gives them from memory: as long as
+    /// this number stays, so do they. Whoever is told it relies on them as if it had asked for them.
+    fn moment(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// Plans, sessions and calls in one place.

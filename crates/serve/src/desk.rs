@@ -8,7 +8,9 @@ use punchlist_formats::dialect::{Answer, Call, Dialect, Reply};
 use punchlist_formats::prompt::{self, Tag as Wrap};
 use punchlist_formats::view;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{AttachmentKey, Change, Error, Filter, NewPlan, PlanStore};
+use punchlist_model::store::{
+    Attachment, AttachmentKey, Change, Error, Filter, NewPlan, PlanStore,
+};
 use punchlist_model::{
     Broken, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Rules, Tag, Timestamp,
     decide,
@@ -123,7 +125,7 @@ pub async fn change(
     let base = shown.unwrap_or(Revision(0));
     change.ctx.base = Some(base);
     // Whoever has seen all up to its own change has seen all; else only the list tells.
-    change.seen_by = shown.is_some().then(|| caller.key.clone());
+    change.seen_by = found.key;
     if change.ops.iter().any(depends_on_claims) {
         change.ctx.gone = gone(&store.read(id, Needs::header()).await?);
     }
@@ -186,19 +188,30 @@ pub async fn current(store: &dyn PlanStore, caller: &Caller) -> Result<Option<Pl
 struct Found {
     plan: PlanId,
     shown: Option<Revision>,
+    /// The conversation, if it is attached to that plan.
+    key: Option<AttachmentKey>,
 }
 
 async fn find(store: &dyn PlanStore, caller: &Caller) -> Result<Option<Found>, Error> {
     let attachment = store.attachment(caller.key.clone()).await?;
     let plan = match &caller.wanted {
         Wanted::Attached => {
-            return Ok(attachment.map(|it| Found { plan: it.plan, shown: Some(it.shown) }));
+            return Ok(attachment.map(Found::attached));
         }
         Wanted::Plan(plan) => Some(*plan),
         Wanted::Named { name, .. } => named(store, &caller.key.project, name).await?,
     };
-    let shown = |plan| attachment.filter(|it| it.plan == plan).map(|it| it.shown);
-    Ok(plan.map(|plan| Found { plan, shown: shown(plan) }))
+    Ok(plan.map(|plan| match attachment.filter(|it| it.plan == plan) {
+        Some(attachment) => Found::attached(attachment),
+        None => Found { plan, shown: None, key: None },
+    }))
+}
+
+impl Found {
+    fn attached(attachment: Attachment) -> Self {
+        let Attachment { key, plan, shown, at: _ } = attachment;
+        Self { plan, shown: Some(shown), key: Some(key) }
+    }
 }
 
 async fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<PlanId>, Error> {
@@ -238,7 +251,7 @@ async fn make(store: &dyn PlanStore, caller: &Caller, at: Timestamp) -> Result<F
         (Err(error), _) => return Err(error),
     };
     let attachment = store.attach(caller.key.clone(), plan, at).await?;
-    Ok(Found { plan: attachment.plan, shown: Some(attachment.shown) })
+    Ok(Found::attached(attachment))
 }
 
 /// Whether it matters to a step who holds what: putting something new on the list it does not.

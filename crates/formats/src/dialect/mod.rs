@@ -16,7 +16,6 @@ mod todowrite;
 mod turn;
 mod update_plan;
 mod whole;
-mod write;
 mod write_todos;
 
 use std::borrow::Cow;
@@ -152,6 +151,18 @@ impl Dialect {
             Self::WriteTodos => write_todos::call(tool, decoded()).map(Inner::WriteTodos),
             Self::UpdatePlan => update_plan::call(tool, arguments).map(Inner::UpdatePlan),
             Self::Tasks => tasks::call(tool, decoded()).map(Inner::Tasks),
+        }
+        .map(|inner| Call { inner })
+    }
+
+    /// The call that some JSON is, where it is the one that is made most often, written as it mostly
+    /// is: read without a detour. That there is none says nothing of it; [`Self::call_with`] tells.
+    pub fn plain_call(self, tool: &str, arguments: &str) -> Option<Call> {
+        match self {
+            Self::Turn => turn::plain_call(tool, arguments).map(Inner::Turn),
+            Self::Manager | Self::TodoWrite | Self::WriteTodos | Self::UpdatePlan | Self::Tasks => {
+                None
+            }
         }
         .map(|inner| Call { inner })
     }

@@ -1,8 +1,9 @@
 //! `punchlist mcp`.
 
 use std::env;
+use std::future::ready;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use punchlist_bridge::session;
 use punchlist_db::Sqlite;
@@ -89,6 +90,44 @@ struct Around {
     store: Mutex<Option<Opened>>,
     random: clock::Random,
     calls: AtomicU32,
+    /// Who made the last call that was answered from memory.
+    last: Mutex<Option<Last>>,
+}
+
+/// Who made a call.
+struct Last {
+    /// When the store's answers that this rests on were so.
+    moment: u64,
+    named: Named,
+    who: Arc<Who>,
+}
+
+/// What a client says with a call of who it is.
+#[derive(PartialEq)]
+struct Named {
+    session: Option<String>,
+    thread: Option<String>,
+    /// It speaks as Codex does.
+    is_codex: bool,
+}
+
+impl Named {
+    fn of(meta: &Map<String, Value>) -> Self {
+        // Most calls come without anything.
+        let id = |name: &str| meta.get(name)?.as_str().filter(|id| here::is_id(id));
+        Self {
+            session: id("sessionId").map(str::to_owned),
+            thread: id("threadId").map(str::to_owned),
+            is_codex: meta.contains_key("x-codex-turn-metadata"),
+        }
+    }
+
+    /// The session that Codex names with a call, whether or not a hook has seen it: its hooks may not
+    /// be trusted, and a conversation that is resumed shall find its list all the same.
+    fn codex(&self) -> Option<SessionKey> {
+        let (_, id) = (self.thread.as_ref()?, self.session.as_ref()?);
+        self.is_codex.then(|| SessionKey { agent: "codex".to_owned(), id: id.clone() })
+    }
 }
 
 /// A store that is open, both ways to ask it.
@@ -120,6 +159,7 @@ impl Around {
             store: Mutex::default(),
             random: clock::Random::default(),
             calls: AtomicU32::default(),
+            last: Mutex::default(),
         })
     }
 
@@ -142,28 +182,15 @@ impl Around {
 
 /// The session that the client itself names with a call, if a hook has seen it and it has not ended:
 /// what else is named so is of no use here.
-async fn named(
-    store: &dyn Store,
-    meta: &Map<String, Value>,
-) -> Result<Option<Session>, store::Error> {
-    let id = meta.get("sessionId").and_then(Value::as_str).filter(|id| here::is_id(id));
-    let Some(id) = id else { return Ok(None) };
+async fn named(store: &dyn Store, named: &Named) -> Result<Option<Session>, store::Error> {
+    let Some(id) = &named.session else { return Ok(None) };
     for agent in session::AGENTS {
-        let key = SessionKey { agent: agent.to_owned(), id: id.to_owned() };
+        let key = SessionKey { agent: agent.to_owned(), id: id.clone() };
         if let Some(session) = store.session(key).await?.filter(|it| it.ended_at.is_none()) {
             return Ok(Some(session));
         }
     }
     Ok(None)
-}
-
-/// The session that Codex names with a call, whether or not a hook has seen it: its hooks may not be
-/// trusted, and a conversation that is resumed shall find its list all the same.
-fn told(meta: &Map<String, Value>) -> Option<SessionKey> {
-    let id = |name: &str| meta.get(name)?.as_str().filter(|id| here::is_id(id));
-    let (_, id) = (id("threadId")?, id("sessionId")?);
-    meta.contains_key("x-codex-turn-metadata")
-        .then(|| SessionKey { agent: "codex".to_owned(), id: id.to_owned() })
 }
 
 impl Surroundings for Around {
@@ -191,38 +218,18 @@ impl Surroundings for Around {
         &'a self,
         store: Option<&'a dyn Store>,
         meta: &'a Map<String, Value>,
-    ) -> punchlist_serve::BoxFuture<'a, Result<Who, store::Error>> {
+    ) -> punchlist_serve::BoxFuture<'a, Result<Arc<Who>, store::Error>> {
+        let named = Named::of(meta);
+        let moment = store.and_then(|store| store.moment());
+        if let Some(who) = moment.and_then(|moment| self.known(moment, &named)) {
+            return Box::pin(ready(Ok(who)));
+        }
         Box::pin(async move {
-            let own = told(meta);
-            let session = match store {
-                Some(store) => match (named(store, meta).await?, &own) {
-                    (Some(session), _) => Some(session),
-                    // Another session above is not the one that is named.
-                    (None, Some(key)) => store.session(key.clone()).await?,
-                    (None, None) => {
-                        session::current(store, &self.above, self.told.as_ref()).await?
-                    }
-                },
-                None => None,
-            };
-            let told = own.as_ref().or(self.told.as_ref());
-            let (key, name) = match (&session, told) {
-                (Some(session), _) => (session.attachment(), session.actor_name("")),
-                (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
-                (None, None) => (self.connection(), self.connection.clone()),
-            };
-            let wanted = match &self.plan {
-                None => Wanted::Attached,
-                Some(name) => Wanted::Named { name: name.clone(), id: self.plan_id()? },
-            };
-            let known = session.as_ref().and_then(|session| session.process.clone());
-            let process = known.or_else(|| self.process.clone());
-            Ok(Who {
-                caller: Caller { key, wanted },
-                actor: Actor::agent(name.clone()),
-                holder: Holder { name, process },
-                session,
-            })
+            let who = Arc::new(self.look_up(store, &named).await?);
+            if let Some(moment) = moment {
+                *self.last() = Some(Last { moment, named, who: Arc::clone(&who) });
+            }
+            Ok(who)
         })
     }
 
@@ -246,6 +253,50 @@ impl Surroundings for Around {
 }
 
 impl Around {
+    /// Who makes a call, by what the client says and what the store knows.
+    async fn look_up(&self, store: Option<&dyn Store>, said: &Named) -> Result<Who, store::Error> {
+        let own = said.codex();
+        let session = match store {
+            Some(store) => match (named(store, said).await?, &own) {
+                (Some(session), _) => Some(session),
+                // Another session above is not the one that is named.
+                (None, Some(key)) => store.session(key.clone()).await?,
+                (None, None) => session::current(store, &self.above, self.told.as_ref()).await?,
+            },
+            None => None,
+        };
+        let told = own.as_ref().or(self.told.as_ref());
+        let (key, name) = match (&session, told) {
+            (Some(session), _) => (session.attachment(), session.actor_name("")),
+            (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
+            (None, None) => (self.connection(), self.connection.clone()),
+        };
+        let wanted = match &self.plan {
+            None => Wanted::Attached,
+            Some(name) => Wanted::Named { name: name.clone(), id: self.plan_id()? },
+        };
+        let known = session.as_ref().and_then(|session| session.process.clone());
+        let process = known.or_else(|| self.process.clone());
+        Ok(Who {
+            caller: Caller { key, wanted },
+            actor: Actor::agent(name.clone()),
+            holder: Holder { name, process },
+            session,
+        })
+    }
+
+    /// Who made the last call, if this one comes from the same and nothing has changed. A plan that
+    /// is wanted by name may have to be made, under another id each time.
+    fn known(&self, moment: u64, named: &Named) -> Option<Arc<Who>> {
+        let last = self.last();
+        let last = last.as_ref().filter(|_| self.plan.is_none())?;
+        (last.moment == moment && last.named == *named).then(|| Arc::clone(&last.who))
+    }
+
+    fn last(&self) -> MutexGuard<'_, Option<Last>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The conversation of a connection of which no session is known.
     fn connection(&self) -> AttachmentKey {
         AttachmentKey {
@@ -274,7 +325,8 @@ mod tests {
 
     #[test]
     fn a_session_that_codex_names_is_known_by_all_that_it_says() {
-        let id = |meta: Value| told(meta.as_object().unwrap()).map(|it| (it.agent, it.id));
+        let id =
+            |meta: Value| Named::of(meta.as_object().unwrap()).codex().map(|it| (it.agent, it.id));
         let full =
             json!({"threadId": "t", "sessionId": "s", "x-codex-turn-metadata": {}, "callId": "c"});
         assert_eq!(id(full.clone()), Some(("codex".to_owned(), "s".to_owned())));

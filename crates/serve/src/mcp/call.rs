@@ -118,7 +118,7 @@ impl Server {
         let gone = |plan: &_| around.gone(plan);
         let told = desk::change(store, call, &who.caller, change, &gone).await?;
         let after = desk::after_change(store, dialect, &told).await;
-        if let Some(session) = who.session.filter(|_| told.reply.changed) {
+        if let Some(session) = who.session.as_ref().filter(|_| told.reply.changed) {
             session::written(store, session, dialect, now).await;
         }
         Ok(Done { told, after })

@@ -6,7 +6,8 @@
 //! it, is not ours to understand: it goes the long way, through the library. A call that turns out to
 //! need a person's word goes there too; it was refused, so nothing has happened.
 
-use punchlist_formats::dialect::Reply;
+use punchlist_formats::dialect::{Call, Dialect, Reply};
+use punchlist_model::json::Object;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -19,12 +20,11 @@ use super::call::{AFTER_CHANGE, unusable};
 const PROTOCOL: &str = "io.modelcontextprotocol/";
 
 /// A call that can be answered the short way.
-#[derive(PartialEq, Debug)]
 pub(super) struct Plain {
     /// As it was written.
     id: String,
-    tool: String,
-    arguments: Map<String, Value>,
+    /// What is asked for, or what is wrong with that.
+    call: Result<Call, Reply>,
     meta: Map<String, Value>,
 }
 
@@ -35,36 +35,39 @@ struct Request<'a> {
     #[serde(borrow)]
     id: &'a RawValue,
     method: &'a str,
-    params: Params<'a>,
+    #[serde(borrow)]
+    params: Object<Params<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Params<'a> {
     name: &'a str,
-    #[serde(default)]
-    arguments: Option<Map<String, Value>>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
     #[serde(rename = "_meta", default)]
     meta: Option<Map<String, Value>>,
 }
 
 impl Plain {
-    /// Understands a line, if it is such a call.
-    fn parse(line: &[u8]) -> Option<Self> {
-        let Request { jsonrpc, id, method, params } = serde_json::from_slice(line).ok()?;
+    /// Understands a line, if it is a call of one of these tools.
+    fn parse(line: &[u8], dialect: Dialect, has_tool: impl Fn(&str) -> bool) -> Option<Self> {
+        let line = std::str::from_utf8(line).ok()?;
+        let Object(request) = serde_json::from_str(line).ok()?;
+        let Request { jsonrpc, id, method, params: Object(params) } = request;
         if jsonrpc != "2.0" || method != "tools/call" || !is_usual(id.get()) {
             return None;
         }
         let meta = params.meta.unwrap_or_default();
-        if meta.keys().any(|key| key.starts_with(PROTOCOL)) {
+        if meta.keys().any(|key| key.starts_with(PROTOCOL)) || !has_tool(params.name) {
             return None;
         }
-        Some(Self {
-            id: id.get().to_owned(),
-            tool: params.name.to_owned(),
-            arguments: params.arguments.unwrap_or_default(),
-            meta,
-        })
+        let arguments = params.arguments.map_or("{}", RawValue::get);
+        let call = match dialect.plain_call(params.name, arguments) {
+            Some(call) => Ok(call),
+            None => dialect.call_with(params.name, serde_json::from_str(arguments).ok()?),
+        };
+        Some(Self { id: id.get().to_owned(), call, meta })
     }
 }
 
@@ -83,14 +86,14 @@ fn is_usual(id: &str) -> bool {
 impl Server {
     /// The call that a line is, if it can be answered the short way.
     pub(super) fn plain(&self, line: &[u8]) -> Option<Plain> {
-        Plain::parse(line).filter(|call| self.has_tool(&call.tool))
+        Plain::parse(line, self.inner.options.dialect, |tool| self.has_tool(tool))
     }
 
     /// Runs a call and gives the line that answers it; `None` if a person has to be asked, for which
     /// the library is needed.
     pub(super) async fn answer(&self, plain: Plain) -> Option<Vec<u8>> {
-        let Plain { id, tool, arguments, meta } = plain;
-        let call = match self.inner.options.dialect.call_with(&tool, arguments) {
+        let Plain { id, call, meta } = plain;
+        let call = match call {
             Ok(call) => call,
             Err(reply) => return Some(written(&id, &reply, None)),
         };
@@ -227,7 +230,8 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, plain: bool) {
-        assert_eq!(Plain::parse(line.as_bytes()).is_some(), plain, "{line}");
+        let parsed = Plain::parse(line.as_bytes(), Dialect::Turn, |tool| tool == "x");
+        assert_eq!(parsed.is_some(), plain, "{line}");
     }
 
     #[test]
@@ -286,6 +290,8 @@ mod tests {
         check(&usual.replace("\"id\"", "\"x\":1,\"id\""), false);
         check(&usual.replace("\"name\":\"x\"", "\"name\":\"\\u0078\""), false);
         check(&format!("[{usual}]"), false);
+        check(r#"["2.0",1,"tools/call",{"name":"x"}]"#, false);
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["x"]}"#, false);
         check(&format!("\u{feff}{usual}"), false);
         check(&format!("{usual}{usual}"), false);
         check("", false);

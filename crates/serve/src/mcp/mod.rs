@@ -97,7 +97,7 @@ pub trait Surroundings: Send + Sync + 'static {
         &'a self,
         store: Option<&'a dyn Store>,
         meta: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Who, Error>>;
+    ) -> BoxFuture<'a, Result<Arc<Who>, Error>>;
 
     /// The time.
     fn now(&self) -> Timestamp;

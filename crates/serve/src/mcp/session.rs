@@ -14,13 +14,13 @@ const AGENT: Agent =
 
 /// Notes that the list was written, and with which tools. The change itself has happened; that this
 /// could not be noted is no failure of it.
-pub(super) async fn written(store: &dyn Store, session: Session, with: Dialect, now: Timestamp) {
-    let mut session = session;
+pub(super) async fn written(store: &dyn Store, session: &Session, with: Dialect, now: Timestamp) {
+    let mut newer = None;
     for _ in 0..TRIES {
         // Most writes find it noted already, and then nothing is written a second time.
-        let Some(next) = after(&session, with, now) else { return };
+        let Some(next) = after(newer.as_deref().unwrap_or(session), with, now) else { return };
         match store.keep(next).await {
-            Ok(Kept::Stale(Some(there))) => session = *there,
+            Ok(Kept::Stale(Some(there))) => newer = Some(there),
             Ok(Kept::Stored(_) | Kept::Stale(None)) | Err(_) => return,
         }
     }

@@ -36,7 +36,7 @@ impl Surroundings for Around {
         &'a self,
         _store: Option<&'a dyn Store>,
         _meta: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Who, Error>> {
+    ) -> BoxFuture<'a, Result<Arc<Who>, Error>> {
         Box::pin(async {
             let key = AttachmentKey {
                 project: "/p".to_owned(),
@@ -45,12 +45,12 @@ impl Surroundings for Around {
                 sub_agent: String::new(),
                 turn: String::new(),
             };
-            Ok(Who {
+            Ok(Arc::new(Who {
                 caller: Caller { key, wanted: Wanted::Attached },
                 actor: Actor::agent("mcp"),
                 holder: Holder::named("mcp"),
                 session: None,
-            })
+            }))
         })
     }
 

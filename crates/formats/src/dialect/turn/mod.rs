@@ -12,7 +12,7 @@ mod voice;
 use punchlist_model::{ItemRef, Op, Status};
 
 pub(super) use offer::{PROMPT, tools};
-pub(super) use read::call;
+pub(super) use read::{call, plain_call};
 
 /// A call that was understood.
 #[derive(Clone, PartialEq, Debug)]

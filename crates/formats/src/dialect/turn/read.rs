@@ -1,10 +1,12 @@
 //! Arguments of the five tools, made into steps.
 
+use punchlist_model::json::Object;
 use punchlist_model::{ItemId, ItemRef, NewItem, Number, Op, Patch, Place, Position, Status};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::Reply;
-use super::super::args::{self, Bad, Fields, Object};
+use super::super::args::{self, Bad, Fields, Object as Sent};
 use super::reply::error;
 use super::{Call, Filter, What};
 
@@ -18,7 +20,7 @@ const FILTERS: [(&str, Filter); 5] = [
     ("all", Filter::All),
 ];
 
-pub(crate) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Reply> {
+pub(crate) fn call(tool: &str, decoded: Result<Sent, Bad>) -> Result<Call, Reply> {
     let read = match tool {
         "create_todo" => create,
         "list_todo" => list,
@@ -28,6 +30,46 @@ pub(crate) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Rep
         _ => return Err(error(&format!("unknown tool {}: use {TOOLS}", args::brief(tool)))),
     };
     decoded.and_then(|fields| read(Fields::of_call(&fields))).map_err(|bad| error(&bad.text()))
+}
+
+/// Most entries of a call that is read the short way.
+const FEW: usize = 100;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plain {
+    items: Vec<Object<PlainEntry>>,
+}
+
+/// An entry that is tied to nothing and stands at the end.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct PlainEntry {
+    title: String,
+    #[serde(default)]
+    context: Option<String>,
+    #[serde(default)]
+    completion_criteria: Option<String>,
+}
+
+/// A `create_todo` that has nothing but texts, and nothing wrong with it.
+pub(crate) fn plain_call(tool: &str, arguments: &str) -> Option<Call> {
+    if tool != "create_todo" {
+        return None;
+    }
+    let Object(Plain { items }) = serde_json::from_str(arguments).ok()?;
+    let is_blank = |Object(it): &Object<PlainEntry>| it.title.trim().is_empty();
+    if !(1..=FEW).contains(&items.len()) || items.iter().any(is_blank) {
+        return None;
+    }
+    let entries = (0..items.len()).collect();
+    let add = |Object(it): Object<PlainEntry>| {
+        let context = it.context.unwrap_or_default();
+        let completion_criteria = it.completion_criteria.unwrap_or_default();
+        Op::Add(Box::new(NewItem { context, completion_criteria, ..NewItem::titled(it.title) }))
+    };
+    let ops = Some(items.into_iter().map(add).collect());
+    Some(Call { what: What::Create { entries }, ops })
 }
 
 fn create(fields: Fields<'_>) -> Result<Call, Bad> {

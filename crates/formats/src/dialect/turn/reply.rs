@@ -1,13 +1,13 @@
 //! Results of the five tools: exactly the keys that models of this dialect know, ours only when
 //! they are set.
 
+use punchlist_model::json::Json;
 use punchlist_model::store::Applied;
 use punchlist_model::{Item, ItemId, Number, Plan, Status, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::super::refuse::{self, Names};
-use super::super::write::Json;
 use super::super::{Answer, MISMATCH, Reply};
 use super::{Call, Filter, What};
 use crate::view;
@@ -40,7 +40,7 @@ impl Call {
         let changed = !applied.decision.events.is_empty();
         let meant = |item| plan.find(item).ok().flatten().and_then(|number| plan.get(number));
         match &self.what {
-            What::Create { .. } => Reply::json(&Created::of(applied, warnings), changed),
+            What::Create { .. } => Reply::written(created(applied, &warnings), changed),
             What::Complete(item) => match meant(item) {
                 Some(item) => Reply::json(&Completed::of(item, plan.open, warnings), changed),
                 None => error(MISMATCH),
@@ -58,32 +58,28 @@ impl Call {
 /// What the caller should know, left out where there is nothing.
 type Warnings = Vec<String>;
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Created<'a> {
-    created: Vec<New<'a>>,
-    total_pending: u32,
-    #[serde(skip_serializing_if = "Warnings::is_empty")]
-    warnings: Warnings,
-}
-
-#[derive(Serialize)]
-struct New<'a> {
-    id: ItemId,
-    title: &'a str,
-    order: u32,
-}
-
-impl<'a> Created<'a> {
-    fn of(applied: &'a Applied, warnings: Warnings) -> Self {
-        let plan = &applied.plan;
-        let items = applied.decision.added.iter().filter_map(|number| plan.get(*number));
-        let created =
-            items.map(|item| New { id: item.id, title: &item.title, order: position(item) });
-        let in_progress = u32::try_from(plan.in_progress().count()).unwrap_or(u32::MAX);
-        let total_pending = plan.open.saturating_sub(in_progress);
-        Self { created: created.collect(), total_pending, warnings }
+fn created(applied: &Applied, warnings: &Warnings) -> String {
+    let plan = &applied.plan;
+    let items = applied.decision.added.iter().filter_map(|number| plan.get(*number));
+    // Most titles are shorter.
+    let mut json = Json::with_room(64 + 192 * applied.decision.added.len());
+    let mut before = "{\"created\":[";
+    for item in items {
+        json.raw(before).raw("{\"id\":\"").raw(item.id.spelt(&mut [0; 36]));
+        json.raw("\",\"title\":").text(&item.title);
+        json.raw(",\"order\":").number(position(item)).raw("}");
+        before = ",";
     }
+    if before != "," {
+        json.raw(before);
+    }
+    let in_progress = u32::try_from(plan.in_progress().count()).unwrap_or(u32::MAX);
+    json.raw("],\"totalPending\":").number(plan.open.saturating_sub(in_progress));
+    if !warnings.is_empty() {
+        json.raw(",\"warnings\":").value(warnings);
+    }
+    json.raw("}");
+    json.done()
 }
 
 #[derive(Serialize)]
