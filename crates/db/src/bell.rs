@@ -3,11 +3,13 @@
 //! A writer locks the bell before its transaction, because SQLite's own busy handler starves some of
 //! those who wait. It comes to the bell through the queue, a second lock that it holds only until it
 //! has the first: otherwise whoever has just written, and is still running, takes the bell again
-//! before the one that slept at it wakes up. When a change is safe it writes one byte into the bell,
+//! before the one that slept at it wakes up. A writer that has met nobody for a while mostly goes past
+//! the queue, and so keeps somebody who comes waiting for a few changes at most. When a change is safe it writes one byte into the bell,
 //! which wakes whoever watches it. None of this is needed for correctness: without it waiting is less fair,
 //! and news is a second late.
 
-use std::fs::{self, File, OpenOptions};
+use std::cell::Cell;
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -25,6 +27,28 @@ pub(crate) struct Bell {
 pub(crate) struct Files {
     bell: File,
     queue: File,
+    calm: Cell<Calm>,
+}
+
+/// How many turns it has been since a writer met another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Calm(u32);
+
+impl Calm {
+    /// After so many, others are not to be expected.
+    const LONG: u32 = 16;
+    /// Even then every so manieth turn goes through the queue, where it would meet them.
+    const LOOKS: u32 = 8;
+
+    /// Whether the next turn may go past the queue.
+    fn passes_by(self) -> bool {
+        self.0 >= Self::LONG && !self.0.is_multiple_of(Self::LOOKS)
+    }
+
+    /// After a turn for which it had to wait, or not.
+    fn after(self, waited: bool) -> Self {
+        Self(if waited { 0 } else { self.0.checked_add(1).unwrap_or(Self::LONG) })
+    }
 }
 
 /// Where the bell of a database is.
@@ -47,7 +71,11 @@ impl Bell {
     pub(crate) fn files(&mut self) -> io::Result<&Files> {
         Ok(match &mut self.files {
             Some(files) => files,
-            none => none.insert(Files { bell: open(&self.path)?, queue: open(&self.queue)? }),
+            none => none.insert(Files {
+                bell: open(&self.path)?,
+                queue: open(&self.queue)?,
+                calm: Cell::default(),
+            }),
         })
     }
 }
@@ -55,11 +83,17 @@ impl Bell {
 impl Files {
     /// Waits for its turn to write. The turn ends with the guard.
     pub(crate) fn turn(&self) -> io::Result<Turn<'_>> {
-        lock(&self.queue)?;
+        let calm = self.calm.get();
+        if calm.passes_by() && try_lock(&self.bell)? {
+            self.calm.set(calm.after(false));
+            return Ok(Turn { file: &self.bell });
+        }
+        let waited = lock(&self.queue)?;
         let mine = lock(&self.bell);
         // An unlock that fails is made good when the process closes the file.
         drop(self.queue.unlock());
-        mine.map(|()| Turn { file: &self.bell })
+        self.calm.set(calm.after(waited || mine.as_ref().is_ok_and(|waited| *waited)));
+        mine.map(|_| Turn { file: &self.bell })
     }
 
     /// Tells the followers that something was changed.
@@ -88,13 +122,31 @@ fn open(path: &Path) -> io::Result<File> {
 /// Opening fails if the last part of the path is a link.
 const NOT_THROUGH_LINKS: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 
-fn lock(file: &File) -> io::Result<()> {
+/// Locks a file; whether that took waiting.
+fn lock(file: &File) -> io::Result<bool> {
+    if try_lock(file)? {
+        return Ok(false);
+    }
     loop {
         match file.lock() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // Some network file systems have no such locks; SQLite's own waiting remains.
-            Err(error) if error.kind() == ErrorKind::Unsupported => return Ok(()),
-            done => return done,
+            done => return done.map(|()| true),
+        }
+    }
+}
+
+/// Locks a file unless somebody else has; whether it did.
+fn try_lock(file: &File) -> io::Result<bool> {
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => return Ok(false),
+            Err(TryLockError::Error(error)) => match error.kind() {
+                ErrorKind::Interrupted => {}
+                // Some network file systems have no such locks; SQLite's own waiting remains.
+                ErrorKind::Unsupported => return Ok(true),
+                _ => return Err(error),
+            },
         }
     }
 }
@@ -108,5 +160,42 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         // An unlock that fails is made good when the process closes the file.
         drop(self.file.unlock());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_writer_that_meets_nobody_goes_past_the_queue_but_not_for_ever() {
+        let mut calm = Calm::default();
+        let mut passed = Vec::new();
+        for turn in 0..40 {
+            if calm.passes_by() {
+                passed.push(turn);
+            }
+            calm = calm.after(false);
+        }
+        let expected: Vec<i32> = (17..40).filter(|turn| turn % 8 != 0).collect();
+        assert_eq!(passed, expected);
+        assert!(!calm.after(true).passes_by(), "somebody was there");
+        assert_eq!(Calm(u32::MAX).after(false), Calm(Calm::LONG));
+    }
+
+    #[test]
+    fn whoever_goes_past_the_queue_waits_at_the_bell_all_the_same() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let path = directory.path().join("plans.db");
+        let mut bells = [Bell::of(&path), Bell::of(&path)];
+        let [one, other] = bells.each_mut().map(|it| it.files().unwrap());
+        one.calm.set(Calm(Calm::LONG + 1));
+        let turn = other.turn().unwrap();
+        assert!(!try_lock(&one.bell).unwrap(), "it is taken");
+        drop(turn);
+        // Somebody who waits in the queue is not seen.
+        lock(&other.queue).unwrap();
+        drop(one.turn().unwrap());
+        assert_eq!(one.calm.get(), Calm(Calm::LONG + 2));
     }
 }

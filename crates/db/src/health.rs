@@ -29,12 +29,7 @@ impl Sqlite {
             let mut check = database.conn.prepare("PRAGMA quick_check(3)")?;
             let lines = check.query_map([], |row| row.get::<_, String>(0))?;
             let damage = lines.filter(|it| it.as_ref().is_ok_and(|it| it != "ok") || it.is_err());
-            let mut damage = damage.collect::<Result<Vec<_>, _>>()?;
-            let mut check =
-                database.conn.prepare("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 3")?;
-            for table in check.query_map([], |row| row.get::<_, String>(0))? {
-                damage.push(format!("{} has a row of a plan that is not there", table?));
-            }
+            let damage = damage.collect::<Result<Vec<_>, _>>()?;
             let plans =
                 database.conn.query_row("SELECT count(*) FROM plan", [], |row| row.get(0))?;
             Ok((damage, plans))

@@ -206,9 +206,7 @@ fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, migrate:
 fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    // A row's plan is looked up in the transaction that writes the row, and plans are never deleted:
-    // SQLite would look them up again for every row. `Sqlite::health` asks it whether they are there.
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     // Otherwise SQLite parses a statement anew whenever the value of a parameter might alter its
     // plan, for which it is enough that it was 0 or 1: the key of a database's first plan.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

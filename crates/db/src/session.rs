@@ -21,20 +21,22 @@ pub(crate) struct Session<'c> {
     /// How many calls it was there for.
     calls: Cell<u32>,
     kept: RefCell<Vec<Kept<'c>>>,
-    /// The one after the last that was used: mostly they are used in the same order.
-    next: Cell<usize>,
+    /// The one that was used last.
+    last: Cell<usize>,
 }
 
 /// A statement that is kept; nothing while it is in use.
 struct Kept<'c> {
     text: &'static str,
     statement: Option<Statement<'c>>,
+    /// The one that was used after it, and mostly will be again.
+    next: usize,
 }
 
 impl<'c> Session<'c> {
     /// At the beginning of what may be a short stay.
     pub(crate) fn new(conn: &'c Connection) -> Self {
-        Self { conn, calls: Cell::default(), kept: RefCell::default(), next: Cell::default() }
+        Self { conn, calls: Cell::default(), kept: RefCell::default(), last: Cell::default() }
     }
 
     /// For work that is done again and again.
@@ -68,9 +70,16 @@ impl<'c> Session<'c> {
         }
         let mut kept = self.kept.borrow_mut();
         let is_it = |it: &Kept<'_>| std::ptr::eq(it.text, text);
-        let likely = Some(self.next.get()).filter(|n| kept.get(*n).is_some_and(is_it));
+        let last = self.last.get();
+        let likely = kept.get(last).map(|it| it.next);
+        let likely = likely.filter(|n| kept.get(*n).is_some_and(is_it));
         if let Some(n) = likely.or_else(|| kept.iter().position(is_it)) {
-            self.next.set(n + 1);
+            if likely.is_none()
+                && let Some(last) = kept.get_mut(last)
+            {
+                last.next = n;
+            }
+            self.last.set(n);
             // One that is in use, which is seldom, is prepared once more, and not kept.
             return Ok(match kept[n].statement.take() {
                 Some(it) => Prepared { statement: Some(it), home: Some((self, n)) },
@@ -80,7 +89,7 @@ impl<'c> Session<'c> {
         let flags = PrepFlags::SQLITE_PREPARE_PERSISTENT;
         let statement = Some(self.conn.prepare_with_flags(text, flags)?);
         let home = Some((self, kept.len()));
-        kept.push(Kept { text, statement: None });
+        kept.push(Kept { text, statement: None, next: 0 });
         Ok(Prepared { statement, home })
     }
 }

@@ -131,7 +131,8 @@ impl<'a> Turns<'a> {
                     id
                 }
             };
-            let ops = todos.into_iter().map(|todo| Op::Add(Box::new(todo.into()))).collect();
+            let ops: Vec<_> =
+                todos.into_iter().map(|todo| Op::Add(Box::new(todo.into()))).collect();
             let applied = store.change(plan, Change::new(ops, ctx)).await?;
             let added = applied.decision.added.iter().filter_map(|it| applied.plan.get(*it));
             Ok(added.map(|item| TurnTodo::of(item, &turn)).collect())

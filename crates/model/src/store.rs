@@ -7,6 +7,7 @@
 pub mod memory;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
@@ -124,8 +125,8 @@ pub struct NewPlan {
 /// A change to be made.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// What is asked.
-    pub ops: Vec<Op>,
+    /// What is asked. Whoever asks may have to ask again.
+    pub ops: Arc<[Op]>,
     /// By whom and when.
     pub ctx: Ctx,
     /// The revision that the caller believes the plan to be at.
@@ -139,7 +140,8 @@ pub struct Change {
 
 impl Change {
     /// A change called by its first step, whatever revision the plan is at.
-    pub fn new(ops: Vec<Op>, ctx: Ctx) -> Self {
+    pub fn new(ops: impl Into<Arc<[Op]>>, ctx: Ctx) -> Self {
+        let ops = ops.into();
         let kind = ops.first().map_or(Kind::Edit, Kind::of);
         Self { ops, ctx, expect: None, kind, seen_by: None }
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::cold::{Scratch, build};
 use super::mcp_peers;
-use super::measure::{can_count, collected, median};
+use super::measure::{can_count, collected, median, on_one_processor};
 use super::table::{hundredths, megabytes, short_time, table, times};
 use crate::print::{say, warn};
 
@@ -26,7 +26,8 @@ const LISTED: usize = 20;
 
 const ABOUT: &str = "\
 One call in flight over pipes, NORMAL durability. The baseline is a server on the same library whose
-create is one insert and whose list is one select: no journal, rules, sessions or claims.";
+create is one insert and whose list is one select: no journal, rules, sessions or claims. On one
+processor nobody waits for another one to wake up.";
 
 const NOT_MEASURED: &str = "\
 Not measured:
@@ -80,6 +81,9 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
     warn("timing calls");
     let (create, resident) = creates(&programs, &scratch, rounds)?;
     rows.push(row("create_todo, p50", create, "≤ 1.2×, stretch 0.9×"));
+    if let Some(pinned) = on_one_processor(|| creates(&programs, &scratch, rounds)) {
+        rows.push(row("the same on one processor", pinned?.0, "≤ 1.2×, stretch 0.9×"));
+    }
     rows.push(row("list_todo of 20, p50", lists(&programs, &scratch, rounds)?, ""));
     rows.push(row("start to the first answer, p50", starts(&programs, &scratch, rounds)?, ""));
     let mut memory = vec!["resident memory".to_owned()];

@@ -261,7 +261,7 @@ fn plan(store: &dyn Store, session: &Session, sub_agent: &str, open: usize) -> P
         at: session.seen_at,
     };
     wait(store.create(new)).unwrap();
-    let items = (0..open)
+    let items: Vec<_> = (0..open)
         .map(|n| NewItem::titled(format!("Item {n}")))
         .map(|it| Op::Add(Box::new(it)))
         .collect();

@@ -21,6 +21,7 @@ mod write_todos;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
@@ -288,6 +289,18 @@ impl Call {
             Inner::WriteTodos(call) => Some(call.ops()),
             Inner::UpdatePlan(call) => Some(call.ops()),
             Inner::Tasks(call) => call.ops(),
+        }
+    }
+
+    /// The same, to be handed over, once or more.
+    pub fn shared_ops(&self) -> Option<Arc<[Op]>> {
+        match &self.inner {
+            Inner::Turn(call) => call.shared_ops(),
+            Inner::Manager(_)
+            | Inner::TodoWrite(_)
+            | Inner::WriteTodos(_)
+            | Inner::UpdatePlan(_)
+            | Inner::Tasks(_) => self.ops().map(Arc::from),
         }
     }
 

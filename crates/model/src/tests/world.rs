@@ -162,7 +162,7 @@ impl World {
             let item = (!rest.is_empty()).then(|| refer(rest));
             now(self.store.forget(self.plan, item, self.ctx.clone()))
         } else {
-            let ops = line.split(" ; ").map(op).collect();
+            let ops: Vec<_> = line.split(" ; ").map(op).collect();
             now(self.store.change(self.plan, Change::new(ops, self.ctx.clone())))
         };
         answer(result)

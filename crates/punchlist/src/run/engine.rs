@@ -232,7 +232,7 @@ impl Engine<'_> {
                 outcome: None,
                 with_children: false,
             };
-            let change = Change::new(idle.iter().map(done).collect(), self.ctx.clone());
+            let change = Change::new(idle.iter().map(done).collect::<Vec<_>>(), self.ctx.clone());
             self.store.change(plan.id, change).await?;
             let whole = self.store.read(plan.id, Needs::whole()).await?;
             self.shared.lock().plan = whole;
@@ -607,7 +607,7 @@ impl Engine<'_> {
         }
         let now = clock::now();
         let ctx = Ctx { now, ids: clock::ids(now)?, ..self.ctx.clone() };
-        let ops = begun.into_iter().map(|it| Op::Start(ItemRef::Number(it))).collect();
+        let ops: Vec<_> = begun.into_iter().map(|it| Op::Start(ItemRef::Number(it))).collect();
         // Should somebody have taken one meanwhile, that shows when it ends.
         drop(self.store.change(self.source.plan(), Change::new(ops, ctx)).await);
         Ok(())

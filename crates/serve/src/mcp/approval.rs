@@ -152,7 +152,7 @@ impl Server {
             item: ItemRef::Number(*number),
             evidence: Box::new(evidence.clone()),
         };
-        let ops = approval.items.iter().map(prove).collect();
+        let ops: Vec<_> = approval.items.iter().map(prove).collect();
         store.change(approval.plan, Change::new(ops, ctx)).await.map(drop)
     }
 

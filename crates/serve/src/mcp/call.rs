@@ -4,6 +4,8 @@
 //! not. Some clients show their model nothing but the structured content where there is some, so
 //! that says everything that the text does.
 
+use std::sync::Arc;
+
 use punchlist_formats::dialect::{Answer, Call, Reply};
 use punchlist_model::session::Store;
 use punchlist_model::store::{Change, Error, PlanStore};
@@ -78,7 +80,7 @@ impl Server {
     ) -> Result<Done, Error> {
         let _turn = self.inner.order.lock().await;
         let around = &self.inner.around;
-        let Some(ops) = call.ops() else {
+        let Some(ops) = call.shared_ops() else {
             let store = around.store_to_read()?;
             let who = around.who(store.as_deref(), meta).await?;
             let plans = store.as_deref().map(|store| store as &dyn PlanStore);
@@ -89,7 +91,7 @@ impl Server {
             return Ok(Done { told, after: None });
         };
         if let (None, Some(store)) = (approval, around.recalling()) {
-            match self.change(&*store, call, ops, meta, None).await {
+            match self.change(&*store, call, Arc::clone(&ops), meta, None).await {
                 // Somebody else has written: nothing has happened, and all is looked up.
                 Err(Error::Outdated) => {}
                 done => return done,
@@ -103,7 +105,7 @@ impl Server {
         &self,
         store: &dyn Store,
         call: &Call,
-        ops: &[Op],
+        ops: Arc<[Op]>,
         meta: &Map<String, Value>,
         approval: Option<&Approval>,
     ) -> Result<Done, Error> {
@@ -113,7 +115,7 @@ impl Server {
         if let Some(approval) = approval {
             self.approve(store, approval).await?;
         }
-        let change = Change::new(ops.to_vec(), self.ctx(&who)?);
+        let change = Change::new(ops, self.ctx(&who)?);
         let now = change.ctx.now;
         let gone = |plan: &_| around.gone(plan);
         let told = desk::change(store, call, &who.caller, change, &gone).await?;

@@ -9,6 +9,8 @@ mod read;
 mod reply;
 mod voice;
 
+use std::sync::Arc;
+
 use punchlist_model::{ItemRef, Op, Status};
 
 pub(super) use offer::{PROMPT, tools};
@@ -19,7 +21,7 @@ pub(super) use read::{call, plain_call};
 pub(super) struct Call {
     what: What,
     /// `None` for a call that only reads.
-    ops: Option<Vec<Op>>,
+    ops: Option<Arc<[Op]>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -55,5 +57,9 @@ impl Filter {
 impl Call {
     pub(super) fn ops(&self) -> Option<&[Op]> {
         self.ops.as_deref()
+    }
+
+    pub(super) fn shared_ops(&self) -> Option<Arc<[Op]>> {
+        self.ops.clone()
     }
 }

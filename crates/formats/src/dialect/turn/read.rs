@@ -96,7 +96,7 @@ fn create(fields: Fields<'_>) -> Result<Call, Bad> {
     }
     bad.none()?;
     ops.append(&mut later);
-    Ok(Call { what: What::Create { entries }, ops: Some(ops) })
+    Ok(Call { what: What::Create { entries }, ops: Some(ops.into()) })
 }
 
 fn entry(fields: Fields<'_>, links: Links, bad: &mut Bad) -> NewItem {
@@ -195,7 +195,7 @@ fn complete(fields: Fields<'_>) -> Result<Call, Bad> {
     } else {
         Op::Cancel { item: item.clone(), reason: Some(outcome) }
     };
-    Ok(Call { what: What::Complete(item), ops: Some(vec![op]) })
+    Ok(Call { what: What::Complete(item), ops: Some([op].into()) })
 }
 
 fn update(fields: Fields<'_>) -> Result<Call, Bad> {
@@ -233,11 +233,11 @@ fn update(fields: Fields<'_>) -> Result<Call, Bad> {
         Some(on) => Op::Wait { item: item.clone(), on },
         None => Op::Resume(item.clone()),
     }));
-    Ok(Call { what: What::Update(item), ops: Some(ops) })
+    Ok(Call { what: What::Update(item), ops: Some(ops.into()) })
 }
 
 fn next(_fields: Fields<'_>) -> Result<Call, Bad> {
-    Ok(Call { what: What::Next, ops: Some(vec![Op::Next]) })
+    Ok(Call { what: What::Next, ops: Some([Op::Next].into()) })
 }
 
 /// The item that `todoId` means: an id, or the number that reminders show.
