@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use punchlist_bridge::hook::{self, Given, failures};
-use punchlist_bridge::session::{agent_process, attended, only_plans};
+use punchlist_bridge::session::{agent_process, attended, is_called, only_plans};
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
 
 use super::{Group, Verb};
@@ -115,7 +115,7 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
     let store = app.store().map_err(told)?;
     let named = app.globals.plan.clone().or_else(|| variable("PUNCHLIST_PLAN"));
     let plan = named.as_deref().map(which::valid_name).transpose().map_err(told)?;
-    let ancestors = who::ancestors();
+    let ancestors = who::ancestors(|it| is_called(agent.as_str(), it));
     let own = agent_process(agent.as_str(), &ancestors);
     let read_task = |list: &str, id: &str| task(agent, event, list, id);
     let task_list = variable("CLAUDE_CODE_TASK_LIST_ID").filter(|_| agent == Agent::Claude);
@@ -144,7 +144,9 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
         task_list: task_list.as_deref(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    settle(hook::answer(&store, event, &given)).map_err(|error| failures::describe(&error))
+    let answer = settle(hook::answer(&store, event, &given));
+    store.let_go();
+    answer.map_err(|error| failures::describe(&error))
 }
 
 /// The call as if made in the directory that the event names.
