@@ -9,6 +9,8 @@ mod linux;
 #[cfg(any(test, not(target_os = "linux")))]
 mod ps;
 
+use std::borrow::Cow;
+
 use punchlist_model::Process;
 
 #[cfg(target_os = "linux")]
@@ -19,7 +21,7 @@ use ps as system;
 /// Most processes above one that are looked at. Deeper chains than this are a runaway.
 const DEPTH: usize = 64;
 
-/// Most arguments of a process that are kept, and most bytes of them all. What is asked is which
+/// Most arguments of a process that are looked at, and most bytes of them all. What is asked is which
 /// program it is and how it was started, and that stands in front.
 const ARGUMENTS: usize = 32;
 const BYTES: usize = 4096;
@@ -33,7 +35,46 @@ pub struct Ancestor {
     /// Linux, or what it calls itself.
     pub name: String,
     /// Its first arguments, the program among them. Empty where they are not known.
-    pub argv: Vec<String>,
+    pub argv: Argv,
+}
+
+/// The first arguments of a process, kept in one piece: of most processes hardly one is looked at.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Argv {
+    /// Each ends with a NUL, but perhaps the last.
+    bytes: Vec<u8>,
+}
+
+impl Argv {
+    /// The arguments. Some programs overwrite theirs with a title and leave the rest empty.
+    pub fn words(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        let words = self.bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        words.take(ARGUMENTS).map(lossy)
+    }
+
+    /// The program, as it was called; empty where it is not known.
+    pub fn program(&self) -> Cow<'_, str> {
+        self.words().next().unwrap_or_default()
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Argv {
+    fn from_iter<I: IntoIterator<Item = S>>(words: I) -> Self {
+        let mut bytes = Vec::new();
+        for word in words {
+            bytes.extend_from_slice(word.as_ref().as_bytes());
+            bytes.push(0);
+        }
+        Self { bytes }
+    }
+}
+
+/// A text; what is none in it is replaced. Nearly all are, which is quickly seen.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }
 
 /// A running process, by what no other process ever shares; `None` if there is none that can be
@@ -68,20 +109,13 @@ pub fn fate(host: &str, process: &Process) -> Fate {
     system::fate(process)
 }
 
-/// The processes above one, nearest first. It ends early where the next one cannot be seen.
-pub fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
-    system::ancestors(host, pid)
+/// The processes above one, nearest first. It ends early where the next one cannot be seen, and with
+/// the first that is the one looked for.
+pub fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+    system::ancestors(host, pid, is_it)
 }
 
 /// Whether a process reads from a terminal; `None` if that cannot be seen.
 pub fn has_terminal(process: &Process) -> Option<bool> {
     system::has_terminal(process)
-}
-
-/// Arguments in one piece, each ended by a NUL, as far as they are kept. Some programs overwrite
-/// theirs with a title and leave the rest empty.
-#[cfg(target_os = "linux")]
-fn arguments(bytes: &[u8]) -> Vec<String> {
-    let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
-    words.take(ARGUMENTS).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
 }

@@ -19,7 +19,9 @@ use punchlist_model::{Process, Timestamp};
 use crate::process::{self, Fate};
 
 pub use adopt::{Adopted, adopt};
-pub use agent::{AGENTS, agent_process, attended, known_agent, only_plans, reach};
+pub use agent::{
+    AGENTS, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
+};
 pub use left::{Left, left_open};
 
 /// How often a session is written before it is given up: so many hooks of one session do not run
@@ -52,29 +54,76 @@ pub struct Seen {
     pub ended: bool,
 }
 
+/// A session that was seen, as it is now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Met {
+    /// There is nothing to write down.
+    Known(Session),
+    /// There is: this has not been stored yet.
+    News(Session),
+}
+
 /// Writes down that a session was seen, if that is news, and gives the session as it is now.
+pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Error> {
+    match meet(store, &seen).await? {
+        Met::Known(session) => Ok(session),
+        Met::News(next) => write(store, &seen, next).await,
+    }
+}
+
+/// Looks whether it is news that a session was seen, and writes nothing.
 ///
 /// It is news if anything about it changed, if another session of the same process was seen since,
 /// or if the last time was some time ago: hooks are many, and writing takes turns.
-pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Error> {
-    let mut there = store.session(seen.key.clone()).await?;
-    for _ in 0..TRIES {
-        let rival = match &seen.process {
-            Some(process) if !seen.ended => rival(store, &seen.key, process).await?,
-            Some(_) | None => None,
-        };
-        let next = seen.onto(there.as_ref(), rival);
-        let overtaken = |it: &Session| rival.is_some_and(|rival| rival >= it.seen_at);
-        if let Some(there) = there.take_if(|it| !overtaken(it) && !is_news(it, &next)) {
-            return Ok(there);
+pub async fn meet(store: &dyn SessionStore, seen: &Seen) -> Result<Met, Error> {
+    let there = store.session(seen.key.clone()).await?;
+    meet_there(store, seen, there).await
+}
+
+async fn meet_there(
+    store: &dyn SessionStore,
+    seen: &Seen,
+    there: Option<Session>,
+) -> Result<Met, Error> {
+    let rival = match &seen.process {
+        Some(process) if !seen.ended => {
+            store.seen_beside(seen.key.clone(), process.clone()).await?
         }
-        match store.keep(next.clone()).await? {
+        Some(_) | None => None,
+    };
+    let Some(mut session) = there else {
+        let mut new = Session::new(seen.key.clone(), seen.project.clone(), seen.now);
+        seen.onto(&mut new, rival);
+        return Ok(Met::News(new));
+    };
+    let before = session.seen_at;
+    let overtaken = rival.is_some_and(|rival| rival >= before);
+    let changed = seen.onto(&mut session, rival);
+    if changed || overtaken || millis_between(before, session.seen_at) >= FRESH_MS {
+        return Ok(Met::News(session));
+    }
+    session.seen_at = before;
+    Ok(Met::Known(session))
+}
+
+/// Writes down that a session was seen, as [`meet`] gave it, and gives the session as it is then.
+pub async fn write(
+    store: &dyn SessionStore,
+    seen: &Seen,
+    mut next: Session,
+) -> Result<Session, Error> {
+    for _ in 0..TRIES {
+        let there = match store.keep(next.clone()).await? {
             Kept::Stored(1) => {
                 sweep(store, &next, seen.now).await?;
                 return Ok(next.kept());
             }
             Kept::Stored(_) => return Ok(next.kept()),
-            Kept::Stale(now) => there = now.map(|it| *it),
+            Kept::Stale(there) => there.map(|it| *it),
+        };
+        match meet_there(store, seen, there).await? {
+            Met::Known(session) => return Ok(session),
+            Met::News(again) => next = again,
         }
     }
     Err(crowded(&seen.key))
@@ -101,61 +150,48 @@ async fn sweep(store: &dyn SessionStore, new: &Session, now: Timestamp) -> Resul
     Ok(())
 }
 
-/// When another session of the same process was last seen.
-async fn rival(
-    store: &dyn SessionStore,
-    key: &SessionKey,
-    process: &Process,
-) -> Result<Option<Timestamp>, Error> {
-    let filter = SessionFilter {
-        processes: Some(vec![process.clone()]),
-        most: Some(2),
-        ..SessionFilter::default()
-    };
-    let sessions = store.sessions(filter).await?;
-    Ok(sessions.iter().find(|it| it.key != *key).map(|it| it.seen_at))
-}
-
 impl Seen {
-    /// The session with this known of it.
-    fn onto(&self, there: Option<&Session>, rival: Option<Timestamp>) -> Session {
-        let mut next = match there {
-            Some(session) => session.clone(),
-            None => Session::new(self.key.clone(), self.project.clone(), self.now),
-        };
+    /// Puts this into the session; whether anything changed but when it was seen.
+    fn onto(&self, next: &mut Session, rival: Option<Timestamp>) -> bool {
+        let mut changed = false;
         if next.project.is_empty() {
-            next.project.clone_from(&self.project);
+            changed |= put(&mut next.project, &self.project);
         }
         if !self.directory.is_empty() {
-            next.directory.clone_from(&self.directory);
+            changed |= put(&mut next.directory, &self.directory);
         }
         // A process that cannot be seen from here may still be the one that was written down, as
         // long as nothing speaks against it.
         let ended = |it: &Process| process::has_ended(&it.host, it);
         if self.process.is_some() || next.process.as_ref().is_some_and(ended) {
-            next.process.clone_from(&self.process);
+            changed |= put(&mut next.process, &self.process);
         }
-        next.interactive = self.interactive.or(next.interactive);
+        if self.interactive.is_some() {
+            changed |= put(&mut next.interactive, &self.interactive);
+        }
         next.seen_at = next.seen_at.max(self.now);
         if self.ended {
-            next.ended_at = next.ended_at.or(Some(self.now));
-            return next;
+            let said = next.ended_at.or(Some(self.now));
+            return changed | put(&mut next.ended_at, &said);
         }
-        next.ended_at = None;
+        changed |= put(&mut next.ended_at, &None);
         // The process has gone over to this session: it must come before the other, also where both
         // were seen in the same moment or the clock was set back.
         if let Some(rival) = rival.filter(|it| *it >= next.seen_at) {
             let later = rival.as_millisecond().saturating_add(1);
             next.seen_at = Timestamp::from_millisecond(later).unwrap_or(rival);
         }
-        next
+        changed
     }
 }
 
-fn is_news(there: &Session, next: &Session) -> bool {
-    let (mut then, mut now) = (there.clone(), next.clone());
-    (then.seen_at, now.seen_at) = (Timestamp::UNIX_EPOCH, Timestamp::UNIX_EPOCH);
-    then != now || millis_between(there.seen_at, next.seen_at) >= FRESH_MS
+/// Puts a value in its place; whether it is another than what was there.
+fn put<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
+    let changed = *place != *value;
+    if changed {
+        place.clone_from(value);
+    }
+    changed
 }
 
 /// The session that a process below it is in.

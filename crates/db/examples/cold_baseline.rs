@@ -85,13 +85,10 @@ const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, 
     numbered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
     ?18, ?19, ?20, ?21, ?22, ?23, ?24, 1)";
 
-const UPDATE_ITEM: &str = "UPDATE item SET status = ?3, priority = ?4, attempt = ?5, \
-    started_at = ?6, completed_at = ?7, superseded_at = ?8, depends_on = ?9, waiting_on = ?10, \
-    claim = ?11, title = ?12, active_form = ?13, agent_type = ?14, owner = ?15, outcome = ?16, \
-    context = ?17, completion_criteria = ?18, extra = ?19 WHERE plan = ?1 AND number = ?2";
+const UPDATE_ITEM: &str = "UPDATE item SET status = ?3, attempt = ?4, started_at = ?5, \
+    completed_at = ?6, claim = ?7, outcome = ?8, extra = ?9 WHERE plan = ?1 AND number = ?2";
 
-const UPDATE_DEPENDANTS: &str = "UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number IN \
-    (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)";
+const SELECT_DEPENDANTS: &str = "SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2";
 
 const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
     undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
@@ -230,32 +227,15 @@ fn done(database: &str, plan: &str, number: &str) -> Outcome {
     if numbers(&tx, SELECT_CHILDREN, (plan.key, number))? > 0 {
         return Err("the baseline knows no children".into());
     }
-    tx.prepare(UPDATE_DEPENDANTS)?.execute((plan.key, number, -1))?;
+    if numbers(&tx, SELECT_DEPENDANTS, (plan.key, number))? > 0 {
+        return Err("the baseline knows no dependants".into());
+    }
     let (time, none) = (rfc3339(now), None::<&str>);
     let evidence =
         format!("[{{\"level\":\"claimed\",\"at\":\"{time}\",\"by\":\"{ACTOR}\",\"run\":null}}]");
     let extra = format!("{{\"evidence\":{evidence}}}");
-    tx.prepare(UPDATE_ITEM)?.execute(params![
-        plan.key,
-        number,
-        "completed",
-        none,
-        0,
-        none,
-        now,
-        none,
-        none,
-        none,
-        none,
-        title,
-        none,
-        none,
-        none,
-        none,
-        "",
-        "",
-        extra,
-    ])?;
+    let params = params![plan.key, number, "completed", 0, none, now, none, none, extra];
+    tx.prepare(UPDATE_ITEM)?.execute(params)?;
     let events = format!(
         "[{{\"event\":\"changed\",\"number\":{number},\"what\":\"completed\",\"deltas\":\
          [{{\"status\":{{\"before\":\"{status}\",\"after\":\"completed\"}}}},\

@@ -182,7 +182,7 @@ fn complete(
     row: &Row<'_>,
     n: usize,
 ) -> rusqlite::Result<(Plan, Number)> {
-    let mut loader = Loader { conn, key, plan };
+    let mut loader = Loader::new(conn, key, plan);
     if running {
         loader.in_progress()?;
         loader.dependencies()?;

@@ -7,11 +7,11 @@
 
 use punchlist_model::json::Json;
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
-use punchlist_model::{PlanId, Revision, Timestamp};
+use punchlist_model::{Plan, PlanId, Revision, Timestamp};
 use rusqlite::{OptionalExtension, params};
 
 use crate::load::{self, Failure};
-use crate::rows::{self, PlanKey, signed};
+use crate::rows::{self, PlanKey, plan_columns, signed};
 use crate::session::Session;
 
 /// Where a conversation is attached.
@@ -34,6 +34,41 @@ pub(crate) fn get(conn: &Session<'_>, key: &AttachmentKey) -> Result<Option<Atta
         })
     });
     Ok(found.optional()?)
+}
+
+/// A statement about the plan that a conversation is attached to. SQLite makes less ado of it than of a
+/// join.
+macro_rules! of_attached {
+    ($columns:expr) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM plan WHERE key = (SELECT plan FROM attachment WHERE project = ?1 \
+             AND agent = ?2 AND conversation = ?3 AND sub_agent = ?4 AND turn = ?5)"
+        )
+    };
+}
+
+/// The plan that a conversation is attached to.
+pub(crate) fn plan(conn: &Session<'_>, key: &AttachmentKey) -> Result<Option<PlanId>, Failure> {
+    let mut select = conn.statement(of_attached!("id"))?;
+    let found = select.query_row(spelt(key), |row| rows::parsed(row, 0, str::parse::<PlanId>));
+    Ok(found.optional()?)
+}
+
+/// The same with its header.
+pub(crate) fn header(
+    conn: &Session<'_>,
+    key: &AttachmentKey,
+) -> Result<Option<(PlanKey, Plan)>, Failure> {
+    let mut select = conn.statement(of_attached!(plan_columns!("")))?;
+    Ok(select.query_row(spelt(key), rows::plan).optional()?)
+}
+
+/// A key as the parameters of a statement.
+fn spelt(key: &AttachmentKey) -> [&str; 5] {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    [project, agent, conversation, sub_agent, turn]
 }
 
 /// Ties a conversation to a plan.

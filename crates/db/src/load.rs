@@ -24,6 +24,16 @@ pub(crate) struct Loaded {
     pub(crate) plan: Plan,
     /// Whether all items are there.
     pub(crate) whole: bool,
+    /// Of these items, all that depend on them are there.
+    pub(crate) surrounded: BTreeSet<Number>,
+}
+
+impl Loaded {
+    /// Whether it is known that nothing depends on an item.
+    pub(crate) fn is_leaf(&self, number: Number) -> bool {
+        (self.whole || self.surrounded.contains(&number))
+            && !self.plan.items.values().any(|it| it.depends_on.contains(&number))
+    }
 }
 
 /// What may go wrong while loading: the plan is missing, or the database is.
@@ -131,7 +141,7 @@ pub(crate) fn fill_if(
     needs: &Needs,
     runs: bool,
 ) -> rusqlite::Result<Loaded> {
-    let mut loader = Loader { conn, key, plan };
+    let mut loader = Loader::new(conn, key, plan);
     if needs.whole {
         loader.everything()?;
     } else {
@@ -151,7 +161,7 @@ pub(crate) fn fill_if(
             loader.items(NEXT_READY)?;
         }
     }
-    Ok(Loaded { key, plan: loader.plan, whole: needs.whole })
+    Ok(loader.loaded(needs.whole))
 }
 
 /// The item that a reference means, superseded ones included, loaded on its own.
@@ -161,11 +171,11 @@ pub(crate) fn one(
     plan: Plan,
     item: &ItemRef,
 ) -> rusqlite::Result<Loaded> {
-    let mut loader = Loader { conn, key, plan };
+    let mut loader = Loader::new(conn, key, plan);
     for number in loader.meant(item)? {
         loader.item(number)?;
     }
-    Ok(Loaded { key, plan: loader.plan, whole: false })
+    Ok(loader.loaded(false))
 }
 
 /// Adds items to a plan, each once.
@@ -173,9 +183,18 @@ pub(crate) struct Loader<'s, 'c> {
     pub(crate) conn: &'s Session<'c>,
     pub(crate) key: PlanKey,
     pub(crate) plan: Plan,
+    surrounded: BTreeSet<Number>,
 }
 
-impl Loader<'_, '_> {
+impl<'s, 'c> Loader<'s, 'c> {
+    pub(crate) fn new(conn: &'s Session<'c>, key: PlanKey, plan: Plan) -> Self {
+        Self { conn, key, plan, surrounded: BTreeSet::new() }
+    }
+
+    fn loaded(self, whole: bool) -> Loaded {
+        let Self { key, plan, surrounded, .. } = self;
+        Loaded { key, plan, whole, surrounded }
+    }
     fn everything(&mut self) -> rusqlite::Result<()> {
         self.items(select_item!("item WHERE plan = ?1"))
     }
@@ -215,12 +234,13 @@ impl Loader<'_, '_> {
     }
 
     /// The items that a reference may mean: none, one, or the first two.
-    fn meant(&self, item: &ItemRef) -> rusqlite::Result<Vec<Number>> {
+    fn meant(&mut self, item: &ItemRef) -> rusqlite::Result<Vec<Number>> {
         match item {
             ItemRef::Number(number) => Ok(vec![*number]),
             ItemRef::Batch(_) => Ok(Vec::new()),
             ItemRef::Position(position) => self.numbers(AT_POSITION, (self.key.0, position.0)),
             ItemRef::Id(id) => self.of_id(*id),
+            ItemRef::Both(number, id) => self.of_both(*number, *id),
             // Ids are ASCII, so every one that begins with the prefix sorts before this end. Only
             // people ask so, and the whole plan is looked through for them.
             ItemRef::Prefix(prefix) => self.numbers(
@@ -245,7 +265,23 @@ impl Loader<'_, '_> {
         self.numbers(UNTOLD, (self.key.0, spelt))
     }
 
+    /// The item of a number, if it has this id. Loads it, to see.
+    fn of_both(&mut self, number: Number, id: ItemId) -> rusqlite::Result<Vec<Number>> {
+        let was_there = self.plan.items.contains_key(&number);
+        self.item(number)?;
+        if self.plan.get(number).is_some_and(|it| it.id == id) {
+            return Ok(vec![number]);
+        }
+        if !was_there {
+            self.plan.items.remove(&number);
+        }
+        Ok(Vec::new())
+    }
+
     fn around(&mut self, number: Number, around: Around) -> rusqlite::Result<()> {
+        if around == Around::Dependants {
+            self.surrounded.insert(number);
+        }
         let mut seen = BTreeSet::from([number]);
         let mut waiting = vec![number];
         while let Some(number) = waiting.pop() {
@@ -306,10 +342,10 @@ pub(crate) const UNTOLD: &str = "SELECT number FROM item INDEXED BY item_id \
 /// look.
 pub(crate) const HEADER_AND_RUNNING: &str = concat!(
     "SELECT ",
-    plan_columns!("p."),
+    plan_columns!(""),
     ", EXISTS (SELECT 1 FROM item INDEXED BY item_running \
-     WHERE plan = p.key AND status = 'in_progress' AND superseded_at IS NULL), seen_by, \
-     last_entry FROM plan p WHERE p.id = ?1"
+     WHERE plan = key AND status = 'in_progress' AND superseded_at IS NULL), seen_by, \
+     last_entry FROM plan WHERE id = ?1"
 );
 
 /// The next ready item: one seek in `item_ready`, whatever the size of the plan.

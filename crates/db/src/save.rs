@@ -91,16 +91,17 @@ pub(crate) fn apply(
     loaded: Loaded,
     events: &[Event],
 ) -> rusqlite::Result<Plan> {
-    let Loaded { key, plan: before, whole } = loaded;
+    let Loaded { key, whole, .. } = loaded;
     if let [event @ Event::Added { item }] = events
-        && Shift::of(event, before.placed).is_none()
+        && Shift::of(event, loaded.plan.placed).is_none()
     {
         // At the end, where it touches nothing else.
-        let mut after = before;
+        let mut after = loaded.plan;
         after.evolve(event);
         Writer { conn, key, after: &after }.insert(item)?;
         return Ok(after);
     }
+    let before = &loaded.plan;
     let mut after = before.clone();
     let mut moved = BTreeSet::new();
     for event in events {
@@ -116,7 +117,7 @@ pub(crate) fn apply(
         after.evolve(event);
     }
     let writer = Writer { conn, key, after: &after };
-    writer.settle_dependants(&before)?;
+    writer.settle_dependants(&loaded)?;
     for (number, item) in &after.items {
         match before.get(*number) {
             None => writer.insert(item)?,
@@ -194,6 +195,55 @@ pub(crate) fn is_plain(item: &Item) -> bool {
     !(has_text || has_links || has_orders || has_history || metadata.is_some())
 }
 
+/// Whether all that changed of an item is how far it has come, and what stands in the `extra` column.
+fn is_course_only(old: &Item, new: &Item) -> bool {
+    // Every field is named, so that one that is added is not forgotten.
+    let Item {
+        id: _,
+        number: _,
+        created_at: _,
+        status: _,
+        attempt: _,
+        started_at: _,
+        completed_at: _,
+        claim: _,
+        outcome: _,
+        check: _,
+        run: _,
+        approve: _,
+        retry: _,
+        timeout: _,
+        evidence: _,
+        marks: _,
+        metadata: _,
+        position,
+        title,
+        context,
+        completion_criteria,
+        active_form,
+        agent_type,
+        owner,
+        priority,
+        depends_on,
+        parent,
+        waiting_on,
+        superseded_at,
+    } = old;
+    let same_texts = *title == new.title
+        && *context == new.context
+        && *completion_criteria == new.completion_criteria
+        && *active_form == new.active_form
+        && *agent_type == new.agent_type
+        && *owner == new.owner
+        && *waiting_on == new.waiting_on;
+    let same_place = *position == new.position
+        && *priority == new.priority
+        && *depends_on == new.depends_on
+        && *parent == new.parent
+        && *superseded_at == new.superseded_at;
+    same_texts && same_place
+}
+
 /// Whether an item is found by its id without an index: the id tells the number.
 fn numbered(item: &Item) -> Option<bool> {
     (item.id.told_number() == item.number).then_some(true)
@@ -258,11 +308,12 @@ struct Writer<'a, 'c> {
 impl Writer<'_, '_> {
     /// Corrects the counts of those that depend on an item that began or ceased to block. The links
     /// are still the old ones; items whose own links change are counted afresh afterwards.
-    fn settle_dependants(&self, before: &Plan) -> rusqlite::Result<()> {
-        for (number, old) in &before.items {
+    fn settle_dependants(&self, before: &Loaded) -> rusqlite::Result<()> {
+        for (number, old) in &before.plan.items {
             let Some(new) = self.after.get(*number) else { continue };
             let by = i32::from(blocks(new)) - i32::from(blocks(old));
-            if by != 0 {
+            // Mostly nothing depends on it, and to see that is cheaper than to say what would follow.
+            if by != 0 && !before.is_leaf(*number) && self.has_dependants(*number)? {
                 let mut update = self.conn.statement(
                     "UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number IN \
                      (SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2)",
@@ -271,6 +322,12 @@ impl Writer<'_, '_> {
             }
         }
         Ok(())
+    }
+
+    fn has_dependants(&self, number: Number) -> rusqlite::Result<bool> {
+        let mut select =
+            self.conn.statement("SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2")?;
+        select.exists(params![self.key.0, number.0])
     }
 
     fn insert(&self, item: &Item) -> rusqlite::Result<()> {
@@ -335,7 +392,30 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Writes how far an item has come, by a statement with nothing else in it.
+    fn update_course(&self, item: &Item) -> rusqlite::Result<()> {
+        let mut update = self.conn.statement(
+            "UPDATE item SET status = ?3, attempt = ?4, started_at = ?5, completed_at = ?6, \
+             claim = ?7, outcome = ?8, extra = ?9 WHERE plan = ?1 AND number = ?2",
+        )?;
+        update.execute(params![
+            self.key.0,
+            item.number.0,
+            item.status.as_str(),
+            item.attempt.0,
+            item.started_at.map(millis),
+            item.completed_at.map(millis),
+            item.claim.as_ref().map(rows::json),
+            item.outcome,
+            rows::extra(item),
+        ])?;
+        Ok(())
+    }
+
     fn update(&self, old: &Item, new: &Item) -> rusqlite::Result<()> {
+        if is_course_only(old, new) {
+            return self.update_course(new);
+        }
         let mut update = self.conn.statement(
             "UPDATE item SET status = ?3, priority = ?4, attempt = ?5, started_at = ?6, \
              completed_at = ?7, superseded_at = ?8, depends_on = ?9, waiting_on = ?10, \

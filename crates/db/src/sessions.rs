@@ -1,19 +1,21 @@
 //! Sessions of agents, one row each.
 
-use punchlist_model::Process;
 use punchlist_model::session::{Kept, Memory, Session as Agent, SessionFilter, SessionKey};
+use punchlist_model::{Process, Timestamp};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::load::Failure;
 use crate::rows;
 use crate::session::Session;
 
-/// The columns of a session, in the order in which [`session`] reads them.
+/// The columns of a session, in the order in which [`session`] reads them, with others behind them.
 macro_rules! select_session {
-    ($rest:literal) => {
+    ($others:literal, $rest:literal) => {
         concat!(
-            "SELECT agent, id, project, directory, process, interactive, begun_at, seen_at, \
-             ended_at, memory, version FROM session ",
+            "SELECT project, directory, process, interactive, begun_at, seen_at, ended_at, memory, \
+             version",
+            $others,
+            " FROM session ",
             $rest
         )
     };
@@ -26,9 +28,31 @@ pub(crate) fn version(conn: &Session<'_>) -> rusqlite::Result<i64> {
 
 /// One session.
 pub(crate) fn get(conn: &Session<'_>, key: &SessionKey) -> Result<Option<Agent>, Failure> {
-    let mut select = conn.statement(select_session!("WHERE agent = ?1 AND id = ?2"))?;
-    Ok(select.query_row([&key.agent, &key.id], session).optional()?)
+    let mut select = conn.statement(select_session!("", "WHERE agent = ?1 AND id = ?2"))?;
+    let found = select.query_row([&key.agent, &key.id], |row| session(row, key.clone()));
+    Ok(found.optional()?)
 }
+
+/// When a process was last seen in another session than this one. At most two rows are looked at.
+pub(crate) fn seen_beside(
+    conn: &Session<'_>,
+    key: &SessionKey,
+    process: &Process,
+) -> rusqlite::Result<Option<Timestamp>> {
+    let mut select = conn.statement(SEEN_IN)?;
+    let mut rows = select.query([name(process)])?;
+    while let Some(row) = rows.next()? {
+        let (agent, id) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
+        if (agent, id) != (key.agent.as_str(), key.id.as_str()) {
+            return rows::time(row, 0).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// When the sessions of a process were last seen. Nothing but the index is read.
+pub(crate) const SEEN_IN: &str = "SELECT seen_at, agent, id \
+    FROM session INDEXED BY session_process WHERE process = ?1 ORDER BY seen_at DESC";
 
 /// The sessions that fit, the one that was seen last first.
 pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Agent>, Failure> {
@@ -38,22 +62,24 @@ pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Age
         None if filter.most == Some(1) && !any(conn)? => Vec::new(),
         None => {
             let mut select = conn.statement(select_session!(
+                ", agent, id",
                 "WHERE (?1 IS NULL OR project = ?1) AND (NOT ?2 OR ended_at IS NULL) \
                  ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?3"
             ))?;
-            let rows = select.query_map(params![filter.project, filter.running, most], session)?;
+            let rows = select.query_map(params![filter.project, filter.running, most], listed)?;
             rows.collect::<rusqlite::Result<Vec<_>>>()?
         }
         Some(processes) => {
             let mut found = Vec::new();
             for process in processes {
                 let mut select = conn.statement(select_session!(
+                    ", agent, id",
                     "WHERE process = ?1 AND (?2 IS NULL OR project = ?2) \
                      AND (NOT ?3 OR ended_at IS NULL) \
                      ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?4"
                 ))?;
                 let params = params![name(process), filter.project, filter.running, most];
-                let rows = select.query_map(params, session)?;
+                let rows = select.query_map(params, listed)?;
                 found.extend(rows.collect::<rusqlite::Result<Vec<_>>>()?);
             }
             found.sort_by(|a, b| (b.seen_at, &b.key).cmp(&(a.seen_at, &a.key)));
@@ -104,18 +130,23 @@ pub(crate) fn keep(conn: &Session<'_>, session: Agent) -> Result<Kept, Failure> 
     Ok(Kept::Stale(get(conn, &session.key)?.map(Box::new)))
 }
 
-fn session(row: &Row<'_>) -> rusqlite::Result<Agent> {
+/// A session whose row has its key behind it.
+fn listed(row: &Row<'_>) -> rusqlite::Result<Agent> {
+    session(row, SessionKey { agent: row.get(9)?, id: row.get(10)? })
+}
+
+fn session(row: &Row<'_>, key: SessionKey) -> rusqlite::Result<Agent> {
     Ok(Agent {
-        key: SessionKey { agent: row.get(0)?, id: row.get(1)? },
-        project: row.get(2)?,
-        directory: row.get(3)?,
-        process: rows::from_json::<Process>(row, 4)?,
-        interactive: row.get(5)?,
-        begun_at: rows::time(row, 6)?,
-        seen_at: rows::time(row, 7)?,
-        ended_at: rows::optional_time(row, 8)?,
-        memory: rows::from_json::<Memory>(row, 9)?.unwrap_or_default(),
-        version: row.get::<_, i64>(10)?.try_into().unwrap_or(0),
+        key,
+        project: row.get(0)?,
+        directory: row.get(1)?,
+        process: rows::from_json::<Process>(row, 2)?,
+        interactive: row.get(3)?,
+        begun_at: rows::time(row, 4)?,
+        seen_at: rows::time(row, 5)?,
+        ended_at: rows::optional_time(row, 6)?,
+        memory: rows::from_json::<Memory>(row, 7)?.unwrap_or_default(),
+        version: row.get::<_, i64>(8)?.try_into().unwrap_or(0),
     })
 }
 

@@ -14,7 +14,7 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Process, Revision, Timestamp};
 use rusqlite::Connection;
 
 use crate::error::explain;
@@ -255,8 +255,8 @@ impl Database {
         changed
     }
 
-    /// Changes a plan and does other work, in one transaction. The work must not touch plans,
-    /// attachments or sessions.
+    /// Changes a plan and does other work, in one transaction. The work must not touch plans or
+    /// attachments, and whoever writes sessions forgets them afterwards.
     pub(crate) fn change_and(
         &mut self,
         plan: PlanId,
@@ -438,6 +438,29 @@ impl PlanStore for Sqlite {
         })
     }
 
+    fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        Box::pin(async move {
+            let mut database = self.database();
+            if self.recalls {
+                return database.recall(|it| it.attachment(&key).map(|it| it.plan)).map(Some);
+            }
+            database.look(|conn, _| attachments::plan(conn, &key))
+        })
+    }
+
+    fn read_attached(
+        &self,
+        key: AttachmentKey,
+        needs: Needs,
+    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+        Box::pin(async move {
+            self.read(|conn| match attachments::header(conn, &key)? {
+                Some((key, plan)) => Ok(Some(load::fill(conn, key, plan, &needs)?.plan)),
+                None => Ok(None),
+            })
+        })
+    }
+
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
             let mut database = self.database();
@@ -511,5 +534,34 @@ impl SessionStore for Sqlite {
             return None;
         }
         database.recall(Recent::moment).ok()
+    }
+
+    fn seen_beside(
+        &self,
+        key: SessionKey,
+        process: Process,
+    ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
+        Box::pin(async move {
+            let mut database = self.database();
+            database.look(|conn, _| Ok(sessions::seen_beside(conn, &key, &process)?))
+        })
+    }
+
+    fn change_and_keep(
+        &self,
+        plan: PlanId,
+        change: Change,
+        session: Agent,
+    ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
+        Box::pin(async move {
+            let mut database = self.database();
+            let mut kept = Kept::Stale(None);
+            let applied = database.change_and(plan, change, |conn| {
+                kept = sessions::keep(conn, session)?;
+                Ok(())
+            })?;
+            database.recent.forget_sessions();
+            Ok((applied, kept))
+        })
     }
 }

@@ -19,7 +19,7 @@ use crate::load::{IN_PROGRESS, NEXT_READY};
 use crate::open::{self, Access, Database, Durability, Options};
 use crate::recent::Recent;
 use crate::session::Session;
-use crate::{Sqlite, ahead, changes, journal, load, save};
+use crate::{Sqlite, ahead, changes, journal, load, save, sessions};
 
 const ITEMS: u32 = 10_000;
 
@@ -220,6 +220,7 @@ fn slices_are_read_through_indexes() {
         &spelt(load::UNTOLD),
         &spelt(save::SHIFT),
         &spelt(journal::MARK),
+        &spelt(sessions::SEEN_IN),
     ] {
         let mut explain = database.conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps: Vec<String> =

@@ -16,7 +16,7 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Process, Revision, Timestamp};
 
 use crate::error::unusable;
 use crate::{Options, Sqlite};
@@ -209,6 +209,18 @@ impl PlanStore for Threaded {
         self.ask(move |store| store.attachment(key))
     }
 
+    fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        self.ask(move |store| store.attached(key))
+    }
+
+    fn read_attached(
+        &self,
+        key: AttachmentKey,
+        needs: Needs,
+    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+        self.ask(move |store| store.read_attached(key, needs))
+    }
+
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         self.ask(move |store| store.shown(key, revision))
     }
@@ -240,7 +252,24 @@ impl SessionStore for Threaded {
         self.ask(move |store| store.sessions(filter))
     }
 
+    fn seen_beside(
+        &self,
+        key: SessionKey,
+        process: Process,
+    ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
+        self.ask(move |store| store.seen_beside(key, process))
+    }
+
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
         self.ask(move |store| store.keep(session))
+    }
+
+    fn change_and_keep(
+        &self,
+        plan: PlanId,
+        change: Change,
+        session: Session,
+    ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
+        self.ask(move |store| store.change_and_keep(plan, change, session))
     }
 }

@@ -101,6 +101,8 @@ pub enum ItemRef {
     Number(Number),
     /// By its id.
     Id(ItemId),
+    /// By its number, if it has this id too: a store finds it without looking for the id.
+    Both(Number, ItemId),
     /// By the beginning of its id, in lower case.
     Prefix(String),
     /// By where it stands now.
@@ -119,7 +121,7 @@ impl std::fmt::Display for ItemRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Number(number) => number.fmt(f),
-            Self::Id(id) => id.fmt(f),
+            Self::Id(id) | Self::Both(_, id) => id.fmt(f),
             Self::Prefix(prefix) => prefix.fmt(f),
             Self::Position(position) => write!(f, "at position {position}"),
             Self::Batch(n) => write!(f, "entry {n} of this batch"),

@@ -107,10 +107,9 @@ impl Needs {
             | Op::Supersede(item)
             | Op::Prove { item, .. } => self.reach(item, &[]),
             Op::Edit { item, patch } => {
-                self.reach(item, &[]);
-                if patch.status.is_some() {
-                    self.reach(item, &[Dependencies, Dependants, Children, Ancestors]);
-                }
+                let moves = patch.status.is_some();
+                let around = [Dependencies, Dependants, Children, Ancestors];
+                self.reach(item, if moves { &around } else { &[] });
                 for item in &patch.after {
                     self.reach(item, &[AllDependencies]);
                 }

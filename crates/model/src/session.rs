@@ -16,7 +16,7 @@ use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
 use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
-use crate::store::{AttachmentKey, Error, PlanStore, kept};
+use crate::store::{Applied, AttachmentKey, Change, Error, PlanStore, kept};
 
 /// Which session: what the agent is called, and what it calls its session.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -227,6 +227,13 @@ pub trait SessionStore: Send + Sync {
     /// The sessions that fit, the one that was seen last first.
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>>;
 
+    /// When a process was last seen in another session than this one.
+    fn seen_beside(
+        &self,
+        key: SessionKey,
+        process: Process,
+    ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>>;
+
     /// Writes a session if nobody has since it was read: the stored version must be the one that it
     /// carries, 0 for one that is new. Whoever comes too late looks at what is there and tries again.
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>>;
@@ -236,6 +243,16 @@ pub trait SessionStore: Send + Sync {
     fn moment(&self) -> Option<u64> {
         None
     }
+
+    /// Changes a plan as [`PlanStore::change`] does and writes a session as [`Self::keep`] does, in one
+    /// transaction. A change that fails writes neither; a session that somebody wrote meanwhile does not
+    /// hold up the change.
+    fn change_and_keep(
+        &self,
+        plan: PlanId,
+        change: Change,
+        session: Session,
+    ) -> BoxFuture<'_, Result<(Applied, Kept), Error>>;
 }
 
 /// Plans, sessions and calls in one place.

@@ -79,6 +79,17 @@ pub trait PlanStore: Send + Sync {
     /// Where a conversation is attached.
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>>;
 
+    /// The plan that a conversation is attached to: all that most callers want to know of the
+    /// attachment.
+    fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
+
+    /// The part of that plan that `needs` names, as [`Self::read`] gives it.
+    fn read_attached(
+        &self,
+        key: AttachmentKey,
+        needs: Needs,
+    ) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
+
     /// Notes the revision that a conversation was last shown. Never goes back.
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>>;
 

@@ -77,6 +77,9 @@ fn unknown(word: &std::ffi::OsStr) -> Fail {
 }
 
 fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
+    if let Some((globals, verb)) = args::plain(row, &arguments) {
+        return run(globals, verb, json);
+    }
     let mut matches = match args::alone(row).try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return bad_arguments(&error, json),
@@ -85,8 +88,12 @@ fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
         Ok(globals) => globals,
         Err(error) => return bad_arguments(&error, json),
     };
+    run(globals, |app| (row.run)(app, &mut matches), json)
+}
+
+fn run(globals: Globals, verb: impl FnOnce(&App) -> Result<Reply, Fail>, json: bool) -> u8 {
     let app = App::new(globals);
-    match (row.run)(&app, &mut matches) {
+    match verb(&app) {
         Ok(mut reply) => {
             reply.notes.splice(0..0, app.notes());
             print::reply(&reply, json)

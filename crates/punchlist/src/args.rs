@@ -8,7 +8,7 @@ use clap::builder::Resettable;
 use clap::{Args, Command};
 
 use crate::print::Colour;
-use crate::verb::{self, Group, Row};
+use crate::verb::{self, Group, Ready, Row};
 
 // Options that every verb takes. No doc comment: clap would take it for the verb's help.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -130,6 +130,20 @@ fn verb_at(arguments: &[OsString]) -> Option<usize> {
 /// Whether the answer is to be JSON, told without parsing: parsing may be what fails.
 pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
+}
+
+/// The options of every verb and the verb itself, where all arguments are so plain that no parser need
+/// be built: it would cost a short call a good part of its time. The database may be named, because
+/// an installed hook names it.
+pub(crate) fn plain(row: &Row, arguments: &[OsString]) -> Option<(Globals, Ready)> {
+    let mut words: Vec<&str> = arguments.iter().map(|it| it.to_str()).collect::<Option<_>>()?;
+    let mut globals = Globals::default();
+    if let Some(at) = words.iter().position(|it| *it == "--db") {
+        let file = words.get(at + 1).filter(|it| !it.is_empty() && !it.starts_with('-'))?;
+        globals.db = Some(PathBuf::from(file));
+        words.drain(at..at + 2);
+    }
+    (row.plain)(&words).map(|verb| (globals, verb))
 }
 
 /// The parser of one verb, by itself.

@@ -31,7 +31,7 @@ impl Here {
         let any = !settle(store.sessions(first))?.is_empty();
         let mut found = None;
         if any {
-            let processes = session::reach(&who::ancestors());
+            let processes = session::reach(&who::up_to_agent());
             found = settle(session::current(store, &processes, told.as_ref()))?;
         }
         let project = &app.project()?.name;

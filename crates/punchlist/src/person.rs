@@ -57,7 +57,7 @@ enum Not {
 /// Refuses what needs a person at a terminal: `what` happens by their word alone.
 pub(crate) fn at_terminal(what: &str, verb: &str) -> Result<(), Fail> {
     let variable = |name: &str| env::var_os(name);
-    let not = agent(variable, who::ancestors)
+    let not = agent(variable, who::up_to_agent)
         .map(Not::Agent)
         .or_else(|| is_set(variable(RUN)).then_some(Not::Step))
         .or_else(|| (!has_terminal()).then_some(Not::Attended));
@@ -66,13 +66,13 @@ pub(crate) fn at_terminal(what: &str, verb: &str) -> Result<(), Fail> {
 
 /// Refuses what is for people alone, where an agent makes the call. There need not be a terminal.
 pub(crate) fn not_an_agent(what: &str, verb: &str) -> Result<(), Fail> {
-    let agent = agent(|name| env::var_os(name), who::ancestors);
+    let agent = agent(|name| env::var_os(name), who::up_to_agent);
     agent.map_or(Ok(()), |agent| Err(Not::Agent(agent).fail(what, verb)))
 }
 
 /// Whether an agent makes the call: then what it writes down is not a person's word.
 pub(crate) fn is_agent() -> bool {
-    agent(|name| env::var_os(name), who::ancestors).is_some()
+    agent(|name| env::var_os(name), who::up_to_agent).is_some()
 }
 
 impl Not {
@@ -132,7 +132,7 @@ mod tests {
                 start_time: 1,
             },
             name: (*name).to_owned(),
-            argv: vec![format!("/usr/bin/{name}")],
+            argv: [format!("/usr/bin/{name}")].iter().collect(),
         };
         names.iter().map(one).collect()
     }

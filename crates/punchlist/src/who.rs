@@ -6,6 +6,7 @@
 use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
+use punchlist_bridge::session;
 use punchlist_model::{Actor, Holder, Plan, Process};
 
 use crate::error::Fail;
@@ -81,18 +82,23 @@ pub(crate) fn gone(plan: &Plan) -> Vec<Process> {
     claimed.into_iter().filter(|it| process::has_ended(&host, it)).cloned().collect()
 }
 
-/// The processes above this one, nearest first.
+/// The processes above this one, nearest first, up to the one looked for.
 ///
 /// In debug builds `PUNCHLIST_ANCESTORS` says how many of them are looked at, so that tests do not
 /// depend on who runs them; a release build does not know it.
-pub(crate) fn ancestors() -> Vec<Ancestor> {
-    let mut found = process::ancestors(&host(), std::process::id());
+pub(crate) fn ancestors(is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+    let mut found = process::ancestors(&host(), std::process::id(), is_it);
     if cfg!(debug_assertions)
         && let Ok(most) = env::var("PUNCHLIST_ANCESTORS")
     {
         found.truncate(most.parse().unwrap_or(0));
     }
     found
+}
+
+/// The same up to the nearest that is called like an agent that we know.
+pub(crate) fn up_to_agent() -> Vec<Ancestor> {
+    ancestors(session::is_known)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl Call<'_> {
 
     /// What sessions that ended left open here.
     async fn others(&self) -> Result<Others, Error> {
-        let own = self.attached("").await?.map(|it| it.plan);
+        let own = self.attached("").await?;
         let left =
             left_open(self.store, &self.session.project, self.given.host, self.given.now).await?;
         let left: Vec<_> = left.iter().filter(|it| Some(it.plan.id) != own).collect();

@@ -7,7 +7,7 @@
 //! later or be lost with a process that was killed; the next hook finds the item again.
 
 use std::collections::BTreeSet;
-#[expect(deprecated, reason = "see `item_id`")]
+#[expect(deprecated, reason = "see `TaskIds`")]
 use std::hash::{Hasher, SipHasher};
 
 use punchlist_formats::hook::{Answer, Called, Task, Write};
@@ -15,10 +15,10 @@ use punchlist_formats::prompt::{self, Tag};
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
-use punchlist_model::store::{Attachment, Change, Error};
+use punchlist_model::store::{Change, Error};
 use punchlist_model::{
     IdSource, Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status,
-    Warning,
+    Timestamp, Warning,
 };
 
 use super::gate::sub_agent;
@@ -33,22 +33,45 @@ const TRIES: u32 = 100;
 ///
 /// The same for every hook of the session; another for another plan, because a session may be
 /// attached to a second one.
+#[derive(Clone)]
 #[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
-fn ids(session: &Session, plan: PlanId, task: &str) -> IdSource {
-    let text = format!("{plan}\0{}\0{}\0{task}", session.key.agent, session.key.id);
-    let mut random = [0; 10];
-    for (part, key) in random.chunks_mut(8).zip([0x7461_736b_0001, 0x7461_736b_0002]) {
-        let mut hasher = SipHasher::new_with_keys(key, key);
-        hasher.write(text.as_bytes());
-        let hash = hasher.finish().to_be_bytes();
-        part.copy_from_slice(&hash[..part.len()]);
+pub(super) struct TaskIds {
+    begun_at: Timestamp,
+    /// What has taken in all that comes before the task.
+    hashers: [SipHasher; 2],
+}
+
+impl TaskIds {
+    #[expect(deprecated, reason = "see above")]
+    pub(super) fn of(session: &Session, plan: PlanId) -> Self {
+        let text = format!("{plan}\0{}\0{}\0", session.key.agent, session.key.id);
+        let hashers = [0x7461_736b_0001, 0x7461_736b_0002].map(|key| {
+            let mut hasher = SipHasher::new_with_keys(key, key);
+            hasher.write(text.as_bytes());
+            hasher
+        });
+        Self { begun_at: session.begun_at, hashers }
     }
-    IdSource { foreknown: true, ..IdSource::new(session.begun_at, random) }
+
+    fn source(&self, task: &str) -> IdSource {
+        let mut random = [0; 10];
+        for (part, mut hasher) in random.chunks_mut(8).zip(self.hashers.clone()) {
+            hasher.write(task.as_bytes());
+            let hash = hasher.finish().to_be_bytes();
+            part.copy_from_slice(&hash[..part.len()]);
+        }
+        IdSource { foreknown: true, ..IdSource::new(self.begun_at, random) }
+    }
+
+    /// The id of a task's item.
+    pub(super) fn item(&self, task: &str) -> ItemId {
+        ItemId(self.source(task).nth(0))
+    }
 }
 
 /// The id of a task's item.
 pub(super) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
-    ItemId(ids(session, plan, task).nth(0))
+    TaskIds::of(session, plan).item(task)
 }
 
 /// A task's item.
@@ -58,6 +81,12 @@ struct Found {
     number: Number,
     /// It was not there before.
     made: bool,
+}
+
+impl Found {
+    fn item(self) -> ItemRef {
+        ItemRef::Both(self.number, self.id)
+    }
 }
 
 /// The items that a task is tied to.
@@ -85,11 +114,11 @@ impl Call<'_> {
 
     /// The whole list of the agent, or of a sub-agent, each of which has its own.
     pub(super) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
-        let attachment = match self.attached(self.sub_agent).await? {
+        let attachment = match self.attachment(self.sub_agent).await? {
             Some(attachment) => attachment,
             // An empty list is none.
             None if entries.is_empty() => return Ok(Answer::Nothing),
-            None => self.attached_or_made(self.sub_agent).await?,
+            None => self.made(self.sub_agent).await?,
         };
         let header = self.store.read(attachment.plan, Needs::header()).await?;
         let mut ctx = self.ctx();
@@ -119,34 +148,38 @@ impl Call<'_> {
 
     /// A task is being created. Its tool has not answered, and may yet be refused.
     pub(super) async fn creating(&self, task: &Task) -> Result<Answer, Error> {
-        let attachment = self.attached_or_made("").await?;
-        let found = self.take_up(&attachment, task).await?;
-        self.remember(|memory| {
-            memory.mirrored.insert(task.id.clone(), found.number);
-            if found.made {
-                memory.unconfirmed.insert(task.id.clone());
-            }
+        let plan = self.attached_or_made("").await?;
+        let note = |memory: &mut Memory, number: Number| {
+            memory.mirrored.insert(task.id.clone(), number);
             self.wrote(memory, self.task_tools());
-        })
-        .await?;
+        };
+        let made = |memory: &mut Memory, number: Number| {
+            note(memory, number);
+            memory.unconfirmed.insert(task.id.clone());
+        };
+        let found = self.take_up(plan, task, made).await?;
+        if !found.made {
+            self.remember(|memory| note(memory, found.number)).await?;
+        }
         Ok(Answer::Nothing)
     }
 
     async fn created(&self, task: &Task) -> Result<(), Error> {
-        let attachment = self.attached_or_made("").await?;
-        let found = self.take_up(&attachment, task).await?;
-        let ties = self.ties(&attachment, task).await?;
+        let plan = self.attached_or_made("").await?;
+        let note = |memory: &mut Memory, number: Number| {
+            memory.mirrored.insert(task.id.clone(), number);
+            memory.unconfirmed.remove(&task.id);
+            self.own(memory, number);
+            self.wrote(memory, self.task_tools());
+        };
+        let found = self.take_up(plan, task, note).await?;
+        let ties = self.ties(plan, task).await?;
         // It may have been announced before, with less.
         if !found.made || ties != Ties::default() {
-            self.edit(&attachment, found.id, task, ties).await?;
+            let note = |memory: &mut Memory| note(memory, found.number);
+            self.edit(plan, found, task, ties, note).await?;
         }
-        self.remember(|memory| {
-            memory.mirrored.insert(task.id.clone(), found.number);
-            memory.unconfirmed.remove(&task.id);
-            self.own(memory, found.number);
-            self.wrote(memory, self.task_tools());
-        })
-        .await
+        Ok(())
     }
 
     /// A task was refused after it had been announced: what was mirrored of it goes.
@@ -178,44 +211,44 @@ impl Call<'_> {
     }
 
     async fn updated(&self, task: &Task) -> Result<(), Error> {
-        let attachment = self.attached_or_made("").await?;
+        let plan = self.attached_or_made("").await?;
         // What is remembered need not be looked for first; should it be wrong, the change says so.
         let remembered = self.session.memory.mirrored.get(&task.id).map(|number| Found {
-            id: item_id(&self.session, attachment.plan, &task.id),
+            id: item_id(&self.session, plan, &task.id),
             number: *number,
             made: false,
         });
         let found = match remembered {
             Some(found) => found,
-            None => self.looked_for(&attachment, &task.id).await?,
+            None => self.looked_for(plan, &task.id).await?,
         };
-        let ties = self.ties(&attachment, task).await?;
-        let found = match self.edit(&attachment, found.id, task, ties.clone()).await {
-            Ok(()) => found,
-            Err(Error::Refused(_)) => {
-                let found = self.looked_for(&attachment, &task.id).await?;
-                self.edit(&attachment, found.id, task, ties).await?;
-                found
-            }
-            Err(error) => return Err(error),
-        };
-        self.remember(|memory| {
-            memory.mirrored.insert(task.id.clone(), found.number);
+        let ties = self.ties(plan, task).await?;
+        let note = |memory: &mut Memory, number: Number| {
+            memory.mirrored.insert(task.id.clone(), number);
             memory.unconfirmed.remove(&task.id);
             if task.status == Some(Status::InProgress) {
-                self.own(memory, found.number);
+                self.own(memory, number);
             }
             self.wrote(memory, self.task_tools());
-        })
-        .await
+        };
+        let known = |memory: &mut Memory| note(memory, found.number);
+        match self.edit(plan, found, task, ties.clone(), known).await {
+            Err(Error::Refused(_)) => {
+                let found = self.looked_for(plan, &task.id).await?;
+                let note = |memory: &mut Memory| note(memory, found.number);
+                self.edit(plan, found, task, ties, note).await
+            }
+            edited => edited,
+        }
     }
 
     async fn deleted(&self, task: &str) -> Result<(), Error> {
-        let Some(attachment) = self.attached("").await? else { return Ok(()) };
-        if let Some(found) = self.find(&attachment, task).await? {
-            self.apply(&attachment, vec![Op::Supersede(ItemRef::Id(found.id))]).await?;
+        let Some(plan) = self.attached("").await? else { return Ok(()) };
+        let note = |memory: &mut Memory| self.wrote(memory, self.task_tools());
+        match self.find(plan, task).await? {
+            Some(found) => self.apply(plan, vec![Op::Supersede(found.item())], note).await,
+            None => self.remember(note).await,
         }
-        self.remember(|memory| self.wrote(memory, self.task_tools())).await
     }
 
     /// What is unknown is taken up as it was shown; of what is known, a list that ran beside another
@@ -224,19 +257,19 @@ impl Call<'_> {
         if tasks.is_empty() {
             return Ok(());
         }
-        let attachment = self.attached_or_made("").await?;
+        let plan = self.attached_or_made("").await?;
         let mut numbers = Vec::new();
         let mut taken = Vec::new();
         for task in tasks {
-            let found = self.take_up(&attachment, task).await?;
+            let found = self.take_up(plan, task, |_, _| {}).await?;
             numbers.push((task.id.clone(), found.number));
-            taken.extend(found.made.then_some((task, found.id)));
+            taken.extend(found.made.then_some((task, found)));
         }
         // Ties once all are there.
-        for (task, id) in &taken {
-            let ties = Ties { blocked: Vec::new(), ..self.ties(&attachment, task).await? };
+        for (task, found) in &taken {
+            let ties = Ties { blocked: Vec::new(), ..self.ties(plan, task).await? };
             if ties != Ties::default() {
-                self.edit(&attachment, *id, &Task::default(), ties).await?;
+                self.edit(plan, *found, &Task::default(), ties, |_| {}).await?;
             }
         }
         let news = !taken.is_empty();
@@ -277,22 +310,26 @@ impl Call<'_> {
     }
 
     /// The task's item, made from what can be known of the task if it is not there.
-    async fn looked_for(&self, attachment: &Attachment, task: &str) -> Result<Found, Error> {
-        match self.find(attachment, task).await? {
+    async fn looked_for(&self, plan: PlanId, task: &str) -> Result<Found, Error> {
+        match self.find(plan, task).await? {
             Some(found) => Ok(found),
-            None => self.take_up(attachment, &self.unheard_of(task)).await,
+            None => self.take_up(plan, &self.unheard_of(task), |_, _| {}).await,
         }
     }
 
-    async fn find(&self, attachment: &Attachment, task: &str) -> Result<Option<Found>, Error> {
-        let id = item_id(&self.session, attachment.plan, task);
-        let plan = self.store.read(attachment.plan, only(id)).await?;
+    async fn find(&self, plan: PlanId, task: &str) -> Result<Option<Found>, Error> {
+        let id = item_id(&self.session, plan, task);
+        let plan = self.store.read(plan, only(id)).await?;
         Ok(find(&plan, id).map(|item| Found { id, number: item.number, made: false }))
     }
 
-    /// The task's item, made if it is not there.
-    async fn take_up(&self, attachment: &Attachment, task: &Task) -> Result<Found, Error> {
-        let plan = attachment.plan;
+    /// The task's item, made if it is not there; then it is remembered at once, by its number.
+    async fn take_up(
+        &self,
+        plan: PlanId,
+        task: &Task,
+        note: impl Fn(&mut Memory, Number) + Send + Sync,
+    ) -> Result<Found, Error> {
         let id = item_id(&self.session, plan, &task.id);
         let mut last = None;
         for _ in 0..TRIES {
@@ -301,14 +338,14 @@ impl Call<'_> {
                 return Ok(Found { id, number: item.number, made: false });
             }
             let mut ctx = self.ctx();
-            ctx.ids = ids(&self.session, plan, &task.id);
+            ctx.ids = TaskIds::of(&self.session, plan).source(&task.id);
             let change =
                 Change { expect: Some(slice.revision), ..Change::new(adding(task, id), ctx) };
-            match self.store.change(plan, change).await {
-                Ok(applied) => {
-                    let number = applied.decision.added.first().copied().unwrap_or_default();
-                    return Ok(Found { id, number, made: true });
-                }
+            // It is made as the next one of the very list that was seen, or not at all.
+            let number = slice.next_number;
+            let note = |memory: &mut Memory| note(memory, number);
+            match self.change_and_remember(plan, change, note).await {
+                Ok(_) => return Ok(Found { id, number, made: true }),
                 Err(error @ Error::Revision { .. }) => last = Some(error),
                 Err(error) => return Err(error),
             }
@@ -318,13 +355,13 @@ impl Call<'_> {
 
     /// The item that the other end of an edge means. One that neither we nor the agent's files know
     /// is dropped, as the agent drops it.
-    async fn known(&self, attachment: &Attachment, task: &str) -> Result<Option<ItemRef>, Error> {
-        if let Some(found) = self.find(attachment, task).await? {
-            return Ok(Some(ItemRef::Id(found.id)));
+    async fn known(&self, plan: PlanId, task: &str) -> Result<Option<ItemRef>, Error> {
+        if let Some(found) = self.find(plan, task).await? {
+            return Ok(Some(found.item()));
         }
         let Some(task) = self.file(task) else { return Ok(None) };
-        let found = self.take_up(attachment, &task).await?;
-        Ok(Some(ItemRef::Id(found.id)))
+        let found = self.take_up(plan, &task, |_, _| {}).await?;
+        Ok(Some(found.item()))
     }
 
     fn file(&self, task: &str) -> Option<Task> {
@@ -342,16 +379,16 @@ impl Call<'_> {
     }
 
     /// The items that a task is tied to.
-    async fn ties(&self, attachment: &Attachment, task: &Task) -> Result<Ties, Error> {
+    async fn ties(&self, plan: PlanId, task: &Task) -> Result<Ties, Error> {
         let mut ties = Ties::default();
         for id in &task.blocked_by {
-            ties.after.extend(self.known(attachment, id).await?);
+            ties.after.extend(self.known(plan, id).await?);
         }
         for id in &task.blocks {
-            ties.blocked.extend(self.known(attachment, id).await?);
+            ties.blocked.extend(self.known(plan, id).await?);
         }
         if let Some(id) = &task.parent {
-            ties.parent = self.known(attachment, id).await?;
+            ties.parent = self.known(plan, id).await?;
         }
         Ok(ties)
     }
@@ -359,12 +396,13 @@ impl Call<'_> {
     /// Edits a task's item; what it blocks gets an edge to it.
     async fn edit(
         &self,
-        attachment: &Attachment,
-        id: ItemId,
+        plan: PlanId,
+        found: Found,
         task: &Task,
         ties: Ties,
+        note: impl Fn(&mut Memory) + Send + Sync,
     ) -> Result<(), Error> {
-        let item = ItemRef::Id(id);
+        let item = found.item();
         let patch = Patch { parent: ties.parent.map(Some), ..patch(task, ties.after) };
         let mut ops = vec![Op::Edit { item: item.clone(), patch: Box::new(patch) }];
         ops.extend(task.waits.map(|waits| match waits {
@@ -375,14 +413,19 @@ impl Call<'_> {
             let patch = Patch { after: vec![item.clone()], ..Patch::default() };
             Op::Edit { item: blocked, patch: Box::new(patch) }
         }));
-        self.apply(attachment, ops).await
+        self.apply(plan, ops, note).await
     }
 
-    async fn apply(&self, attachment: &Attachment, ops: Vec<Op>) -> Result<(), Error> {
+    async fn apply(
+        &self,
+        plan: PlanId,
+        ops: Vec<Op>,
+        note: impl Fn(&mut Memory) + Send + Sync,
+    ) -> Result<(), Error> {
         // What the session was shown is of interest to whole lists alone, so it is not noted here:
         // that would be another write.
-        self.store.change(attachment.plan, Change::new(ops, self.ctx())).await?;
-        Ok(())
+        let change = Change::new(ops, self.ctx());
+        self.change_and_remember(plan, change, note).await.map(drop)
     }
 }
 
@@ -426,5 +469,31 @@ fn patch(task: &Task, after: Vec<ItemRef>) -> Patch {
         status: task.status,
         after,
         ..Patch::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::session::SessionKey;
+
+    use super::*;
+
+    #[test]
+    #[expect(deprecated, reason = "what ids are made of never changes")]
+    fn a_tasks_id_is_a_hash_of_all_that_names_it() {
+        let key = SessionKey { agent: "claude".to_owned(), id: "s-1".to_owned() };
+        let session = Session::new(key, "/p", Timestamp::from_second(1_800_000_000).unwrap());
+        let plan = PlanId(IdSource::fixed(session.begun_at, 3).nth(0));
+        for task in ["", "7", "17", "a-long-name-of-a-task", "ä\0b"] {
+            let mut hasher = SipHasher::new_with_keys(0x7461_736b_0001, 0x7461_736b_0001);
+            hasher.write(format!("{plan}\0claude\0s-1\0{task}").as_bytes());
+            let mut random = [0; 10];
+            random[..8].copy_from_slice(&hasher.finish().to_be_bytes());
+            let mut hasher = SipHasher::new_with_keys(0x7461_736b_0002, 0x7461_736b_0002);
+            hasher.write(format!("{plan}\0claude\0s-1\0{task}").as_bytes());
+            random[8..].copy_from_slice(&hasher.finish().to_be_bytes()[..2]);
+            let source = IdSource { foreknown: true, ..IdSource::new(session.begun_at, random) };
+            assert_eq!(item_id(&session, plan, task), ItemId(source.nth(0)), "{task}");
+        }
     }
 }

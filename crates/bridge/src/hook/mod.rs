@@ -15,15 +15,17 @@ mod remind;
 mod tests;
 mod words;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What};
 use punchlist_model::guard::{self, Gate};
 use punchlist_model::remind::{Agent as Profile, Policy};
-use punchlist_model::session::{Memory, Session, SessionKey, Store};
-use punchlist_model::store::Error;
+use punchlist_model::session::{Kept, Memory, Session, SessionKey, Store};
+use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{Ctx, IdSource, Limits, ListEntry, Mode, PlanId, Process, Timestamp};
 
 use crate::process;
-use crate::session::{Seen, record, update_from};
+use crate::session::{Met, Seen, meet, record, update_from, write};
 
 /// What [`Memory::written_with`] says where the agent's tasks were the last to write.
 pub const TASKS: &str = "tasks";
@@ -93,23 +95,19 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
         now: given.now,
         ended: event.what == What::Ends,
     };
-    let session = record(store, seen).await?;
-    let call = Call { store, given, session, sub_agent: event.sub_agent.as_deref().unwrap_or("") };
-    match &event.what {
-        What::Begins(source) => call.begins(*source).await,
-        What::Prompt => call.prompt().await,
-        What::Compacted => call.compacted().await,
-        What::Wrote(write) => call.mirror(write).await,
-        What::Creating(task) => call.creating(task).await,
-        What::NotCreated(task) => call.not_created(task).await,
-        What::Completing(task) => call.completing(task).await,
-        What::Turn(tools) => call.turn(tools).await,
-        What::Planning(planning) => call.planning(*planning).await,
-        What::Stop(stop) => call.stop(stop, event.plan_mode).await,
-        What::SubBegins => call.sub_begins().await,
-        What::SubStop(stop) => call.sub_stop(stop, event.plan_mode).await,
-        What::Ends | What::Doctor => Ok(Answer::Nothing),
-    }
+    let (session, news) = match meet(store, &seen).await? {
+        Met::Known(session) => (session, None),
+        // What begins is told from other sessions by what is stored of it.
+        Met::News(next) if next.version == 0 || matches!(event.what, What::Begins(_)) => {
+            (write(store, &seen, next).await?, None)
+        }
+        Met::News(next) => (next, Some(News { seen, written: AtomicBool::new(false) })),
+    };
+    let sub_agent = event.sub_agent.as_deref().unwrap_or("");
+    let call = Call { store, given, session, news, sub_agent };
+    let answer = call.answer(event).await;
+    let told = call.tell_news().await;
+    answer.and_then(|answer| told.map(|()| answer))
 }
 
 /// Keeps the whole list of a session, or of one of its sub-agents, that somebody saw from outside, as the
@@ -121,7 +119,8 @@ pub async fn keep_list(
     sub_agent: &str,
     entries: &[ListEntry],
 ) -> Result<(), Error> {
-    Call { store, given, session, sub_agent }.list(entries, WATCHED).await.map(|_| ())
+    let call = Call { store, given, session, news: None, sub_agent };
+    call.list(entries, WATCHED).await.map(|_| ())
 }
 
 /// One event of a session that has been recorded.
@@ -129,19 +128,106 @@ struct Call<'a> {
     store: &'a dyn Store,
     given: &'a Given<'a>,
     session: Session,
+    /// That it was seen is yet to be written down.
+    news: Option<News>,
     /// The sub-agent that it happened in, or empty.
     sub_agent: &'a str,
 }
 
+/// What is yet to be written down of a session. It is written along with what the event comes to, if
+/// that is written: each write waits for the disk.
+struct News {
+    seen: Seen,
+    written: AtomicBool,
+}
+
 impl Call<'_> {
+    async fn answer(&self, event: &Event) -> Result<Answer, Error> {
+        match &event.what {
+            What::Begins(source) => self.begins(*source).await,
+            What::Prompt => self.prompt().await,
+            What::Compacted => self.compacted().await,
+            What::Wrote(write) => self.mirror(write).await,
+            What::Creating(task) => self.creating(task).await,
+            What::NotCreated(task) => self.not_created(task).await,
+            What::Completing(task) => self.completing(task).await,
+            What::Turn(tools) => self.turn(tools).await,
+            What::Planning(planning) => self.planning(*planning).await,
+            What::Stop(stop) => self.stop(stop, event.plan_mode).await,
+            What::SubBegins => self.sub_begins().await,
+            What::SubStop(stop) => self.sub_stop(stop, event.plan_mode).await,
+            What::Ends | What::Doctor => Ok(Answer::Nothing),
+        }
+    }
+
+    /// Writes down that the session was seen, unless that was written along with something else.
+    async fn tell_news(&self) -> Result<(), Error> {
+        if let Some(news) = self.unwritten() {
+            write(self.store, &news.seen, self.session.clone()).await?;
+        }
+        Ok(())
+    }
+
+    /// What is yet to be written down of the session.
+    fn unwritten(&self) -> Option<&News> {
+        self.news.as_ref().filter(|it| !it.written.load(Ordering::Relaxed))
+    }
+
+    /// Notes that it is written.
+    fn has_told(&self) {
+        if let Some(news) = &self.news {
+            news.written.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// Changes what is remembered of the session.
     async fn remember<T: Default>(
         &self,
         step: impl Fn(&mut Memory) -> T + Send + Sync,
     ) -> Result<T, Error> {
-        let came = update_from(self.store, self.session.clone(), step).await?;
+        let mut next = self.session.clone();
+        let came = step(&mut next.memory);
+        let news = self.unwritten();
+        if news.is_none() && next.memory == self.session.memory {
+            return Ok(came);
+        }
+        let there = match (self.store.keep(next).await?, news) {
+            (Kept::Stored(_), _) => {
+                self.has_told();
+                return Ok(came);
+            }
+            (Kept::Stale(there), None) => there.map(|it| *it),
+            (Kept::Stale(_), Some(news)) => {
+                let session = record(self.store, news.seen.clone()).await?;
+                self.has_told();
+                Some(session)
+            }
+        };
         // A session that vanished since it was recorded has nothing to remember.
+        let Some(there) = there else { return Ok(T::default()) };
+        let came = update_from(self.store, there, step).await?;
         Ok(came.map(|(_, came)| came).unwrap_or_default())
+    }
+
+    /// Changes a plan, and what is remembered of the session: both at once, if nobody else writes the
+    /// session just now.
+    async fn change_and_remember(
+        &self,
+        plan: PlanId,
+        change: Change,
+        step: impl Fn(&mut Memory) + Send + Sync,
+    ) -> Result<Applied, Error> {
+        let mut next = self.session.clone();
+        step(&mut next.memory);
+        if self.unwritten().is_none() && next.memory == self.session.memory {
+            return self.store.change(plan, change).await;
+        }
+        let (applied, kept) = self.store.change_and_keep(plan, change, next).await?;
+        match kept {
+            Kept::Stored(_) => self.has_told(),
+            Kept::Stale(_) => self.remember(step).await?,
+        }
+        Ok(applied)
     }
 
     /// What happened is recorded, not judged.

@@ -12,14 +12,17 @@ impl Call<'_> {
         self.session.key.attachment(&self.session.project, sub_agent)
     }
 
+    /// The name of the plan that the session shall work on. A sub-agent's own list has none.
+    fn name(&self, sub_agent: &str) -> Option<&str> {
+        self.given.plan.filter(|_| sub_agent.is_empty())
+    }
+
     /// Where the session, or the sub-agent, is attached. A session that shall work on a plan with a
     /// name is attached to that, if it is there. Makes nothing.
-    pub(super) async fn attached(&self, sub_agent: &str) -> Result<Option<Attachment>, Error> {
+    pub(super) async fn attachment(&self, sub_agent: &str) -> Result<Option<Attachment>, Error> {
         let key = self.key(sub_agent);
         let there = self.store.attachment(key.clone()).await?;
-        let Some(name) = self.given.plan.filter(|_| sub_agent.is_empty()) else {
-            return Ok(there);
-        };
+        let Some(name) = self.name(sub_agent) else { return Ok(there) };
         let Some(plan) = self.named(name).await? else { return Ok(None) };
         match there {
             Some(there) if there.plan == plan => Ok(Some(there)),
@@ -27,13 +30,26 @@ impl Call<'_> {
         }
     }
 
-    /// The same, made at the first write.
-    pub(super) async fn attached_or_made(&self, sub_agent: &str) -> Result<Attachment, Error> {
-        if let Some(there) = self.attached(sub_agent).await? {
-            return Ok(there);
+    /// The plan that it is attached to so.
+    pub(super) async fn attached(&self, sub_agent: &str) -> Result<Option<PlanId>, Error> {
+        match self.name(sub_agent) {
+            None => self.store.attached(self.key(sub_agent)).await,
+            Some(_) => Ok(self.attachment(sub_agent).await?.map(|it| it.plan)),
         }
+    }
+
+    /// The same, made at the first write.
+    pub(super) async fn attached_or_made(&self, sub_agent: &str) -> Result<PlanId, Error> {
+        match self.attached(sub_agent).await? {
+            Some(there) => Ok(there),
+            None => Ok(self.made(sub_agent).await?.plan),
+        }
+    }
+
+    /// Makes a plan for the session, or the sub-agent, and attaches it.
+    pub(super) async fn made(&self, sub_agent: &str) -> Result<Attachment, Error> {
         let key = self.key(sub_agent);
-        let name = self.given.plan.filter(|_| sub_agent.is_empty());
+        let name = self.name(sub_agent);
         let new = NewPlan {
             id: name.map_or_else(|| PlanId::first_of(&key), |_| self.given.plan_id),
             project: self.session.project.clone(),
@@ -65,9 +81,12 @@ impl Call<'_> {
 
     /// The whole plan; `None` if there is none yet.
     pub(super) async fn whole(&self, sub_agent: &str) -> Result<Option<Plan>, Error> {
+        if self.name(sub_agent).is_none() {
+            return self.store.read_attached(self.key(sub_agent), Needs::whole()).await;
+        }
         match self.attached(sub_agent).await? {
             None => Ok(None),
-            Some(attachment) => self.store.read(attachment.plan, Needs::whole()).await.map(Some),
+            Some(plan) => self.store.read(plan, Needs::whole()).await.map(Some),
         }
     }
 

@@ -70,7 +70,7 @@ impl Call<'_> {
 
     /// The items that others changed since the session was last shown its list.
     async fn unseen(&self, plan: &Plan) -> Result<BTreeSet<Number>, Error> {
-        let shown = self.attached("").await?.map(|it| it.shown);
+        let shown = self.attachment("").await?.map(|it| it.shown);
         let Some(shown) = shown.filter(|it| *it < plan.revision) else {
             return Ok(BTreeSet::new());
         };

@@ -8,7 +8,7 @@ use punchlist_model::Process;
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::{Ancestor, BYTES, DEPTH, Fate, arguments};
+use super::{Ancestor, Argv, BYTES, DEPTH, Fate, lossy};
 
 pub(super) fn process(host: &str, pid: u32) -> Option<Process> {
     let here = Here::look(host)?;
@@ -42,7 +42,7 @@ pub(super) fn has_terminal(process: &Process) -> Option<bool> {
     Some(stdin.starts_with("/dev/pts/") || stdin.starts_with("/dev/tty"))
 }
 
-pub(super) fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
+pub(super) fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     let mut found: Vec<Ancestor> = Vec::new();
     let (Some(here), Some(mut below)) = (Here::look(host), Stat::read(pid)) else { return found };
     // Above the first process of a namespace stands 0: what is there is not for us to see.
@@ -54,12 +54,17 @@ pub(super) fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
         if stat.start_time > below.start_time || found.iter().any(|it| it.process.pid == pid) {
             break;
         }
-        let argv = bounded(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        found.push(Ancestor {
+        let bytes = bounded(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let next = Ancestor {
             process: here.process(pid, stat.start_time),
             name: stat.name.clone(),
-            argv: arguments(&argv),
-        });
+            argv: Argv { bytes },
+        };
+        let is_last = is_it(&next);
+        found.push(next);
+        if is_last {
+            break;
+        }
         below = stat;
     }
     found
@@ -102,6 +107,9 @@ fn is_there(pid: u32) -> bool {
     pid.is_some_and(|pid| !matches!(test_kill_process(pid), Err(Errno::SRCH)))
 }
 
+/// Where the name of a process has ended for certain in its line: the system cuts it to 64 bytes.
+const LONGEST_NAME: usize = 128;
+
 /// A line of `/proc/PID/stat`, as far as we need it.
 #[derive(PartialEq, Eq, Debug)]
 struct Stat {
@@ -119,14 +127,16 @@ impl Stat {
     }
 
     fn parse(line: &[u8]) -> Option<Self> {
-        // The name may contain anything, parentheses too, so the fields are counted behind it.
-        let begin = line.iter().position(|byte| *byte == b'(')?;
-        let end = line.iter().rposition(|byte| *byte == b')')?;
+        // The name may contain anything, parentheses too, so the fields are counted behind it. Behind it
+        // there are numbers alone, and it is short.
+        let head = &line[..line.len().min(LONGEST_NAME)];
+        let begin = head.iter().position(|byte| *byte == b'(')?;
+        let end = head.iter().rposition(|byte| *byte == b')')?;
         let name = line.get(begin + 1..end)?;
-        let rest = String::from_utf8_lossy(line.get(end + 1..)?);
+        let rest = str::from_utf8(line.get(end + 1..)?).ok()?;
         let mut fields = rest.split_ascii_whitespace();
         Some(Self {
-            name: String::from_utf8_lossy(name).into_owned(),
+            name: lossy(name).into_owned(),
             is_over: matches!(fields.next()?, "Z" | "X"),
             parent: fields.next()?.parse().ok()?,
             start_time: fields.nth(17)?.parse().ok()?,
@@ -182,7 +192,7 @@ mod tests {
     #[test]
     fn a_process_that_is_not_there_is_none() {
         assert_eq!(process("here", u32::MAX - 1), None);
-        assert_eq!(ancestors("here", u32::MAX - 1), []);
+        assert_eq!(ancestors("here", u32::MAX - 1, |_| false), []);
         assert!(!is_there(u32::MAX - 1) && !is_there(0) && is_there(id()));
     }
 
@@ -198,14 +208,16 @@ mod tests {
         let mut line = String::new();
         let mut out = std::io::BufReader::new(shell.stdout.take().unwrap());
         std::io::BufRead::read_line(&mut out, &mut line).unwrap();
-        let chain = ancestors("here", line.trim().parse().unwrap());
+        let chain = ancestors("here", line.trim().parse().unwrap(), |_| false);
         drop(shell.stdin.take());
         shell.wait().unwrap();
         assert_eq!(chain[0].process.pid, shell.id());
-        assert_eq!((chain[0].name.as_str(), chain[0].argv[0].as_str()), ("sh", "sh"));
-        assert_eq!(chain[0].argv.last().map(String::as_str), Some("outer"));
+        assert_eq!((chain[0].name.as_str(), chain[0].argv.program().as_ref()), ("sh", "sh"));
+        assert_eq!(chain[0].argv.words().last().as_deref(), Some("outer"));
         assert_eq!(chain[1].process, process("here", id()).unwrap());
-        assert_eq!(&chain[2..], ancestors("here", id()));
+        assert_eq!(&chain[2..], ancestors("here", id(), |_| false));
+        let nearest = ancestors("here", id(), |_| true);
+        assert_eq!(nearest, chain[2..].iter().take(1).cloned().collect::<Vec<_>>());
     }
 
     #[test]
@@ -228,9 +240,15 @@ mod tests {
 
     #[test]
     fn arguments_are_kept_as_far_as_they_tell_the_program() {
-        assert_eq!(arguments(b"node\0/usr/bin/claude\0-p\0"), ["node", "/usr/bin/claude", "-p"]);
-        assert_eq!(arguments(b"claude\0\0\0\0"), ["claude"], "a title over the arguments");
-        assert_eq!(arguments(b""), [""; 0]);
-        assert_eq!(arguments(&[b'a', 0].repeat(100)).len(), super::super::ARGUMENTS);
+        let check = |bytes: &[u8], expected: &[&str]| {
+            let argv = Argv { bytes: bytes.to_vec() };
+            assert_eq!(argv.words().collect::<Vec<_>>(), expected);
+            assert_eq!(argv.program(), expected.first().copied().unwrap_or_default());
+        };
+        check(b"node\0/usr/bin/claude\0-p\0", &["node", "/usr/bin/claude", "-p"]);
+        check(b"claude\0\0\0\0", &["claude"]);
+        check(b"sh\0\xff\0x", &["sh", "\u{fffd}", "x"]);
+        check(b"", &[]);
+        check(&[b'a', 0].repeat(100), &["a"; super::super::ARGUMENTS]);
     }
 }

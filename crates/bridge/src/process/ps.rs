@@ -40,8 +40,12 @@ pub(super) fn has_terminal(_: &Process) -> Option<bool> {
 }
 
 #[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
-pub(super) fn ancestors(host: &str, pid: u32) -> Vec<Ancestor> {
-    Table::of(&["-ax"]).map(|table| table.ancestors(host, pid)).unwrap_or_default()
+pub(super) fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
+    let mut found = Table::of(&["-ax"]).map(|table| table.ancestors(host, pid)).unwrap_or_default();
+    if let Some(at) = found.iter().position(is_it) {
+        found.truncate(at + 1);
+    }
+    found
 }
 
 /// What `ps` said.
@@ -114,7 +118,7 @@ impl Table {
             }
             let name = row.words.first().and_then(|word| word.rsplit('/').next());
             let name = name.unwrap_or_default().to_owned();
-            found.push(Ancestor { process, name, argv: row.words.clone() });
+            found.push(Ancestor { process, name, argv: row.words.iter().collect() });
             below = row;
         }
         found
@@ -176,7 +180,7 @@ garbage
         let chain = table().ancestors("mac", 505);
         let names: Vec<&str> = chain.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["sh", "node", "-zsh", "Some", "launchd"]);
-        assert_eq!(chain[1].argv, ["node", "/usr/local/bin/claude"]);
+        assert_eq!(chain[1].argv.words().collect::<Vec<_>>(), ["node", "/usr/local/bin/claude"]);
         assert_eq!(chain[1].process, table().process("mac", 502).unwrap());
         assert_eq!(table().ancestors("mac", 4711), []);
         // No system shows such a circle, but two looks at a changing one might.

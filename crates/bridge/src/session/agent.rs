@@ -57,7 +57,8 @@ const SCRIPTS: [&str; 3] = ["node", "bun", "deno"];
 
 /// Whether somebody sits before the agent, by how it was started; `None` if that does not tell.
 pub fn attended(agent: &str, it: &Ancestor) -> Option<bool> {
-    let words: Vec<&str> = it.argv.iter().skip(1).map(String::as_str).collect();
+    let words: Vec<_> = it.argv.words().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
     let has = |these: &[&str]| {
         let is = |word: &&str| these.iter().any(|it| word == it || is_set(word, it));
         words.iter().any(is)
@@ -84,9 +85,9 @@ pub fn attended(agent: &str, it: &Ancestor) -> Option<bool> {
 
 /// Whether the agent was started to plan only. Claude Code and Codex say so with each event.
 pub fn only_plans(agent: &str, it: &Ancestor) -> bool {
-    let pairs = it.argv.iter().zip(it.argv.iter().skip(1));
-    let apart = || pairs.clone().any(|(name, value)| name == "--approval-mode" && value == "plan");
-    agent == "gemini" && (apart() || it.argv.iter().any(|it| it == "--approval-mode=plan"))
+    let mut pairs = it.argv.words().zip(it.argv.words().skip(1));
+    let mut apart = || pairs.any(|(name, value)| name == "--approval-mode" && value == "plan");
+    agent == "gemini" && (apart() || it.argv.words().any(|it| it == "--approval-mode=plan"))
 }
 
 /// `--name=value`.
@@ -112,6 +113,12 @@ pub fn known_agent(ancestors: &[Ancestor]) -> Option<(&'static str, &Ancestor)> 
     })
 }
 
+/// Whether a process is called like an agent that we know. Of what is above it, neither [`known_agent`]
+/// nor [`reach`] want to know.
+pub fn is_known(it: &Ancestor) -> bool {
+    AGENTS.into_iter().any(|agent| is_called(agent, it))
+}
+
 /// The processes above us in which our session may run, nearest first: up to the first that is an
 /// agent that we know. What is above that one is another agent, which started ours.
 pub fn reach(ancestors: &[Ancestor]) -> Vec<Process> {
@@ -122,18 +129,25 @@ pub fn reach(ancestors: &[Ancestor]) -> Vec<Process> {
 }
 
 /// Whether a process is called like the agent: by its own name, by the program that was started, or
-/// by the script that an interpreter runs.
-fn is_called(agent: &str, it: &Ancestor) -> bool {
-    let program = it.argv.first().map_or("", |word| word.as_str());
-    if is(agent, &it.name) || is(agent, file(program)) {
+/// by the script that an interpreter runs. Of what is above such a one, [`agent_process`] does not want
+/// to know.
+pub fn is_called(agent: &str, it: &Ancestor) -> bool {
+    if is(agent, &it.name) {
         return true;
     }
-    let interprets = INTERPRETERS.contains(&plain(file(program)));
+    let program = it.argv.program();
+    let program = file(&program);
+    if is(agent, program) {
+        return true;
+    }
+    if !INTERPRETERS.contains(&plain(program)) {
+        return false;
+    }
     // Options of a shell may have a command line behind them; those of the others stand alone.
-    let skips = SCRIPTS.contains(&file(program));
-    let script = it.argv.iter().skip(1).find(|word| !(skips && word.starts_with('-')));
+    let skips = SCRIPTS.contains(&program);
+    let script = it.argv.words().skip(1).find(|word| !(skips && word.starts_with('-')));
     let script = script.filter(|word| !word.starts_with('-'));
-    interprets && script.is_some_and(|path| is(agent, file(path)) || is_package(agent, path))
+    script.is_some_and(|path| is(agent, file(&path)) || is_package(agent, &path))
 }
 
 /// `claude`, or with something behind it: `claude-code`, `codex-x86_64`, `gemini.js`.
@@ -150,13 +164,11 @@ fn is_package(agent: &str, path: &str) -> bool {
 }
 
 fn lies_in(agent: &str, it: &Ancestor) -> bool {
-    let program = it.argv.first().map_or("", |word| word.as_str());
-    program.split('/').any(|folder| is(agent, folder))
+    it.argv.program().split('/').any(|folder| is(agent, folder))
 }
 
 fn is_between(it: &Ancestor) -> bool {
-    let program = it.argv.first().map_or("", |word| word.as_str());
-    BETWEEN.contains(&plain(&it.name)) || BETWEEN.contains(&plain(file(program)))
+    BETWEEN.contains(&plain(&it.name)) || BETWEEN.contains(&plain(file(&it.argv.program())))
 }
 
 fn file(path: &str) -> &str {

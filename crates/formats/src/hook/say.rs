@@ -28,7 +28,7 @@ pub(super) fn say(answer: &Answer, to: &What, voice: &Voice) -> Option<String> {
             return None;
         }
     };
-    Some(value.to_string())
+    serde_json::to_string(&value).ok()
 }
 
 /// Whether the model reads what is said to an event.

@@ -14,7 +14,7 @@ const MOST_MARKS: usize = 8;
 /// A text for one line: no escapes, controls or bidi controls; line breaks and tabs are spaces.
 pub fn one_line(text: &str) -> Cow<'_, str> {
     let text = text.trim();
-    if text.chars().all(is_plain) {
+    if is_simple(text) || text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }
     let mut line = String::with_capacity(text.len());
@@ -55,7 +55,7 @@ pub fn many_lines(text: &str) -> Cow<'_, str> {
 /// the line keeps the direction of its frame, because letters in an isolate do not decide it.
 /// Other texts are left alone: terminals that know no isolates may draw them as boxes.
 pub fn isolated(text: &str) -> Cow<'_, str> {
-    if text.chars().any(is_right_to_left) {
+    if !text.is_ascii() && text.chars().any(is_right_to_left) {
         Cow::Owned(format!("\u{2068}{text}\u{2069}"))
     } else {
         Cow::Borrowed(text)
@@ -72,6 +72,12 @@ fn is_right_to_left(ch: char) -> bool {
     matches!(ch,
         '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefe}'
         | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
+}
+
+/// Whether a text has nothing but plain ASCII in it, as most have. All bytes are looked at, and many at a
+/// time: that is cheaper than to stop at the first that is not.
+fn is_simple(text: &str) -> bool {
+    text.bytes().fold(true, |all, byte| all & matches!(byte, b' '..=b'~'))
 }
 
 /// Whether a character is harmless wherever it stands. Anything doubtful takes the long way.

@@ -233,7 +233,9 @@ impl<'a> Draft<'a> {
             }
             // Positions mean what the caller saw, whatever the steps before this one moved.
             ItemRef::Position(_) => self.before.find(item)?,
-            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Prefix(_) => self.plan.find(item)?,
+            ItemRef::Number(_) | ItemRef::Id(_) | ItemRef::Both(..) | ItemRef::Prefix(_) => {
+                self.plan.find(item)?
+            }
         };
         let number = found.ok_or_else(|| Broken::NotFound { what: item.to_string() })?;
         match self.plan.get(number) {
@@ -325,6 +327,9 @@ impl Plan {
         let mut found = match item {
             ItemRef::Number(number) => return Ok(self.get(*number).map(|it| it.number)),
             ItemRef::Position(position) => return Ok(self.at(*position).map(|it| it.number)),
+            ItemRef::Both(number, id) => {
+                return Ok(self.get(*number).filter(|it| it.id == *id).map(|it| it.number));
+            }
             ItemRef::Batch(_) => return Ok(None),
             ItemRef::Id(id) => {
                 return Ok(self.items.values().find(|it| it.id == *id).map(|it| it.number));

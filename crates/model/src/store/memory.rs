@@ -18,6 +18,7 @@ use super::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, Kind,
     NewPlan, PlanStore, Scope, Summary, kept,
 };
+use crate::actor::Process;
 use crate::command::{Ctx, ItemRef};
 use crate::decide::{Decision, decide_since, journal_needed};
 use crate::event::Event;
@@ -116,6 +117,20 @@ impl PlanStore for Memory {
         ready(Ok(self.state().attachments.get(&key).cloned()))
     }
 
+    fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        ready(Ok(self.state().attachments.get(&key).map(|it| it.plan)))
+    }
+
+    fn read_attached(
+        &self,
+        key: AttachmentKey,
+        needs: Needs,
+    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+        let state = self.state();
+        let plan = state.attachments.get(&key).map(|it| state.plan(it.plan)).transpose();
+        ready(plan.map(|plan| plan.map(|plan| plan.slice(&needs))))
+    }
+
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         if let Some(attachment) = self.state().attachments.get_mut(&key) {
             attachment.shown = attachment.shown.max(revision);
@@ -167,16 +182,30 @@ impl SessionStore for Memory {
         ready(Ok(sessions))
     }
 
+    fn seen_beside(
+        &self,
+        key: SessionKey,
+        process: Process,
+    ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
+        let state = self.state();
+        let is_beside = |it: &&Session| it.key != key && it.process.as_ref() == Some(&process);
+        let beside = state.sessions.values().filter(is_beside);
+        ready(Ok(beside.map(|it| it.seen_at).max()))
+    }
+
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
+        ready(Ok(self.state().keep(session)))
+    }
+
+    fn change_and_keep(
+        &self,
+        plan: PlanId,
+        change: Change,
+        session: Session,
+    ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
+        let change = Change { ctx: whole_ms(change.ctx), ..change };
         let mut state = self.state();
-        let there = state.sessions.get(&session.key);
-        if there.map_or(0, |it| it.version) != session.version {
-            return ready(Ok(Kept::Stale(there.cloned().map(Box::new))));
-        }
-        let session = session.kept();
-        let version = session.version;
-        state.sessions.insert(session.key.clone(), session);
-        ready(Ok(Kept::Stored(version)))
+        ready(state.change(plan, &change).map(|applied| (applied, state.keep(session))))
     }
 }
 
@@ -191,6 +220,17 @@ impl SessionFilter {
 }
 
 impl State {
+    fn keep(&mut self, session: Session) -> Kept {
+        let there = self.sessions.get(&session.key);
+        if there.map_or(0, |it| it.version) != session.version {
+            return Kept::Stale(there.cloned().map(Box::new));
+        }
+        let session = session.kept();
+        let version = session.version;
+        self.sessions.insert(session.key.clone(), session);
+        Kept::Stored(version)
+    }
+
     fn plan(&self, id: PlanId) -> Result<&Plan, Error> {
         self.plans.get(&id).ok_or(Error::NoPlan(id))
     }

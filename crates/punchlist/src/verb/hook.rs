@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use punchlist_bridge::hook::{self, Given, failures};
-use punchlist_bridge::session::{agent_process, attended, only_plans};
+use punchlist_bridge::session::{agent_process, attended, is_called, only_plans};
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
 
 use super::{Group, Verb};
@@ -30,7 +30,7 @@ use crate::{clock, places, which, who};
 /// the agent's own list as a plan, holds a stop while items are open, and puts the list back where the
 /// agent lost it. Whatever goes wrong, the agent goes on: the exit code is always 0, nothing is
 /// printed but an answer, and `punchlist doctor` shows what failed.
-#[derive(clap::Args)]
+#[derive(clap::Args, Debug)]
 pub(crate) struct Hook {
     /// The agent: claude, codex, gemini
     #[arg(value_name = "AGENT")]
@@ -60,6 +60,23 @@ impl Verb for Hook {
 Examples:
   punchlist hook claude < event.json
   echo '{\"hook_event_name\": \"PunchlistDoctor\"}' | punchlist hook claude";
+
+    /// As it is installed, which is how it is called nearly always.
+    fn plain(arguments: &[&str]) -> Option<Self> {
+        let (words, own_tools) = match arguments {
+            [words @ .., "--own-tools"] => (words, true),
+            words => (words, false),
+        };
+        if words.iter().any(|it| it.starts_with('-')) {
+            return None;
+        }
+        let (agent, event) = match words {
+            [agent] => (agent, None),
+            [agent, event] => (agent, Some((*event).to_owned())),
+            _ => return None,
+        };
+        Some(Self { agent: (*agent).to_owned(), event, own_tools })
+    }
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let log = Log { directory: directory(app), agent: self.agent.clone() };
@@ -115,7 +132,7 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
     let store = app.store().map_err(told)?;
     let named = app.globals.plan.clone().or_else(|| variable("PUNCHLIST_PLAN"));
     let plan = named.as_deref().map(which::valid_name).transpose().map_err(told)?;
-    let ancestors = who::ancestors();
+    let ancestors = who::ancestors(|it| is_called(agent.as_str(), it));
     let own = agent_process(agent.as_str(), &ancestors);
     let read_task = |list: &str, id: &str| task(agent, event, list, id);
     let task_list = variable("CLAUDE_CODE_TASK_LIST_ID").filter(|_| agent == Agent::Claude);
@@ -144,7 +161,9 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
         task_list: task_list.as_deref(),
         version: env!("CARGO_PKG_VERSION"),
     };
-    settle(hook::answer(&store, event, &given)).map_err(|error| failures::describe(&error))
+    let answer = settle(hook::answer(&store, event, &given));
+    store.let_go();
+    answer.map_err(|error| failures::describe(&error))
 }
 
 /// The call as if made in the directory that the event names.
@@ -267,7 +286,53 @@ fn watch(log: Log) {
 
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
+
     use super::*;
+    use crate::args::{self, Globals};
+    use crate::verb;
+
+    #[test]
+    fn plain_arguments_mean_what_the_parser_takes_them_for() {
+        let row = verb::find(Hook::NAME).unwrap();
+        for (line, is_plain) in [
+            ("claude", true),
+            ("claude --db /x/y.db", true),
+            ("--db y.db claude --own-tools", true),
+            ("gemini AfterAgent", true),
+            ("codex stop --db /x --own-tools", true),
+            ("nobody", true),
+            ("", false),
+            ("claude stop more", false),
+            ("claude --own-tools stop", false),
+            ("claude --own-tools --own-tools", false),
+            ("claude --db", false),
+            ("claude --db --own-tools", false),
+            ("claude --db=/x", false),
+            ("claude --db a --db b", false),
+            ("claude --json", false),
+            ("claude -c gate=off", false),
+            ("claude --plan x", false),
+            ("claude --help", false),
+            ("-- claude", false),
+            ("claude --", false),
+        ] {
+            let words: Vec<std::ffi::OsString> = line.split_whitespace().map(Into::into).collect();
+            let plain = args::plain(row, &words);
+            assert_eq!(plain.is_some(), is_plain, "{line}");
+            let Some((globals, _)) = plain else { continue };
+            let left: Vec<&str> = line.split_whitespace().collect();
+            let left: Vec<&str> = match left.iter().position(|it| *it == "--db") {
+                Some(at) => [&left[..at], &left[at + 2..]].concat(),
+                None => left,
+            };
+            let mut parsed = args::alone(row).try_get_matches_from(&words).unwrap();
+            let same = Globals::from_arg_matches_mut(&mut parsed).unwrap();
+            assert_eq!(format!("{globals:?}"), format!("{same:?}"), "{line}");
+            let same = Hook::from_arg_matches_mut(&mut parsed).unwrap();
+            assert_eq!(format!("{:?}", Hook::plain(&left).unwrap()), format!("{same:?}"), "{line}");
+        }
+    }
 
     #[test]
     fn whether_somebody_sits_there_is_told_by_newer_versions_and_guessed_of_older_ones() {

@@ -22,7 +22,7 @@ use crate::which;
 ///
 /// On a terminal it is drawn as a box, into a pipe it is plain text. `✓` is completed, `▶` in
 /// progress, `○` pending, `◔` waiting, `✗` cancelled.
-#[derive(clap::Args)]
+#[derive(clap::Args, Debug, Default)]
 pub(crate) struct List {
     /// How to draw it
     #[arg(long, value_enum, value_name = "VIEW")]
@@ -70,6 +70,10 @@ Examples:
   punchlist list --status pending,in_progress
   punchlist list --view markdown > plan.md
   punchlist list --json | jq '.items[] | select(.ready) | .title'";
+
+    fn plain(arguments: &[&str]) -> Option<Self> {
+        arguments.is_empty().then(Self::default)
+    }
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let screen = app.screen();
@@ -135,6 +139,8 @@ Examples:
             out.push_str(&superseded);
             out.push_str(&below);
         }
+        // The process ends with this, and the system frees a large plan for less than we would.
+        std::mem::forget(shown);
         Ok(Reply::text(out))
     }
 }
@@ -216,4 +222,21 @@ fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
         out.push_str("Others have plans here: punchlist plans\n");
     }
     Ok(Reply::text(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches;
+
+    use super::*;
+    use crate::{args, verb};
+
+    #[test]
+    fn no_arguments_mean_what_the_parser_takes_them_for() {
+        let row = verb::find(List::NAME).unwrap();
+        let mut parsed = args::alone(row).try_get_matches_from([""; 0]).unwrap();
+        let same = List::from_arg_matches_mut(&mut parsed).unwrap();
+        assert_eq!(format!("{:?}", List::plain(&[]).unwrap()), format!("{same:?}"));
+        assert!(args::plain(row, &["--all".into()]).is_none());
+    }
 }

@@ -152,7 +152,7 @@ impl Around {
             database: app.database_options()?,
             project: app.project()?.name.clone(),
             plan,
-            above: session::reach(&who::ancestors()),
+            above: session::reach(&who::up_to_agent()),
             told: here::told(|name| env::var(name).ok()),
             connection: format!("mcp-{pid}-{start}"),
             process,

@@ -6,6 +6,7 @@ mod fuzz;
 mod gate;
 mod gemini;
 mod mirror;
+mod news;
 mod recorded;
 
 use std::cell::Cell;

@@ -21,6 +21,28 @@ pub(crate) fn a_conversation_finds_its_plan_again_from_another_handle(world: &Wo
     }
 }
 
+pub(crate) fn the_plan_of_a_conversation_is_read_at_once(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    wait(desk.store.create(new_plan(2))).unwrap();
+    desk.must(vec![add("a"), add("b")]);
+    assert_eq!(wait(desk.store.attached(key("c", ""))).unwrap(), None);
+    assert_eq!(wait(desk.store.read_attached(key("c", ""), Needs::whole())).unwrap(), None);
+    for (plan, title) in [(plan_id(2), "Plan 2"), (desk.plan, "Plan 1")] {
+        wait(desk.store.attach(key("c", ""), plan, at(5))).unwrap();
+        assert_eq!(wait(world.handle().attached(key("c", ""))).unwrap(), Some(plan));
+        for needs in [Needs::whole(), Needs::header(), Needs::of(&[Op::Next])] {
+            let read = wait(desk.store.read(plan, needs.clone())).unwrap();
+            assert_eq!(read.title, title);
+            let attached = wait(desk.store.read_attached(key("c", ""), needs)).unwrap();
+            assert_eq!(attached, Some(read));
+        }
+    }
+    for other in [key("d", ""), key("c", "t")] {
+        assert_eq!(wait(desk.store.attached(other.clone())).unwrap(), None);
+        assert_eq!(wait(desk.store.read_attached(other, Needs::whole())).unwrap(), None);
+    }
+}
+
 pub(crate) fn attaching_to_the_same_plan_keeps_what_was_shown(world: &World) {
     let store = world.handle();
     wait(store.create(new_plan(1))).unwrap();

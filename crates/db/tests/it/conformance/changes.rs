@@ -215,6 +215,7 @@ pub(crate) fn items_are_found_by_number_id_prefix_and_position(world: &World) {
     for item in [
         ItemRef::Number(Number(2)),
         ItemRef::Id(id),
+        ItemRef::Both(Number(2), id),
         ItemRef::Position(Position(2)),
         prefix(&all),
         prefix(&all[..all.len() - 1]),
@@ -228,6 +229,8 @@ pub(crate) fn items_are_found_by_number_id_prefix_and_position(world: &World) {
         other => panic!("{other:?}"),
     };
     assert!(matches!(broken(prefix("zz")), Broken::NotFound { .. }));
+    assert!(matches!(broken(ItemRef::Both(Number(1), id)), Broken::NotFound { .. }));
+    assert!(matches!(broken(ItemRef::Both(Number(7), id)), Broken::NotFound { .. }));
     assert!(matches!(broken(prefix("%")), Broken::NotFound { .. }));
     assert!(matches!(broken(ItemRef::Position(Position(4))), Broken::NotFound { .. }));
     let Broken::Ambiguous { candidates, .. } = broken(prefix("")) else { panic!() };

@@ -99,6 +99,7 @@ worlds! {
             two_workers_that_ask_for_the_next_get_different_items;
         attachments:
             a_conversation_finds_its_plan_again_from_another_handle
+            the_plan_of_a_conversation_is_read_at_once
             attaching_to_the_same_plan_keeps_what_was_shown
             attaching_to_another_plan_begins_anew
             what_was_shown_never_goes_back
@@ -114,7 +115,11 @@ worlds! {
             who_comes_too_late_is_told_what_is_there
             the_one_that_was_seen_last_comes_first
             who_stays_for_long_sees_what_others_write
-            sessions_are_found_by_their_process;
+            sessions_are_found_by_their_process
+            a_process_is_seen_in_other_sessions
+            a_change_and_a_session_are_written_together
+            a_change_that_fails_writes_no_session
+            a_session_that_comes_too_late_does_not_hold_up_the_change;
         plans:
             the_most_recently_changed_comes_first
             filters_by_project_name_and_either_end_of_the_id

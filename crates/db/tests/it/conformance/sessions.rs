@@ -2,10 +2,11 @@
 
 use punchlist_model::guard::{Gate, Turn};
 use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SubAgent};
+use punchlist_model::store::{Change, Error};
 use punchlist_model::{Number, Process};
 
 use super::World;
-use crate::support::{at, wait};
+use crate::support::{Desk, add, at, done, wait};
 
 fn key(id: &str) -> SessionKey {
     SessionKey { agent: "claude".to_owned(), id: id.to_owned() }
@@ -122,4 +123,62 @@ pub(crate) fn sessions_are_found_by_their_process(world: &World) {
     let later = Process { start_time: 8, ..process(1) };
     let filter = SessionFilter { processes: Some(vec![later]), ..SessionFilter::default() };
     assert_eq!(wait(store.sessions(filter)).unwrap(), [], "the pid was used again");
+}
+
+pub(crate) fn a_process_is_seen_in_other_sessions(world: &World) {
+    let store = world.handle();
+    let beside = |id: &str, pid| wait(store.seen_beside(key(id), process(pid))).unwrap();
+    assert_eq!(beside("a", 1), None, "there is no session at all");
+    for (id, pid, second) in [("a", 1, 7), ("b", 2, 9), ("c", 1, 5), ("d", 1, 6)] {
+        wait(store.keep(seen(id, pid, second))).unwrap();
+    }
+    wait(store.keep(Session { process: None, ..seen("e", 1, 8) })).unwrap();
+    assert_eq!(beside("a", 1), Some(at(6)));
+    assert_eq!(beside("d", 1), Some(at(7)));
+    assert_eq!(beside("new", 1), Some(at(7)));
+    assert_eq!(beside("b", 2), None, "it is alone");
+    assert_eq!(beside("a", 2), Some(at(9)));
+    let other = SessionKey { agent: "codex".to_owned(), ..key("b") };
+    assert_eq!(wait(store.seen_beside(other, process(2))).unwrap(), Some(at(9)), "another agent");
+}
+
+pub(crate) fn a_change_and_a_session_are_written_together(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    wait(desk.store.keep(seen("a", 1, 5))).unwrap();
+    for version in 2..20 {
+        let mut session = wait(desk.store.session(key("a"))).unwrap().unwrap();
+        session.memory.mirrored.insert(version.to_string(), Number(1));
+        let change = Change::new(vec![add("x")], desk.ctx());
+        let both = desk.store.change_and_keep(desk.plan, change, session.clone());
+        let (applied, kept) = wait(both).unwrap();
+        assert_eq!((applied.revision().0, kept), (version - 1, Kept::Stored(version)));
+        let there = wait(world.handle().session(key("a"))).unwrap();
+        assert_eq!(there, Some(Session { version, ..session }));
+        assert_eq!(there, wait(desk.store.session(key("a"))).unwrap());
+    }
+    // A change that comes to nothing is none; the session is written all the same.
+    let session = wait(desk.store.session(key("a"))).unwrap().unwrap();
+    let both = desk.store.change_and_keep(desk.plan, Change::new(vec![], desk.ctx()), session);
+    let (applied, kept) = wait(both).unwrap();
+    assert_eq!((applied.revision().0, kept), (18, Kept::Stored(20)));
+}
+
+pub(crate) fn a_change_that_fails_writes_no_session(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    let change = Change::new(vec![add("x"), done(7)], desk.ctx());
+    let refused = wait(desk.store.change_and_keep(desk.plan, change, seen("a", 1, 5)));
+    assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    assert_eq!(wait(desk.store.session(key("a"))).unwrap(), None);
+    assert_eq!(desk.list(), "");
+}
+
+pub(crate) fn a_session_that_comes_too_late_does_not_hold_up_the_change(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    wait(desk.store.keep(seen("a", 1, 5))).unwrap();
+    let change = Change::new(vec![add("x")], desk.ctx());
+    let late = seen("a", 2, 6);
+    let (_, kept) = wait(desk.store.change_and_keep(desk.plan, change, late)).unwrap();
+    let there = Session { version: 1, ..seen("a", 1, 5) };
+    assert_eq!(kept, Kept::Stale(Some(Box::new(there))));
+    assert_eq!(desk.list(), "1:x pending");
 }

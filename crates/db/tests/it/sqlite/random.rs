@@ -44,6 +44,11 @@ fn item() -> impl Strategy<Value = ItemRef> {
         1 => (0..3_u32).prop_map(ItemRef::Batch),
         2 => (0..3_usize, 1..20_i64, 0..3_u32, 1..9_u32)
             .prop_map(|(who, at, n, it)| ItemRef::Id(ids(WORKERS[who], at).item(n, Number(it)))),
+        2 => (0..3_usize, 1..20_i64, 0..3_u32, 1..9_u32, 1..9_u32).prop_map(
+            |(who, at, n, it, or)| {
+                ItemRef::Both(Number(or), ids(WORKERS[who], at).item(n, Number(it)))
+            }
+        ),
         1 => "0?1?[0-9a-z]{0,2}".prop_map(ItemRef::Prefix),
     ]
 }
