@@ -22,6 +22,7 @@ mod here;
 mod hint;
 mod input;
 mod items;
+mod memory;
 mod outputs;
 mod permit;
 mod person;

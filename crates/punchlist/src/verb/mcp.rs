@@ -19,7 +19,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{clock, here, which, who};
+use crate::{clock, here, memory, which, who};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -249,6 +249,10 @@ impl Surroundings for Around {
 
     fn gone(&self, plan: &Plan) -> Vec<Process> {
         who::gone(plan)
+    }
+
+    fn settled(&self) {
+        memory::give_back_start();
     }
 }
 

@@ -89,6 +89,11 @@ impl Server {
         Plain::parse(line, self.inner.options.dialect, |tool| self.has_tool(tool))
     }
 
+    /// A call has been answered.
+    pub(super) fn settle(&self) {
+        self.inner.settled.call_once(|| self.inner.around.settled());
+    }
+
     /// Runs a call and gives the line that answers it; `None` if a person has to be asked, for which
     /// the library is needed.
     pub(super) async fn answer(&self, plain: Plain) -> Option<Vec<u8>> {

@@ -16,7 +16,7 @@ mod session;
 mod stdio;
 mod watch;
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use futures_core::future::BoxFuture;
 use punchlist_formats::dialect::{Dialect, Surface};
@@ -107,6 +107,10 @@ pub trait Surroundings: Send + Sync + 'static {
 
     /// Which of the processes behind the plan's claims have ended.
     fn gone(&self, plan: &Plan) -> Vec<Process>;
+
+    /// The first call has been answered, and all others will be much the same: what only the beginning
+    /// needed may be given back. Told once.
+    fn settled(&self) {}
 }
 
 /// A server, or a handle to it: clones are the same one.
@@ -125,6 +129,8 @@ struct Inner {
     codec: RequestStateCodec,
     /// Goes to true when the client is gone.
     ended: signal::Sender<bool>,
+    /// Whether the first call has been answered.
+    settled: Once,
     /// Calls are worked off in the order in which they came, whatever the store has to wait for.
     order: Mutex<()>,
 }
@@ -141,6 +147,7 @@ impl Server {
             around: Box::new(around),
             tools,
             options,
+            settled: Once::new(),
             order: Mutex::new(()),
         };
         Self { inner: Arc::new(inner), listeners: Arc::default() }

@@ -119,6 +119,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
                 Some(answer) => {
                     // That nobody hears it any more is told by the end of what they say.
                     out.write(&answer).await.ok();
+                    server.settle();
                     true
                 }
                 None => false,
