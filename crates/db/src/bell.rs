@@ -141,12 +141,12 @@ fn try_lock(file: &File) -> io::Result<bool> {
         match file.try_lock() {
             Ok(()) => return Ok(true),
             Err(TryLockError::WouldBlock) => return Ok(false),
-            Err(TryLockError::Error(error)) => match error.kind() {
-                ErrorKind::Interrupted => {}
-                // Some network file systems have no such locks; SQLite's own waiting remains.
-                ErrorKind::Unsupported => return Ok(true),
-                _ => return Err(error),
-            },
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Interrupted => {}
+            // Some network file systems have no such locks; SQLite's own waiting remains.
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+                return Ok(true);
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
         }
     }
 }

@@ -81,8 +81,8 @@ struct Cost {
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
     warn("building the program and its baseline");
-    let ours = build(&["--package", "punchlist", "--bin", "punchlist"])?;
-    let bare = build(&["--package", "punchlist-db", "--example", "cold_baseline"])?;
+    let ours = build(&["--workspace", "--bin", "punchlist"])?;
+    let bare = build(&["--workspace", "--example", "cold_baseline"])?;
     let scratch = Scratch::new()?;
     let plan = seed(&scratch, &ours, &bare)?;
     // taskwarrior does not wait for the disk, so ours is shown without waiting too.
@@ -136,13 +136,8 @@ impl Drop for Scratch {
 
 /// Builds a program as it is released and gives its path.
 pub(super) fn build(what: &[&str]) -> Result<PathBuf, String> {
-    build_as("release", what)
-}
-
-/// Builds a program with a profile and gives its path.
-pub(super) fn build_as(profile: &str, what: &[&str]) -> Result<PathBuf, String> {
     let mut command = cargo();
-    command.args(["build", "--profile", profile, "--locked"]);
+    command.args(["build", "--release", "--locked"]);
     let output = command
         .arg("--message-format=json-render-diagnostics")
         .args(what)

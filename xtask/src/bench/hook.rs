@@ -63,8 +63,8 @@ const SESSION: &str = "00000000-measured";
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
     warn("building the program and its baseline");
-    let ours = build(&["--package", "punchlist", "--bin", "punchlist"])?;
-    let bare = build(&["--package", "punchlist-db", "--example", "cold_baseline"])?;
+    let ours = build(&["--workspace", "--bin", "punchlist"])?;
+    let bare = build(&["--workspace", "--example", "cold_baseline"])?;
     let scratch = Scratch::new()?;
     warn("making the plans");
     let plan = seed(&scratch, &ours, &bare)?;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::cold::{Scratch, build_as};
+use super::cold::{Scratch, build};
 use super::table::table;
 use crate::print::{say, warn};
 use crate::workspace::root;
@@ -112,7 +112,7 @@ impl fmt::Display for Load {
 /// Builds the program that speaks to the peers.
 pub(super) fn driver() -> Result<PathBuf, String> {
     warn("building the program that speaks to other lists");
-    build_as("dev", &["--workspace", "--example", "peer_load"])
+    build(&["--workspace", "--example", "peer_load"])
 }
 
 /// The peers that can be run here, and why the others cannot.

@@ -38,7 +38,7 @@ pub(super) fn run(rounds: usize) -> Result<(), String> {
         return Ok(());
     }
     warn("building the program");
-    let ours = build(&["--package", "punchlist", "--bin", "punchlist"])?;
+    let ours = build(&["--workspace", "--bin", "punchlist"])?;
     let scratch = Scratch::new()?;
     let failed = |error: std::io::Error| error.to_string();
     for directory in ["home", "project/.git"] {

@@ -36,7 +36,7 @@ Not measured:
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
     warn("building the scheduler's program");
-    let program = build(&["--package", "punchlist-sched", "--example", "sched_bench"])?;
+    let program = build(&["--workspace", "--example", "sched_bench"])?;
     warn("measuring the graph");
     let mut rows = vec![heads()];
     for (room, name) in ROOMS {

@@ -47,7 +47,7 @@ type Figures = BTreeMap<String, Vec<u128>>;
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
     warn("building the store's programs");
-    let program = build(&["--package", "punchlist-db", "--example", "store_bench"])?;
+    let program = build(&["--workspace", "--example", "store_bench"])?;
     let bench = Bench { program, scratch: Scratch::new()? };
     warn("measuring adds");
     let normal = bench.figures("normal", &["adds"], &["normal", &count(rounds, 50)])?;

@@ -42,7 +42,7 @@ Not measured:
 
 pub(super) fn run(rounds: usize) -> Result<(), String> {
     warn("building");
-    let binary = build(&["--package", "punchlist"])?;
+    let binary = build(&["--workspace", "--bin", "punchlist"])?;
     let scratch = Scratch::new()?;
     let sessions = Sessions::make(&scratch.join("home"))?;
     let project = scratch.join("project");
