@@ -61,6 +61,12 @@ fn open(database: &str, flags: OpenFlags) -> rusqlite::Result<Connection> {
 const SELECT_PLAN: &str = "SELECT key, id, project, name, title, revision, rules, goal, end, \
     next_number, placed, open, created_at, updated_at FROM plan WHERE id = ?1";
 
+/// The header of a plan that is going to be changed, and whether any item is in progress.
+const SELECT_PLAN_TO_CHANGE: &str = "SELECT key, id, project, name, title, revision, rules, goal, end, \
+    next_number, placed, open, created_at, updated_at, EXISTS (SELECT 1 FROM item \
+    INDEXED BY item_running WHERE plan = key AND status = 'in_progress' \
+    AND superseded_at IS NULL), seen_by, last_entry FROM plan WHERE id = ?1";
+
 const SELECT_ITEMS: &str = "SELECT number, id, position, status, priority, parent, attempt, \
     created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
     active_form, agent_type, owner, outcome, context, completion_criteria, extra FROM item \
@@ -71,19 +77,14 @@ const SELECT_ITEM: &str = "SELECT number, id, position, status, priority, parent
     active_form, agent_type, owner, outcome, context, completion_criteria, extra FROM item \
     WHERE plan = ?1 AND number = ?2";
 
-const SELECT_RUNNING: &str = "SELECT number FROM item \
-    WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
-
 const SELECT_CHILDREN: &str = "SELECT number FROM item WHERE plan = ?1 AND parent = ?2";
 
 const UPDATE_PLAN: &str = "UPDATE plan SET revision = ?2, next_number = ?3, placed = ?4, \
     open = ?5, updated_at = ?6, last_entry = ?7 WHERE key = ?1";
 
-const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, priority, parent, \
-    attempt, created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
-    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet, \
-    numbered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-    ?18, ?19, ?20, ?21, ?22, ?23, ?24, 1)";
+const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, attempt, \
+    created_at, title, context, completion_criteria, unmet, numbered) \
+    VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, ?6, ?7, ?8, 0, ?9)";
 
 const UPDATE_ITEM: &str = "UPDATE item SET status = ?3, attempt = ?4, started_at = ?5, \
     completed_at = ?6, claim = ?7, outcome = ?8, extra = ?9 WHERE plan = ?1 AND number = ?2";
@@ -91,8 +92,7 @@ const UPDATE_ITEM: &str = "UPDATE item SET status = ?3, attempt = ?4, started_at
 const SELECT_DEPENDANTS: &str = "SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2";
 
 const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
-    undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
-    (SELECT last_entry FROM plan WHERE key = ?1))";
+    undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 /// The columns of a plan that a change writes back.
 struct Header {
@@ -101,18 +101,25 @@ struct Header {
     next_number: i64,
     placed: i64,
     open: i64,
+    /// Where its journal ends.
+    last: Option<i64>,
 }
 
-fn header(conn: &Connection, plan: &str) -> rusqlite::Result<Header> {
-    conn.prepare(SELECT_PLAN)?.query_row([plan], |row| {
-        Ok(Header {
+/// The header of a plan, of which nothing is in progress.
+fn header(conn: &Connection, plan: &str) -> Result<Header, Box<dyn std::error::Error>> {
+    let mut select = conn.prepare(SELECT_PLAN_TO_CHANGE)?;
+    let (header, running) = select.query_row([plan], |row| {
+        let header = Header {
             key: row.get(0)?,
             revision: row.get(5)?,
             next_number: row.get(9)?,
             placed: row.get(10)?,
             open: row.get(11)?,
-        })
-    })
+            last: row.get(16)?,
+        };
+        Ok((header, row.get::<_, bool>(14)?))
+    })?;
+    if running { Err("the baseline knows no items in progress".into()) } else { Ok(header) }
 }
 
 fn update_header(conn: &Connection, plan: &Header, now: i64, last: i64) -> rusqlite::Result<usize> {
@@ -143,7 +150,8 @@ fn journal(
         ACTOR,
         kind,
         none,
-        events
+        events,
+        plan.last,
     ])
 }
 
@@ -163,18 +171,15 @@ fn add(database: &str, plan: &str, title: &str) -> Outcome {
     let now = now();
     let tx = Transaction::new(&mut conn, TransactionBehavior::Immediate)?;
     let mut plan = header(&tx, plan)?;
-    numbers(&tx, SELECT_RUNNING, [plan.key])?;
     let (number, position) = (plan.next_number, plan.placed + 1);
     let id = new_id(now, number);
-    let (time, none) = (rfc3339(now), None::<&str>);
+    let time = rfc3339(now);
     let mut events = String::from("[{\"event\":\"added\",\"item\":{\"id\":\"");
     write!(events, "{id}\",\"number\":{number},\"position\":{position},\"title\":\"")?;
     escape(title, &mut events);
     write!(events, "\",\"status\":\"pending\",\"created_at\":\"{time}\"}}}}]")?;
-    tx.prepare(INSERT_ITEM)?.execute(params![
-        plan.key, number, id, position, "pending", none, none, 0, now, none, none, none, none,
-        none, none, title, none, none, none, none, "", "", none, 0,
-    ])?;
+    tx.prepare(INSERT_ITEM)?
+        .execute(params![plan.key, number, id, position, now, title, "", "", true,])?;
     plan.revision += 1;
     plan.next_number += 1;
     plan.placed += 1;
@@ -188,11 +193,11 @@ fn add(database: &str, plan: &str, title: &str) -> Outcome {
 fn list(database: &str, plan: &str) -> Outcome {
     let mut conn = open(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let tx = conn.transaction()?;
-    let plan = header(&tx, plan)?;
+    let key: i64 = tx.prepare(SELECT_PLAN)?.query_row([plan], |row| row.get(0))?;
     let mut lines: Vec<(i64, String)> = Vec::new();
     let (mut completed, mut total) = (0, 0);
     let mut select = tx.prepare(SELECT_ITEMS)?;
-    let mut rows = select.query([plan.key])?;
+    let mut rows = select.query([key])?;
     while let Some(row) = rows.next()? {
         let Some(position) = row.get::<_, Option<i64>>(2)? else { continue };
         let marker = match row.get_ref(3)?.as_str()? {
@@ -218,7 +223,6 @@ fn done(database: &str, plan: &str, number: &str) -> Outcome {
     let now = now();
     let tx = Transaction::new(&mut conn, TransactionBehavior::Immediate)?;
     let mut plan = header(&tx, plan)?;
-    numbers(&tx, SELECT_RUNNING, [plan.key])?;
     let mut select = tx.prepare(SELECT_ITEM)?;
     let (status, title) = select.query_row((plan.key, number), |row| {
         Ok((row.get::<_, String>(3)?, row.get::<_, String>(14)?))

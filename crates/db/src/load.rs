@@ -195,6 +195,7 @@ impl<'s, 'c> Loader<'s, 'c> {
         let Self { key, plan, surrounded, .. } = self;
         Loaded { key, plan, whole, surrounded }
     }
+
     fn everything(&mut self) -> rusqlite::Result<()> {
         self.items(select_item!("item WHERE plan = ?1"))
     }

@@ -14,8 +14,11 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 use super::Outcome;
 use super::desk::{TITLE, WHO, at, ids, plan_id};
 
+/// The header of a plan that is going to be changed, and whether any item is in progress.
 const SELECT_PLAN: &str = "SELECT key, id, project, name, title, revision, rules, goal, end, \
-    next_number, placed, open, created_at, updated_at FROM plan WHERE id = ?1";
+    next_number, placed, open, created_at, updated_at, EXISTS (SELECT 1 FROM item \
+    INDEXED BY item_running WHERE plan = key AND status = 'in_progress' \
+    AND superseded_at IS NULL), seen_by, last_entry FROM plan WHERE id = ?1";
 
 const SELECT_RUNNING: &str = "SELECT number FROM item INDEXED BY item_running \
     WHERE plan = ?1 AND status = 'in_progress' AND superseded_at IS NULL";
@@ -25,11 +28,9 @@ const SELECT_NEXT: &str = "SELECT number, title FROM item \
     WHERE plan = ?1 AND status = 'pending' AND unmet = 0 AND waiting_on IS NULL \
     AND position IS NOT NULL ORDER BY ifnull(priority, 4294967295), position LIMIT 1";
 
-const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, priority, parent, \
-    attempt, created_at, started_at, completed_at, superseded_at, depends_on, waiting_on, claim, \
-    title, active_form, agent_type, owner, outcome, context, completion_criteria, extra, unmet, \
-    numbered) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-    ?18, ?19, ?20, ?21, ?22, ?23, ?24, 1)";
+const INSERT_ITEM: &str = "INSERT INTO item(plan, number, id, position, status, attempt, \
+    created_at, title, context, completion_criteria, unmet, numbered) \
+    VALUES (?1, ?2, ?3, ?4, 'pending', 0, ?5, ?6, ?7, ?8, 0, ?9)";
 
 const CLAIM_ITEM: &str = "UPDATE item SET status = 'in_progress', attempt = attempt + 1, \
     started_at = ?3, claim = ?4 WHERE plan = ?1 AND number = ?2";
@@ -43,8 +44,7 @@ const UPDATE_PLAN: &str = "UPDATE plan SET revision = ?2, next_number = ?3, plac
     open = ?5, updated_at = ?6, last_entry = ?7 WHERE key = ?1";
 
 const INSERT_JOURNAL: &str = "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, \
-    undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, \
-    (SELECT last_entry FROM plan WHERE key = ?1))";
+    undoes, events, before) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 /// A connection as the store makes one, but with `FULL` SQLite itself waits for the disk.
 pub(crate) fn open(database: &Path, durability: Durability) -> rusqlite::Result<Connection> {
@@ -70,6 +70,9 @@ struct Header {
     next_number: i64,
     placed: i64,
     open: i64,
+    running: bool,
+    /// Where its journal ends.
+    last: Option<i64>,
 }
 
 fn header(conn: &Connection) -> rusqlite::Result<Header> {
@@ -80,6 +83,8 @@ fn header(conn: &Connection) -> rusqlite::Result<Header> {
             next_number: row.get(9)?,
             placed: row.get(10)?,
             open: row.get(11)?,
+            running: row.get(14)?,
+            last: row.get(16)?,
         })
     })
 }
@@ -96,7 +101,7 @@ fn note(
     let none = None::<i64>;
     let last = conn
         .prepare_cached(INSERT_JOURNAL)?
-        .insert(params![plan.key, revision, now, "person", WHO, kind, none, events])?;
+        .insert(params![plan.key, revision, now, "person", WHO, kind, none, events, plan.last])?;
     conn.prepare_cached(UPDATE_PLAN)?.execute(params![
         plan.key,
         revision,
@@ -109,8 +114,11 @@ fn note(
     Ok(())
 }
 
-/// How many items are in progress; the store looks at each of them.
+/// How many items are in progress; the store looks at each of them, if there are any.
 fn running(conn: &Connection, plan: &Header) -> rusqlite::Result<usize> {
+    if !plan.running {
+        return Ok(0);
+    }
     let mut select = conn.prepare_cached(SELECT_RUNNING)?;
     let mut rows = select.query([plan.key])?;
     let mut count = 0;
@@ -127,38 +135,15 @@ pub(crate) fn add(conn: &mut Connection, n: u64) -> Outcome {
     running(&tx, &plan)?;
     let (number, position) = (plan.next_number, plan.placed + 1);
     let id = ids(n).item(0, Number(u32::try_from(number)?)).to_string();
-    let (time, none) = (at(n), None::<&str>);
+    let time = at(n);
     let events = format!(
         "[{{\"event\":\"added\",\"item\":{{\"id\":\"{id}\",\"number\":{number},\
          \"position\":{position},\"title\":\"{TITLE}\",\"status\":\"pending\",\
          \"created_at\":\"{time}\"}}}}]"
     );
-    tx.prepare_cached(INSERT_ITEM)?.execute(params![
-        plan.key,
-        number,
-        id,
-        position,
-        "pending",
-        none,
-        none,
-        0,
-        time.as_millisecond(),
-        none,
-        none,
-        none,
-        none,
-        none,
-        none,
-        TITLE,
-        none,
-        none,
-        none,
-        none,
-        "",
-        "",
-        none,
-        0,
-    ])?;
+    let millis = time.as_millisecond();
+    tx.prepare_cached(INSERT_ITEM)?
+        .execute(params![plan.key, number, id, position, millis, TITLE, "", "", true])?;
     plan.next_number += 1;
     plan.placed += 1;
     plan.open += 1;
