@@ -36,6 +36,8 @@ struct Last {
     /// Whether the items are what was answered. Otherwise there is at most one: after a change, the
     /// item that is likely to be next.
     is_answer: bool,
+    /// The one item of the answer, where the answer itself was given away.
+    spare: Option<Item>,
 }
 
 impl Last {
@@ -43,7 +45,7 @@ impl Last {
     fn answered(plan: &Plan, whole: bool) -> Self {
         let running = plan.in_progress().next().is_some();
         let plan = if whole { plan.clone() } else { plan.header() };
-        Self { plan, running, is_answer: whole }
+        Self { plan, running, is_answer: whole, spare: None }
     }
 
     /// What a change came to, and the likely next item: of those that were at hand before and after
@@ -61,7 +63,7 @@ impl Last {
             };
             plan.items.extend(guess.map(|item| (item.number, item)));
         }
-        Self { plan, running, is_answer: false }
+        Self { plan, running, is_answer: false, spare: None }
     }
 
     /// The ready item of before a change, if the change was the next one and left the item as it was.
@@ -71,8 +73,14 @@ impl Last {
         if applied.revision().0 != next {
             return None;
         }
-        let number = self.plan.next_ready()?.number;
-        let item = self.plan.items.remove(&number)?;
+        let item = match self.spare {
+            Some(item) => item,
+            None => {
+                let number = self.plan.next_ready()?.number;
+                self.plan.items.remove(&number)?
+            }
+        };
+        let number = item.number;
         let is_left = |event: &Event| match event {
             Event::Added { item: new } => {
                 new.number != number && new.position.is_none_or(|it| Some(it) > item.position)
@@ -84,6 +92,14 @@ impl Last {
             Event::Forgotten { .. } => false,
         };
         events.iter().all(is_left).then_some(item)
+    }
+
+    /// What was answered, once more.
+    fn answer(&mut self) -> Plan {
+        if let Some(item) = self.spare.take() {
+            self.plan.items.insert(item.number, item);
+        }
+        self.plan.clone()
     }
 
     /// Whether the items are the answer now.
@@ -148,11 +164,16 @@ fn again(conn: &Session<'_>, known: &mut Known) -> rusqlite::Result<Option<Plan>
     if let Some(last) = &mut known.last
         && last.holds(conn, known.key)?
     {
-        if !last.is_answer {
-            last.is_answer = true;
-            known.shown = last.plan.items.keys().next().copied();
+        if last.is_answer {
+            return Ok(Some(last.answer()));
         }
-        return Ok(Some(last.plan.clone()));
+        // Mostly it is asked for once: the answer is given away, and the item kept.
+        let header = last.plan.header();
+        let plan = std::mem::replace(&mut last.plan, header);
+        last.is_answer = true;
+        last.spare = plan.items.values().next().cloned();
+        known.shown = last.spare.as_ref().map(|it| it.number);
+        return Ok(Some(plan));
     }
     let mut select = conn.statement(NEXT)?;
     let mut found = select.query([known.key.0])?;
