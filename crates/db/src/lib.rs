@@ -16,6 +16,7 @@ mod disk;
 mod error;
 mod events;
 mod follow;
+mod frames;
 mod health;
 mod journal;
 mod load;

@@ -16,6 +16,7 @@ use crate::ahead::Known;
 use crate::bell::{Bell, Files};
 use crate::disk::Log;
 use crate::error::{explain, unusable};
+use crate::frames;
 use crate::migrate::{self, State};
 use crate::recent::Recent;
 use crate::session::Connected;
@@ -96,7 +97,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     };
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (mut conn, facts) = match open(&path, flags) {
+    let (mut conn, facts) = match frames::open(&path, flags).and_then(look) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) => return read_only(path),
         Err(error) => return Err(explain(&path, error)),
@@ -167,7 +168,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     };
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (conn, facts) = match open(&path, flags) {
+    let (conn, facts) = match Connection::open_with_flags(&path, flags).and_then(look) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) || has_no_room(&error) => {
             return read_only(path).map(Some);
@@ -192,10 +193,8 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     }
 }
 
-/// Opens a file and reads its first page, which is when SQLite notices that it cannot have its own
-/// files beside it.
-fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<(Connection, migrate::Facts)> {
-    let conn = Connection::open_with_flags(path, flags)?;
+/// Reads the first page, which is when SQLite notices that it cannot have its own files beside it.
+fn look(conn: Connection) -> rusqlite::Result<(Connection, migrate::Facts)> {
     configure(&conn)?;
     let facts = migrate::facts(&conn)?;
     Ok((conn, facts))

@@ -1,7 +1,7 @@
 //! The MCP server beside those of other lists: one call at a time, each by the same client.
 //!
-//! Every round starts each server anew on an empty list, fills it, and starts it again on what is
-//! there; rounds of all of them alternate.
+//! Every round starts each server anew on an empty list, fills it, starts it again on what is there and
+//! adds more; rounds of all of them alternate.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use super::peers::{Contender, driver, others};
 use super::table::{as_often, megabytes, short_time, table};
 use crate::print::{say, warn};
 
-/// How many tasks a list gets, and how often it is listed.
+/// How many tasks a list gets first, how often it is listed, and how many more go before those that
+/// are timed.
 const TASKS: usize = 20;
 
 /// How often each server is started: some take seconds.
@@ -20,11 +21,13 @@ const ROUNDS: usize = 5;
 
 const ABOUT: &str = "\
 Beside other lists over MCP, one call in flight, from the call until its answer has come. The best of the
-others is the quickest in that column.";
+others is the quickest in that column. Creates are timed in a new list, twenty of them, and up to three
+hundred in three seconds when the list has forty and the server has been asked for twenty.";
 
 /// What was measured of one server.
 #[derive(Default)]
 struct Taken {
+    first: Vec<Duration>,
     create: Vec<Duration>,
     list: Vec<Duration>,
     start: Vec<Duration>,
@@ -38,6 +41,7 @@ impl Taken {
         for (name, number) in said.lines().filter_map(|line| line.split_once(' ')) {
             let Ok(number) = number.parse() else { continue };
             match name {
+                "first" => self.first.push(Duration::from_nanos(number)),
                 "create" => self.create.push(Duration::from_nanos(number)),
                 "list" => self.list.push(Duration::from_nanos(number)),
                 "start" => self.start.push(Duration::from_nanos(number)),
@@ -47,9 +51,10 @@ impl Taken {
         }
     }
 
-    fn medians(&self) -> Option<([Duration; 3], u64)> {
-        let times = [median(&self.create)?, median(&self.list)?, median(&self.start)?];
-        Some((times, median(&self.resident)?))
+    fn medians(&self) -> Option<([Duration; 4], u64)> {
+        let times = [&self.create, &self.first, &self.list, &self.start].map(|it| median(it));
+        let [Some(create), Some(first), Some(list), Some(start)] = times else { return None };
+        Some(([create, first, list, start], median(&self.resident)?))
     }
 }
 
@@ -69,7 +74,7 @@ pub(super) fn run(ours: &Path, scratch: &Scratch) -> Result<(), String> {
             }
         }
     }
-    let head = ["", "create, p50", "list of 20, p50", "start, p50", "resident"];
+    let head = ["", "create, p50", "in a new list", "list of 20, p50", "start, p50", "resident"];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     let mut found = Vec::new();
     for (contender, taken) in contenders.iter().zip(&taken) {
@@ -93,7 +98,7 @@ pub(super) fn run(ours: &Path, scratch: &Scratch) -> Result<(), String> {
             row.push(as_often(best, *ours));
         }
         rows.push(row);
-        let goal = ["goal", "≥ 18×", "", "≥ 25×", "≤ 10 MB"];
+        let goal = ["goal", "≥ 18×", "", "", "≥ 25×", "≤ 10 MB"];
         rows.push(goal.map(str::to_owned).to_vec());
     }
     say(&format!("{ABOUT}\n{}", table(&rows)));
@@ -111,9 +116,9 @@ mod tests {
     #[test]
     fn what_the_client_says_is_added_up_by_name() {
         let mut taken = Taken::default();
-        taken.add("create 5\ncreate 7\nlist 2\nbanner\nstart 9\nresident 4096\nlist x\n");
+        taken.add("create 5\nfirst 6\ncreate 7\nlist 2\nbanner\nstart 9\nresident 4096\nlist x\n");
         let nanos = Duration::from_nanos;
-        assert_eq!(taken.medians(), Some(([nanos(5), nanos(2), nanos(9)], 4096)));
+        assert_eq!(taken.medians(), Some(([5, 6, 2, 9].map(nanos), 4096)));
         assert_eq!(Taken::default().medians(), None);
     }
 }

@@ -1,10 +1,10 @@
 //! A client of one MCP server on standard input and output. It sends calls, so many at once, and
-//! counts the answers that are no errors. Every wait has an end.
+//! counts the answers that are no errors, or takes the time of one call after the other.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,31 +21,43 @@ const BUDGET: Duration = Duration::from_secs(60);
 /// How long a server may take to end by itself.
 const FAREWELL: Duration = Duration::from_secs(3);
 
+/// How answers are waited for.
+#[derive(Clone, Copy)]
+pub(crate) enum Waits {
+    /// By a thread of their own, so that every wait has an end.
+    Bounded,
+    /// By the thread that calls, so that no other one has to wake up: whoever starts this program
+    /// ends it if it takes too long.
+    Directly,
+}
+
+/// Gives the next message, and when it had come: understanding it is not the server's work.
+type Said = Box<dyn FnMut() -> Outcome<(Instant, Value)>>;
+
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    /// Messages, and when each had come: understanding it is not the server's work.
-    said: Receiver<(Instant, Value)>,
+    said: Said,
 }
 
 impl Client {
     /// Starts a server and shakes hands.
-    pub(crate) fn start(mut command: Command) -> Outcome<Self> {
+    pub(crate) fn start(mut command: Command, waits: Waits) -> Outcome<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or("the server has no output")?;
-        let (sender, said) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
-                let at = Instant::now();
-                // What is no message (a banner) is passed over.
-                let Ok(message) = serde_json::from_str(&line) else { continue };
-                if sender.send((at, message)).is_err() {
-                    break;
-                }
+        let said: Said = match waits {
+            Waits::Bounded => {
+                let (sender, said) = mpsc::channel();
+                thread::spawn(move || messages(output).try_for_each(|it| sender.send(it)));
+                Box::new(move || Ok(said.recv_timeout(PATIENCE)?))
             }
-        });
+            Waits::Directly => {
+                let mut messages = messages(output);
+                Box::new(move || messages.next().ok_or_else(|| "the server has ended".into()))
+            }
+        };
         let mut client = Self { child, input, said };
         client.send(&json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
@@ -66,7 +78,7 @@ impl Client {
     /// The next answer: to which request, whether it is good, and when it came.
     fn answer(&mut self) -> Outcome<(u64, bool, Instant)> {
         loop {
-            let (at, message) = self.said.recv_timeout(PATIENCE)?;
+            let (at, message) = (self.said)()?;
             let id = message.get("id").cloned();
             match (message.get("method").and_then(Value::as_str), id) {
                 (Some(method), Some(id)) => {
@@ -114,6 +126,15 @@ impl Client {
             }
         }
     }
+}
+
+/// What a server says, as it comes. What is no message (a banner) is passed over.
+fn messages(output: ChildStdout) -> impl Iterator<Item = (Instant, Value)> {
+    let lines = BufReader::new(output).lines().map_while(Result::ok);
+    lines.map(|line| (Instant::now(), line)).filter_map(|(at, line)| {
+        let message = serde_json::from_str(&line).ok()?;
+        Some((at, message))
+    })
 }
 
 impl Client {

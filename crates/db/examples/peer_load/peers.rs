@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, Waits};
 use super::{Load, Outcome, ours};
 
 const TITLE: &str = "Write the parser tests";
@@ -92,7 +92,7 @@ impl Peer {
             return ours::start(&self.database(), who, load);
         }
         let arguments = |n| self.arguments(&format!("{who}-{n}"));
-        Client::start(self.server()?)?.call(self.tools().0, load, arguments)
+        Client::start(self.server()?, Waits::Bounded)?.call(self.tools().0, load, arguments)
     }
 
     /// Its server, with what it needs to find its list.

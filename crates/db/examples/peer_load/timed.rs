@@ -4,20 +4,25 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::client::Client;
+use super::client::{Client, Waits};
 use super::{Outcome, peers};
 
-/// Fills a list with `count` tasks, lists it as often, and starts a second server on it. Each line of
-/// what is printed is a name and a number: nanoseconds, or kilobytes.
+/// How many tasks are added to a list that is no longer new, and in what time at most.
+const MORE: u32 = 300;
+const BUDGET: Duration = Duration::from_secs(3);
+
+/// Fills a list with `count` tasks, lists it as often, starts a second server on it, and adds many more
+/// once it has been asked for `count`. Each line of what is printed is a name and a number: nanoseconds,
+/// or kilobytes.
 pub(crate) fn run(peer: &str, installed: &Path, directory: &Path, count: u32) -> Outcome {
     let peer = peers::find(peer, installed, directory)?;
     peer.prepare()?;
     let (add, list) = peer.tools();
     let mut out = std::io::stdout().lock();
     let mut tell = |name: &str, took: Duration| writeln!(out, "{name} {}", took.as_nanos());
-    let mut client = Client::start(peer.server()?)?;
+    let mut client = Client::start(peer.server()?, Waits::Directly)?;
     for n in 0..count {
-        tell("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
+        tell("first", client.time(add, &peer.arguments(&n.to_string()))?)?;
     }
     for _ in 0..count {
         tell("list", client.time(list, &peer.list_arguments())?)?;
@@ -25,9 +30,19 @@ pub(crate) fn run(peer: &str, installed: &Path, directory: &Path, count: u32) ->
     let resident = client.resident()?;
     drop(client);
     let began = Instant::now();
-    let mut client = Client::start(peer.server()?)?;
+    let mut client = Client::start(peer.server()?, Waits::Directly)?;
     client.time(list, &peer.list_arguments())?;
     tell("start", began.elapsed())?;
+    for n in count..2 * count {
+        client.time(add, &peer.arguments(&n.to_string()))?;
+    }
+    let began = Instant::now();
+    for n in (2 * count..).take(usize::try_from(MORE)?) {
+        tell("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
+        if began.elapsed() > BUDGET {
+            break;
+        }
+    }
     writeln!(out, "resident {resident}")?;
     Ok(())
 }
