@@ -108,14 +108,17 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
         return only_to_read(conn, state, path, None);
     }
     let mut bell = Bell::of(&path);
-    match state {
-        State::Current => {}
-        State::Empty | State::Old(_) => {
-            let turn = bell.files().and_then(Files::turn);
-            let turn = turn.map_err(|error| not_written(&path, error))?;
-            migrate::migrate(&mut conn, &path)?;
-            drop(turn);
+    if state != State::Current {
+        let turn = bell.files().and_then(Files::turn);
+        let turn = turn.map_err(|error| not_written(&path, error))?;
+        match state {
+            State::Old(_) => {
+                let mut plain = plainly(&path).map_err(|error| explain(&path, error))?;
+                migrate::migrate(&mut plain, &path)?;
+            }
+            State::Empty | State::Current => migrate::migrate(&mut conn, &path)?,
         }
+        drop(turn);
     }
     let log = wait_for_disk(&conn, &path, options.durability);
     let log = log.map_err(|error| explain(&path, error))?;
@@ -191,6 +194,15 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
         State::Empty => Ok(None),
         State::Old(version) => Err(old(&path, version)),
     }
+}
+
+/// Opens a database for work that changes most of it: as SQLite does, which does not need memory for
+/// all of that at once.
+pub(crate) fn plainly(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    configure(&conn)?;
+    Ok(conn)
 }
 
 /// Reads the first page, which is when SQLite notices that it cannot have its own files beside it.

@@ -7,7 +7,7 @@ use punchlist_model::store::Error;
 use rusqlite::Connection;
 
 use crate::error::explain;
-use crate::open::PATIENCE;
+use crate::open::{self, PATIENCE};
 
 /// Empties the log into the database, unless somebody is just reading it: a courtesy to those who
 /// come next, which is done after a later write if it cannot be done now.
@@ -26,14 +26,14 @@ pub(crate) fn empty_log(conn: &Connection) {
 /// about what lies about in free pages, in gaps between rows, and in the log.
 ///
 /// The caller holds the writers' lock and no transaction.
-pub(crate) fn purge(conn: &Connection, path: &Path) -> Result<(), Error> {
+pub(crate) fn purge(path: &Path) -> Result<(), Error> {
     let broken = |error| explain(path, error);
+    let conn = open::plainly(path).map_err(broken)?;
     // Without it, new pages may carry what their memory held before.
     conn.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(())).map_err(broken)?;
     conn.execute_batch("VACUUM").map_err(broken)?;
     let busy: bool =
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(broken)?;
-    conn.pragma_update_and_check(None, "secure_delete", "OFF", |_| Ok(())).map_err(broken)?;
     if busy {
         let what = format!(
             "the texts are erased, but a program that reads {} keeps its log from being emptied; \

@@ -15,7 +15,6 @@ use punchlist_model::store::{
     PlanStore, Scope, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Process, Revision, Timestamp};
-use rusqlite::Connection;
 
 use crate::error::explain;
 use crate::follow::{Follow, Start};
@@ -136,7 +135,7 @@ impl Sqlite {
 }
 
 /// What is done after a change, in the same turn.
-type Afterwards = fn(&Connection, &Path) -> Result<(), Error>;
+type Afterwards = fn(&Path) -> Result<(), Error>;
 
 impl Database {
     fn read<T>(
@@ -344,7 +343,7 @@ impl Database {
             bell.ring();
         }
         if let Some(afterwards) = afterwards {
-            afterwards(&self.conn, path)?;
+            afterwards(path)?;
         }
         if full {
             scrub::empty_log(&self.conn);

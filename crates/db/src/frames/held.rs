@@ -3,7 +3,8 @@
 /// The length of what SQLite writes before each page of its log.
 const HEADER: usize = 24;
 
-/// More than this is not held: by then a call to the system is no longer what takes the time.
+/// When there is this much, it is written: by then a call to the system is no longer what takes the
+/// time. The usual file system cannot write 128 KiB or more at once; it would say that the disk is full.
 const MOST: usize = 64 * 1024;
 
 /// The pieces of one change so far.
@@ -14,7 +15,7 @@ pub(super) struct Held {
     bytes: Vec<u8>,
     /// Set between the header of a page and the page: whether the page is the last of its change.
     page: Option<bool>,
-    /// Where the last page that was written ends.
+    /// Where what was written last ends, corrected headers aside.
     end: u64,
 }
 
@@ -37,7 +38,8 @@ impl Held {
     pub(super) fn take(&mut self, offset: u64, piece: &[u8]) -> Piece {
         let is_header = piece.len() == HEADER;
         if self.is_empty() {
-            // A header before the end is that of a page which is there already.
+            // A header before the end may be that of a page which is there already. If another
+            // process has begun the log anew, it is the first of a new page, and goes alone as well.
             if is_header && offset >= self.end {
                 self.start = offset;
                 return self.hold_header(piece);
@@ -51,6 +53,9 @@ impl Held {
             return self.refuse();
         }
         match self.page.take() {
+            // SQLite may be told to tear pages at the disk's sectors. We do not tell it so, and the
+            // rest of one could be taken for a header.
+            Some(_) if !piece.len().is_power_of_two() => self.refuse(),
             Some(commits) => {
                 self.bytes.extend_from_slice(piece);
                 if commits || self.bytes.len() >= MOST { Piece::Together } else { Piece::Held }
@@ -139,6 +144,22 @@ mod tests {
         assert_eq!(given(&mut held), (32 + 2 * FRAME, FRAME));
     }
 
+    /// Pages may be of any size that SQLite has, and no write as long as it cannot be made at once.
+    #[test]
+    fn no_write_is_too_long_for_the_usual_file_system() {
+        for page in (9..=16).map(|it| vec![1; 1 << it]) {
+            let (mut held, mut at, mut longest) = (Held::default(), 32, 0);
+            for _ in 0..300 {
+                held.take(at, &header(false));
+                if held.take(at + 24, &page) == Piece::Together {
+                    longest = longest.max(given(&mut held).1);
+                }
+                at += 24 + length(&page);
+            }
+            assert!((64 << 10..128 << 10).contains(&longest), "{} of {longest}", page.len());
+        }
+    }
+
     #[test]
     fn a_long_change_is_written_in_parts() {
         let mut held = Held::default();
@@ -172,10 +193,14 @@ mod tests {
     #[test]
     fn what_does_not_go_on_where_it_should_is_refused_and_forgotten() {
         type Odd = fn(&mut Held) -> Piece;
-        let odd: [(&str, Odd); 4] = [
+        let odd: [(&str, Odd); 5] = [
             ("a page elsewhere", |held| held.take(9 * FRAME, &[1; 512])),
             ("a header elsewhere", |held| held.take(9 * FRAME, &header(true))),
             ("no header", |held| held.take(32 + FRAME, &[1; 512])),
+            ("a piece of a page", |held| {
+                held.take(32 + FRAME, &header(true));
+                held.take(32 + FRAME + 24, &[1; 100])
+            }),
             ("no page", |held| {
                 held.take(32 + FRAME, &header(false));
                 held.take(32 + 2 * FRAME, &header(false))

@@ -33,8 +33,8 @@ struct LogFile {
 /// The usual file system.
 struct Usual(*mut sqlite3_vfs);
 
-// SAFETY: SQLite never changes or frees a file system that it has registered itself, and its
-// functions may be called by any thread.
+// SAFETY: SQLite never frees a file system that it has registered itself, changes nothing of it but
+// which one comes next in its list, and its functions may be called by any thread.
 unsafe impl Send for Usual {}
 // SAFETY: as above.
 unsafe impl Sync for Usual {}
@@ -49,7 +49,7 @@ pub(super) fn registered() -> Option<&'static CStr> {
 fn register() -> Option<Usual> {
     // SAFETY: SQLite initialises itself first; without a name it gives the usual file system or null.
     let usual = unsafe { ffi::sqlite3_vfs_find(ptr::null()) };
-    // SAFETY: what SQLite has registered stays valid, and is not written to meanwhile.
+    // SAFETY: what SQLite has registered stays valid, and is copied before anything is written to it.
     let known = unsafe { usual.as_ref() }?;
     known.xOpen?;
     let ours = sqlite3_vfs {
@@ -132,8 +132,8 @@ unsafe fn held<'a>(log: *mut sqlite3_file) -> &'a mut Held {
     unsafe { &mut (*log.cast::<LogFile>()).held }
 }
 
-/// Defines methods that the usual file system's file has, `refused` while anything is held where
-/// that would tell what is not in the file yet.
+/// Defines methods that the usual file system's file has. Some SQLite has no reason to call while
+/// anything is held; if it does, that is refused, and what is held forgotten.
 macro_rules! usual {
     ($($name:ident = $method:ident($($argument:ident: $type:ty),*) $(unless held, $refused:expr)?;)*) => {$(
         unsafe extern "C" fn $name(log: *mut sqlite3_file $(, $argument: $type)*) -> c_int {

@@ -7,7 +7,8 @@
 //! That holds nothing back from anybody: what is held is not committed, nobody else looks at it
 //! before it is, and if it cannot be written, the commit fails as it would have. It needs one promise,
 //! that SQLite writes pages to its log only when it commits. [`open`] exacts it by forbidding SQLite
-//! to empty its cache earlier (`cache_spill`), and [`held`] refuses whatever would break it.
+//! to empty its cache earlier (`cache_spill`), so a change has to fit in memory: what rewrites a whole
+//! database opens it plainly. [`held`] refuses what shows that the promise was broken.
 //!
 //! [`held`] decides, [`log_file`] is the unsafe part between it and SQLite.
 

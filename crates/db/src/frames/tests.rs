@@ -1,5 +1,7 @@
 //! Logs that are written so, beside SQLite writing its own.
 
+mod disk;
+
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -39,15 +41,65 @@ fn add(conn: &Connection, count: i64, length: usize) {
     }
 }
 
+/// What the commit of a change writes, in calls to the system.
+fn writes(conn: &Connection) -> usize {
+    add(conn, 2, 700);
+    let before = disk::writes();
+    conn.execute_batch("COMMIT").unwrap();
+    disk::writes() - before
+}
+
 #[test]
-fn a_database_opened_to_write_has_its_log_written_so() {
+fn a_change_is_one_write() {
+    disk::watch();
+    let directory = TempDir::new().unwrap();
+    let path = database(&directory);
+    let (conn, plain) = (ours(&path), Connection::open(&path).unwrap());
+    // A new log has a beginning of its own.
+    assert_eq!(writes(&conn), 2);
+    for _ in 0..3 {
+        assert_eq!(writes(&conn), 1);
+        // Some pages, and each of them two pieces.
+        assert!(writes(&plain) >= 8);
+    }
+}
+
+#[test]
+fn sqlite_may_not_write_before_it_commits() {
     let directory = TempDir::new().unwrap();
     let conn = ours(&database(&directory));
     let spills = |conn: &Connection| -> i64 {
         conn.query_row("PRAGMA cache_spill", [], |row| row.get(0)).unwrap()
     };
-    assert_eq!(spills(&conn), 0);
+    conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA cache_size = -1000").unwrap();
+    assert_eq!(spills(&conn), 0, "whatever else it is told");
     assert!(spills(&Connection::open_in_memory().unwrap()) > 0, "which is not as it always is");
+}
+
+#[test]
+fn a_change_for_which_the_disk_has_no_room_is_not_made() {
+    disk::watch();
+    let directory = TempDir::new().unwrap();
+    let path = database(&directory);
+    let (conn, other) = (ours(&path), ours(&path));
+    let mut expected = 0;
+    for room in [0, 10, 24, 300, 536, 1000, 4000] {
+        add(&conn, 8, 700);
+        disk::has_room(Some(room));
+        let refused = conn.execute_batch("COMMIT");
+        disk::has_room(None);
+        let code = refused.unwrap_err().sqlite_error_code();
+        assert_eq!(code, Some(rusqlite::ErrorCode::DiskFull), "room for {room}");
+        assert!(conn.is_autocommit(), "it is taken back");
+        for who in [&other, &conn] {
+            assert_eq!(rows(who), expected, "room for {room}");
+            add(who, 1, 700);
+            who.execute_batch("COMMIT").unwrap();
+            expected += 1;
+        }
+        assert_eq!([rows(&conn), rows(&other)], [expected; 2]);
+    }
+    assert!(is_whole(&conn) && is_whole(&Connection::open(&path).unwrap()));
 }
 
 /// What somebody does with a database.
@@ -143,14 +195,18 @@ fn pages_that_come_before_the_commit_are_refused_and_harm_nothing() {
     conn.execute_batch("BEGIN IMMEDIATE").unwrap();
     let insert = "INSERT INTO t VALUES (1, hex(zeroblob(400)))";
     let mut done = (0..2000).map(|_| conn.execute(insert, []));
-    let failed = done.find_map(Result::err).map(|error| error.sqlite_error_code());
-    // Some of it was held when it failed or was given up, and none of that is ever written.
+    let failed = done.find_map(Result::err).and_then(|error| error.sqlite_error_code());
+    assert_eq!(failed, Some(rusqlite::ErrorCode::SystemIoFailure));
     drop(conn.execute_batch("ROLLBACK"));
-    add(&other, 5, 300);
-    other.execute_batch("COMMIT").unwrap();
-    assert_eq!(rows(&other), 8);
+    for length in [300, 3000] {
+        add(&other, 5, length);
+        other.execute_batch("COMMIT").unwrap();
+        // What is still held is told once as a failure; then it is as if it had not been.
+        drop(conn.query_row("SELECT count(*) FROM t", [], |_| Ok(())));
+        assert_eq!(rows(&conn), rows(&other));
+    }
+    add(&conn, 1, 100);
+    conn.execute_batch("COMMIT").unwrap();
+    assert_eq!([rows(&conn), rows(&other)], [14; 2]);
     assert!(is_whole(&other));
-    // What was held is told once as a failure to read; then it is as if it had not been.
-    drop(conn.query_row("SELECT count(*) FROM t", [], |_| Ok(())));
-    assert_eq!(rows(&conn), 8, "after {failed:?}");
 }

@@ -86,7 +86,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
                 // A line without an end is no message.
                 Ok([]) | Err(_) => return false,
                 Ok(come) => {
-                    let end = come.iter().position(|it| *it == b'\n');
+                    let end = memchr::memchr(b'\n', come);
                     let taken = end.map_or(come.len(), |end| end + 1);
                     self.line.extend_from_slice(&come[..taken]);
                     (taken, end.is_some())
