@@ -76,6 +76,7 @@ fn sqlite_may_not_write_before_it_commits() {
     assert!(spills(&Connection::open_in_memory().unwrap()) > 0, "which is not as it always is");
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_change_for_which_the_disk_has_no_room_is_not_made() {
     disk::watch();

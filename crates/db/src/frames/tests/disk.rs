@@ -25,6 +25,7 @@ pub(super) fn writes() -> usize {
 }
 
 /// Lets this thread write so many bytes more, or as many as there is room for.
+#[cfg(target_os = "linux")]
 pub(super) fn has_room(room: Option<usize>) {
     ROOM.set(room);
 }
@@ -57,7 +58,7 @@ unsafe extern "C" fn pwrite(fd: c_int, bytes: *const c_void, length: usize, at: 
         (file, slice::from_raw_parts(bytes.cast::<u8>(), room))
     };
     let written = if room == 0 && length > 0 {
-        // This leaves the error where SQLite looks for it.
+        // This leaves the error where SQLite looks for it, on the system that has such a file.
         OpenOptions::new().write(true).open("/dev/full").unwrap().write_at(b"x", 0)
     } else {
         file.write_at(bytes, at.try_into().unwrap())
