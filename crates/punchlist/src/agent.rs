@@ -146,7 +146,10 @@ fn absolute(path: PathBuf) -> Result<PathBuf, Fail> {
 pub(crate) fn fail(error: install::Error) -> Fail {
     use install::Error;
     let code = match &error {
-        Error::Malformed { .. } | Error::Odd { .. } | Error::ReadOnly { .. } => Code::Refused,
+        Error::Malformed { .. }
+        | Error::NotLoaded { .. }
+        | Error::Odd { .. }
+        | Error::ReadOnly { .. } => Code::Refused,
         Error::Unreadable { .. } | Error::Unwritable { .. } | Error::Busy { .. } => Code::Failure,
         Error::NoText | Error::Variable { .. } => Code::Usage,
     };
