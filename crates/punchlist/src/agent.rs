@@ -229,5 +229,5 @@ pub(crate) fn done(
     let mut lines: Vec<String> =
         changes.iter().map(|it| format!("{} {}", kind(it), it.path.display())).collect();
     lines.push(last.to_owned());
-    Ok(Reply { changed, ..Reply::text(text(&lines)) })
+    Ok(Reply { changed, ..Reply::prose(text(&lines)) })
 }

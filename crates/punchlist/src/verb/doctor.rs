@@ -84,7 +84,7 @@ Examples:
         if app.globals.json {
             return Ok(Reply { exit, ..Reply::json(&json(&parts, exit == 0)) });
         }
-        Ok(Reply { exit, ..Reply::text(text(app, &parts)) })
+        Ok(Reply { exit, ..Reply::prose(text(app, &parts)) })
     }
 }
 
