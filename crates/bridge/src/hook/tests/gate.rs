@@ -136,7 +136,11 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"permission_mode": "plan"}), true),
         (json!({"permission_mode": "acceptEdits"}), false),
         (json!({"last_assistant_message": "Which database do you want?"}), true),
+        (json!({"last_assistant_message": "Should I go on? (y/n)"}), true),
+        (json!({"last_assistant_message": "All clear.\n\nProceed? [y/N]"}), true),
+        (json!({"last_assistant_message": "Should I continue? (yes/no)"}), true),
         (json!({"last_assistant_message": "Why? Because. Done."}), false),
+        (json!({"last_assistant_message": "Is it safe? (yes/no) It is: done."}), false),
         (task("local_agent", "running"), true),
         (task("local_agent", "completed"), false),
         // A development server runs for ever and would switch the gate off.
