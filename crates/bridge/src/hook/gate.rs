@@ -171,11 +171,7 @@ impl Call<'_> {
             Verification::None | Verification::Passed | Verification::Stale => false,
         };
         if lacks && plan.demanded(item) == Some(Level::Checked) {
-            let number = item.number;
-            return Ok(Answer::Refuse(format!(
-                "Not yet: this task counts as completed once it was checked. Run `punchlist verify \
-                 {number}`, then complete it."
-            )));
+            return Ok(Answer::Refuse(prompt::completion_refusal(item)));
         }
         Ok(Answer::Nothing)
     }

@@ -110,6 +110,26 @@ fn where_only_evidence_is_missing_the_refusal_names_the_verb_that_gets_it() {
 }
 
 #[test]
+fn what_has_no_check_is_not_named_to_verify_but_says_how_it_gets_one() {
+    use punchlist_model::Level;
+    let mut text = String::new();
+    for (count, checked) in [(2, &[1][..]), (1, &[]), (3, &[2]), (3, &[1, 3]), (13, &[])] {
+        let mut plan = plan(&vec![("Test the mailer", Status::Completed); count]);
+        plan.rules.demand = Some(Level::Checked);
+        for number in checked {
+            let command = "cargo test".to_owned();
+            let check = Check { command, covers: Vec::new(), origin: Origin::Person };
+            item(&mut plan, *number).check = Some(check);
+        }
+        let refused = refusal(&plan, &Tools::TURN);
+        let advice = refused.find("What is completed").map(|at| &refused[at..]);
+        text.push_str(&format!("# {count}, checks: {checked:?}\n{}\n\n", advice.unwrap()));
+    }
+    text.push_str(&completion_refusal(&plan(&[("A", Status::InProgress)]).items[&Number(1)]));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn an_agent_with_ids_of_its_own_reads_those_and_what_it_cannot_reach_names_the_other_tools() {
     let names: Names = [(Number(2), "11".to_owned()), (Number(4), "12".to_owned())].into();
     let held = |plan: &Plan| {
