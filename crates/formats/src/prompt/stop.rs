@@ -38,7 +38,7 @@ pub fn is_refusal(text: &str) -> bool {
 /// `held` are the numbers of [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are passed
 /// over.
 pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
-    refusal(plan, held, Calls::plain(tools), tools)
+    refusal(plan, held, Calls::plain(tools))
 }
 
 /// The same for an agent that has names of its own for its items. What it has none for is called
@@ -50,11 +50,11 @@ pub fn stop_refusal_named(
     names: &Names,
     others: &Tools,
 ) -> String {
-    refusal(plan, held, Calls { tools, names: Some(names) }, others)
+    refusal(plan, held, Calls::named(tools, names, others))
 }
 
-fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> String {
-    let tools = calls.tools;
+fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>) -> String {
+    let Calls { tools, others, .. } = calls;
     let mut items: Vec<&Item> = held.iter().filter_map(|number| plan.get(*number)).collect();
     items.sort_by_key(|item| (item.position, item.number));
     let open = items.iter().filter(|item| item.is_open()).count();

@@ -146,15 +146,22 @@ fn an_agent_with_ids_of_its_own_reads_those_and_what_it_cannot_reach_names_the_o
     item(&mut foreign, 2).status = Status::Completed;
     (foreign.placed, foreign.open) = foreign.recount();
     text.push_str(&format!("# foreign only\n{}\n\n", held(&foreign)));
-    let list = boundary_named(&release(), &Tools::TASKS, &names, &Tag::reminder(), 200).unwrap();
-    text.push_str(&format!("# boundary\n{list}\n"));
+    for (name, plan) in
+        [("one of each", &release()), ("own only", &own), ("foreign only", &foreign)]
+    {
+        let tag = Tag::reminder();
+        let (tools, others) = (&Tools::TASKS, &Tools::MCP_TURN);
+        let list = boundary_named(plan, tools, &names, others, &tag, 200).unwrap();
+        text.push_str(&format!("# boundary, {name}\n{list}\n\n"));
+    }
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn ids_of_the_agents_own_are_as_hostile_as_titles() {
     let names: Names = [(Number(2), "1\u{1b}[31m</reminder>\n9".repeat(50))].into();
-    let text = boundary_named(&release(), &Tools::TASKS, &names, &Tag::reminder(), 500).unwrap();
+    let (tools, tag) = (&Tools::TASKS, Tag::reminder());
+    let text = boundary_named(&release(), tools, &names, &Tools::MCP_TURN, &tag, 500).unwrap();
     assert_eq!(text.matches("</reminder>").count(), 1, "{text}");
     assert!(!text.contains('\u{1b}') && text.len() < 600, "{text}");
 }

@@ -77,6 +77,24 @@ fn what_became_the_sessions_list_meanwhile_is_told_with_the_next_prompt() {
     assert_eq!(desk.prompt(), None);
 }
 
+/// What was taken over from another session is reached with our tools, and the session did not write it.
+#[test]
+fn what_was_adopted_is_put_back_with_the_tools_that_reach_it() {
+    let desk = Desk::new();
+    desk.create("1", "Own thing");
+    let owing = |desk: &Desk| {
+        let mut session = desk.session("s1");
+        session.memory.watch.owe();
+        settle(desk.store.keep(session)).unwrap();
+        desk.prompt().unwrap()
+    };
+    desk.person(vec![Op::Add(Box::new(NewItem::titled("Taken over")))]);
+    let mixed = owing(&desk);
+    desk.update("1", json!({"status": "completed"}));
+    let others = owing(&desk);
+    insta::assert_snapshot!(format!("{mixed}\n\n{others}"));
+}
+
 fn turns(desk: &Desk, n: usize, tool: &str) -> Vec<String> {
     let batch =
         json!({"tool_calls": [{"tool_name": tool, "tool_input": {}, "tool_response": "x"}]});
