@@ -119,7 +119,12 @@ pub(crate) fn apply(
     let writer = Writer { conn, key, after: &after };
     writer.settle_dependants(&loaded)?;
     for (number, item) in &after.items {
-        match before.get(*number) {
+        let old = before.get(*number);
+        // One that moved back to its place is not where the ranges have put its row.
+        if !whole && moved.contains(number) && old.is_some_and(|it| it.position == item.position) {
+            writer.reposition(item)?;
+        }
+        match old {
             None => writer.insert(item)?,
             Some(old) if old == item => {}
             Some(old) if is_moved_only(old, item) => {

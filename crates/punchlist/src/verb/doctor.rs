@@ -151,15 +151,16 @@ fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
             looked.push(path);
         }
     }
+    let mut works = true;
     if !looked.iter().any(|it| is_same_file(it, here)) {
         let own = store(app, here);
-        let works = doctor::is_well(&own);
+        works = doctor::is_well(&own);
         // One that is not there yet is of no interest beside one that is in use.
         if looked.is_empty() || here.exists() || !works {
             findings.extend(own);
         }
-        findings.extend(others.into_iter().map(|it| apart(here, it, works)));
     }
+    findings.extend(others.into_iter().map(|it| apart(here, it, works)));
     findings.extend(foreign(app)?);
     Ok(findings)
 }

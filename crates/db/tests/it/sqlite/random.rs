@@ -221,6 +221,29 @@ fn stored_unmet(options: &Options) -> BTreeMap<u32, usize> {
     rows.map(|row| row.map(|(n, unmet)| (n, usize::try_from(unmet).unwrap())).unwrap()).collect()
 }
 
+/// A change that moves an item, and by another of its steps everything around it.
+#[test]
+fn an_item_that_a_change_moves_back_stands_where_it_stood() {
+    let change =
+        |ops| Step::Change { ops, worker: 0, after: 1, recorded: false, attempt: None, base: None };
+    let (one, two) = (ItemRef::Number(Number(1)), ItemRef::Number(Number(2)));
+    let add = |place| Op::Add(Box::new(NewItem { place, ..NewItem::titled("a") }));
+    let back = Op::Move { item: two.clone(), to: Place::Before(one.clone()) };
+    let worded = Op::Edit {
+        item: two.clone(),
+        patch: Box::new(Patch { title: Some("b".to_owned()), ..Patch::default() }),
+    };
+    for with in [vec![], vec![worded]] {
+        let moving = [vec![add(Place::Front), back.clone()], with].concat();
+        check(&[
+            change(vec![add(Place::Back), add(Place::Back), add(Place::Back)]),
+            change(moving),
+            change(vec![Op::Move { item: one.clone(), to: Place::After(two.clone()) }]),
+            change(vec![add(Place::At(Position(2)))]),
+        ]);
+    }
+}
+
 proptest! {
     #![proptest_config(Config { cases: 64, failure_persistence: None, ..Config::default() })]
 
