@@ -52,7 +52,7 @@ Examples:
             return Ok(Reply::text(format!("No agent's session is known {place} yet.\n")));
         }
         let lines = ledger::ledger(&sessions, &app.view(app.screen()));
-        Ok(Reply::text(lines.join("\n") + "\n"))
+        Ok(Reply::prose(lines.join("\n") + "\n"))
     }
 }
 

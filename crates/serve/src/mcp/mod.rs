@@ -13,6 +13,7 @@ mod pipe;
 mod prompts;
 mod resources;
 mod session;
+mod skim;
 mod stdio;
 mod watch;
 

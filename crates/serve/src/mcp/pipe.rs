@@ -1,35 +1,39 @@
-//! The connection over two streams, a JSON object a line: what the library is given to read, and the
-//! short way past it.
+//! The connection over two streams, a JSON object a line: how lines are read and judged, and the short way
+//! past the library.
 //!
-//! The library reads and judges every line that does not go the short way, as if there were none. The
-//! short way is open to a client that has shaken hands, while nothing that came before is under way:
-//! so calls are worked off, and answered, in the order in which they came. The library may drop a wait
-//! for the next message at any moment; what has been begun is kept here and goes on at the next wait.
+//! A line that does not go the short way is read as one of the library's messages, and the library does the
+//! rest. The short way is open to a client that has shaken hands, while nothing that came before is under
+//! way: so calls are worked off, and answered, in the order in which they came. A line that is no message
+//! is answered here and ends nothing; neither does one of any length, of which no more is kept than what is
+//! allowed. The library may drop a wait for the next message at any moment; what has been begun is kept
+//! here and goes on at the next wait.
 
 use std::collections::HashSet;
-use std::future::poll_fn;
 use std::io;
-use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use futures_core::future::BoxFuture;
-use rmcp::model::{ClientNotification, ClientRequest, JsonRpcMessage, RequestId, ServerResult};
+use rmcp::model::{
+    ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
+    ServerResult,
+};
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use rmcp::transport::async_rw::AsyncRwTransport;
-use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader, ReadBuf};
+use serde_json::error::Category;
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex as Turns;
 
+use super::skim::{Sender, Skim};
 use super::{Lanes, Server};
 
-/// The longest message that is read; a longer one is passed over.
+/// The longest message that is read, with the end of its line; a longer one is refused.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// The longest line that may go the short way. The library is given longer ones piece by piece.
+/// The longest line that may go the short way, and what is kept of the room for a longer one.
 const SHORT: usize = 1024 * 1024;
 
-type Long = AsyncRwTransport<RoleServer, Feed, Outbox>;
+/// What may stand before the first letter, and means nothing.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A connection.
 pub(super) struct Pipe<R, W> {
@@ -38,13 +42,8 @@ pub(super) struct Pipe<R, W> {
     read: BufReader<R>,
     /// What has come of the line that is being read.
     line: Vec<u8>,
-    /// Whether the beginning of the line has been handed on already.
-    torn: bool,
-    /// What waits for the library to read it.
-    feed: Feed,
-    /// What the library answers by itself to what it cannot understand.
-    outbox: Outbox,
-    long: Long,
+    /// The line that is being read, if it is too long: nothing is kept of it.
+    excess: Option<Excess>,
     out: Out<W>,
     /// What has been begun: it comes to whether the line is done with.
     begun: Option<BoxFuture<'static, bool>>,
@@ -58,18 +57,38 @@ pub(super) struct Pipe<R, W> {
     pending: Arc<Mutex<HashSet<RequestId>>>,
 }
 
+/// A line that is too long.
+#[derive(Default)]
+struct Excess {
+    /// How long it is so far.
+    length: usize,
+    skim: Skim,
+}
+
+impl Excess {
+    fn read(&mut self, piece: &[u8]) {
+        self.length = self.length.saturating_add(piece.len());
+        self.skim.read(piece);
+    }
+}
+
+/// What has been read.
+enum Next {
+    /// A line, which is kept.
+    Line,
+    TooLong(Excess),
+    /// There is no more.
+    End,
+}
+
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
     pub(super) fn new(server: Server, read: R, write: W, lanes: Lanes) -> Self {
-        let (feed, outbox) = (Feed::default(), Outbox::default());
         Self {
             server,
             lanes,
             read: BufReader::new(read),
             line: Vec::new(),
-            torn: false,
-            long: Long::new_server(feed.clone(), outbox.clone()).with_max_line_length(LONGEST),
-            feed,
-            outbox,
+            excess: None,
             out: Out { stream: Arc::new(Turns::new(Some(write))) },
             begun: None,
             asked: false,
@@ -79,24 +98,42 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         }
     }
 
-    /// Reads up to the end of the line, or a good piece of a long one; whether there was anything.
-    async fn next_line(&mut self) -> bool {
+    /// Reads up to the end of the line.
+    async fn next_line(&mut self) -> Next {
         loop {
             let (taken, is_end) = match self.read.fill_buf().await {
                 // A line without an end is no message.
-                Ok([]) | Err(_) => return false,
+                Ok([]) | Err(_) => return Next::End,
                 Ok(come) => {
                     let end = memchr::memchr(b'\n', come);
                     let taken = end.map_or(come.len(), |end| end + 1);
-                    self.line.extend_from_slice(&come[..taken]);
+                    let piece = &come[..taken];
+                    if let Some(excess) = &mut self.excess {
+                        excess.read(piece);
+                    } else if self.line.len() + taken > LONGEST {
+                        let mut excess = Excess::default();
+                        excess.read(&self.line);
+                        excess.read(piece);
+                        self.excess = Some(excess);
+                        self.line = Vec::new();
+                    } else {
+                        self.line.extend_from_slice(piece);
+                    }
                     (taken, end.is_some())
                 }
             };
             self.read.consume(taken);
-            if is_end || self.line.len() > SHORT {
-                return true;
+            if is_end {
+                return self.excess.take().map_or(Next::Line, Next::TooLong);
             }
         }
+    }
+
+    /// The line is done with.
+    fn clear(&mut self) {
+        self.line.clear();
+        // A long line is not the rule.
+        self.line.shrink_to(SHORT);
     }
 
     /// Whether the short way is open.
@@ -104,7 +141,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         self.lanes == Lanes::Both
             && self.agreed
             && self.ready
-            && !self.torn
+            && self.line.len() <= SHORT
             && locked(&self.pending).is_empty()
     }
 
@@ -128,27 +165,40 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         true
     }
 
-    /// Gives the line to the library.
-    fn hand_on(&mut self) {
-        self.torn = !self.line.ends_with(b"\n");
-        self.feed.put(&self.line);
-        self.line.clear();
+    /// Begins to say what is wrong with a line. Who only told us something is not answered.
+    fn complain(&mut self, sender: Sender, code: ErrorCode, why: String) {
+        let id = match sender {
+            Sender::Asks(id) => Some(id),
+            Sender::Tells => return,
+            // The protocol leaves the id out then.
+            Sender::Unknown => None,
+        };
+        let error = ErrorData::new(code, why, None);
+        let Ok(line) = written(&TxJsonRpcMessage::<RoleServer>::error(error, id)) else { return };
+        let out = self.out.clone();
+        self.begun = Some(Box::pin(async move {
+            out.write(&line).await.ok();
+            true
+        }));
     }
 
-    /// What the library makes of what it was given: a message, or nothing.
-    async fn understood(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let feed = self.feed.clone();
-        let mut receive = pin!(self.long.receive());
-        poll_fn(|cx| {
-            feed.state().wanted = false;
-            match receive.as_mut().poll(cx) {
-                Poll::Ready(message) => Poll::Ready(message),
-                // It has read all there is.
-                Poll::Pending if feed.state().wanted => Poll::Ready(None),
-                Poll::Pending => Poll::Pending,
+    /// The message that the line is, for the library; if it is none, says so to whoever sent it.
+    fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let line = self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line);
+        let message = match serde_json::from_slice(line) {
+            _ if line.trim_ascii().is_empty() => None,
+            Ok(message) => Some(message),
+            Err(why) => {
+                let (sender, code, why) = judged(line, &why);
+                self.complain(sender, code, why);
+                None
             }
-        })
-        .await
+        };
+        self.clear();
+        let message = message?;
+        self.note(&message);
+        // What comes before the first request belongs to nothing; it must not end the server.
+        self.asked.then_some(message)
     }
 
     /// Notes what a message that goes the long way means for those behind it.
@@ -200,9 +250,7 @@ where
         };
         let (out, pending) = (self.out.clone(), Arc::clone(&self.pending));
         async move {
-            let mut line = serde_json::to_vec(&item)?;
-            line.push(b'\n');
-            let sent = out.write(&line).await;
+            let sent = out.write(&written(&item)?).await;
             if let Some(id) = answered {
                 locked(&pending).remove(&id);
             }
@@ -216,37 +264,27 @@ where
                 let is_done = begun.await;
                 self.begun = None;
                 if is_done {
-                    self.line.clear();
-                } else {
-                    self.hand_on();
-                }
-            }
-            if !self.feed.is_empty() {
-                let message = self.understood().await;
-                let said = self.outbox.take();
-                if !said.is_empty() {
-                    let out = self.out.clone();
-                    self.begun = Some(Box::pin(async move {
-                        out.write(&said).await.ok();
-                        true
-                    }));
-                }
-                if let Some(message) = message {
-                    self.note(&message);
-                    // What comes before the first request belongs to nothing; it must not end the
-                    // server.
-                    if self.asked {
-                        return Some(message);
-                    }
+                    self.clear();
+                } else if let Some(message) = self.message() {
+                    return Some(message);
                 }
                 continue;
             }
-            if !self.next_line().await {
-                self.server.inner.ended.send_replace(true);
-                return None;
-            }
-            if !self.answer() {
-                self.hand_on();
+            match self.next_line().await {
+                Next::Line => {
+                    if !self.answer()
+                        && let Some(message) = self.message()
+                    {
+                        return Some(message);
+                    }
+                }
+                Next::TooLong(Excess { length, skim }) => {
+                    self.complain(skim.sender(), ErrorCode::INVALID_REQUEST, too_long(length));
+                }
+                Next::End => {
+                    self.server.inner.ended.send_replace(true);
+                    return None;
+                }
             }
         }
     }
@@ -281,92 +319,36 @@ impl<W: AsyncWrite + Unpin> Out<W> {
     }
 }
 
-/// Bytes for the library to read. It never ends: the end is told otherwise.
-#[derive(Clone, Default)]
-struct Feed {
-    shared: Arc<Mutex<Fed>>,
-}
-
-#[derive(Default)]
-struct Fed {
-    bytes: Vec<u8>,
-    /// How many of them have been read.
-    read: usize,
-    /// Whether more was wanted than there was.
-    wanted: bool,
-}
-
-impl Feed {
-    fn state(&self) -> MutexGuard<'_, Fed> {
-        locked(&self.shared)
-    }
-
-    fn put(&self, bytes: &[u8]) {
-        let mut fed = self.state();
-        if fed.read == fed.bytes.len() {
-            fed.bytes.clear();
-            // A long line is not the rule.
-            fed.bytes.shrink_to(SHORT);
-            fed.read = 0;
+/// Whom to answer about a line that is no message, and what.
+fn judged(line: &[u8], why: &serde_json::Error) -> (Sender, ErrorCode, String) {
+    match why.classify() {
+        Category::Syntax | Category::Eof => {
+            let why = format!("Parse error: the line is no JSON ({why})");
+            (Sender::Unknown, ErrorCode::PARSE_ERROR, why)
         }
-        fed.bytes.extend_from_slice(bytes);
-    }
-
-    fn is_empty(&self) -> bool {
-        let fed = self.state();
-        fed.read == fed.bytes.len()
-    }
-}
-
-impl AsyncRead for Feed {
-    /// Nobody is woken when there is more: whoever puts it there asks again.
-    fn poll_read(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        room: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let mut fed = self.state();
-        let left = &fed.bytes[fed.read..];
-        if left.is_empty() {
-            fed.wanted = true;
-            return Poll::Pending;
-        }
-        let taken = left.len().min(room.remaining());
-        room.put_slice(&left[..taken]);
-        fed.read += taken;
-        Poll::Ready(Ok(()))
+        Category::Data | Category::Io => (
+            Skim::of(line),
+            ErrorCode::INVALID_REQUEST,
+            "Invalid request: a message is a JSON object with \"jsonrpc\": \"2.0\", a \"method\" that is a \
+             string and, if it is to be answered, an \"id\" that is a string or a whole number"
+                .to_owned(),
+        ),
     }
 }
 
-/// Keeps what is written to it.
-#[derive(Clone, Default)]
-struct Outbox {
-    shared: Arc<Mutex<Vec<u8>>>,
+/// What is wrong with a line of that length.
+fn too_long(length: usize) -> String {
+    format!(
+        "Request too long: it has {length} bytes, and at most {LONGEST} (16 MiB) are read. Send fewer or \
+         shorter items in each call."
+    )
 }
 
-impl Outbox {
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut *locked(&self.shared))
-    }
-}
-
-impl AsyncWrite for Outbox {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        locked(&self.shared).extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
+/// A message as a line.
+fn written(message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,4 +1,5 @@
-//! The server before programs that others wrote, over HTTP on loopback; and its two ways for a call.
+//! The server before programs that others wrote, over HTTP on loopback; its two ways for a call; and lines
+//! that are none.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,4 +9,5 @@
 
 mod conformance;
 mod lanes;
+mod lines;
 mod world;
