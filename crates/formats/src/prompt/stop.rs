@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use punchlist_model::goal::Missing;
 use punchlist_model::guard::owes_evidence;
-use punchlist_model::{Item, Number, Plan, Status, Verification};
+use punchlist_model::{Item, Number, Origin, Plan, Status, Verification};
 
 use super::quote::brief;
 use super::tools::{Calls, Names, Tools};
@@ -100,19 +100,32 @@ pub fn completion_refusal(item: &Item) -> String {
     format!("Not yet: this task counts as completed once it was checked{advice} Then complete it.")
 }
 
-/// How evidence comes to items that lack it, to follow "once it was checked". What has no check has
-/// nothing to run: naming it to `verify` would keep the others from being checked.
+/// How evidence comes to items that lack it, to follow "once it was checked". `verify` checks all that
+/// it is told or nothing: what has no check, or one that it may refuse to run, is not named along with
+/// the others.
 fn prove(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> String {
-    let (checked, bare): (Vec<&Item>, Vec<&Item>) =
-        unproven.iter().copied().partition(|item| item.check.is_some());
+    let with = |origin: Option<Origin>| -> Vec<&Item> {
+        let is_it = |item: &&Item| item.check.as_ref().map(|check| check.origin) == origin;
+        unproven.iter().copied().filter(is_it).collect()
+    };
     let numbers = |items: &[&Item]| {
         let numbers = items.iter().take(MOST_ITEMS).map(|item| item.number.to_string());
         numbers.collect::<Vec<String>>().join(" ")
     };
-    let mut text = match checked.as_slice() {
+    let mut text = match with(Some(Origin::Person)).as_slice() {
         [] => ".".to_owned(),
-        some => format!(": run `punchlist verify {}`.", numbers(some)),
+        trusted => format!(": run `punchlist verify {}`.", numbers(trusted)),
     };
+    let own = with(Some(Origin::Agent));
+    if !own.is_empty() {
+        let (names, all) = (named(&own), numbers(&own));
+        let _ = write!(
+            text,
+            " An agent wrote the check for {names}: run `punchlist verify {all}`, which a rule of the \
+             user's must allow, or ask the user to run `punchlist approve {all}`."
+        );
+    }
+    let bare = with(None);
     let (it, number) = match bare.as_slice() {
         [] => return text,
         [one] => ("it", one.number.to_string()),

@@ -125,7 +125,19 @@ fn what_has_no_check_is_not_named_to_verify_but_says_how_it_gets_one() {
         let advice = refused.find("What is completed").map(|at| &refused[at..]);
         text.push_str(&format!("# {count}, checks: {checked:?}\n{}\n\n", advice.unwrap()));
     }
-    text.push_str(&completion_refusal(&plan(&[("A", Status::InProgress)]).items[&Number(1)]));
+    let mut one = plan(&[("A", Status::Completed)]);
+    text.push_str(&format!("{}\n\n", completion_refusal(&one.items[&Number(1)])));
+    let check = |origin| {
+        let command = "true".to_owned();
+        Some(Check { command, covers: Vec::new(), origin })
+    };
+    item(&mut one, 1).check = check(Origin::Agent);
+    text.push_str(&format!("# an agent's\n{}\n\n", refusal(&one, &Tools::TURN)));
+    let mut all = plan(&[("A", Status::Completed); 3]);
+    all.rules.demand = Some(Level::Checked);
+    item(&mut all, 1).check = check(Origin::Person);
+    item(&mut all, 2).check = check(Origin::Agent);
+    text.push_str(&format!("# one of each\n{}\n", refusal(&all, &Tools::TURN)));
     insta::assert_snapshot!(text);
 }
 

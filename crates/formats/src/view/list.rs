@@ -2,7 +2,7 @@
 //!
 //! Where it gets narrow, notes go first, then durations; titles keep their beginnings.
 
-use punchlist_model::{Item, Level, Plan, Status, Verification};
+use punchlist_model::{End, Item, Level, Plan, Status, Verification};
 
 use super::frame::Framed;
 use super::{Options, boxed, duration, goal, label, plain, tree};
@@ -38,6 +38,11 @@ pub fn list(plan: &Plan, options: &Options) -> String {
     }
     frame.blank();
     frame.push(summary(plan, room, options));
+    if let Some(words) = ending(plan) {
+        let mut drawn = frame.line();
+        drawn.push_text(words, room, options.glyphs, Style::In(Colour::Yellow));
+        frame.push(drawn);
+    }
     for line in goal::footer(plan, &options.stale, options.now) {
         let mut drawn = frame.line();
         drawn.push_text(&line.text, room, options.glyphs, line.style);
@@ -45,6 +50,14 @@ pub fn list(plan: &Plan, options: &Options) -> String {
     }
     frame.bottom();
     frame.finish()
+}
+
+/// What belongs below a list that whoever worked on it left before it was done.
+pub fn ending(plan: &Plan) -> Option<&'static str> {
+    match plan.end {
+        End::Stopped => Some("Stopped with open items"),
+        End::Open | End::Drained => None,
+    }
 }
 
 /// One item, taken apart for its line.

@@ -81,6 +81,18 @@ fn the_list_is_the_screen() {
 }
 
 #[test]
+fn a_list_that_was_left_before_it_was_done_says_so() {
+    let mut plan = plan(&[(Status::Completed, "Fix the tests"), (Status::Pending, "Build")]);
+    assert!(!list::list(&plan, &options(40)).contains("topped"));
+    plan.end = punchlist_model::End::Stopped;
+    assert_snapshot!(format!(
+        "{}\n{}",
+        list::list(&plan, &options(40)),
+        list::list(&plan, &options(20))
+    ));
+}
+
+#[test]
 fn the_text_is_what_todowrite_answers() {
     assert_snapshot!(plain::text(&seed()), @r"
     [x] Fix failing tests

@@ -101,12 +101,8 @@ Examples:
             return Ok(Reply::text(self.lines(&plan) + &superseded));
         }
         let below = match view {
-            View::Box | View::Plain if plan.goal.is_some() => {
-                view::goal::news(&plan, &evidence::stale(&plan), app.now)
-            }
-            View::Box
-            | View::Plain
-            | View::List
+            View::Box | View::Plain => below(app, &plan),
+            View::List
             | View::Text
             | View::Markdown
             | View::Json
@@ -143,6 +139,19 @@ Examples:
         std::mem::forget(shown);
         Ok(Reply::text(out))
     }
+}
+
+/// What stands below a list that is not drawn with it.
+fn below(app: &App, plan: &Plan) -> String {
+    let mut lines = String::new();
+    if let Some(words) = view::list::ending(plan) {
+        lines.push_str(words);
+        lines.push('\n');
+    }
+    if plan.goal.is_some() {
+        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now));
+    }
+    lines
 }
 
 impl List {

@@ -58,6 +58,24 @@ fn failures(world: &World) -> Vec<String> {
 }
 
 #[test]
+fn a_list_that_an_agent_was_let_go_from_says_so_until_it_is_taken_up_again() {
+    let world = World::new();
+    silent(&hook(&world, "SessionStart", json!({"source": "startup"})));
+    silent(&hook(&world, "PostToolUse", create(1)));
+    let id = plan(&world)["plan"]["id"].as_str().unwrap().to_owned();
+    let shown = |view: &str| world.run(&["list", "--view", view, "--plan", &id]).out;
+    let say_so =
+        || ["plain", "box", "list"].map(|it| shown(it).contains("Stopped with open items"));
+    assert_eq!(say_so(), [false; 3]);
+    let stop = || hook(&world, "Stop", json!({"last_assistant_message": "Done."}));
+    assert_eq!((0..9).take_while(|_| stop().out.contains("block")).count(), 3);
+    assert_eq!(say_so(), [true; 3], "{}", shown("plain"));
+    assert!(!shown("markdown").contains("topped"), "a notation of its own");
+    silent(&hook(&world, "PostToolUse", update(1, "in_progress")));
+    assert_eq!(say_so(), [false; 3]);
+}
+
+#[test]
 fn a_session_from_its_start_to_its_end() {
     let world = World::new();
     silent(&hook(&world, "SessionStart", json!({"source": "startup"})));
