@@ -146,7 +146,10 @@ fn absolute(path: PathBuf) -> Result<PathBuf, Fail> {
 pub(crate) fn fail(error: install::Error) -> Fail {
     use install::Error;
     let code = match &error {
-        Error::Malformed { .. } | Error::Odd { .. } | Error::ReadOnly { .. } => Code::Refused,
+        Error::Malformed { .. }
+        | Error::NotLoaded { .. }
+        | Error::Odd { .. }
+        | Error::ReadOnly { .. } => Code::Refused,
         Error::Unreadable { .. } | Error::Unwritable { .. } | Error::Busy { .. } => Code::Failure,
         Error::NoText | Error::Variable { .. } => Code::Usage,
     };
@@ -226,5 +229,5 @@ pub(crate) fn done(
     let mut lines: Vec<String> =
         changes.iter().map(|it| format!("{} {}", kind(it), it.path.display())).collect();
     lines.push(last.to_owned());
-    Ok(Reply { changed, ..Reply::text(text(&lines)) })
+    Ok(Reply { changed, ..Reply::prose(text(&lines)) })
 }

@@ -3,6 +3,7 @@
 //! Results go to stdout in one piece, everything else to stderr. A reader that went away is no
 //! error.
 
+use std::borrow::Cow;
 use std::env;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -23,11 +24,18 @@ pub(crate) struct Reply {
     pub(crate) changed: bool,
     /// The exit code, for a verb that has something to say and still does not end well.
     pub(crate) exit: u8,
+    /// Whether the result is sentences, which a terminal shows broken between words.
+    pub(crate) prose: bool,
 }
 
 impl Reply {
     pub(crate) fn text(out: impl Into<String>) -> Self {
         Self { out: out.into(), ..Self::default() }
+    }
+
+    /// Sentences for a person, or lines that may be long.
+    pub(crate) fn prose(out: impl Into<String>) -> Self {
+        Self { prose: true, ..Self::text(out) }
     }
 
     /// A JSON value on a line of its own.
@@ -94,7 +102,9 @@ fn width(is_terminal: bool) -> u16 {
 /// Writes what a verb answered. Gives the exit code.
 pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
     notes(&reply.notes, json);
-    match out(reply.out.as_bytes()) {
+    let is_wrapped = reply.prose && !json && io::stdout().is_terminal();
+    let shown = if is_wrapped { wrapped(&reply.out, width(true)) } else { Cow::from(&reply.out) };
+    match out(shown.as_bytes()) {
         Ok(()) => reply.exit,
         Err(why) if reply.changed => fail(
             &Fail::ours(format!("the change was made, but its result cannot be written: {why}")),
@@ -102,6 +112,12 @@ pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
         ),
         Err(why) => fail(&Fail::ours(format!("cannot write the result: {why}")), json),
     }
+}
+
+/// Lines broken between words, where a terminal of that width would break them anywhere.
+fn wrapped(text: &str, width: u16) -> Cow<'_, str> {
+    let lines = text.split('\n').map(|line| text::wrap(line, usize::from(width)).join("\n"));
+    Cow::from(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Writes a part of a result that goes on. Gives whether anybody still reads.
@@ -159,7 +175,8 @@ pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     for line in fail.hint.iter().flat_map(|hint| hint.lines()) {
         all.push_str(&format!("hint: {}\n", text::one_line(line)));
     }
-    err(&all);
+    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+    err(&if columns > 0 { wrapped(&all, columns) } else { Cow::from(&all) });
     fail.code.exit()
 }
 

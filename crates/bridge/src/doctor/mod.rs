@@ -93,6 +93,9 @@ impl Finding {
     }
 }
 
+/// What stands between a hook's version and what keeps it from working, when it is asked how it is.
+pub const BUT: &str = ", but ";
+
 /// What was found, and the database that the entries name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {

@@ -171,6 +171,8 @@ fn entries_that_were_changed_or_lost_are_named() {
     told!("changed", place.told(&options));
     fs::write(&path, "{\n  oops").unwrap();
     told!("malformed", place.told(&options));
+    fs::write(&path, format!("// mine\n{settings}")).unwrap();
+    told!("not_loaded", place.told(&options));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::Command;
 use punchlist_formats::hook::Agent;
 use serde_json::{Value, json};
 
-use super::{Finding, Options, mcp, run, thousands};
+use super::{BUT, Finding, Options, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
 use crate::install::entries::{
@@ -44,19 +44,19 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
     Ok(match agent {
         Agent::Claude => {
             let places = claude::Places::of(home, config_dir, &scope);
-            let server = install::document(&places.servers)?.get(&SERVER_WAY);
-            let settings = Document::value(&install::document(&places.settings)?);
+            let server = install::document(agent, &places.servers)?.get(&SERVER_WAY);
+            let settings = Document::value(&install::document(agent, &places.settings)?);
             wiring(server, settings.clone(), settings)
         }
         Agent::Gemini => {
-            let doc = install::document(&gemini::settings(home, config_dir, &scope))?;
+            let doc = install::document(agent, &gemini::settings(home, config_dir, &scope))?;
             wiring(doc.get(&SERVER_WAY), doc.value(), doc.value())
         }
         Agent::Codex => {
             let places = codex::Places::of(home, config_dir, &scope);
             let config = install::configuration(&places.config)?;
             let trust = install::configuration(&places.trust)?;
-            let hooks = install::document(&places.hooks)?.value();
+            let hooks = install::document(agent, &places.hooks)?.value();
             let ours = codex::trusted(&places.hooks.to_string_lossy(), &hooks);
             let untrusted = ours.iter().filter(|(key, hash)| !codex::trusts(&trust, key, hash));
             let untrusted = Some(untrusted.count());
@@ -364,10 +364,13 @@ impl Wiring {
         let took = format!("{} ms", ran.took.as_millis());
         let answer: Option<Value> = serde_json::from_slice(&ran.out).ok();
         let said = answer.as_ref().and_then(|it| it["systemMessage"].as_str());
+        let own = said.and_then(|it| it.strip_prefix(&format!("punchlist {}", options.version)));
+        if let Some(why) = own.and_then(|it| it.strip_prefix(BUT)) {
+            let said = format!("answered in {took}, but it cannot work: {why}");
+            return Finding::bad("hooks", said, "see what `store` says below");
+        }
         match said {
-            Some(said) if said == format!("punchlist {}", options.version) => {
-                Finding::good("hooks", format!("answered in {took}"))
-            }
+            Some(_) if own == Some("") => Finding::good("hooks", format!("answered in {took}")),
             Some(said) if said.starts_with("punchlist ") => {
                 Finding::note("hooks", format!("answered in {took}, but by {said}"), fix)
             }

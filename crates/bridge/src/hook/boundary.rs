@@ -50,7 +50,8 @@ impl Call<'_> {
         })
     }
 
-    /// The user said something: the governor counts afresh, and what is owed is said.
+    /// The user said something: the governor counts afresh, what is owed is said, and what was said
+    /// before is held against the turn that begins.
     pub(super) async fn prompt(&self) -> Result<Answer, Error> {
         if self.session.memory.turn != Turn::Fresh {
             self.remember(|memory| {
@@ -61,7 +62,7 @@ impl Call<'_> {
         }
         // Mostly nothing is, and then nobody need look at the list; but a session that shall work on a plan
         // with a name comes to it here.
-        if !self.session.memory.watch.owes() && self.given.plan.is_none() {
+        if !self.session.memory.watch.heeds_prompts() && self.given.plan.is_none() {
             return Ok(Answer::Nothing);
         }
         let plan = self.whole("").await?;

@@ -35,9 +35,20 @@ fn pass(stop: &Stop, plan_mode: bool) -> Option<Pass> {
 
 impl Call<'_> {
     pub(super) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
-        let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
+        let Some(plan) = self.whole("").await? else {
+            self.remember(|memory| self.is_over(memory)).await?;
+            return Ok(Answer::Nothing);
+        };
         let plan_mode = plan_mode || self.session.memory.planning;
-        let verdict = self.judge(&plan, &Scope::All, pass(stop, plan_mode), turn_of_agent).await?;
+        let turn = |memory: &mut Memory, step: &dyn Fn(Turn) -> (Turn, Verdict)| {
+            let (next, verdict) = step(std::mem::take(&mut memory.turn));
+            memory.turn = next;
+            if verdict.ends() {
+                self.is_over(memory);
+            }
+            verdict
+        };
+        let verdict = self.judge(&plan, &Scope::All, pass(stop, plan_mode), turn).await?;
         self.act(&plan, &verdict).await
     }
 
@@ -171,20 +182,10 @@ impl Call<'_> {
             Verification::None | Verification::Passed | Verification::Stale => false,
         };
         if lacks && plan.demanded(item) == Some(Level::Checked) {
-            let number = item.number;
-            return Ok(Answer::Refuse(format!(
-                "Not yet: this task counts as completed once it was checked. Run `punchlist verify \
-                 {number}`, then complete it."
-            )));
+            return Ok(Answer::Refuse(prompt::completion_refusal(item)));
         }
         Ok(Answer::Nothing)
     }
-}
-
-fn turn_of_agent(memory: &mut Memory, step: &dyn Fn(Turn) -> (Turn, Verdict)) -> Verdict {
-    let (next, verdict) = step(std::mem::take(&mut memory.turn));
-    memory.turn = next;
-    verdict
 }
 
 /// What is remembered of a sub-agent, made if it is new; never more than a bounded number.

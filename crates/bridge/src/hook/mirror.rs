@@ -286,7 +286,9 @@ impl Call<'_> {
     fn wrote(&self, memory: &mut Memory, with: &str) {
         memory.written_with = Some(with.to_owned());
         let (policy, now) = (self.given.policy, self.given.now);
-        memory.watch.step(policy, self.profile(), Input::Changed, now);
+        let input =
+            if self.sub_agent.is_empty() { Input::Changed } else { Input::ChangedBySubAgent };
+        memory.watch.step(policy, self.profile(), input, now);
     }
 
     /// What a sub-agent made or began with the tools of our server is its own. The server cannot tell

@@ -7,6 +7,7 @@ use punchlist_formats::prompt::{self, Tag};
 use punchlist_formats::view::plain;
 use punchlist_model::guard::{Asking, Scope, holding};
 use punchlist_model::remind::{Input, Reminder};
+use punchlist_model::session::Memory;
 use punchlist_model::store::Error;
 use punchlist_model::{Event, Number, Plan};
 
@@ -47,7 +48,7 @@ impl Call<'_> {
         let mut inputs = vec![others, Input::Turn { worked, open }];
         // What is owed since a compaction in mid-turn need not wait for the user's next word.
         if !is_claude {
-            inputs.insert(0, Input::Prompt { open: plan.open });
+            inputs.insert(0, Input::Listens { open: plan.open });
         }
         self.remind(Some(&plan), &inputs).await
     }
@@ -107,6 +108,12 @@ impl Call<'_> {
             })
             .await?;
         Ok(if said.is_empty() { Answer::Nothing } else { Answer::Context(said) })
+    }
+
+    /// The agent's turn is over: what was said for it is judged.
+    pub(super) fn is_over(&self, memory: &mut Memory) {
+        let (policy, now) = (self.given.policy, self.given.now);
+        memory.watch.step(policy, self.profile(), Input::Stopped, now);
     }
 
     fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {

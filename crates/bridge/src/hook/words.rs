@@ -55,7 +55,9 @@ impl Words {
     pub(super) fn boundary(&self, plan: &Plan) -> Option<String> {
         let tag = Tag::reminder();
         match self {
-            Self::Tasks(own, names, _) => prompt::boundary_named(plan, own, names, &tag, BUDGET),
+            Self::Tasks(own, names, others) => {
+                prompt::boundary_named(plan, own, names, others, &tag, BUDGET)
+            }
             Self::Tools(tools) => prompt::boundary(plan, tools, &tag, BUDGET),
         }
     }

@@ -77,6 +77,18 @@ impl Splice {
     }
 }
 
+/// What a program that reads such a file forgives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Forgives {
+    pub(crate) comments: bool,
+    pub(crate) trailing_commas: bool,
+}
+
+impl Forgives {
+    /// What is forgiven here, so that whatever was written can be taken out again.
+    const ALL: Self = Self { comments: true, trailing_commas: true };
+}
+
 /// The edit does not fit what is there: something on the way is not the object or array that it
 /// would have to be. Holds how many steps of the way could be gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +105,11 @@ impl Document {
         };
         parsed(text)?;
         Ok(Self { marked, text: text.to_owned(), splices: Vec::new() })
+    }
+
+    /// Whether a program that forgives no more than this could read the file; an empty one can be.
+    pub(crate) fn check(&self, forgives: Forgives) -> Result<(), Malformed> {
+        parsed_by(&self.text, forgives).map(drop)
     }
 
     /// The file's bytes as they are now.
@@ -201,9 +218,13 @@ pub(crate) fn taken_back(bytes: &[u8], splices: &[Splice]) -> Option<Vec<u8>> {
 }
 
 fn parsed(text: &str) -> Result<Option<ast::Value<'_>>, Malformed> {
+    parsed_by(text, Forgives::ALL)
+}
+
+fn parsed_by(text: &str, forgives: Forgives) -> Result<Option<ast::Value<'_>>, Malformed> {
     let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
+        allow_comments: forgives.comments,
+        allow_trailing_commas: forgives.trailing_commas,
         allow_loose_object_property_names: false,
         allow_missing_commas: false,
         allow_single_quoted_strings: false,

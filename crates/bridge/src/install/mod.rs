@@ -94,6 +94,22 @@ pub enum Error {
         /// What is wrong there.
         what: String,
     },
+    /// A file is JSON of a kind that the agent does not read.
+    #[error(
+        "{} is not loaded by {}: line {line}, column {column}: {what}", path.display(), agent.title()
+    )]
+    NotLoaded {
+        /// Whose.
+        agent: Agent,
+        /// Which.
+        path: PathBuf,
+        /// Where in it.
+        line: usize,
+        /// Where in that line.
+        column: usize,
+        /// What the agent does not forgive there.
+        what: String,
+    },
     /// A file is not what it should be.
     #[error("{} cannot be edited: {what}", path.display())]
     Odd {
@@ -154,6 +170,12 @@ impl Error {
         match self {
             Self::Malformed { path, line, .. } => format!(
                 "nothing was changed; put line {line} of {} right, or move the file away, and try again.",
+                path.display()
+            ),
+            Self::NotLoaded { agent, path, line, .. } => format!(
+                "nothing was changed; {} takes nothing from such a file, hooks neither. Put line {line} of \
+                 {} right and try again.",
+                agent.title(),
                 path.display()
             ),
             Self::Odd { path, .. } => {
@@ -335,9 +357,22 @@ fn parse(seen: &Seen) -> Result<Doc, Error> {
     })
 }
 
+/// The same, if the agent reads it as it is.
+fn parse_for(agent: Agent, seen: &Seen) -> Result<Doc, Error> {
+    let doc = parse(seen)?;
+    doc.check(agent).map_err(|why| Error::NotLoaded {
+        agent,
+        path: seen.path.clone(),
+        line: why.line,
+        column: why.column,
+        what: why.what,
+    })?;
+    Ok(doc)
+}
+
 /// A JSON file of an agent's as it is, for those who only look.
-pub(crate) fn document(path: &Path) -> Result<Document, Error> {
-    match parse(&file::look(path)?)? {
+pub(crate) fn document(agent: Agent, path: &Path) -> Result<Document, Error> {
+    match parse_for(agent, &file::look(path)?)? {
         Doc::Json(doc) => Ok(doc),
         Doc::Toml(_) => Err(Error::Odd { path: path.to_owned(), what: "not JSON".to_owned() }),
     }
@@ -394,7 +429,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
     let mut had_hooks = false;
     for part in &parts {
         let file = file::look(&part.path)?;
-        had_hooks |= part.has_hooks(&parse(&file)?);
+        had_hooks |= part.has_hooks(&parse_for(options.agent, &file)?);
         seen.push(file);
     }
     let mut around = Around::default();

@@ -9,7 +9,7 @@ use punchlist_formats::hook::Agent;
 use serde_json::Value;
 
 use super::codex::OwnTool;
-use super::edit::{Document, Malformed, Splice};
+use super::edit::{Document, Forgives, Malformed, Splice};
 use super::entries::{self, Made, SERVER_WAY, Wanted, hooked, is_our_server};
 use super::file::Seen;
 use super::record::Edited;
@@ -30,6 +30,19 @@ impl Doc {
             return Toml::parse(bytes).map(Self::Toml);
         }
         Document::parse(bytes).map(Self::Json)
+    }
+
+    /// Whether an agent reads it as it is: of a file that it does not, it takes nothing, our entries
+    /// neither.
+    pub(crate) fn check(&self, agent: Agent) -> Result<(), Malformed> {
+        let forgives = match agent {
+            Agent::Claude | Agent::Codex => Forgives { comments: false, trailing_commas: false },
+            Agent::Gemini => Forgives { comments: true, trailing_commas: false },
+        };
+        match self {
+            Self::Json(doc) => doc.check(forgives),
+            Self::Toml(_) => Ok(()),
+        }
     }
 
     pub(crate) fn bytes(&self) -> Vec<u8> {

@@ -103,8 +103,6 @@ fn odd_files_are_edited_and_given_back() {
         ("an empty object", "{}"),
         ("an empty object on two lines", "{\n}\n"),
         ("one line", r#"{"a":1,"permissions":{"allow":["Read"]}}"#),
-        ("comments", "// mine\n{\n  /* a */ \"a\": 1, // b\n  // end\n}\n// after"),
-        ("trailing commas", "{\n  \"a\": [1,],\n}"),
         (
             "CRLF",
             "{\r\n\t\"permissions\": {\r\n\t\t\"allow\": [\r\n\t\t\t\"Read\"\r\n\t\t]\r\n\t}\r\n}\r\n",
@@ -130,6 +128,32 @@ fn odd_files_are_edited_and_given_back() {
         assert_eq!(uninstall(&options).unwrap().len(), 2, "{name}");
         assert_eq!(place.tree(), before, "{name}");
         assert!(uninstall(&options).unwrap().is_empty(), "{name}");
+    }
+}
+
+/// Claude Code takes nothing from a file with comments or trailing commas, so entries there would only
+/// look like an installation.
+#[test]
+fn what_the_agent_would_not_load_is_refused_and_can_still_be_cleared() {
+    for (file, text, says) in [
+        (SETTINGS, "{\n  // mine\n  \"a\": 1\n}", "line 2, column 3: comments are not allowed"),
+        (SERVERS, "{\n  \"a\": [1,]\n}", "line 2, column 10: trailing commas are not allowed"),
+    ] {
+        let place = Place::new();
+        place.write(file, text);
+        let before = place.tree();
+        let error = install(&place.options()).unwrap_err();
+        assert_eq!(place.tree(), before);
+        let said = format!("{error}; {}", error.hint());
+        assert!(said.contains("is not loaded by Claude Code") && said.contains(says), "{said}");
+        // Written into it afterwards, it does not keep our entries from being taken out.
+        place.write(file, "{}");
+        install(&place.options()).unwrap();
+        let ours = fs::read_to_string(place.path(file)).unwrap();
+        place.write(file, format!("// mine\n{ours}"));
+        assert!(install(&place.options()).is_err());
+        uninstall(&place.options()).unwrap();
+        assert_eq!(fs::read_to_string(place.path(file)).unwrap(), "// mine\n{}");
     }
 }
 

@@ -71,6 +71,7 @@ pub async fn adopt(
 }
 
 fn remember(memory: &mut Memory, changed_plan: bool) {
+    memory.watch.took_over();
     memory.watch.owe();
     if changed_plan {
         // These name items of the plan that the session had before.

@@ -386,6 +386,20 @@ fn a_session_that_leaves_a_finished_plan_forgets_what_it_mirrored_there() {
 }
 
 #[test]
+fn what_was_offered_and_is_taken_over_was_acted_on() {
+    for open in [0, 1] {
+        let store = InMemory::new();
+        let (old, left, new) = heir(&store, open);
+        let offer = remind::Kind::Offer;
+        wait(update(&store, &new.key, |memory| memory.watch.gave(offer, "3 open", at(8)))).unwrap();
+        wait(adopt(&store, &new, left, Some(&old), &ctx(&new, at(9)))).unwrap();
+        let memory = wait(store.session(new.key)).unwrap().unwrap().memory;
+        let tally = memory.watch.ledger.kinds[&offer];
+        assert_eq!((tally.given, tally.acted, tally.ignored), (1, 1, 0), "{open} of its own open");
+    }
+}
+
+#[test]
 fn a_session_with_open_items_gets_what_was_left_into_its_own_plan() {
     let store = InMemory::new();
     let (old, left, new) = heir(&store, 1);

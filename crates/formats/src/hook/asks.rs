@@ -2,8 +2,8 @@
 //!
 //! Only its end counts: a question in the middle that the answer goes on from, or one inside code,
 //! asks nobody. What may stand behind the question is what people put there: closing quotes and
-//! brackets, emphasis, an emoji, the options to choose from, a block of code that it is about, or a
-//! short sentence that says that the agent waits.
+//! brackets, emphasis, an emoji, the options to choose from (in brackets, or below it), a block of
+//! code that it is about, or a short sentence that says that the agent waits.
 
 use std::borrow::Cow;
 
@@ -35,6 +35,11 @@ const WAITING: [&str; 16] = [
 
 /// Longest sentence of waiting, in bytes.
 const MOST_WAITING: usize = 120;
+/// Answers that may follow a question without brackets around them.
+const PLAIN_CHOICES: [&str; 4] = ["y/n", "n/y", "yes/no", "no/yes"];
+/// Longest choice in brackets, in characters, and most words of each thing to choose.
+const MOST_CHOICE: usize = 60;
+const MOST_CHOICE_WORDS: usize = 3;
 /// How much of the end is looked at, in bytes.
 const MOST_END: usize = 8 * 1024;
 
@@ -43,7 +48,12 @@ pub fn asks_user(answer: &str) -> bool {
     let prose = without_code(answer);
     let lines: Vec<&str> = end(&prose).lines().map(str::trim).filter(|it| !it.is_empty()).collect();
     let Some((last, before)) = lines.split_last() else { return false };
-    if ends_in_question(last) || waits(last, before.last().copied()) {
+    let above = before.last().copied();
+    if ends_in_question(last) || waits(last, above) {
+        return true;
+    }
+    // The choice stands on a line of its own.
+    if before_choice(last).is_some_and(str::is_empty) && above.is_some_and(ends_in_question) {
         return true;
     }
     // The options to choose from stand below the question.
@@ -82,12 +92,87 @@ fn end(text: &str) -> &str {
     &text[from..]
 }
 
-/// Whether a line ends in a question, whatever ornament stands behind it.
+/// Whether a line ends in a question, whatever ornament or choice stands behind it.
 fn ends_in_question(line: &str) -> bool {
+    ends_in_mark(line) || before_choice(line).is_some_and(ends_in_mark)
+}
+
+fn ends_in_mark(line: &str) -> bool {
     let bare = line.trim_end_matches(is_ornament);
     // "Really?!" asks as well.
     let bare = bare.trim_end_matches(['!', '！']);
     bare.ends_with(MARKS) || ENDS.iter().any(|end| bare.ends_with(end))
+}
+
+/// What stands before a choice like `(y/n)`, `[Y/n]`, `**(yes or no)**` or `y/n` at the end of a line;
+/// `None` if there is none.
+fn before_choice(line: &str) -> Option<&str> {
+    let is_behind = |c: char| !is_closing(c) && (is_ornament(c) || matches!(c, '`' | '.' | ':'));
+    let bare = line.trim_end_matches(is_behind);
+    let behind = &line[bare.len()..];
+    let from = match opening(bare) {
+        Some((from, inside)) if is_choice(inside) => from,
+        Some(_) | None => {
+            // `[y]es/[n]o` has its brackets in the middle.
+            let space = bare.char_indices().rfind(|(_, c)| c.is_whitespace());
+            let from = space.map_or(0, |(at, c)| at + c.len_utf8());
+            let word: String = bare[from..].chars().filter(|c| !is_around(*c)).collect();
+            let is_plain = PLAIN_CHOICES.contains(&word.to_lowercase().as_str());
+            is_plain.then_some(from)?
+        }
+    };
+    let mut before = &bare[..from];
+    if behind.starts_with('`') {
+        before = before.strip_suffix('`').unwrap_or(before);
+    }
+    // With a backtick still open, all of it is code.
+    let is_code = before.matches('`').count() % 2 == 1;
+    (!is_code).then(|| before.trim_end_matches(is_ornament))
+}
+
+/// The brackets that a text ends in: where they open, and what is inside.
+fn opening(text: &str) -> Option<(usize, &str)> {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices().rev() {
+        if is_closing(c) {
+            depth += 1;
+        } else if matches!(c, '(' | '[' | '（') {
+            depth = depth.checked_sub(1)?;
+        }
+        if depth == 0 {
+            let inside = text.get(at + c.len_utf8()..)?.trim_end_matches(is_closing);
+            return matches!(c, '(' | '[' | '（').then_some((at, inside));
+        }
+    }
+    None
+}
+
+/// Whether this is a few short things to choose from: `y/n`, `keep it or drop it`.
+fn is_choice(text: &str) -> bool {
+    if text.chars().nth(MOST_CHOICE).is_some() {
+        return false;
+    }
+    let bare: String = text.chars().filter(|c| !is_around(*c)).collect();
+    let bare = bare.replace(", or ", "/").replace(" or ", "/");
+    let is_short = |option: &str| {
+        let is_word = |c: char| c.is_alphanumeric() || c == '-' || is_emoji(c);
+        let mut words = option.split_whitespace();
+        words.clone().next().is_some()
+            && words.clone().count() <= MOST_CHOICE_WORDS
+            && words.all(|word| word.chars().all(is_word))
+    };
+    let mut options = bare.split(['/', '／', '|', ',']);
+    bare.contains(['/', '／', '|']) && options.all(is_short)
+}
+
+fn is_closing(c: char) -> bool {
+    matches!(c, ')' | ']' | '）')
+}
+
+/// What stands around a choice, or around each thing to choose.
+fn is_around(c: char) -> bool {
+    is_closing(c)
+        || matches!(c, '(' | '[' | '（' | '"' | '\'' | '“' | '”' | '’' | '‘' | '*' | '_' | '`')
 }
 
 /// What may stand behind a question mark without taking the question back. A backtick may not: what
@@ -97,10 +182,15 @@ fn is_ornament(c: char) -> bool {
         return false;
     }
     c.is_whitespace()
-        || matches!(c, '"' | '\'' | '”' | '’' | '»' | '«' | '›' | '“' | '」' | '』' | ')' | ']' | '）')
+        || matches!(c, '"' | '\'' | '”' | '’' | '»' | '«' | '›' | '“' | '」' | '』')
         || matches!(c, '*' | '_' | '~' | '|' | '<' | '>')
-        // Emoji and what joins and colours them; no letter of any script is among these.
-        || matches!(u32::from(c), 0x200d | 0x2190..=0x2bff | 0xfe00..=0xfe0f | 0x1f000..=0x1faff)
+        || is_closing(c)
+        || is_emoji(c)
+}
+
+/// Emoji and what joins and colours them; no letter of any script is among these.
+fn is_emoji(c: char) -> bool {
+    matches!(u32::from(c), 0x200d | 0x2190..=0x2bff | 0xfe00..=0xfe0f | 0x1f000..=0x1faff)
 }
 
 /// "Shall I go on? I'll wait.": the last sentence only says that the agent waits for the answer.
@@ -169,6 +259,55 @@ mod tests {
     }
 
     #[test]
+    fn a_short_choice_may_follow_the_question() {
+        for answer in [
+            "Should I go on? (y/n)",
+            "Should I go on?(y/n)",
+            "Proceed? [y/N]",
+            "Proceed? [Y/n]:",
+            "Proceed? [Y/n] > ",
+            "Should I continue? (yes/no)",
+            "Should I continue? (yes/no).",
+            "**Should I continue?** **(y/n)**",
+            "Should I continue? _(y/n)_ 🙂",
+            "Should I continue? `(y/n)`",
+            "Run `git push`? [y/n]",
+            "Should I continue? ([y]es/[n]o)",
+            "Should I continue? [Y]es/[N]o",
+            "Should I continue? \"yes/no\"",
+            "Should I continue? y/n",
+            "Should I continue?\n\n(y/n)",
+            "Should I continue? (y/n)\nI'll wait.",
+            "Which one? (SQLite or PostgreSQL)",
+            "What now? (keep it, drop it, or ask legal)",
+            "Good? (👍/👎)",
+            "続けますか？（はい／いいえ）",
+            "続けてよろしいでしょうか。(はい/いいえ)",
+            "Do you want me to proceed (y/n)?",
+        ] {
+            check(answer, true);
+        }
+        for answer in [
+            "Why did it fail? (The port was taken.)",
+            "Why did it fail? (src/main.rs)",
+            "Why did it fail? (the port or the host was wrong, as the log says, and I fixed both of them)",
+            "Is it safe? (yes/no) Yes.",
+            "Is it safe? (yes/no) I went on with yes",
+            "The flag takes a choice (y/n)",
+            "The pattern is `a.*b? (x|y)`",
+            "The pattern is `a.*b?` (x/y)",
+            "Why? It was broken. (y/n)",
+            "(y/n)",
+            "Done.\n(y/n)",
+            "Is it? (/)",
+            "Is it? (a)(b",
+            "Is it? )(",
+        ] {
+            check(answer, false);
+        }
+    }
+
+    #[test]
     fn options_and_code_may_follow_the_question() {
         check("Which one?\n\n1. SQLite\n2. PostgreSQL\n", true);
         check("Which one?\n- keep it\n- drop it", true);
@@ -214,6 +353,8 @@ mod tests {
             check(&format!("{}\nreally?", text.replace("```", "")), true);
         }
         check(&"?".repeat(1_000_000), true);
+        check(&format!("go on?{}", "(".repeat(1_000_000)), false);
+        check(&"(y/n)".repeat(1_000_000), false);
         check(&"```\n".repeat(1_000_001), false);
         check(&format!("{}?", "é".repeat(1_000_000)), true);
     }

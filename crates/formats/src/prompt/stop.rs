@@ -38,7 +38,7 @@ pub fn is_refusal(text: &str) -> bool {
 /// `held` are the numbers of [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are passed
 /// over.
 pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
-    refusal(plan, held, Calls::plain(tools), tools)
+    refusal(plan, held, Calls::plain(tools))
 }
 
 /// The same for an agent that has names of its own for its items. What it has none for is called
@@ -50,11 +50,11 @@ pub fn stop_refusal_named(
     names: &Names,
     others: &Tools,
 ) -> String {
-    refusal(plan, held, Calls { tools, names: Some(names) }, others)
+    refusal(plan, held, Calls::named(tools, names, others))
 }
 
-fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> String {
-    let tools = calls.tools;
+fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>) -> String {
+    let Calls { tools, others, .. } = calls;
     let mut items: Vec<&Item> = held.iter().filter_map(|number| plan.get(*number)).collect();
     items.sort_by_key(|item| (item.position, item.number));
     let open = items.iter().filter(|item| item.is_open()).count();
@@ -85,17 +85,45 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, others: &Tools) -> St
         let _ = write!(advice, "For what is called todo, {settle}. ");
     }
     if !unproven.is_empty() {
-        let numbers: Vec<String> =
-            unproven.iter().take(MOST_ITEMS).map(|item| item.number.to_string()).collect();
-        let commands = numbers.join(" ");
-        let _ = write!(
-            advice,
-            "What is completed counts once it was checked: run `punchlist verify {commands}`. "
-        );
+        let how = prove(&unproven, |items| names(plan, items, calls));
+        let _ = write!(advice, "What is completed counts once it was checked{how} ");
     }
     advice.push_str(ENDS);
     text.push('\n');
     text.push_str(&fill(&advice));
+    text
+}
+
+/// Why a task is not completed yet: what its plan demands, and what can be done about that.
+pub fn completion_refusal(item: &Item) -> String {
+    let advice = prove(&[item], |_| "it".to_owned());
+    format!("Not yet: this task counts as completed once it was checked{advice} Then complete it.")
+}
+
+/// How evidence comes to items that lack it, to follow "once it was checked". What has no check has
+/// nothing to run: naming it to `verify` would keep the others from being checked.
+fn prove(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> String {
+    let (checked, bare): (Vec<&Item>, Vec<&Item>) =
+        unproven.iter().copied().partition(|item| item.check.is_some());
+    let numbers = |items: &[&Item]| {
+        let numbers = items.iter().take(MOST_ITEMS).map(|item| item.number.to_string());
+        numbers.collect::<Vec<String>>().join(" ")
+    };
+    let mut text = match checked.as_slice() {
+        [] => ".".to_owned(),
+        some => format!(": run `punchlist verify {}`.", numbers(some)),
+    };
+    let (it, number) = match bare.as_slice() {
+        [] => return text,
+        [one] => ("it", one.number.to_string()),
+        [..] => ("each", "N".to_owned()),
+    };
+    let (names, all) = (named(&bare), numbers(&bare));
+    let _ = write!(
+        text,
+        " There is no check for {names}: give {it} one with `punchlist edit {number} --verify COMMAND` \
+         and run `punchlist verify {number}`, or ask the user to run `punchlist approve {all}`."
+    );
     text
 }
 
@@ -170,18 +198,19 @@ fn state(plan: &Plan, item: &Item, calls: Calls<'_>) -> String {
     let blockers: Vec<&Item> = plan.blockers(item).collect();
     let (cancelled, open): (Vec<&Item>, Vec<&Item>) =
         blockers.into_iter().partition(|it| it.status == Status::Cancelled);
-    let names = |items: &[&Item]| {
-        let numbers: Vec<Number> = items.iter().map(|item| item.number).collect();
-        calls.list(plan, &numbers)
-    };
     if !cancelled.is_empty() {
         let gone = tools.status.of(Status::Cancelled);
-        format!("{status}, after {}, which was {gone}", names(&cancelled))
+        format!("{status}, after {}, which was {gone}", names(plan, &cancelled, calls))
     } else if !open.is_empty() {
-        format!("{status}, after {}", names(&open))
+        format!("{status}, after {}", names(plan, &open, calls))
     } else if plan.is_ready(item) {
         format!("{status}, ready")
     } else {
         status.to_owned()
     }
+}
+
+fn names(plan: &Plan, items: &[&Item], calls: Calls<'_>) -> String {
+    let numbers: Vec<Number> = items.iter().map(|item| item.number).collect();
+    calls.list(plan, &numbers)
 }

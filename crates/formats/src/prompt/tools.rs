@@ -72,16 +72,36 @@ pub(super) struct Calls<'a> {
     pub(super) tools: &'a Tools,
     /// `None` where the agent has no names of its own.
     pub(super) names: Option<&'a Names>,
+    /// The tools for what it has no name for.
+    pub(super) others: &'a Tools,
 }
 
 impl<'a> Calls<'a> {
     pub(super) fn plain(tools: &'a Tools) -> Self {
-        Self { tools, names: None }
+        Self { tools, names: None, others: tools }
+    }
+
+    pub(super) fn named(tools: &'a Tools, names: &'a Names, others: &'a Tools) -> Self {
+        Self { tools, names: Some(names), others }
     }
 
     /// Whether the agent's own tools cannot reach an item, since they have no name for it.
     pub(super) fn is_foreign(self, item: &Item) -> bool {
         self.names.is_some_and(|names| !names.contains_key(&item.number))
+    }
+
+    /// How these are brought up to date, to follow "keep the list current": with the tools that reach
+    /// them.
+    pub(super) fn update(self, items: &[&Item]) -> String {
+        let foreign = items.iter().filter(|item| self.is_foreign(item)).count();
+        let (own, others) = (self.tools.update, self.others.update);
+        if foreign == 0 {
+            own.to_owned()
+        } else if foreign == items.len() {
+            others.to_owned()
+        } else {
+            format!("{own}, and what is called todo with {others}")
+        }
     }
 
     /// What an item is called. Names come from the agent, so they are cleaned like any text.

@@ -13,12 +13,14 @@ pub mod glyph;
 pub mod secret;
 pub mod style;
 pub mod width;
+pub mod wrap;
 
 pub use clean::{isolated, many_lines, one_line};
 pub use glyph::Glyphs;
 pub use secret::mask;
 pub use style::{Colour, Line, Style};
 pub use width::{pad, truncate, width};
+pub use wrap::wrap;
 
 #[cfg(test)]
 pub(crate) mod naughty;

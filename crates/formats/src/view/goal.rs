@@ -112,10 +112,15 @@ pub fn command(plan: &Plan, missing: Missing) -> String {
             Some(item) if !item.is_superseded() => format!("punchlist reopen {number}"),
             Some(_) | None => "punchlist add".to_owned(),
         },
-        Missing::Unchecked(number) | Missing::Failed(number) => {
+        // A check that failed may be gone since, and then there is nothing to run.
+        Missing::Unchecked(number) | Missing::Failed(number)
+            if plan.get(number).is_some_and(|it| it.check.is_some()) =>
+        {
             format!("punchlist verify {number}")
         }
-        Missing::Unapproved(number) => format!("punchlist approve {number}"),
+        Missing::Unchecked(number) | Missing::Failed(number) | Missing::Unapproved(number) => {
+            format!("punchlist approve {number}")
+        }
         Missing::Word => "punchlist goal --met".to_owned(),
     }
 }
@@ -204,5 +209,19 @@ mod tests {
         assert_eq!(news(&plan(&[Pending], &[]), &BTreeSet::new(), at(60)), "");
         let over = news(&plan(&[Pending], &[]), &BTreeSet::new(), at(91));
         assert_eq!(over, "Over budget: 91 of 90 minutes\n");
+    }
+    #[test]
+    fn a_command_that_is_offered_can_work() {
+        use punchlist_model::{Check, Origin};
+        let mut plan = plan(&[Status::Completed, Status::Completed], &[1, 2]);
+        let command = "make test".to_owned();
+        let check = Check { command, covers: Vec::new(), origin: Origin::Person };
+        plan.items.get_mut(&Number(1)).unwrap().check = Some(check);
+        let told = |missing: fn(Number) -> Missing| {
+            [1, 2].map(|it| super::command(&plan, missing(Number(it))))
+        };
+        let expected = ["punchlist verify 1", "punchlist approve 2"];
+        assert_eq!(told(Missing::Unchecked), expected);
+        assert_eq!(told(Missing::Failed), expected, "its check was taken away since");
     }
 }

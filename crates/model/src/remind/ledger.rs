@@ -19,7 +19,8 @@ pub struct Tally {
     pub given: u64,
     /// What they cost.
     pub tokens: u64,
-    /// After how many the next turn wrote the list.
+    /// After how many the next turn did what they ask for: wrote the list, or took over what was
+    /// offered.
     pub acted: u64,
     /// After how many it did not.
     pub ignored: u64,
@@ -33,8 +34,10 @@ pub struct Ledger {
     pub kinds: BTreeMap<Kind, Tally>,
     /// When reminders under the policy were given, as far back as an hour.
     recent: Vec<(Kind, Timestamp)>,
-    /// How many were given since the last turn ended.
+    /// How many were given that are yet to be judged.
     pending: BTreeMap<Kind, u64>,
+    /// The turn that those are held against has begun.
+    heard: bool,
 }
 
 impl Ledger {
@@ -55,7 +58,7 @@ impl Ledger {
     }
 
     /// `judged`: it asks for something, so it counts against the cap and is held against what the
-    /// next turn does.
+    /// next turn does. One that has to be said again has not helped so far.
     pub(super) fn gave(&mut self, kind: Kind, tokens: u64, now: Timestamp, judged: bool) {
         let tally = self.kinds.entry(kind).or_default();
         tally.given = tally.given.saturating_add(1);
@@ -63,24 +66,50 @@ impl Ledger {
         if judged {
             self.recent.retain(|(_, at)| is_recent(*at, now));
             self.recent.push((kind, now));
-            *self.pending.entry(kind).or_default() += 1;
+            // It may be said along with the turn's beginning, which holds for this one too.
+            let heard = self.heard;
+            self.ignored(|it| it == kind);
+            self.pending.insert(kind, 1);
+            self.heard = heard;
         }
     }
 
-    /// The list was written: what was said before helped.
-    pub(super) fn acted(&mut self) {
-        for (kind, given) in std::mem::take(&mut self.pending) {
+    /// Whether something that was said is yet to be judged.
+    pub(super) fn awaits(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// A turn of the agent begins: what was said in the one before, if that never ended, and was not
+    /// acted on in it, was ignored. `said`: something is said along with it.
+    pub(super) fn begins(&mut self, said: bool) {
+        if self.heard {
+            self.ignored(|_| true);
+        }
+        self.heard = said || self.awaits();
+    }
+
+    /// What these kinds ask for was done: what was said before helped.
+    pub(super) fn acted(&mut self, which: impl Fn(Kind) -> bool) {
+        for (kind, given) in self.judged(which) {
             let tally = self.kinds.entry(kind).or_default();
             tally.acted = tally.acted.saturating_add(given);
         }
     }
 
-    /// The turn is over and the list was not written.
-    pub(super) fn ignored(&mut self) {
-        for (kind, given) in std::mem::take(&mut self.pending) {
+    /// The turn that these kinds are held against is over, and what they ask for was not done.
+    pub(super) fn ignored(&mut self, which: impl Fn(Kind) -> bool) {
+        for (kind, given) in self.judged(which) {
             let tally = self.kinds.entry(kind).or_default();
             tally.ignored = tally.ignored.saturating_add(given);
         }
+    }
+
+    fn judged(&mut self, which: impl Fn(Kind) -> bool) -> BTreeMap<Kind, u64> {
+        let pending = std::mem::take(&mut self.pending);
+        let (judged, pending) = pending.into_iter().partition(|(kind, _)| which(*kind));
+        self.pending = pending;
+        self.heard &= self.awaits();
+        judged
     }
 }
 

@@ -57,6 +57,23 @@ impl Kind {
         }
     }
 
+    /// Whether the agent's next model turn shall do what it asks for. What is said where a conversation
+    /// begins is for the whole turn that follows, up to the agent's stop.
+    fn is_urgent(self) -> bool {
+        match self {
+            Self::Nag => true,
+            Self::Initial | Self::AfterChange | Self::Boundary | Self::Offer => false,
+        }
+    }
+
+    /// Whether it asks for the list to be written. An offer asks for what others left to be taken over.
+    fn is_about_own_list(self) -> bool {
+        match self {
+            Self::Initial | Self::Nag | Self::AfterChange | Self::Boundary => true,
+            Self::Offer => false,
+        }
+    }
+
     /// What an agent that reminds itself already says. Its own list after a lost context is not
     /// among that.
     fn is_said_by_agents(self) -> bool {
@@ -112,13 +129,22 @@ pub enum Input {
         /// What sessions that ended left open in this project.
         others: Others,
     },
-    /// The user said something.
+    /// The user said something, and a turn of the agent begins.
     Prompt {
         /// How many items of this session's list are open.
         open: u32,
     },
+    /// The agent can be told something in the middle of its turn.
+    Listens {
+        /// How many items of this session's list are open.
+        open: u32,
+    },
+    /// The agent stopped: its turn is over.
+    Stopped,
     /// The agent wrote the list.
     Changed,
+    /// A sub-agent wrote the list: that is no drift, but nothing that was said to the agent made it.
+    ChangedBySubAgent,
     /// Somebody else changed these items.
     ChangedByOthers(BTreeSet<Number>),
     /// A model turn ended.
@@ -216,13 +242,22 @@ impl Watch {
         let mut said = match input {
             Input::Boundary { at, open, others } => self.boundary(agent, at, open, others),
             Input::Prompt { open } => {
-                let owed = std::mem::take(&mut self.owed) && open > 0;
-                owed.then_some(Reminder::Boundary).into_iter().collect()
+                let said = self.pay(open);
+                self.ledger.begins(!said.is_empty());
+                said
+            }
+            Input::Listens { open } => self.pay(open),
+            Input::Stopped => {
+                self.ledger.ignored(|_| true);
+                Vec::new()
+            }
+            Input::ChangedBySubAgent => {
+                self.was_written();
+                Vec::new()
             }
             Input::Changed => {
-                self.ledger.acted();
-                (self.turns, self.quiet, self.worked) = (0, 0, false);
-                self.changed.clear();
+                self.ledger.acted(Kind::is_about_own_list);
+                self.was_written();
                 agent.echoes_changes.then_some(Reminder::AfterChange).into_iter().collect()
             }
             Input::ChangedByOthers(numbers) => {
@@ -230,7 +265,7 @@ impl Watch {
                 Vec::new()
             }
             Input::Turn { worked, open } => {
-                self.ledger.ignored();
+                self.ledger.ignored(Kind::is_urgent);
                 self.turn(policy, worked, open).into_iter().collect()
             }
         };
@@ -247,9 +282,15 @@ impl Watch {
         self.owed = true;
     }
 
-    /// Whether the list is to be put back with the next prompt. If not, a prompt changes nothing here.
-    pub fn owes(&self) -> bool {
-        self.owed
+    /// Whether a prompt changes anything here: the list is to be put back with it, or what was said is
+    /// held against the turn that it begins.
+    pub fn heeds_prompts(&self) -> bool {
+        self.owed || self.ledger.awaits()
+    }
+
+    /// What others left open was taken over, which is what an offer asks for.
+    pub fn took_over(&mut self) {
+        self.ledger.acted(|kind| !kind.is_about_own_list());
     }
 
     /// Records that a reminder was really given, with what it said.
@@ -257,8 +298,24 @@ impl Watch {
         self.ledger.gave(kind, tokens(text), now, kind.is_under_policy());
     }
 
+    /// The list, if it is owed and anything is open on it.
+    fn pay(&mut self, open: u32) -> Vec<Reminder> {
+        let owed = std::mem::take(&mut self.owed) && open > 0;
+        owed.then_some(Reminder::Boundary).into_iter().collect()
+    }
+
+    fn was_written(&mut self) {
+        (self.turns, self.quiet, self.worked) = (0, 0, false);
+        self.changed.clear();
+    }
+
     fn boundary(&mut self, agent: Agent, at: Boundary, open: u32, others: Others) -> Vec<Reminder> {
         let mut wanted = Vec::new();
+        // A turn goes on after a compaction; what begins or is resumed has none that does.
+        match at {
+            Boundary::Start | Boundary::Resume => self.ledger.ignored(|_| true),
+            Boundary::Compaction => {}
+        }
         if open > 0 {
             match at {
                 Boundary::Compaction if !agent.hears_compaction => self.owed = true,

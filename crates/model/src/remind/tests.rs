@@ -230,6 +230,108 @@ fn the_ledger_counts_what_it_spent_and_whether_the_next_turn_acted_on_it() {
     assert_eq!(story.watch.ledger.total(), nag);
 }
 
+impl Story {
+    /// How many of a kind were acted on, ignored, and are yet to be judged.
+    fn came_of(&self, kind: Kind) -> (u64, u64, u64) {
+        let Tally { given, acted, ignored, .. } = self.watch.ledger.kinds[&kind];
+        (acted, ignored, given - acted - ignored)
+    }
+}
+
+/// What is said where a conversation begins is for the whole turn that follows.
+#[test]
+fn a_list_put_back_is_held_against_the_turn_that_follows_and_no_later_one() {
+    let back = || {
+        let mut story = Story::new();
+        assert_eq!(story.start(Boundary::Resume, 2, 0), [Kind::Boundary]);
+        story.step(Input::Prompt { open: 2 });
+        (0..3).for_each(|_| drop(story.work()));
+        story
+    };
+    let mut wrote = back();
+    assert_eq!(wrote.came_of(Kind::Boundary), (0, 0, 1), "the turn goes on");
+    wrote.step(Input::Changed);
+    wrote.step(Input::Stopped);
+    assert_eq!(wrote.came_of(Kind::Boundary), (1, 0, 0));
+    for end in [Input::Stopped, Input::Prompt { open: 2 }] {
+        let mut story = back();
+        story.step(end);
+        story.step(Input::Changed);
+        assert_eq!(story.came_of(Kind::Boundary), (0, 1, 0), "that was in the turn after it");
+    }
+    let mut killed = back();
+    killed.start(Boundary::Resume, 2, 0);
+    assert_eq!(killed.came_of(Kind::Boundary), (0, 1, 1));
+}
+
+#[test]
+fn a_list_that_goes_with_a_prompt_is_held_against_the_turn_that_this_begins() {
+    let mut story = Story::new();
+    story.watch.owe();
+    story.step(Input::Prompt { open: 2 });
+    // The user interrupts, so that no stop is told, and says something else.
+    story.step(Input::Prompt { open: 2 });
+    story.step(Input::Changed);
+    assert_eq!(story.came_of(Kind::Boundary), (0, 1, 0));
+    story.watch.owe();
+    story.step(Input::Listens { open: 2 });
+    story.step(Input::Listens { open: 2 });
+    story.step(Input::Changed);
+    assert_eq!(story.came_of(Kind::Boundary), (1, 1, 0), "told in the middle of a turn");
+}
+
+#[test]
+fn one_write_is_the_merit_of_one_reminder_of_a_kind() {
+    let mut story = Story::new();
+    (0..4).for_each(|_| drop(story.start(Boundary::Compaction, 2, 0)));
+    story.step(Input::Changed);
+    assert_eq!(story.came_of(Kind::Boundary), (1, 3, 0));
+}
+
+#[test]
+fn what_a_sub_agent_writes_is_no_reminders_merit_and_no_drift() {
+    let mut story = Story::new();
+    story.start(Boundary::Resume, 2, 0);
+    (0..9).for_each(|_| drop(story.work()));
+    assert_eq!(story.step(Input::ChangedBySubAgent), []);
+    assert_eq!(story.came_of(Kind::Boundary), (0, 0, 1));
+    assert_eq!(story.said_after(12), [10]);
+}
+
+#[test]
+fn an_offer_is_acted_on_by_taking_over_and_not_by_writing_ones_own_list() {
+    for (takes_over, came) in [(false, (0, 1, 0)), (true, (1, 0, 0))] {
+        let mut story = Story::new();
+        assert_eq!(story.start(Boundary::Start, 0, 3), [Kind::Initial, Kind::Offer]);
+        story.step(Input::Prompt { open: 0 });
+        story.step(Input::Changed);
+        assert_eq!(story.came_of(Kind::Initial), (1, 0, 0));
+        assert_eq!(story.came_of(Kind::Offer), (0, 0, 1));
+        if takes_over {
+            story.watch.took_over();
+        }
+        story.step(Input::Stopped);
+        assert_eq!(story.came_of(Kind::Offer), came);
+    }
+}
+
+#[test]
+fn a_prompt_is_heeded_only_while_something_is_owed_or_yet_to_be_judged() {
+    let mut story = Story::new();
+    assert!(!story.watch.heeds_prompts());
+    story.watch.owe();
+    assert!(story.watch.heeds_prompts());
+    story.step(Input::Prompt { open: 2 });
+    assert!(story.watch.heeds_prompts());
+    story.step(Input::Stopped);
+    assert!(!story.watch.heeds_prompts());
+    let before = story.watch.clone();
+    for input in [Input::Prompt { open: 2 }, Input::Stopped, Input::Listens { open: 2 }] {
+        story.step(input);
+        assert_eq!(story.watch, before, "nothing is to be stored");
+    }
+}
+
 #[test]
 fn a_reminder_that_was_never_given_costs_nothing() {
     let mut story = Story::new();

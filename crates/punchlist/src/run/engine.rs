@@ -674,7 +674,7 @@ impl Engine<'_> {
         let plan = self.shared.lock().plan.clone();
         let mut out = end::words(&plan, &sum, &self.outputs, self.items.is_empty());
         out.push_str(&aim.words);
-        Ok(Reply { out, notes, exit, changed: true })
+        Ok(Reply { out, notes, exit, changed: true, prose: false })
     }
 }
 

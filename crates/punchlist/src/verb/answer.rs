@@ -220,7 +220,7 @@ fn taken(app: &App, store: &Sqlite, question: &Question) -> Result<Reply, Fail> 
         let title = punchlist_formats::text::one_line(&question.asked.title).into_owned();
         format!("{title}: {word}\n")
     };
-    Ok(Reply { out, notes, changed: true, exit: 0 })
+    Ok(Reply { out, notes, changed: true, exit: 0, prose: true })
 }
 
 /// Whether the run that asked is known to be over.

@@ -14,6 +14,7 @@ use punchlist_model::End;
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{SessionFilter, SessionStore};
 use punchlist_model::store::{Filter, PlanStore, Summary};
+use rustix::fs::{Access, access};
 
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
@@ -83,7 +84,7 @@ Examples:
         if app.globals.json {
             return Ok(Reply { exit, ..Reply::json(&json(&parts, exit == 0)) });
         }
-        Ok(Reply { exit, ..Reply::text(text(app, &parts)) })
+        Ok(Reply { exit, ..Reply::prose(text(app, &parts)) })
     }
 }
 
@@ -134,41 +135,44 @@ fn absent(agent: Agent) -> Finding {
     Finding::absent("program", format!("{} is not on this machine", agent.title()))
 }
 
-/// The databases that hooks and servers use, and what they left in them.
+/// The databases that hooks and servers use, and what they left in them; then the one that verbs use
+/// here, if it is another.
 fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
     let here = app.database()?;
     let mut findings = Vec::new();
     let mut looked: Vec<&Path> = Vec::new();
-    let own = [(None, here)];
-    let used = used.iter().map(|(agent, path)| (Some(*agent), path));
-    // The agents' own come first: what they use is what matters.
-    let all: Vec<(Option<Agent>, &PathBuf)> = used.chain(own).collect();
-    let has_agents = all.len() > 1;
-    for (agent, path) in all {
-        if let Some(agent) = agent.filter(|_| !is_same_file(here, path)) {
-            findings.push(Finding::note(
-                "database",
-                format!(
-                    "verbs here use {}, {} uses {}",
-                    here.display(),
-                    agent.title(),
-                    path.display()
-                ),
-                format!(
-                    "punchlist install {} --db {}",
-                    agent.as_str(),
-                    entries::quoted(&here.to_string_lossy())
-                ),
-            ));
+    let mut others = Vec::new();
+    for (agent, path) in used {
+        if !is_same_file(here, path) {
+            others.push((*agent, path));
         }
-        let is_known = looked.iter().any(|it| is_same_file(it, path));
-        if !is_known && (agent.is_some() || !has_agents) {
+        if !looked.iter().any(|it| is_same_file(it, path)) {
             findings.extend(store(app, path));
             looked.push(path);
         }
     }
+    if !looked.iter().any(|it| is_same_file(it, here)) {
+        let own = store(app, here);
+        let works = doctor::is_well(&own);
+        // One that is not there yet is of no interest beside one that is in use.
+        if looked.is_empty() || here.exists() || !works {
+            findings.extend(own);
+        }
+        findings.extend(others.into_iter().map(|it| apart(here, it, works)));
+    }
     findings.extend(foreign(app)?);
     Ok(findings)
+}
+
+/// Verbs and an agent that use two databases.
+fn apart(here: &Path, (agent, path): (Agent, &PathBuf), works: bool) -> Finding {
+    let (ours, theirs) = (here.display(), path.display());
+    let said = format!("verbs here use {ours}, {} uses {theirs}", agent.title());
+    let here = entries::quoted(&here.to_string_lossy());
+    let fix = format!("punchlist install {} --db {here}", agent.as_str());
+    // An agent that works is not sent to a database that does not.
+    let there = format!("--db {} where its plans are meant", entries::quoted(&theirs.to_string()));
+    Finding::note("database", said, if works { fix } else { there })
 }
 
 /// What runs have put out and is kept in files, if there is any.
@@ -221,8 +225,26 @@ fn foreign(app: &App) -> Result<Option<Finding>, Fail> {
 
 fn store(app: &App, used: &Path) -> Vec<Finding> {
     if !used.exists() {
-        let said = format!("no plans yet; {} is made by the first", used.display());
-        return vec![Finding::good("database", said)];
+        let whole = std::path::absolute(used).unwrap_or_else(|_| used.to_owned());
+        let above = whole.ancestors().skip(1).find(|it| it.exists()).unwrap_or(&whole);
+        let why = if above.is_dir() {
+            let why = access(above, Access::WRITE_OK | Access::EXEC_OK).err();
+            why.map(|why| format!("is not writable ({why})"))
+        } else {
+            Some("is not a directory".to_owned())
+        };
+        let finding = match why {
+            None => {
+                let said = format!("no plans yet; {} is made by the first", used.display());
+                Finding::good("database", said)
+            }
+            Some(why) => Finding::bad(
+                "database",
+                format!("{} cannot be made: {} {why}", used.display(), above.display()),
+                "put that right, or name another database with --db",
+            ),
+        };
+        return vec![finding];
     }
     // Whoever waits for a lock that is never let go says nothing more.
     if let Some(held) = locks::look(used, LOCK_PATIENCE) {

@@ -128,5 +128,5 @@ fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> R
             Setting::default_for(false).as_str()
         ));
     }
-    Reply::text(out)
+    Reply::prose(out)
 }

@@ -119,7 +119,7 @@ Examples:
                 let aim = json::aim(&plan, &evidence::stale(&plan), app.now);
                 Reply::json(&json!({"plan": header, "goal": aim, "demand": plan.rules.demand}))
             } else {
-                Reply::text(told(&plan, app))
+                Reply::prose(told(&plan, app))
             });
         }
         let patch = self.patch(&plan, app)?;
@@ -135,7 +135,7 @@ Examples:
             });
             return Ok(Reply { changed: true, ..Reply::json(&value) });
         }
-        Ok(Reply { changed: true, ..Reply::text(told(&plan, app)) })
+        Ok(Reply { changed: true, ..Reply::prose(told(&plan, app)) })
     }
 }
 

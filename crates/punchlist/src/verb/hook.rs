@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use punchlist_bridge::doctor::BUT;
 use punchlist_bridge::hook::{self, Given, failures};
 use punchlist_bridge::session::{agent_process, attended, is_called, only_plans};
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
@@ -124,8 +125,9 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
     let app = &at(app, event)?;
     if event.what == What::Doctor {
         // A hook that cannot open its store would fail later, in silence.
-        app.store_to_read().map_err(told)?;
-        return Ok(Answer::Message(format!("punchlist {}", env!("CARGO_PKG_VERSION"))));
+        let but = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
+        let version = env!("CARGO_PKG_VERSION");
+        return Ok(Answer::Message(format!("punchlist {version}{}", but.unwrap_or_default())));
     }
     let project = app.project().map_err(told)?;
     let settings = app.settings().map_err(told)?;

@@ -207,7 +207,7 @@ impl Install {
                        set up that one alone.",
                 ));
         }
-        let mut whole = Reply::default();
+        let mut whole = Reply { prose: !self.dry_run, ..Reply::default() };
         let mut parts = Vec::new();
         for (agent, program) in found {
             if !app.globals.json && !self.dry_run {

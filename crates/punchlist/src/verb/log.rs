@@ -45,7 +45,7 @@ Examples:
             return self.go_on(app, &store, &plan);
         }
         let entries = self.past(&store, &plan)?;
-        Ok(Reply::text(lines(app, &store, &plan, entries)?))
+        Ok(Reply::prose(lines(app, &store, &plan, entries)?))
     }
 }
 

@@ -17,8 +17,9 @@ use crate::who;
 /// Show what agents were reminded of, and what that cost
 ///
 /// For each kind of reminder and each session: how many were given, what they cost in tokens (about:
-/// a quarter of the bytes), after how many the list was written in the same turn, and after how many
-/// it was not. The keys `reminders.*` of the configuration switch kinds off or make them rarer.
+/// a quarter of the bytes), after how many the next turn acted on them, and after how many it did not.
+/// To act is to write the list, and for an offer to adopt what was offered; what sub-agents write does not
+/// count. The next turn of a nag is the model's, of all others the agent's, up to its stop. The keys `reminders.*` of the configuration switch kinds off or make them rarer.
 #[derive(clap::Args)]
 pub(crate) struct Reminders {
     /// Sessions of every project
@@ -51,7 +52,7 @@ Examples:
             return Ok(Reply::text(format!("No agent's session is known {place} yet.\n")));
         }
         let lines = ledger::ledger(&sessions, &app.view(app.screen()));
-        Ok(Reply::text(lines.join("\n") + "\n"))
+        Ok(Reply::prose(lines.join("\n") + "\n"))
     }
 }
 

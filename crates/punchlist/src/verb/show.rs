@@ -53,7 +53,7 @@ Examples:
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let options = view::Options { stale, ..app.view(app.screen()) };
         let text = detail::detail(&plan, item, &journal, show, &options);
-        Ok(Reply::text(text + "\n"))
+        Ok(Reply::prose(text + "\n"))
     }
 }
 
@@ -106,5 +106,5 @@ fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> 
     line("demands", plan.rules.demand.map(|it| it.as_str()).unwrap_or_default());
     line("created", &duration::ago(plan.created_at, app.now));
     line("changed", &duration::ago(plan.updated_at, app.now));
-    Ok(Reply::text(out))
+    Ok(Reply::prose(out))
 }

@@ -310,7 +310,7 @@ fn report(app: &App, seen: &[Seen]) -> Reply {
     if !next.is_empty() {
         out.push_str(&format!("Now it may be completed: punchlist done {}\n", next.join(" ")));
     }
-    Reply { out, notes, changed: true, exit }
+    Reply { out, notes, changed: true, exit, prose: true }
 }
 
 /// The last lines of what a check said, set off from ours.

@@ -101,3 +101,57 @@ fn a_project_with_another_database_is_told_that_the_agent_uses_another() {
     let text = doctor(&world, &[]).out;
     assert!(text.contains("verbs here use"), "{text}");
 }
+
+/// A database that cannot be read is the database's fault, and not that of the binary beside it; that
+/// the doctor asked leaves no trace.
+#[test]
+fn a_broken_database_is_told_as_such_and_being_asked_is_no_failure() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    world.typed("add A").works();
+    let data = world.path("home/.local/share/punchlist");
+    for ending in ["-wal", "-shm"] {
+        drop(fs::remove_file(data.join(format!("punchlist.db{ending}"))));
+    }
+    fs::write(data.join("punchlist.db"), "rubbish ".repeat(1000)).unwrap();
+    let ran = doctor(&world, &[]);
+    assert_eq!(ran.code, 1);
+    let hooks = ran.out.lines().find(|it| it.contains("it cannot work")).unwrap();
+    assert!(hooks.contains("not a database"), "{hooks}");
+    assert!(!ran.out.contains("binary is missing"), "{}", ran.out);
+    assert_eq!(
+        [state(&world, "hooks"), state(&world, "database")],
+        ["broken"; 2].map(str::to_owned)
+    );
+    assert!(!data.join("hook-failures.jsonl").exists());
+}
+
+#[test]
+fn an_agent_that_works_is_not_sent_to_a_database_that_does_not() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    world.typed("add A").works();
+    fs::write(world.path("project/x.db"), "rubbish ".repeat(1000)).unwrap();
+    let ran = doctor(&world, &["--db", "x.db"]);
+    assert_eq!(ran.code, 1, "{}", ran.out);
+    assert!(ran.out.contains("✗ database") || ran.out.contains("x database"), "{}", ran.out);
+    assert!(!ran.out.contains("install claude --db"), "{}", ran.out);
+}
+
+#[test]
+fn where_no_database_can_be_made_that_is_a_fault() {
+    let world = World::new();
+    let closed = world.path("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
+    let path = closed.join("in/x.db");
+    let ran = doctor(&world, &["--db", path.to_str().unwrap()]);
+    // Nothing is closed to root.
+    if fs::write(closed.join("probe"), "").is_err() {
+        assert_eq!(ran.code, 1);
+        assert!(ran.out.contains("cannot be made"), "{}", ran.out);
+    }
+    world.write("project/file", "");
+    let ran = doctor(&world, &["--db", "file/in/x.db"]);
+    assert!(ran.code == 1 && ran.out.contains("file is not a directory"), "{}", ran.out);
+}

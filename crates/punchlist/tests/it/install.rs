@@ -56,7 +56,7 @@ fn story(world: &World, lines: &[&str]) -> String {
 #[test]
 fn install_and_uninstall_read_well() {
     let world = World::new();
-    world.write(SETTINGS, "{\n  \"model\": \"opus\" // mine\n}\n");
+    world.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
     let before = home(&world);
     let told = story(
         &world,

@@ -92,3 +92,25 @@ impl Drop for Terminal {
         self.run(&["kill-server"]);
     }
 }
+
+#[test]
+fn sentences_are_broken_between_words_in_a_narrow_terminal() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    let title = "Write the parser for checklists that people keep in Markdown files";
+    world.typed(&format!("add '{title}' --verify 'cargo test --workspace'")).works();
+    let Some(terminal) = Terminal::open(&world, 40) else { return };
+    for (n, verb) in ["log", "show 1", "gate", "doctor", "done 7"].iter().enumerate() {
+        let end = format!("end {n}");
+        let program = env!("CARGO_BIN_EXE_punchlist");
+        terminal.types(&["clear", "Enter"]);
+        terminal.types(&[&format!("clear; {program} {verb}; echo end $(({n}))"), "Enter"]);
+        let shown = terminal.until(|it| it.lines().any(|it| it == end));
+        let said = shown.lines().filter(|it| !it.contains(program));
+        // What the terminal had to break is shown as one long line here.
+        for line in said {
+            assert!(line.chars().count() <= 40, "{verb}: {line}\n{shown}");
+        }
+        terminal.run(&["clear-history"]);
+    }
+}

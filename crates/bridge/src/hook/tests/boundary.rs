@@ -77,6 +77,24 @@ fn what_became_the_sessions_list_meanwhile_is_told_with_the_next_prompt() {
     assert_eq!(desk.prompt(), None);
 }
 
+/// What was taken over from another session is reached with our tools, and the session did not write it.
+#[test]
+fn what_was_adopted_is_put_back_with_the_tools_that_reach_it() {
+    let desk = Desk::new();
+    desk.create("1", "Own thing");
+    let owing = |desk: &Desk| {
+        let mut session = desk.session("s1");
+        session.memory.watch.owe();
+        settle(desk.store.keep(session)).unwrap();
+        desk.prompt().unwrap()
+    };
+    desk.person(vec![Op::Add(Box::new(NewItem::titled("Taken over")))]);
+    let mixed = owing(&desk);
+    desk.update("1", json!({"status": "completed"}));
+    let others = owing(&desk);
+    insta::assert_snapshot!(format!("{mixed}\n\n{others}"));
+}
+
 fn turns(desk: &Desk, n: usize, tool: &str) -> Vec<String> {
     let batch =
         json!({"tool_calls": [{"tool_name": tool, "tool_input": {}, "tool_response": "x"}]});
@@ -121,6 +139,71 @@ fn a_nag_says_what_others_changed_and_not_what_the_agent_did_itself() {
     desk.person(vec![Op::Add(Box::new(NewItem::titled("Ask legal")))]);
     let said = turns(&desk, 10, "Bash");
     assert!(said[0].contains("Changed by others since: 3."), "{said:?}");
+}
+
+/// How many of a kind were acted on, and how many ignored.
+fn came_of(desk: &Desk, session: &str, kind: Kind) -> (u64, u64) {
+    let tally = desk.session(session).memory.watch.ledger.kinds[&kind];
+    (tally.acted, tally.ignored)
+}
+
+#[test]
+fn a_write_turns_later_is_not_the_merit_of_the_list_that_was_put_back() {
+    let desk = Desk { interactive: Some(true), ..Desk::new() };
+    desk.create("1", "A");
+    assert!(desk.starts("s1", "compact").is_some());
+    desk.prompt();
+    assert!(desk.stop("Done.").is_some(), "a refused stop ends no turn");
+    assert_eq!(came_of(&desk, "s1", Kind::Boundary), (0, 0));
+    desk.stop("Done.");
+    assert_eq!(came_of(&desk, "s1", Kind::Boundary), (0, 1));
+    for _ in 0..2 {
+        desk.prompt();
+        desk.stop("Done.");
+    }
+    desk.update("1", json!({"status": "in_progress"}));
+    assert_eq!(came_of(&desk, "s1", Kind::Boundary), (0, 1));
+    desk.starts("s1", "compact");
+    desk.prompt();
+    desk.update("1", json!({"status": "completed"}));
+    desk.stop("Done.");
+    assert_eq!(came_of(&desk, "s1", Kind::Boundary), (1, 1));
+}
+
+#[test]
+fn what_a_sub_agent_writes_is_no_reminders_merit() {
+    let desk = Desk::new();
+    desk.create("1", "A");
+    (0..4).for_each(|_| drop(desk.starts("s1", "compact")));
+    desk.update_by(Some("sub1"), "1", json!({"status": "in_progress"}));
+    assert_eq!(came_of(&desk, "s1", Kind::Boundary), (0, 3), "said again before anything was done");
+    desk.update("1", json!({"status": "completed"}));
+    assert_eq!(came_of(&desk, "s1", Kind::Boundary), (1, 3));
+}
+
+#[test]
+fn ones_own_task_is_no_answer_to_an_offer() {
+    let mut desk = Desk::new();
+    let (host, boot_id) = ("here".to_owned(), "b".to_owned());
+    desk.process = Some(Process { host, boot_id, pid_namespace: 1, pid: 7, start_time: 7 });
+    desk.create("1", "Left behind");
+    desk.event("SessionEnd", json!({"reason": "clear"}));
+    assert!(desk.starts("s2", "clear").is_some());
+    desk.of("s2", "UserPromptSubmit", json!({"prompt": "go on"}));
+    let created = json!({
+        "tool_name": "TaskCreate", "tool_input": {"subject": "Own", "description": "x"},
+        "tool_response": {"task": {"id": "1", "subject": "Own"}},
+    });
+    desk.of("s2", "PostToolUse", created);
+    assert_eq!(came_of(&desk, "s2", Kind::Offer), (0, 0));
+    desk.of("s2", "Stop", json!({"permission_mode": "plan"}));
+    assert_eq!(came_of(&desk, "s2", Kind::Offer), (0, 1));
+    // Where there is no list at all, a turn ends as well.
+    let offered = desk.starts("s3", "startup");
+    assert!(offered.is_some());
+    desk.of("s3", "UserPromptSubmit", json!({"prompt": "go on"}));
+    desk.of("s3", "Stop", json!({}));
+    assert_eq!(came_of(&desk, "s3", Kind::Offer), (0, 1));
 }
 
 #[test]

@@ -136,7 +136,11 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"permission_mode": "plan"}), true),
         (json!({"permission_mode": "acceptEdits"}), false),
         (json!({"last_assistant_message": "Which database do you want?"}), true),
+        (json!({"last_assistant_message": "Should I go on? (y/n)"}), true),
+        (json!({"last_assistant_message": "All clear.\n\nProceed? [y/N]"}), true),
+        (json!({"last_assistant_message": "Should I continue? (yes/no)"}), true),
         (json!({"last_assistant_message": "Why? Because. Done."}), false),
+        (json!({"last_assistant_message": "Is it safe? (yes/no) It is: done."}), false),
         (task("local_agent", "running"), true),
         (task("local_agent", "completed"), false),
         // A development server runs for ever and would switch the gate off.
@@ -310,6 +314,23 @@ fn missing_evidence_holds_the_turn_and_the_completion_and_names_the_verb() {
     assert!(reason.contains("run `punchlist verify 3`"), "{reason}");
     let off = Desk { gate: Some(Gate::Off), ..desk };
     assert_eq!(off.event("TaskCompleted", task), None);
+}
+
+/// A person demands checks and has given only one item one.
+#[test]
+fn items_without_a_check_are_not_named_to_the_verb_that_runs_checks() {
+    let desk = busy();
+    let rules = Some(Rules { demand: Some(Level::Checked), ..Rules::default() });
+    let check = Check { command: "cargo test".to_owned(), covers: vec![], origin: Origin::Person };
+    let patch = punchlist_model::Patch { check: Some(Some(check)), ..Default::default() };
+    desk.person(vec![
+        Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() })),
+        Op::Edit { item: ItemRef::Number(Number(3)), patch: Box::new(patch) },
+    ]);
+    let answer = desk.event("TaskCompleted", json!({"task_id": "2"})).unwrap();
+    let completing = answer["reason"].as_str().unwrap().to_owned();
+    settle_all(&desk);
+    insta::assert_snapshot!(format!("{completing}\n\n{}", desk.stop("Done.").unwrap()));
 }
 
 /// A person sets a goal above the list.

@@ -78,6 +78,23 @@ fn an_empty_home_gets_geminis_settings() {
     round(&before, &before.gemini(), "an empty home");
 }
 
+/// Gemini CLI takes comments out before it reads its settings, and forgives nothing else.
+#[test]
+fn geminis_comments_are_kept_and_trailing_commas_refused() {
+    let place = Place::new();
+    place.write(GEMINI, "// mine\n{\n  /* a */ \"a\": 1 // b\n  // end\n}\n// after");
+    round(&place, &place.gemini(), "comments");
+    install(&place.gemini()).unwrap();
+    let after = place.text(GEMINI);
+    for comment in ["// mine", "/* a */", "// b", "// end", "// after"] {
+        assert!(after.contains(comment), "{after}");
+    }
+    let place = Place::new();
+    place.write(GEMINI, "{\n  \"a\": 1,\n}");
+    let error = install(&place.gemini()).unwrap_err().to_string();
+    assert!(error.contains("is not loaded by Gemini CLI: line 2"), "{error}");
+}
+
 #[test]
 fn configurations_of_every_kind_are_edited_and_given_back() {
     for (name, text) in [

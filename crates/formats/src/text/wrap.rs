@@ -1,0 +1,114 @@
+//! Breaking lines between words, where a terminal would break them in the middle of one.
+
+use std::borrow::Cow;
+
+use super::width::{pieces, spaces, width};
+
+/// A clean line, coloured or not, in lines of at most `columns`. What goes on below stands two columns
+/// further in than the beginning. A word that is wider than a line is broken, unless it is coloured.
+pub fn wrap(line: &str, columns: usize) -> Vec<Cow<'_, str>> {
+    if shown(line) <= columns {
+        return vec![Cow::Borrowed(line)];
+    }
+    let words = line.trim_start_matches(' ');
+    let indent = line.len() - words.len();
+    let hang = (indent + 2).min(columns / 2);
+    let mut lines = Vec::new();
+    let mut taken = indent.min(columns / 2);
+    let mut here = spaces(taken);
+    for word in words.split_inclusive(' ') {
+        let (word, gap) = word.split_at(word.trim_end_matches(' ').len());
+        let wide = shown(word);
+        let is_begun = !here.trim_matches(' ').is_empty();
+        // Spaces are left out where a line is broken.
+        if wide == 0 && !is_begun {
+            continue;
+        }
+        if wide > 0 && taken + wide > columns && is_begun {
+            lines.push(finished(&mut here));
+            here = spaces(hang);
+            taken = hang;
+        }
+        let room = columns.saturating_sub(taken);
+        let is_broken = wide > room && !word.contains('\x1b');
+        let (first, rest) = if is_broken { broken(word, room) } else { (word, "") };
+        here.push_str(first);
+        taken += shown(first);
+        for part in
+            pieces(rest, columns.saturating_sub(hang)).into_iter().filter(|it| !it.is_empty())
+        {
+            lines.push(finished(&mut here));
+            here = spaces(hang) + part;
+            taken = hang + shown(part);
+        }
+        here.push_str(gap);
+        taken += gap.len();
+    }
+    if !here.trim_matches(' ').is_empty() {
+        lines.push(finished(&mut here));
+    }
+    lines
+}
+
+/// What fits of a word, and the rest of it.
+fn broken(word: &str, columns: usize) -> (&str, &str) {
+    let fits = pieces(word, columns).first().map_or(word.len(), |it| it.len());
+    word.split_at(fits)
+}
+
+fn finished(line: &mut String) -> Cow<'static, str> {
+    Cow::Owned(std::mem::take(line).trim_end_matches(' ').to_owned())
+}
+
+/// The columns that a line takes on the screen, colours aside.
+fn shown(line: &str) -> usize {
+    let mut parts = line.split('\x1b');
+    let first = parts.next().map_or(0, width);
+    // Of each sequence everything up to its last letter is for the terminal.
+    first + parts.map(|it| it.split_once('m').map_or(0, |it| width(it.1))).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, columns: usize, expected: &[&str]) {
+        assert_eq!(wrap(line, columns), expected, "{line:?} in {columns}");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        check("", 10, &[""]);
+        check("short", 10, &["short"]);
+        check("Fix the failing test", 12, &["Fix the", "  failing", "  test"]);
+        check("  a bb ccc dddd", 8, &["  a bb", "    ccc", "    dddd"]);
+        check("a   b", 3, &["a", " b"]);
+        check("日本 日本 日本", 7, &["日本", "  日本", "  日本"]);
+    }
+
+    #[test]
+    fn a_word_that_is_too_wide_is_broken_where_the_line_ends() {
+        check("see /a/very/long/path", 10, &["see", "  /a/very/", "  long/pat", "  h"]);
+        check("abcdefghij", 4, &["abcd", "  ef", "  gh", "  ij"]);
+    }
+
+    #[test]
+    fn colours_take_no_room() {
+        check("\x1b[32m✓\x1b[0m hooks work", 12, &["\x1b[32m✓\x1b[0m hooks work"]);
+        check("\x1b[32m✓\x1b[0m hooks work well", 12, &["\x1b[32m✓\x1b[0m hooks work", "  well"]);
+    }
+
+    proptest! {
+        /// Nothing is lost but spaces, and nothing is wider than it may be.
+        #[test]
+        fn every_word_stays(line in "[ab日 ]{0,60}", columns in 0_usize..40) {
+            let lines = wrap(&line, columns);
+            let letters = |text: &str| text.replace(' ', "");
+            prop_assert_eq!(letters(&lines.concat()), letters(&line));
+            prop_assert!(lines.iter().all(|it| shown(it) <= columns.max(4)));
+        }
+    }
+}
