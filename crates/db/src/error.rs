@@ -26,7 +26,7 @@ pub(crate) fn explain(path: &Path, error: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             let what =
                 format!("another program has been using {path} for too long; nothing was changed");
-            return Error::Unusable { what, source: None };
+            return Error::Busy(what);
         }
         Some(ErrorCode::SystemIoFailure) => {
             format!("reading or writing {path} failed; nothing was changed")
@@ -53,4 +53,23 @@ pub(crate) fn strange(
 ) -> rusqlite::Error {
     let kind = rusqlite::types::Type::Text;
     rusqlite::Error::FromSqlConversionFailure(column, kind, what.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_another_program_keeps_to_itself_is_busy_and_not_broken() {
+        for code in [rusqlite::ffi::SQLITE_BUSY, rusqlite::ffi::SQLITE_LOCKED] {
+            let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+            let Error::Busy(what) = explain(Path::new("/a/plans.db"), error) else {
+                panic!("{code}")
+            };
+            assert_eq!(
+                what,
+                "another program has been using /a/plans.db for too long; nothing was changed"
+            );
+        }
+    }
 }

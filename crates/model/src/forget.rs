@@ -7,12 +7,12 @@ use crate::command::ItemRef;
 use crate::event::{Delta, Event, PlanDelta, TOMBSTONE};
 use crate::id::Number;
 use crate::plan::Plan;
-use crate::refusal::{Broken, Problem, Refusal};
+use crate::refusal::{Broken, Refusal};
 use crate::store::Entry;
 
 /// The number of the item to forget; superseded ones may be forgotten too.
 pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
-    let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
+    let problem = Refusal::one;
     let found = plan.find(item).map_err(problem)?;
     found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
 }

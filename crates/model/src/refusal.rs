@@ -15,9 +15,31 @@ use crate::item::{Item, Level, Status};
 pub struct Refusal {
     /// What is wrong, in the order of the entries.
     pub problems: Vec<Problem>,
+    /// How many entries the change has.
+    pub entries: usize,
 }
 
+/// Most problems that are written out. A refusal of a thousand entries is not read to its end.
+const MOST_PROBLEMS: usize = 100;
+
 impl Refusal {
+    /// Of a change that is one thing, and one thing is wrong with it.
+    pub fn one(broken: Broken) -> Self {
+        Self { problems: vec![Problem { entry: 0, item: None, broken }], entries: 1 }
+    }
+
+    /// The same with every title as `shown` gives it. What makes a text safe to show is the views' to
+    /// know.
+    #[must_use]
+    pub fn with_titles(mut self, shown: impl Fn(&str) -> String) -> Self {
+        for problem in &mut self.problems {
+            for tag in problem.item.iter_mut().chain(problem.broken.other()) {
+                tag.title = shown(&tag.title);
+            }
+        }
+        self
+    }
+
     /// The first thing that is wrong.
     pub fn first(&self) -> Option<&Problem> {
         self.problems.first()
@@ -40,13 +62,21 @@ impl std::error::Error for Refusal {}
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, problem) in self.problems.iter().enumerate() {
+        for (n, problem) in self.problems.iter().take(MOST_PROBLEMS).enumerate() {
             if n > 0 {
                 f.write_str("\n")?;
             }
-            problem.fmt(f)?;
+            let entry = (self.entries > 1 && problem.item.is_none()).then_some(problem.entry);
+            if let (Some(entry), Some((field, what))) = (entry, problem.broken.of_field()) {
+                write!(f, "the {field} of entry {} {what}", entry + 1)?;
+            } else {
+                problem.fmt(f)?;
+            }
         }
-        Ok(())
+        match self.problems.len().saturating_sub(MOST_PROBLEMS) {
+            0 => Ok(()),
+            more => write!(f, "\n… and {more} more"),
+        }
     }
 }
 
@@ -124,8 +154,8 @@ impl fmt::Debug for Brief<'_> {
         f.write_str("\"")?;
         let mut letters = self.0.chars();
         for letter in letters.by_ref().take(MOST) {
-            // Joined emoji and the like stay as they are; what could act is written out.
-            if letter.is_control() || matches!(letter, '"' | '\\') {
+            // Joined emoji and the like stay as they are, and so do quotes; what could act is written out.
+            if letter.is_control() {
                 write!(f, "{}", letter.escape_default())?;
             } else {
                 write!(f, "{letter}")?;
@@ -192,6 +222,44 @@ impl fmt::Display for Sides {
 }
 
 impl Broken {
+    /// The other item that it is about.
+    fn other(&mut self) -> Option<&mut Tag> {
+        match self {
+            Self::AlreadyInProgress { holder: other, .. }
+            | Self::OpenChild { child: other }
+            | Self::ParentCompleted { parent: other } => Some(other),
+            Self::NotFound { .. }
+            | Self::Ambiguous { .. }
+            | Self::Superseded
+            | Self::EmptyTitle { .. }
+            | Self::EmptyText { .. }
+            | Self::TooLong { .. }
+            | Self::Nul { .. }
+            | Self::TooManyOpen { .. }
+            | Self::Illegal { .. }
+            | Self::NotOpen
+            | Self::HeldByOther { .. }
+            | Self::StaleAttempt { .. }
+            | Self::Cycle { .. }
+            | Self::ParentCycle { .. }
+            | Self::Unverified { .. }
+            | Self::NameTaken { .. }
+            | Self::Twice { .. }
+            | Self::Conflict(_) => None,
+        }
+    }
+
+    /// The text that is wrong, and what is wrong with it, where nothing but that text is.
+    fn of_field(&self) -> Option<(&'static str, String)> {
+        if let Self::TooLong { field, length, most } = self {
+            return Some((field, format!("has {length} characters; at most {most} are allowed")));
+        }
+        if let Self::Nul { field } = self {
+            return Some((field, "contains a NUL character".to_owned()));
+        }
+        None
+    }
+
     /// Whether its words stand by themselves, rather than go on after the item's name.
     fn is_sentence(&self) -> bool {
         match self {
@@ -230,10 +298,10 @@ impl fmt::Display for Broken {
             Self::Superseded => f.write_str("is no longer on the list: it was superseded"),
             Self::EmptyTitle { entry } => write!(f, "the title of entry {} is empty", entry + 1),
             Self::EmptyText { field } => write!(f, "needs a {field} that is not empty"),
-            Self::TooLong { field, length, most } => {
-                write!(f, "the {field} has {length} characters; at most {most} are allowed")
+            Self::TooLong { field, .. } | Self::Nul { field } => {
+                let what = self.of_field().map(|(_, what)| what).unwrap_or_default();
+                write!(f, "the {field} {what}")
             }
-            Self::Nul { field } => write!(f, "the {field} contains a NUL character"),
             Self::TooManyOpen { open, adding, most } => write!(
                 f,
                 "the plan has {open} open items; {adding} more would exceed the limit of {most}"

@@ -465,6 +465,9 @@ pub enum Error {
     /// The store can be read but not written.
     #[error("the store cannot be written: {0}")]
     ReadOnly(String),
+    /// Another program has kept the store to itself for longer than anybody waits; nothing was changed.
+    #[error("{0}")]
+    Busy(String),
     /// Something is wrong with the store itself. Whether a change that met it happened is not known
     /// where the store is a server; the plan's revision tells.
     #[error("{what}")]

@@ -338,7 +338,7 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
             note(Some(item.into()), broken);
         }
     }
-    if problems.is_empty() { Ok(()) } else { Err(Refusal { problems }) }
+    if problems.is_empty() { Ok(()) } else { Err(Refusal { problems, entries: 1 }) }
 }
 
 /// The completed item that another stands under.

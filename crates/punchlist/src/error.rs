@@ -3,6 +3,7 @@
 //! An error has a code (the exit code, and a word for JSON), a message, the items that it is about,
 //! and a hint that says what to do next. It does not print itself.
 
+use punchlist_formats::text;
 use punchlist_model::store;
 use punchlist_model::undo::Conflict;
 use punchlist_model::{Number, Refusal};
@@ -167,6 +168,7 @@ fn brief(message: String) -> String {
 impl From<Refusal> for Fail {
     fn from(refusal: Refusal) -> Self {
         let code = if refusal.is_not_found() { Code::NotFound } else { Code::Refused };
+        let refusal = refusal.with_titles(|title| text::one_line(title).into_owned());
         let mut fail = Self::new(code, refusal.to_string());
         let mut hints: Vec<String> = Vec::new();
         for problem in &refusal.problems {
@@ -228,6 +230,9 @@ impl From<store::Error> for Fail {
             Error::ReadOnly(_) => Self::new(Code::Unusable, message).hint(
                 "choose a file that you may write with `--db`; in a sandboxed agent, use the plan tools of the MCP server.",
             ),
+            Error::Busy(_) => Self::new(Code::Unusable, message).hint(
+                "end that program, or wait until it is done, and try again; or choose another file with `--db` or PUNCHLIST_DB.",
+            ),
             Error::Unusable { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
@@ -251,6 +256,7 @@ mod tests {
         for (error, hint) in [
             (store::Error::ReadOnly("a disc".to_owned()), "the plan tools of the MCP server"),
             (store::Error::NewerSchema { found: 9, known: 1 }, "newer version of punchlist"),
+            (store::Error::Busy("used".to_owned()), "end that program, or wait"),
             (store::Error::Unusable { what: "damaged".to_owned(), source: None }, "`--db`"),
             (
                 store::Error::Unconfirmed { what: "made".to_owned(), source: None },

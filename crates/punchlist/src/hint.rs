@@ -158,7 +158,7 @@ mod tests {
         let mut table = String::new();
         for broken in rules() {
             let problem = Problem { entry: 0, item: Some(tag.clone()), broken };
-            let fail = Fail::from(Refusal { problems: vec![problem] });
+            let fail = Fail::from(Refusal { problems: vec![problem], entries: 1 });
             let hint = fail.hint.unwrap_or_default();
             table.push_str(&format!("error: {}\nhint: {hint}\n\n", fail.message));
         }

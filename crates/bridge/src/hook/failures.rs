@@ -51,6 +51,7 @@ pub fn describe(error: &Error) -> String {
         | Error::NoQuestion(_)
         | Error::NewerSchema { .. }
         | Error::ReadOnly(_)
+        | Error::Busy(_)
         | Error::Unusable { .. }
         | Error::Unconfirmed { .. } => error.to_string(),
     }

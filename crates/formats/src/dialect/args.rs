@@ -4,7 +4,11 @@
 //! be legal, so that the model can mend them all in one go. Fields that nobody asked for are passed
 //! over. Nothing that was sent is repeated at length, and no rule about plans is looked at here.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
+
+use crate::text::one_line;
 
 /// A JSON object as it was sent.
 pub(super) type Object = Map<String, Value>;
@@ -16,11 +20,17 @@ pub(super) const MOST_ENTRIES: usize = 1000;
 /// Most faults that a reply lists.
 const MOST_FAULTS: usize = 100;
 
+/// Most characters of a text that a reply repeats.
+const MOST_REPEATED: usize = 80;
+
 /// What is wrong with the arguments of a call.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct Bad {
     faults: Vec<String>,
 }
+
+/// What is wrong with the entries of a call, by the entry, from 0.
+pub(super) type BadEntries = BTreeMap<usize, Bad>;
 
 impl From<String> for Bad {
     fn from(fault: String) -> Self {
@@ -31,6 +41,21 @@ impl From<String> for Bad {
 impl Bad {
     pub(super) fn note(&mut self, fault: String) {
         self.faults.push(fault);
+    }
+
+    /// Notes all that is wrong with entries.
+    pub(super) fn note_entries(&mut self, entries: BadEntries) {
+        self.faults.extend(entries.into_values().flat_map(|it| it.faults));
+    }
+
+    /// Notes all of that as well.
+    pub(super) fn note_all(&mut self, mut rest: Self) {
+        self.faults.append(&mut rest.faults);
+    }
+
+    /// Each fault.
+    pub(super) fn faults(&self) -> &[String] {
+        &self.faults
     }
 
     /// Whether nothing was wrong so far.
@@ -242,12 +267,29 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A text in quotes, cut short and with everything unprintable escaped.
+/// What was sent, in quotes, cut short and with everything unprintable escaped.
 pub(super) fn brief(text: &str) -> String {
-    const MOST: usize = 80;
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MOST_REPEATED) {
         Some((end, _)) => format!("{:?}", format!("{}…", &text[..end])),
         None => format!("{text:?}"),
+    }
+}
+
+/// A title, in quotes, as views show it and cut short.
+pub(super) fn title(text: &str) -> String {
+    format!("\"{}\"", cut(text, MOST_REPEATED))
+}
+
+/// A text of at most so many characters, on one line and with nothing in it that could act.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    // Of a text of megabytes only the beginning is cleaned: what escapes there are leave enough.
+    let end_of = |text: &str, most| text.char_indices().nth(most).map(|(end, _)| end);
+    let begin = &text[..end_of(text, most.saturating_mul(16)).unwrap_or(text.len())];
+    let clean = one_line(begin);
+    match end_of(&clean, most) {
+        Some(end) => format!("{}…", &clean[..end]),
+        None if begin.len() < text.len() => format!("{clean}…"),
+        None => clean.into_owned(),
     }
 }
 

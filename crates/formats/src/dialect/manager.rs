@@ -8,7 +8,7 @@ use punchlist_model::{
 };
 use serde_json::{Value, json};
 
-use super::args::{self, Bad, Fields, Object};
+use super::args::{self, Bad, BadEntries, Fields, Object};
 use super::refuse::{self, Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
 use crate::text::escape::xml_text;
@@ -108,6 +108,9 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
 pub(super) struct Call {
     action: Action,
     ops: Option<Vec<Op>>,
+    /// Entries of `todos` that are bad. They stand there without a title, so that the others are judged
+    /// all the same.
+    bad: BadEntries,
     /// What is said when the change is made; `next` says which item it is instead.
     done: String,
 }
@@ -121,17 +124,18 @@ pub(super) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Rep
 
 fn read(fields: Fields<'_>) -> Result<Call, Bad> {
     let mut bad = Bad::default();
+    let mut entries = BadEntries::new();
     let Some(action) = action(fields, &mut bad) else { return Err(bad) };
     let (ops, done) = match action {
         Action::List => (None, String::new()),
         Action::Next => (Some(vec![Op::Next]), String::new()),
         Action::Add => {
-            let todos = todos(fields, 1, &mut bad);
+            let todos = todos(fields, 1, &mut entries, &mut bad);
             let done = format!("Added {} TODOs", todos.len());
             (Some(add(&todos, |_| Place::Back)), done)
         }
         Action::AddAfter => {
-            let todos = todos(fields, 1, &mut bad);
+            let todos = todos(fields, 1, &mut entries, &mut bad);
             if fields.get("position").is_none() {
                 let what = "`position` is the id to insert after, 0 for the front";
                 bad.note(format!("Position required: {what}"));
@@ -164,14 +168,20 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
             (Some(vec![op]), format!("Skipped TODO: {id}"))
         }
         Action::Replace => {
-            let todos = todos(fields, 0, &mut bad);
+            let todos = todos(fields, 0, &mut entries, &mut bad);
             let entry = |title: &&str| ListEntry::titled(*title, Status::Pending);
             let done = format!("Replaced all TODOs with {} new items", todos.len());
             (Some(vec![Op::Replace(todos.iter().map(entry).collect())]), done)
         }
     };
-    bad.none()?;
-    Ok(Call { action, ops, done })
+    if !bad.is_empty() {
+        // What is wrong with the entries comes first, as they were read first.
+        let rest = std::mem::take(&mut bad);
+        bad.note_entries(entries);
+        bad.note_all(rest);
+        return Err(bad);
+    }
+    Ok(Call { action, ops, bad: entries, done })
 }
 
 fn action(fields: Fields<'_>, bad: &mut Bad) -> Option<Action> {
@@ -188,7 +198,12 @@ fn action(fields: Fields<'_>, bad: &mut Bad) -> Option<Action> {
 }
 
 /// The contents of `todos`, of which there must be at least `least`.
-fn todos<'a>(fields: Fields<'a>, least: usize, bad: &mut Bad) -> Vec<&'a str> {
+fn todos<'a>(
+    fields: Fields<'a>,
+    least: usize,
+    bad_entries: &mut BadEntries,
+    bad: &mut Bad,
+) -> Vec<&'a str> {
     let like = "`todos` is a list of {\"content\": \"…\"}";
     if fields.get("todos").is_none() {
         bad.note(format!("Todos required: {like}"));
@@ -202,9 +217,18 @@ fn todos<'a>(fields: Fields<'a>, least: usize, bad: &mut Bad) -> Vec<&'a str> {
         // A bare string can only mean the content.
         if let Value::String(content) = entry {
             contents.push(content.as_str());
-        } else if let Some(entry) = Fields::of_entry(n, entry, bad) {
-            contents.push(entry.needed("content", bad));
+            continue;
         }
+        let mut own = Bad::default();
+        let content = Fields::of_entry(n, entry, &mut own).map(|it| it.needed("content", &mut own));
+        contents.push(content.filter(|_| own.is_empty()).unwrap_or_default());
+        if !own.is_empty() {
+            bad_entries.insert(n, own);
+        }
+    }
+    // Nothing is left that could be judged.
+    if bad_entries.len() == contents.len() {
+        bad.note_entries(std::mem::take(bad_entries));
     }
     contents
 }
@@ -344,6 +368,10 @@ impl Voice for Call {
             Action::Add | Action::AddAfter | Action::Replace => Some(step),
             Action::List | Action::Start | Action::Next | Action::Complete | Action::Skip => None,
         }
+    }
+
+    fn bad_entries(&self) -> Option<&BadEntries> {
+        Some(&self.bad)
     }
 
     fn added(&self, nth: usize) -> Option<usize> {

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use punchlist_model::store::Error;
 use punchlist_model::{Broken, Number, Plan, Problem, Refusal, Status, Tag, Warning};
 
-use super::args::brief;
+use super::args::{self, BadEntries, brief, cut};
 
 /// Most problems that a reply lists.
 const MOST_PROBLEMS: usize = 100;
@@ -27,6 +27,11 @@ pub(super) trait Voice {
     /// list is reconciled: which of its entries are new is not the dialect's to know.
     fn added(&self, nth: usize) -> Option<usize> {
         Some(nth)
+    }
+    /// The entries that were not even understood, and what is wrong with them: the steps of these are
+    /// nothing but a place that is sure to be refused.
+    fn bad_entries(&self) -> Option<&BadEntries> {
+        None
     }
     /// Whether its tools can open again what was ended.
     fn reopens(&self) -> bool {
@@ -51,7 +56,7 @@ impl<'a> Names<'a> {
 
     /// An item as the model knows it: how it points at it, and the title.
     pub(super) fn of(&self, tag: &Tag) -> String {
-        let title = brief(&tag.title);
+        let title = args::title(&tag.title);
         match self.pointer(tag.number) {
             Some(pointer) => format!("{} {pointer} {title}", self.voice.noun()),
             None => match self.new_entry(tag.number) {
@@ -63,7 +68,7 @@ impl<'a> Names<'a> {
 
     /// An item as it is to be typed, else its title.
     pub(super) fn typed(&self, tag: &Tag) -> String {
-        self.pointer(tag.number).unwrap_or_else(|| brief(&tag.title))
+        self.pointer(tag.number).unwrap_or_else(|| args::title(&tag.title))
     }
 
     fn pointer(&self, number: Number) -> Option<String> {
@@ -103,13 +108,18 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         Error::ReadOnly(why) => {
             format!(
                 "The list cannot be written: {}. Nothing was changed. Tell the user.",
-                plain(why)
+                told(why)
             )
         }
         Error::Unconfirmed { what, .. } => {
             // It must not be sent again: that would make it twice.
-            format!("The list is in danger: {}. Do not send it again; tell the user.", plain(what))
+            format!("The list is in danger: {}. Do not send it again; tell the user.", told(what))
         }
+        Error::Busy(what) => format!(
+            "The list is out of reach: {}. Try again in a while; if it stays so, tell the user, and go on \
+             without it.",
+            told(what)
+        ),
         Error::NewerSchema { .. }
         | Error::Unusable { .. }
         | Error::NoPlan(_)
@@ -122,7 +132,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::Undo(_) => format!(
             "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
              it.",
-            plain(&error.to_string())
+            told(&error.to_string())
         ),
     }
 }
@@ -131,7 +141,26 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut hints: Vec<String> = Vec::new();
     let mut crowded = (None, 0);
+    let mut is_judged = false;
+    let mut bad = names.voice.bad_entries().cloned().unwrap_or_default();
+    let is_understood = bad.is_empty();
+    let mut told = BTreeSet::new();
     for problem in &refusal.problems {
+        if let Some(entry) = names.voice.entry(problem.entry) {
+            if let Some(bad) = bad.remove(&entry) {
+                lines.extend_from_slice(bad.faults());
+                told.insert(entry);
+            }
+            if told.contains(&entry) {
+                continue;
+            }
+        }
+        // Which item an entry means that was not understood is not known, so what seems to be left out may
+        // not be.
+        if !is_understood && matches!(problem.broken, Broken::Conflict(_)) {
+            continue;
+        }
+        is_judged = true;
         if let Broken::TooManyOpen { open, adding, most } = problem.broken {
             // Every entry that finds no room is a problem of its own; one sentence says it all.
             crowded.0.get_or_insert((open, most));
@@ -142,6 +171,7 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
         let hint = names.voice.hint(&problem.broken, names, problem.item.as_ref());
         hints.extend(hint.filter(|hint| !hints.contains(hint)));
     }
+    lines.extend(bad.into_values().flat_map(|it| it.faults().to_vec()));
     let left_out = lines.len().saturating_sub(MOST_PROBLEMS);
     lines.truncate(MOST_PROBLEMS);
     if left_out > 0 {
@@ -156,7 +186,10 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
     }
     hints.truncate(3);
     let mut text = lines.join("\n");
-    text.push('.');
+    // What is wrong with arguments is said as it is where nothing else is.
+    if is_judged {
+        text.push('.');
+    }
     for hint in hints {
         text.push(' ');
         text.push_str(&hint);
@@ -277,6 +310,11 @@ fn stands_alone(broken: &Broken) -> bool {
 pub(super) fn plain(text: &str) -> String {
     let quoted = brief(text);
     quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+/// What a store says of itself: long enough for any path.
+fn told(text: &str) -> String {
+    cut(text, 1000)
 }
 
 /// What the caller should know although nothing was refused, item by item as the model knows them.

@@ -7,7 +7,7 @@ use punchlist_model::store::{Applied, Error};
 use punchlist_model::{Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Status, Tag};
 use serde_json::{Value, json};
 
-use super::args::{self, Bad, Fields, Object};
+use super::args::{self, Bad, BadEntries, Fields, Object};
 use super::refuse::{Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema, whole};
 use crate::view::plain;
@@ -80,6 +80,8 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     ops: Vec<Op>,
+    /// Entries that are bad. They stand there without a title, so that the others are judged all the same.
+    bad: BadEntries,
 }
 
 pub(super) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Reply> {
@@ -97,13 +99,23 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
     }
     let sent = fields.list("todos", Some(MOST), &mut bad).unwrap_or_default();
     let mut entries = Vec::with_capacity(sent.len());
+    let mut bad_entries = BadEntries::new();
     for (n, value) in sent.iter().enumerate() {
-        if let Some(fields) = Fields::of_entry(n, value, &mut bad) {
-            entries.push(entry(fields, &mut bad));
+        let mut own = Bad::default();
+        let read = Fields::of_entry(n, value, &mut own).map(|fields| entry(fields, &mut own));
+        let mut read = read.unwrap_or_else(|| ListEntry::titled("", Status::Pending));
+        if !own.is_empty() {
+            read.title.clear();
+            bad_entries.insert(n, own);
         }
+        entries.push(read);
+    }
+    // Nothing is left that could be judged.
+    if bad_entries.len() == sent.len() {
+        bad.note_entries(std::mem::take(&mut bad_entries));
     }
     bad.none()?;
-    Ok(Call { ops: vec![Op::Replace(entries)] })
+    Ok(Call { ops: vec![Op::Replace(entries)], bad: bad_entries })
 }
 
 fn entry(fields: Fields<'_>, bad: &mut Bad) -> ListEntry {
@@ -158,7 +170,7 @@ impl Call {
         let running: Vec<String> = (1..)
             .zip(entries)
             .filter(|(_, entry)| entry.status == Status::InProgress)
-            .map(|(n, entry)| format!("{n} {}", args::brief(&entry.title)))
+            .map(|(n, entry)| format!("{n} {}", args::title(&entry.title)))
             .collect();
         if running.len() <= usize::try_from(allowed).unwrap_or(usize::MAX) {
             return None;
@@ -200,6 +212,10 @@ impl Voice for Call {
 
     fn added(&self, _nth: usize) -> Option<usize> {
         None
+    }
+
+    fn bad_entries(&self) -> Option<&BadEntries> {
+        Some(&self.bad)
     }
 
     fn hint(&self, broken: &Broken, names: &Names<'_>, _subject: Option<&Tag>) -> Option<String> {

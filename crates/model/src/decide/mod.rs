@@ -58,6 +58,7 @@ pub fn decide_since(
     since: &[Entry],
 ) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(plan, ctx, since);
+    draft.entries = if let [Op::Replace(list)] = ops { list.len() } else { ops.len() };
     for entry in draft.order(ops) {
         let op = &ops[entry];
         draft.entry = entry;
@@ -99,6 +100,8 @@ struct Draft<'a> {
     since: &'a [Entry],
     ctx: &'a Ctx,
     entry: usize,
+    /// How many entries there are.
+    entries: usize,
     decision: Decision,
     problems: Vec<Problem>,
     /// Marks that the step under way has earned, put on the item when it is written.
@@ -114,6 +117,7 @@ impl<'a> Draft<'a> {
             since,
             ctx,
             entry: 0,
+            entries: 1,
             decision: Decision::default(),
             problems: Vec::new(),
             marks: BTreeSet::new(),
@@ -295,7 +299,7 @@ impl<'a> Draft<'a> {
     fn finish(mut self) -> Result<Decision, Refusal> {
         if !self.problems.is_empty() {
             self.problems.sort_by_key(|problem| problem.entry);
-            return Err(Refusal { problems: self.problems });
+            return Err(Refusal { problems: self.problems, entries: self.entries });
         }
         if let Some(event) = self.plan.rescoped(&self.decision.events) {
             self.apply(event);

@@ -4,7 +4,7 @@ use super::story;
 use super::world::{ctx, epoch, op};
 use crate::command::{Ctx, NewItem, Op, Patch};
 use crate::limits::Limits;
-use crate::{IdSource, Number, Plan, PlanId, decide};
+use crate::{Broken, IdSource, Number, Plan, PlanId, Problem, Refusal, decide};
 
 #[test]
 fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_it() {
@@ -258,6 +258,30 @@ fn longest_text_is_counted_in_characters() {
         refused: the outcome has 5 characters; at most 4 are allowed
         ",
     );
+}
+
+#[test]
+fn of_several_new_items_every_bad_one_is_named_by_its_place() {
+    story(
+        "
+        $ limit title 3
+        $ add -- \t ; add abcd ; add ok
+        refused: the title of entry 1 is empty
+        refused: the title of entry 2 has 4 characters; at most 3 are allowed
+        $ add abcd ; add ok
+        refused: the title of entry 1 has 4 characters; at most 3 are allowed
+        $ list
+        ",
+    );
+}
+
+#[test]
+fn a_refusal_of_very_many_entries_stays_short() {
+    let problem = |entry| Problem { entry, item: None, broken: Broken::EmptyTitle { entry } };
+    let refusal = Refusal { problems: (0..1000).map(problem).collect(), entries: 1000 };
+    let text = refusal.to_string();
+    assert_eq!(text.lines().count(), 101);
+    assert!(text.ends_with("\nthe title of entry 100 is empty\n… and 900 more"), "{text}");
 }
 
 /// A plan of two items, and whether these steps may happen to it under the given limits.

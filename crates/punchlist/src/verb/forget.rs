@@ -2,7 +2,7 @@
 
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::store::PlanStore;
-use punchlist_model::{Broken, Plan, Problem, Refusal};
+use punchlist_model::{Broken, Plan, Refusal};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -54,8 +54,7 @@ Examples:
             None => format!("Erase every text of plan {} for ever?", plan.id.short()),
             Some(item) => {
                 let what = item.to_string();
-                let problem =
-                    |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
+                let problem = Refusal::one;
                 let found = plan.find(item).map_err(problem)?;
                 let found =
                     *number.insert(found.ok_or_else(|| problem(Broken::NotFound { what }))?);

@@ -4,7 +4,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::{self, detail, duration, json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
-use punchlist_model::{Broken, Item, ItemRef, Plan, Problem, Refusal, Revision};
+use punchlist_model::{Broken, Item, ItemRef, Plan, Refusal, Revision};
 
 use super::{Group, Verb, list};
 use crate::app::{App, no_plan};
@@ -59,7 +59,7 @@ Examples:
 
 /// The item that is meant; superseded ones can be looked at.
 pub(super) fn find<'a>(plan: &'a Plan, typed: &ItemRef) -> Result<&'a Item, Fail> {
-    let problem = |broken| Refusal { problems: vec![Problem { entry: 0, item: None, broken }] };
+    let problem = Refusal::one;
     let number = plan.find(typed).map_err(problem)?;
     let item = number.and_then(|number| plan.get(number));
     Ok(item.ok_or_else(|| problem(Broken::NotFound { what: typed.to_string() }))?)

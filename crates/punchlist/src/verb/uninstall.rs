@@ -27,6 +27,9 @@ pub(crate) struct Uninstall {
     /// Show what would change, as a diff, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Do not ask, which it never does
+    #[arg(long, short)]
+    yes: bool,
 }
 
 impl Verb for Uninstall {

@@ -312,3 +312,29 @@ fn a_result_that_cannot_be_written_is_told_apart_from_a_change_that_was_not_made
     );
     assert!(world.typed("list").ok().contains("1 x"));
 }
+
+#[test]
+fn every_bad_entry_is_named_by_its_place() {
+    let world = world();
+    let ran = world.run(&["add", " ", &"x".repeat(501), "ok"]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(
+        ran.err.starts_with(
+            "error: the title of entry 1 is empty\n\
+             error: the title of entry 2 has 501 characters; at most 500 are allowed\n"
+        ),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_title_in_an_error_is_shown_as_lists_show_it() {
+    let world = World::new();
+    let title = "tab\tand \"quote\" and back\\slash \u{1b}[31mred\u{1b}[0m";
+    world.run(&["add", title]).works();
+    world.typed("done 1").works();
+    let ran = world.typed("start 1");
+    let shown = "error: item 1 \"tab and \"quote\" and back\\slash red\" is completed";
+    assert!(ran.err.starts_with(shown), "{}", ran.err);
+}

@@ -66,7 +66,7 @@ fn install_and_uninstall_read_well() {
             "install claude --yes",
             "install claude --dry-run",
             "uninstall claude --dry-run",
-            "uninstall claude",
+            "uninstall claude --yes",
             "uninstall claude",
             "uninstall claude --dry-run",
         ],

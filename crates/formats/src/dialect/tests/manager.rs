@@ -329,6 +329,18 @@ fn bad_arguments_are_named_with_what_is_legal() {
                 .to_owned(),
         ),
         (
+            json!({"action": "add_multiple", "todos": [{"content": " "}, "ok", "x".repeat(501), 5]}),
+            "entry 1: content must not be empty\nentry 3: the title has 501 characters; at most 500 are \
+             allowed\nentry 4: must be an object, not a number. Shorten it, or use several TODOs."
+                .to_owned(),
+        ),
+        (
+            json!({"action": "replace_all", "todos": [{"content": " "}, "ok", "x".repeat(501)]}),
+            "entry 1: content must not be empty\nentry 3: the title has 501 characters; at most 500 are \
+             allowed. Shorten it, or use several TODOs."
+                .to_owned(),
+        ),
+        (
             json!({"action": "add_multiple", "todos": ["ok", " "]}),
             "entry 2: the title is empty. Mend it and send all entries again.".to_owned(),
         ),

@@ -187,7 +187,7 @@ fn every_refusal_is_an_error_in_the_tools_style_that_says_what_to_use() {
             );
             let item = (!unnamed).then(|| tag(1, "One", Status::Cancelled));
             let problem = Problem { entry: 0, item, broken };
-            let error = Error::Refused(Refusal { problems: vec![problem] });
+            let error = Error::Refused(Refusal { problems: vec![problem], entries: 1 });
             let reply = call.reply(Answer::Failed(&error, Some(&plan)));
             assert!(reply.is_error && !reply.changed);
             table.push_str(&reply.text);
@@ -217,6 +217,10 @@ fn a_store_that_fails_is_told_in_the_tools_style() {
         Error::NewerSchema { found: 9, known: 1 },
         Error::Unusable { what: "the disk is full".into(), source: None },
         Error::Unconfirmed { what: "the change is made, but it may not last".into(), source: None },
+        Error::Busy(format!(
+            "another program has been using {}/punchlist.db",
+            "/a/path".repeat(20)
+        )),
         Error::NoPlan(plan),
     ];
     let mut table = String::new();

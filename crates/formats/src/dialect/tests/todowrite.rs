@@ -253,6 +253,12 @@ fn bad_arguments_are_named_with_what_is_legal() {
             ),
         ),
         (
+            json!({"todos": [todo(" ", "pending"), todo("A", "pending"), todo(&"x".repeat(501), "pending")]}),
+            "entry 1: content must not be empty\nentry 3: the title has 501 characters; at most 500 are \
+             allowed. Send TodoWrite again with shorter texts."
+                .to_owned(),
+        ),
+        (
             json!({"todos": [todo(&"x".repeat(501), "pending")]}),
             "entry 1: the title has 501 characters; at most 500 are allowed. Send TodoWrite again \
              with shorter texts."

@@ -522,6 +522,39 @@ fn a_batch_with_one_bad_entry_changes_nothing_and_the_error_names_every_bad_entr
 }
 
 #[test]
+fn bad_entries_of_different_kinds_are_all_named() {
+    let mut desk = desk(&[]);
+    let (long, nul) = ("x".repeat(501), "C\u{0}");
+    let items = json!([
+        {"title": " "}, {"title": "ok"}, {"title": long}, 3,
+        {"title": nul, "dependsOn": [6]}, {"title": 7, "dependsOn": [5]},
+    ]);
+    assert_eq!(
+        fail(&mut desk, "create_todo", json!({"items": items})),
+        "entry 1: title must not be empty\nentry 3: the title has 501 characters; at most 500 are \
+         allowed\nentry 4: must be an object, not a number\nentry 5: the title contains a NUL \
+         character\nentry 6: title must be a string, not a number. Shorten it. Mend it and make the \
+         whole call again."
+    );
+    let many: Vec<_> =
+        (0..300).map(|n| json!({"title": if n % 2 == 0 { " " } else { &long }})).collect();
+    let error = fail(&mut desk, "create_todo", json!({"items": many}));
+    assert_eq!(error.lines().count(), 101, "{error}");
+    assert!(error.contains("entry 100: ") && error.contains("… and 200 more."), "{error}");
+    assert_eq!(desk.ok("list_todo", json!({"status": "all"})), desk.ok("list_todo", json!({})));
+}
+
+#[test]
+fn a_title_in_an_error_is_shown_as_lists_show_it() {
+    let mut desk = desk(&["tab\tand \"quote\" and back\\slash \u{1b}[31mred\u{1b}[0m \u{202e}x"]);
+    let id = desk.id(1);
+    desk.ok("complete_todo", json!({"todoId": id, "outcome": "done"}));
+    let error = fail(&mut desk, "complete_todo", json!({"todoId": id, "outcome": "again"}));
+    let title = "\"tab and \"quote\" and back\\slash red x\"";
+    assert!(error.starts_with(&format!("item {id} {title} is ")), "{error}");
+}
+
+#[test]
 fn bad_arguments_are_named_with_what_is_legal() {
     let mut desk = desk(&["A"]);
     for (tool, arguments, error) in [

@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use punchlist_model::{ItemRef, Op, Status};
 
+use super::args::BadEntries;
+
 pub(super) use offer::{PROMPT, tools};
 pub(super) use read::{call, plain_call};
 
@@ -26,9 +28,11 @@ pub(super) struct Call {
 
 #[derive(Clone, PartialEq, Debug)]
 enum What {
-    /// With the entry that each step belongs to: links to later entries are steps of their own.
+    /// With the entry that each step belongs to: links to later entries are steps of their own. An entry
+    /// that is bad stands there without a title, so that the others are judged all the same.
     Create {
         entries: Vec<usize>,
+        bad: BadEntries,
     },
     List(Filter),
     Complete(ItemRef),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::Reply;
-use super::super::args::{self, Bad, Fields, Object as Sent};
+use super::super::args::{self, Bad, BadEntries, Fields, Object as Sent};
 use super::reply::error;
 use super::{Call, Filter, What};
 
@@ -69,7 +69,7 @@ pub(crate) fn plain_call(tool: &str, arguments: &str) -> Option<Call> {
         Op::Add(Box::new(NewItem { context, completion_criteria, ..NewItem::titled(it.title) }))
     };
     let ops = Some(items.into_iter().map(add).collect());
-    Some(Call { what: What::Create { entries }, ops })
+    Some(Call { what: What::Create { entries, bad: BadEntries::new() }, ops })
 }
 
 fn create(fields: Fields<'_>) -> Result<Call, Bad> {
@@ -85,18 +85,31 @@ fn create(fields: Fields<'_>) -> Result<Call, Bad> {
     let mut ops = Vec::with_capacity(sent.len());
     let mut entries: Vec<usize> = (0..sent.len()).collect();
     let mut later = Vec::new();
+    let mut bad_entries = BadEntries::new();
     for (n, value) in sent.iter().enumerate() {
-        let Some(fields) = Fields::of_entry(n, value, &mut bad) else { continue };
-        let mut links = links(fields, sent.len(), &mut bad);
-        if let Some(patch) = links.take_later(n) {
-            later.push(Op::Edit { item: batch(n), patch: Box::new(patch) });
-            entries.push(n);
+        let mut own = Bad::default();
+        let mut new = NewItem::default();
+        if let Some(fields) = Fields::of_entry(n, value, &mut own) {
+            let mut links = links(fields, sent.len(), &mut own);
+            if let Some(patch) = links.take_later(n) {
+                later.push(Op::Edit { item: batch(n), patch: Box::new(patch) });
+                entries.push(n);
+            }
+            new = entry(fields, links, &mut own);
         }
-        ops.push(Op::Add(Box::new(entry(fields, links, &mut bad))));
+        if !own.is_empty() {
+            new = NewItem::default();
+            bad_entries.insert(n, own);
+        }
+        ops.push(Op::Add(Box::new(new)));
+    }
+    // Nothing is left that could be judged.
+    if bad_entries.len() == sent.len() {
+        bad.note_entries(std::mem::take(&mut bad_entries));
     }
     bad.none()?;
     ops.append(&mut later);
-    Ok(Call { what: What::Create { entries }, ops: Some(ops.into()) })
+    Ok(Call { what: What::Create { entries, bad: bad_entries }, ops: Some(ops.into()) })
 }
 
 fn entry(fields: Fields<'_>, links: Links, bad: &mut Bad) -> NewItem {

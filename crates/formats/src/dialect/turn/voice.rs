@@ -2,6 +2,7 @@
 
 use punchlist_model::{Broken, Item, Status, Tag};
 
+use super::super::args::BadEntries;
 use super::super::refuse::{Names, Voice};
 use super::{Call, What};
 
@@ -20,7 +21,14 @@ impl Voice for Call {
 
     fn entry(&self, step: usize) -> Option<usize> {
         match &self.what {
-            What::Create { entries } => entries.get(step).copied(),
+            What::Create { entries, .. } => entries.get(step).copied(),
+            What::List(_) | What::Complete(_) | What::Update(_) | What::Next => None,
+        }
+    }
+
+    fn bad_entries(&self) -> Option<&BadEntries> {
+        match &self.what {
+            What::Create { bad, .. } => Some(bad),
             What::List(_) | What::Complete(_) | What::Update(_) | What::Next => None,
         }
     }
