@@ -53,9 +53,11 @@ impl Ears {
         std::mem::take(&mut *lock(&self.heard))
     }
 
-    /// Listens to these directories and no others. The first are the ones that matter most.
-    pub(super) fn listen<'a>(&mut self, wanted: impl Iterator<Item = &'a PathBuf>) {
-        let Some(watcher) = &mut self.watcher else { return };
+    /// Listens to these directories and no others. The first are the ones that matter most. Whether one
+    /// is new: what was made in it before that was not heard.
+    pub(super) fn listen<'a>(&mut self, wanted: impl Iterator<Item = &'a PathBuf>) -> bool {
+        let Some(watcher) = &mut self.watcher else { return false };
+        let mut is_new = false;
         let mut all = BTreeMap::new();
         let mut missing = Vec::new();
         for path in wanted {
@@ -83,6 +85,7 @@ impl Ears {
             match watcher.watch(&path, RecursiveMode::NonRecursive) {
                 Ok(()) => {
                     self.at.insert(path, identity);
+                    is_new = true;
                 }
                 // It went away meanwhile, and is looked for again.
                 Err(_) if !path.exists() => {}
@@ -94,6 +97,7 @@ impl Ears {
                 }
             }
         }
+        is_new
     }
 
     /// Why not everything is heard.

@@ -30,6 +30,9 @@ pub use tail::{LIST_ONLY, Piped};
 const SELDOM_MS: i64 = 15_000;
 const OFTEN_MS: i64 = 2_000;
 
+/// How often at most a look is repeated because there were new directories.
+const MOST_LOOKS: usize = 16;
+
 /// How long until processes are looked at again.
 const LIVES_MS: i64 = 3_000;
 
@@ -170,14 +173,15 @@ impl Watch {
     /// Looks at all places: what is new is taken up, what is gone is let go.
     fn scan(&mut self, now: i64, told: &mut dyn Told) -> bool {
         self.scanned = Some(now);
-        let mut found =
-            find::sessions(&self.options.homes, now.saturating_sub(self.options.since_ms));
-        for path in &self.options.files {
-            found.files.push(find::File::named(path.clone()));
-            found.directories.extend(path.parent().map(Path::to_owned));
+        let mut found = self.found(now);
+        // What was made in a directory between its being looked at and listened to, nobody hears of.
+        for _ in 0..MOST_LOOKS {
+            if !self.ears.listen(found.directories.iter().chain(&found.notes)) {
+                break;
+            }
+            found = self.found(now);
         }
         self.notes_in = found.notes.iter().cloned().collect();
-        self.ears.listen(found.directories.iter().chain(&found.notes));
         found.files.sort_by_key(|it| std::cmp::Reverse(it.modified));
         found.files.truncate(MOST_FILES);
         let wanted: BTreeSet<&PathBuf> = found.files.iter().map(|it| &it.path).collect();
@@ -209,6 +213,17 @@ impl Watch {
             }
         }
         self.look(now, true) | changed
+    }
+
+    /// All that is there to be watched.
+    fn found(&self, now: i64) -> find::Found {
+        let since = now.saturating_sub(self.options.since_ms);
+        let mut found = find::sessions(&self.options.homes, since);
+        for path in &self.options.files {
+            found.files.push(find::File::named(path.clone()));
+            found.directories.extend(path.parent().map(Path::to_owned));
+        }
+        found
     }
 
     fn read(&mut self, path: &Path, now: i64, told: &mut dyn Told) -> bool {
