@@ -7,6 +7,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use super::cold::{Scratch, build};
@@ -17,6 +18,11 @@ use crate::print::{say, warn};
 
 /// Calls of one block; blocks of both servers alternate.
 const BLOCK: usize = 100;
+
+/// How long nothing is asked before each block. While calls follow each other, the system leaves a client and
+/// its server where they are, on one processor or apart, which makes a difference of more than a call; so
+/// that chance is given anew to each block and not once to each server.
+const REST: Duration = Duration::from_millis(20);
 
 /// Calls that are counted, and as many again: what starting costs falls out.
 const COUNTED: usize = 100;
@@ -127,28 +133,31 @@ fn creates(
     rounds: usize,
 ) -> Result<([Duration; 2], [u64; 2]), String> {
     let place = fresh(scratch)?;
-    let mut taken = [Vec::new(), Vec::new()];
     let mut servers = both(|who| Server::start(programs.command(who, &place)))?;
-    for _ in 0..rounds {
-        for (server, taken) in servers.iter_mut().zip(&mut taken) {
-            for _ in 0..BLOCK {
-                taken.push(server.create()?);
-            }
-        }
-    }
+    let medians = in_turn(&mut servers, rounds, Server::create)?;
     let resident = [servers[0].resident()?, servers[1].resident()?];
-    Ok((taken.map(|it| median(&it).unwrap_or_default()), resident))
+    Ok((medians, resident))
 }
 
 /// The median of a list of twenty.
 fn lists(programs: &Programs, scratch: &Scratch, rounds: usize) -> Result<[Duration; 2], String> {
     let place = fresh(scratch)?;
     let mut servers = both(|who| filled(programs, who, &place))?;
+    in_turn(&mut servers, rounds, Server::list)
+}
+
+/// The medians of a call, asked of both in turn, a block each.
+fn in_turn(
+    servers: &mut [Server; 2],
+    rounds: usize,
+    call: impl Fn(&mut Server) -> Result<Duration, String>,
+) -> Result<[Duration; 2], String> {
     let mut taken = [Vec::new(), Vec::new()];
     for _ in 0..rounds {
         for (server, taken) in servers.iter_mut().zip(&mut taken) {
+            thread::sleep(REST);
             for _ in 0..BLOCK {
-                taken.push(server.list()?);
+                taken.push(call(server)?);
             }
         }
     }

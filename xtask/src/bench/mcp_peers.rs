@@ -22,8 +22,8 @@ const ROUNDS: usize = 5;
 const ABOUT: &str = "\
 Beside other lists over MCP, one call in flight, from the call until its answer has come; medians. The best
 of the others is the quickest in that column. Creates are timed in a new list, twenty of them, and up to
-three hundred in three seconds when the list has forty and the server has been asked for twenty: left to the
-system, and with client and server on one processor.";
+three hundred in three seconds when the list has forty, the server has been asked for twenty and nothing has
+happened for a while: left to the system, and with client and server on one processor.";
 
 /// What was measured of one server.
 #[derive(Default)]
