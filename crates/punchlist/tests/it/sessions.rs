@@ -247,6 +247,18 @@ fn the_environment_names_the_session_where_no_process_does() {
 }
 
 #[test]
+fn an_agents_word_that_the_goal_is_met_is_kept_under_the_agents_name() {
+    let world = World::new();
+    let mut agent = Agent::start(&world);
+    seen(&world, "12345678-aaaa", Some(&agent), 1, false);
+    agent.runs("add One");
+    agent.runs("goal \"It ships\"");
+    agent.runs("done 1");
+    let told = agent.runs("goal --met");
+    assert!(told.contains("yes, claimed by claude:12345678"), "{told}");
+}
+
+#[test]
 fn the_gate_is_set_by_people_in_mid_session() {
     let world = World::new();
     let mut agent = Agent::start(&world);
