@@ -109,6 +109,42 @@ fn where_only_evidence_is_missing_the_refusal_names_the_verb_that_gets_it() {
     ");
 }
 
+/// Open items that the tools alone cannot complete: by whom and how they get what they lack.
+#[test]
+fn open_items_that_need_evidence_first_name_the_verb_that_gets_it() {
+    use punchlist_model::Level;
+    let check = |origin| Some(Check { command: "true".to_owned(), covers: Vec::new(), origin });
+    let mut one = plan(&[("Test the mailer", Status::Pending)]);
+    item(&mut one, 1).check = check(Origin::Person);
+    let mut some = plan(&[
+        ("Read", Status::Completed),
+        ("Write", Status::InProgress),
+        ("Test", Status::Pending),
+        ("Tell", Status::Pending),
+    ]);
+    some.rules.demand = Some(Level::Checked);
+    item(&mut some, 1).check = check(Origin::Person);
+    item(&mut some, 2).check = check(Origin::Person);
+    item(&mut some, 3).check = check(Origin::Agent);
+    let mut approved = plan(&[("Publish", Status::InProgress)]);
+    approved.rules.demand = Some(Level::Approved);
+    let mut both = plan(&[("Publish", Status::InProgress), ("Tell", Status::Pending)]);
+    both.rules.demand = Some(Level::Approved);
+    let mut text = String::new();
+    for (what, plan) in [
+        ("one with a check", &one),
+        ("some that demand checks", &some),
+        ("one that demands approval", &approved),
+        ("two that demand approval", &both),
+    ] {
+        text.push_str(&format!("# {what}\n{}\n\n", refusal(plan, &Tools::MCP_TURN)));
+    }
+    for (name, tools) in ALL {
+        text.push_str(&format!("# {name}\n{}\n\n", refusal(&approved, &tools)));
+    }
+    insta::assert_snapshot!(text);
+}
+
 #[test]
 fn what_has_no_check_is_not_named_to_verify_but_says_how_it_gets_one() {
     use punchlist_model::Level;
