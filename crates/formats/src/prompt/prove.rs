@@ -68,11 +68,15 @@ pub(crate) fn check(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> S
         [..] => ("each", "N".to_owned()),
     };
     let (names, all) = (named(&bare), numbers(&bare));
+    // An agent that has names of its own for items would take those for N.
+    let typed = all.replace(' ', ", ");
+    let is_clear = bare.len() == 1 || names.starts_with(&typed);
+    let which = if is_clear { String::new() } else { format!(" (N is one of {typed})") };
     let _ = write!(
         text,
-        " There is no check for {names}: give {it} one with `punchlist edit {number} --verify COMMAND` \
-         and run `punchlist verify {number}`, which a rule of the user's must allow, or ask the user to \
-         run `punchlist approve {all}`."
+        " There is no check for {names}: give {it} one with `punchlist edit {number} --verify \
+         COMMAND`{which} and run `punchlist verify {number}`, which a rule of the user's must allow, \
+         or ask the user to run `punchlist approve {all}`."
     );
     text
 }

@@ -194,6 +194,12 @@ fn an_agent_with_ids_of_its_own_reads_those_and_what_it_cannot_reach_names_the_o
     item(&mut foreign, 2).status = Status::Completed;
     (foreign.placed, foreign.open) = foreign.recount();
     text.push_str(&format!("# foreign only\n{}\n\n", held(&foreign)));
+    let mut demands = release();
+    demands.rules.demand = Some(punchlist_model::Level::Checked);
+    item(&mut demands, 1).status = Status::Cancelled;
+    item(&mut demands, 4).status = Status::Pending;
+    (demands.placed, demands.open) = demands.recount();
+    text.push_str(&format!("# to be checked\n{}\n\n", held(&demands)));
     for (name, plan) in
         [("one of each", &release()), ("own only", &own), ("foreign only", &foreign)]
     {
