@@ -5,6 +5,7 @@
 //! awaited and nothing else, so with a store in a file the answer is there at the first poll. An
 //! error is for whoever called: to the agent it means that there is nothing to say.
 
+mod absent;
 mod boundary;
 pub mod failures;
 mod gate;

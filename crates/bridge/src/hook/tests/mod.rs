@@ -1,5 +1,6 @@
 //! The engine over the store in memory: JSON in as an agent sends it, JSON out as it reads it.
 
+mod absent;
 mod boundary;
 mod codex;
 mod fuzz;
