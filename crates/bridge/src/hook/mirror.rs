@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hasher, SipHasher};
 
 use punchlist_formats::hook::{Answer, Called, Task, Write};
-use punchlist_formats::prompt::{self, Tag};
+use punchlist_formats::prompt;
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
@@ -144,7 +144,7 @@ impl Call<'_> {
             return Ok(Answer::Nothing);
         }
         let tools = Words::of_list(self.agent());
-        Ok(Answer::Context(prompt::dropped(&dropped, tools, &Tag::reminder())))
+        Ok(Answer::Context(prompt::dropped(&dropped, tools, self.given.tag)))
     }
 
     /// A task is being created. Its tool has not answered, and may yet be refused.
