@@ -31,6 +31,7 @@ mod questions;
 mod reminders;
 mod run;
 mod screen;
+mod search;
 mod shown;
 mod stops;
 mod streams;
