@@ -32,6 +32,7 @@ mod reminders;
 mod run;
 mod screen;
 mod search;
+mod server;
 mod shown;
 mod stops;
 mod streams;
