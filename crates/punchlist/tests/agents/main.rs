@@ -17,6 +17,7 @@ mod answers;
 mod broken;
 mod claude;
 mod codex;
+mod cut_short;
 mod evidence;
 mod gemini;
 mod install;
