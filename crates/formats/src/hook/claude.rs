@@ -21,6 +21,9 @@ pub const MATCHER: &str = "TodoWrite|TaskCreate|TaskUpdate|TaskList|TaskGet";
 /// What the tools of our MCP server are called, up to their own names.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
 
+/// What `TaskUpdate` says of a task that is not there.
+const NOT_FOUND: &str = "Task not found";
+
 /// The event that these bytes tell of; `None` if they tell of none that concerns us.
 ///
 /// `event` names it where the caller knows better than the bytes, in any case.
@@ -85,6 +88,9 @@ fn written(fields: &Fields) -> Option<Write> {
         }
         "TaskUpdate" => updated(call, result),
         "TaskGet" => {
+            if result.get("task").is_some_and(Value::is_null) {
+                return Some(Write::Absent(id(call, "taskId")?));
+            }
             let task = object(result, "task")?;
             Some(Write::Seen(vec![seen(task)?]))
         }
@@ -120,12 +126,12 @@ fn entry(todo: &Fields) -> ListEntry {
 }
 
 fn updated(call: &Fields, result: &Fields) -> Option<Write> {
+    let id = id(result, "taskId").or_else(|| id(call, "taskId"))?;
     // `success: false` is how a task that is not there and a completion that a hook refused are
     // told: nothing has changed.
     if result.get("success").and_then(Value::as_bool) != Some(true) {
-        return None;
+        return (text(result, "error") == Some(NOT_FOUND)).then_some(Write::Absent(id));
     }
-    let id = id(result, "taskId").or_else(|| id(call, "taskId"))?;
     let moved = object(result, "statusChange");
     let to = moved.and_then(|it| text(it, "to")).or_else(|| text(call, "status"));
     if to == Some("deleted") {

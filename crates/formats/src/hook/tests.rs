@@ -144,7 +144,14 @@ fn results_are_believed_and_calls_are_not() {
     let gone =
         used("TaskUpdate", json!({"taskId": "3", "status": "deleted"}), json!({"success": true}));
     assert_eq!(gone, Some(Write::Deleted("3".to_owned())));
-    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({"task": null})), None);
+    let absent = Some(Write::Absent("3".to_owned()));
+    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({"task": null})), absent);
+    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({})), None);
+    let not_found = json!({"success": false, "taskId": "3", "error": "Task not found"});
+    assert_eq!(
+        used("TaskUpdate", json!({"taskId": "3", "status": "completed"}), not_found),
+        absent
+    );
     assert_eq!(used("TodoWrite", json!({"todos": 7}), json!({})), None);
     assert_eq!(used("Bash", json!({"command": "ls"}), json!({"stdout": "x"})), None);
 }
