@@ -206,6 +206,25 @@ fn a_server_that_is_not_always_loaded_is_told() {
 }
 
 #[test]
+fn a_missing_permission_is_told_with_what_comes_of_it_where_nobody_can_be_asked() {
+    let place = Place::new(WELL);
+    let options = place.options();
+    let without = install::Options { permission: false, ..options.install.clone() };
+    install::install(&without).unwrap();
+    let findings = agent(&options).findings;
+    let found = findings.iter().find(|it| it.about == "permission").unwrap();
+    assert_eq!(
+        (found.state.name(), found.said.as_str()),
+        (
+            "note",
+            "mcp__punchlist is not allowed: Claude Code asks before it uses a plan tool, and \
+             `claude -p` refuses"
+        )
+    );
+    assert!(is_well(&findings));
+}
+
+#[test]
 fn two_installations_that_differ_are_told() {
     let place = Place::new(WELL);
     let mut options = place.options();
