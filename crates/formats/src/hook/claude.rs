@@ -206,15 +206,29 @@ fn stop(fields: &Fields) -> Stop {
     }
 }
 
-/// Whether a background task still runs and its end will wake the agent. A shell may run for ever,
-/// as a development server does, and would switch the gate off for as long: it does not count.
+/// What runs in the background, ends by itself and wakes the agent then, by the names that the program
+/// gives to hooks and by those that it has inside, which it falls back to.
+const WAKING: [&str; 10] = [
+    "subagent",
+    "workflow",
+    "teammate",
+    "cloud session",
+    "MCP task",
+    "local_agent",
+    "local_workflow",
+    "in_process_teammate",
+    "remote_agent",
+    "mcp_task",
+];
+
+/// Whether a background task still runs and its end will wake the agent. Whatever else there is does
+/// not count, for it would switch the gate off: a shell or a monitor may run for ever, as a development
+/// server does, and housekeeping such as a memory that is saved wakes nobody.
 fn wakes(task: &Fields) -> bool {
     const OVER: [&str; 7] =
         ["completed", "failed", "killed", "stopped", "cancelled", "canceled", "error"];
-    let kind = text(task, "type").unwrap_or_default();
-    let is_shell = kind.contains("bash") || kind.contains("shell");
     let over = text(task, "status").is_none_or(|status| OVER.contains(&status));
-    !is_shell && !over
+    text(task, "type").is_some_and(|kind| WAKING.contains(&kind)) && !over
 }
 
 /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no
