@@ -12,7 +12,6 @@ use super::args::{self, Bad, BadEntries, Fields, Object};
 use super::evidence::{self, Missing};
 use super::refuse::{self, Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
-use crate::prompt::Tools;
 use crate::text::escape::xml_text;
 use crate::view::xml;
 
@@ -405,13 +404,7 @@ impl Voice for Call {
             }
             Broken::Unverified { demanded, failed } => {
                 let missing = Missing { demanded: *demanded, failed: *failed };
-                evidence::hint(
-                    missing,
-                    names,
-                    subject,
-                    "use complete_multiple again",
-                    &Tools::MANAGER,
-                )
+                evidence::hint(missing, names, subject, "use complete_multiple again")
             }
             Broken::TooLong { .. } => "Shorten it, or use several TODOs.".to_owned(),
             Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {

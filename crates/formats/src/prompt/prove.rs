@@ -88,7 +88,7 @@ pub(crate) fn approve(items: &[&Item], wait: Option<&str>) -> String {
         [one] => ("it", one.number.to_string()),
         [..] => ("them", "N".to_owned()),
     };
-    let verb = format!("`punchlist wait {number} approval`");
+    let verb = format!("`punchlist wait {number} \"{}\"`", Item::APPROVAL);
     let (all, wait) = (numbers(items), wait.unwrap_or(&verb));
     format!(
         "ask the user to run `punchlist approve {all}`, and let {them} wait until then: {wait}."

@@ -18,7 +18,7 @@ pub struct Tools {
     pub update: &'static str,
     /// What to do about open items, to follow "Finish them, or …".
     pub settle: &'static str,
-    /// How an item is said to wait for somebody; `None` where the tools cannot say it.
+    /// How an item is said to wait for a person's approval; `None` where the tools cannot say it.
     pub wait: Option<&'static str>,
     /// How items are pointed at.
     pub label: Label,
@@ -162,7 +162,7 @@ impl Tools {
         update: "complete_todo and update_todo",
         settle: "say what became of each: complete_todo with an outcome, complete_todo with \
                  status \"cancelled\" and the reason, or update_todo with waitingOn",
-        wait: Some("update_todo with waitingOn"),
+        wait: Some("update_todo with waitingOn \"a person's approval\""),
         label: Label::Number,
         status: Words { in_progress: "in progress", ..Words::PLAIN },
     };
@@ -174,7 +174,7 @@ impl Tools {
         settle: "say what became of each: mcp__punchlist__complete_todo with an outcome, the same \
                  with status \"cancelled\" and the reason, or mcp__punchlist__update_todo with \
                  waitingOn",
-        wait: Some("mcp__punchlist__update_todo with waitingOn"),
+        wait: Some("mcp__punchlist__update_todo with waitingOn \"a person's approval\""),
         ..Self::TURN
     };
 
@@ -185,7 +185,7 @@ impl Tools {
         settle: "say what became of each: mcp_punchlist_complete_todo with an outcome, the same \
                  with status \"cancelled\" and the reason, or mcp_punchlist_update_todo with \
                  waitingOn",
-        wait: Some("mcp_punchlist_update_todo with waitingOn"),
+        wait: Some("mcp_punchlist_update_todo with waitingOn \"a person's approval\""),
         ..Self::TURN
     };
 

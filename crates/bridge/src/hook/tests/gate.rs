@@ -3,7 +3,8 @@
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::{
-    Budget, Check, End, Goal, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
+    Budget, Check, End, Goal, Item, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch,
+    Rules,
 };
 use serde_json::{Value, json};
 
@@ -384,7 +385,7 @@ fn open_items_that_our_tools_would_not_complete_name_the_verb_that_checks_them()
 fn what_only_a_person_can_settle_is_said_to_be_that_and_holds_no_longer_than_it_takes_to_say_so() {
     let desk = ours(Level::Approved);
     insta::assert_snapshot!(desk.stop("Done.").unwrap());
-    let waits = |n| Op::Wait { item: ItemRef::Number(Number(n)), on: "approval".to_owned() };
+    let waits = |n| Op::Wait { item: ItemRef::Number(Number(n)), on: Item::APPROVAL.to_owned() };
     desk.person(vec![waits(2), waits(3)]);
     assert_eq!(desk.stop("Please run `punchlist approve 2 3`."), None);
     desk.prompt();

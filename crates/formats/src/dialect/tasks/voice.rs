@@ -5,7 +5,6 @@ use punchlist_model::{Broken, Item, Status, Tag};
 use super::super::evidence::{self, Missing};
 use super::super::refuse::{Names, Voice};
 use super::Call;
-use crate::prompt::Tools;
 
 impl Voice for Call {
     fn noun(&self) -> &'static str {
@@ -67,7 +66,7 @@ impl Voice for Call {
             }
             Broken::Unverified { demanded, failed } => {
                 let missing = Missing { demanded: *demanded, failed: *failed };
-                evidence::hint(missing, names, subject, "use TaskUpdate again", &Tools::TASKS)
+                evidence::hint(missing, names, subject, "use TaskUpdate again")
             }
             Broken::TooLong { .. } => "Shorten it and make the call again.".to_owned(),
             Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {

@@ -6,7 +6,6 @@ use super::super::args::BadEntries;
 use super::super::evidence::{self, Missing};
 use super::super::refuse::{Names, Voice};
 use super::{Call, What};
-use crate::prompt::Tools;
 
 impl Voice for Call {
     fn noun(&self) -> &'static str {
@@ -71,7 +70,7 @@ impl Voice for Call {
             }
             Broken::Unverified { demanded, failed } => {
                 let missing = Missing { demanded: *demanded, failed: *failed };
-                evidence::hint(missing, names, subject, "use complete_todo again", &Tools::TURN)
+                evidence::hint(missing, names, subject, "use complete_todo again")
             }
             Broken::TooLong { .. } => "Shorten it.".to_owned(),
             Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
