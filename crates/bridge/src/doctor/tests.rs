@@ -106,7 +106,7 @@ fn what_works_is_said_in_a_line_each() {
     install::install(&options.install).unwrap();
     told!("works", place.told(&options));
     assert!(is_well(&agent(&options).findings));
-    assert_eq!(agent(&options).database, Some(place.path("p.db")));
+    assert_eq!(agent(&options).databases, [place.path("p.db")]);
 }
 
 #[test]
@@ -187,7 +187,92 @@ fn two_installations_that_differ_are_told() {
     };
     install::install(&own).unwrap();
     options.program = None;
+    told!("own_database", place.told(&options));
+    let report = agent(&options);
+    assert_eq!(report.databases, [place.path("own.db"), place.path("p.db")]);
+    assert!(report.is_for_project);
+
+    let same = install::Options {
+        database: options.install.database.clone(),
+        plan: Some("release".to_owned()),
+        ..own
+    };
+    install::install(&same).unwrap();
     told!("twice", place.told(&options));
+}
+
+/// A terminal opens in the home directory, where the project's settings are the user's own: half a
+/// project's installation must not be seen there.
+#[test]
+fn in_the_home_directory_the_users_installation_is_whole() {
+    let place = Place::new(WELL);
+    let options = Options { directory: place.path("home"), ..place.options() };
+    install::install(&options.install).unwrap();
+    let elsewhere = place.told(&place.options());
+    assert_eq!(place.told(&options), elsewhere);
+    assert!(is_well(&agent(&options).findings), "{elsewhere}");
+}
+
+/// All of our own entries are in order in each of these.
+#[test]
+fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
+    let place = Place::new(WELL);
+    let options = Options { program: None, ..place.options() };
+    install::install(&options.install).unwrap();
+    let well = place.told(&options);
+    let check = |name: &str, files: &[(&str, Value)]| {
+        for (file, value) in files {
+            let path = place.path(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, value.to_string()).unwrap();
+        }
+        let told = place.told(&options);
+        assert!(told.starts_with(&well), "{told}");
+        for (file, _) in files {
+            fs::remove_file(place.path(file)).unwrap();
+        }
+        format!("# {name}\n{}\n", &told[well.len()..])
+    };
+    const PROJECT: &str = "project/.claude/settings.json";
+    const LOCAL: &str = "project/.claude/settings.local.json";
+    let deny = |rules: Value| json!({"permissions": {"deny": rules}});
+    let off = |off: bool| json!({"disableAllHooks": off});
+    let foreign = json!({"mcpServers": {"punchlist": {"type": "http", "url": "http://x"}}});
+    let mut told = String::new();
+    for (name, files) in [
+        ("hooks are off in the project", vec![(PROJECT, off(true))]),
+        ("hooks are off for this user in the project", vec![(LOCAL, off(true))]),
+        ("hooks are off, and on again", vec![(PROJECT, off(true)), (LOCAL, off(false))]),
+        ("all tools are denied", vec![(PROJECT, deny(json!(["Bash", "mcp__punchlist"])))]),
+        ("one tool is denied", vec![(LOCAL, deny(json!(["mcp__punchlist__add"])))]),
+        ("others are denied", vec![(LOCAL, deny(json!(["mcp__punchlists", "Bash(rm *)", 3])))]),
+        ("the project has a server of that name", vec![("project/.mcp.json", foreign.clone())]),
+    ] {
+        told.push_str(&check(name, &files));
+    }
+    // A server that `claude mcp add` adds stands in the user's file, for one directory.
+    let path = place.path("home/.claude.json");
+    let mut servers: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    servers["projects"][place.path("project").to_str().unwrap()] = foreign.clone();
+    servers["projects"]["/elsewhere"] = foreign;
+    fs::write(&path, servers.to_string()).unwrap();
+    told.push_str(&check("this user has a server of that name in the project", &[]));
+    told!("not_used", told);
+}
+
+#[test]
+fn another_copy_of_the_program_is_told_once_and_is_no_fault() {
+    let place = Place::new(WELL);
+    let mut options = Options { program: None, ..place.options() };
+    install::install(&options.install).unwrap();
+    place.program("copy", WELL);
+    options.install.binary = place.path("copy");
+    told!("another_copy", place.told(&options));
+    assert!(is_well(&agent(&options).findings));
+    // A path that leads to the same file is the same program.
+    options.install.binary = place.path("link");
+    std::os::unix::fs::symlink(place.path("punchlist"), place.path("link")).unwrap();
+    assert!(place.told(&options).contains("ok entries: server and hooks for you"));
 }
 
 #[test]

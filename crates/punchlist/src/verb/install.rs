@@ -63,9 +63,13 @@ Examples:
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let Some(name) = &self.agent else { return self.all(app) };
         let agent = agent::named(name)?;
-        if self.own_tools && agent != Agent::Codex {
+        let codex_alone =
+            [(self.own_tools, "--own-tools"), (self.without_trust, "--without-trust")];
+        if agent != Agent::Codex
+            && let Some((_, option)) = codex_alone.iter().find(|it| it.0)
+        {
             return Err(Fail::usage(format!("{} has no such choice", agent.title()))
-                .hint("--own-tools is for codex: leave it out."));
+                .hint(format!("{option} is for codex: leave it out.")));
         }
         self.set_up(app, agent)
     }
@@ -314,7 +318,8 @@ fn permission_name(agent: Agent) -> &'static str {
 /// The question for the permission, if it would be given anew.
 fn permission(options: &Options) -> Option<String> {
     let without = Options { permission: false, ..options.clone() };
-    let adds = options.permission && differ(options, &without).unwrap_or(false);
+    let is_new = options.permission && !install::is_permitted(options);
+    let adds = is_new && differ(options, &without).unwrap_or(false);
     let name = permission_name(options.agent);
     adds.then(|| format!("Let the plan tools run without asking ({name})?"))
 }
