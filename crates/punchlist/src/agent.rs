@@ -136,7 +136,9 @@ fn lasting(real: &Path, called: &Path, search: &OsStr) -> PathBuf {
     // A name alone was looked for on the search path.
     let is_path = called.components().count() > 1;
     let called = is_path.then(|| plain(called)).flatten();
-    let leads_here = |it: &PathBuf| fs::canonicalize(it).is_ok_and(|it| it == real);
+    // What the system shows of a process leads there too, and ends with it.
+    let lasts = |it: &PathBuf| !it.starts_with("/proc") && !it.starts_with("/dev/fd");
+    let leads_here = |it: &PathBuf| lasts(it) && fs::canonicalize(it).is_ok_and(|it| it == real);
     found.chain(called).find(leads_here).unwrap_or_else(|| real.to_owned())
 }
 

@@ -69,6 +69,16 @@ impl Place {
         }
     }
 
+    /// Puts down what Claude Code knows of a directory.
+    fn state(&self, directory: &str, state: &Value) {
+        fs::create_dir_all(self.path("home")).unwrap();
+        let path = self.path("home/.claude.json");
+        let text = fs::read_to_string(&path).unwrap_or_else(|_| "{}".to_owned());
+        let mut servers: Value = serde_json::from_str(&text).unwrap();
+        servers["projects"][directory] = state.clone();
+        fs::write(&path, servers.to_string()).unwrap();
+    }
+
     /// The findings, a line each, without what differs from run to run.
     fn told(&self, options: &Options) -> String {
         let report = agent(options);
@@ -235,6 +245,9 @@ fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
     };
     const PROJECT: &str = "project/.claude/settings.json";
     const LOCAL: &str = "project/.claude/settings.local.json";
+    const SERVERS: &str = "project/.mcp.json";
+    let trusts = json!({"hasTrustDialogAccepted": true});
+    place.state(place.path("project").to_str().unwrap(), &trusts);
     let deny = |rules: Value| json!({"permissions": {"deny": rules}});
     let off = |off: bool| json!({"disableAllHooks": off});
     let foreign = json!({"mcpServers": {"punchlist": {"type": "http", "url": "http://x"}}});
@@ -246,18 +259,65 @@ fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
         ("all tools are denied", vec![(PROJECT, deny(json!(["Bash", "mcp__punchlist"])))]),
         ("one tool is denied", vec![(LOCAL, deny(json!(["mcp__punchlist__add"])))]),
         ("others are denied", vec![(LOCAL, deny(json!(["mcp__punchlists", "Bash(rm *)", 3])))]),
-        ("the project has a server of that name", vec![("project/.mcp.json", foreign.clone())]),
+        ("the project has a server of that name", vec![(SERVERS, foreign.clone())]),
+        (
+            "the same, and this user refused it",
+            vec![
+                (SERVERS, foreign.clone()),
+                (LOCAL, json!({"disabledMcpjsonServers": ["punchlist"]})),
+            ],
+        ),
+        (
+            "the same, and this user approved it",
+            vec![
+                (SERVERS, foreign.clone()),
+                (LOCAL, json!({"enabledMcpjsonServers": ["punchlist"]})),
+            ],
+        ),
     ] {
         told.push_str(&check(name, &files));
     }
-    // A server that `claude mcp add` adds stands in the user's file, for one directory.
-    let path = place.path("home/.claude.json");
-    let mut servers: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    servers["projects"][place.path("project").to_str().unwrap()] = foreign.clone();
-    servers["projects"]["/elsewhere"] = foreign;
-    fs::write(&path, servers.to_string()).unwrap();
-    told.push_str(&check("this user has a server of that name in the project", &[]));
+    // What `claude mcp add` and `/mcp` write stands in the user's file, for one directory.
+    for (name, state) in [
+        ("this user has a server of that name in the project", foreign),
+        (
+            "the server was switched off in the project",
+            json!({"disabledMcpServers": ["punchlist"]}),
+        ),
+    ] {
+        place.state("/elsewhere", &state);
+        place.state(place.path("project").to_str().unwrap(), &state);
+        told.push_str(&check(name, &[]));
+    }
     told!("not_used", told);
+}
+
+/// A project's server is used only once the user has said yes to it, in Claude Code itself.
+#[test]
+fn a_projects_server_that_the_user_has_not_approved_is_told() {
+    let place = Place::new(WELL);
+    let mut options = Options { program: None, ..place.options() };
+    options.install.scope = Scope::Project(place.path("project"));
+    install::install(&options.install).unwrap();
+    let local = place.path("project/.claude/settings.local.json");
+    let ours = json!(["punchlist"]);
+    let trusts = json!({"hasTrustDialogAccepted": true});
+    let approves = json!({"enabledMcpjsonServers": ours});
+    for (state, settings, expected) in [
+        (json!({}), json!({}), "note"),
+        (json!({}), approves.clone(), "note"),
+        (trusts.clone(), json!({}), "note"),
+        (trusts.clone(), approves, "ok"),
+        (trusts.clone(), json!({"enableAllProjectMcpServers": true}), "ok"),
+        (json!({"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ours}), json!({}), "ok"),
+        (trusts, json!({"disabledMcpjsonServers": ours}), "broken"),
+    ] {
+        place.state(place.path("project").to_str().unwrap(), &state);
+        fs::write(&local, settings.to_string()).unwrap();
+        let found = agent(&options).findings;
+        let worst = found.iter().filter(|it| it.about == "mcp").map(|it| it.state).max().unwrap();
+        assert_eq!(worst.name(), expected, "{state} {settings}: {}", place.told(&options));
+    }
 }
 
 #[test]

@@ -104,7 +104,8 @@ impl Install {
             return agent::dry_run(app, agent, goal, &would, &last);
         }
         if would.is_empty() {
-            return agent::done(app, agent, goal, &[], "nothing to do: it is set up already");
+            let last = self.with_permission(&options, "nothing to do: it is set up already");
+            return agent::done(app, agent, goal, &[], &last);
         }
         self.may(&options)?;
         if !self.yes {
@@ -116,7 +117,18 @@ impl Install {
             agent.title(),
             agent::command("uninstall", agent, goal)
         );
-        agent::done(app, agent, goal, &changes, &last)
+        agent::done(app, agent, goal, &changes, &self.with_permission(&options, &last))
+    }
+
+    /// What is said last, and that a permission stays which was not to be, as it is not ours to take.
+    fn with_permission(&self, options: &Options, last: &str) -> String {
+        if !self.without_permission || !install::is_permitted(options) {
+            return last.to_owned();
+        }
+        let name = permission_name(options.agent);
+        format!(
+            "{name} is not from Punchlist and stays: the plan tools run without asking.\n{last}"
+        )
     }
 
     /// Refuses what an agent may not do, whoever asked it to: give a consent in the user's place, or

@@ -113,10 +113,23 @@ fn a_project_with_another_database_is_told_how_the_agent_uses_it_there_and_nowhe
     assert!(fix.starts_with("install claude --project --db '"), "{fix}");
 
     world.typed(&format!("{fix} --yes")).works();
-    let ran = doctor(&world, &[]);
-    let is_amiss = |line: &str| ["! ", "✗ ", "fix:"].iter().any(|it| line.contains(it));
-    assert!(ran.code == 0 && !ran.out.lines().any(is_amiss), "{}", ran.out);
     assert_eq!(fs::read(world.path("home/.claude.json")).unwrap(), users);
+    let amiss = |ran: &Ran| {
+        let lines = ran.out.lines();
+        lines.filter(|line| ["! ", "✗ "].iter().any(|it| line.contains(it))).count()
+    };
+    // A project's server needs a consent that only the user gives, in Claude Code itself.
+    let ran = doctor(&world, &[]);
+    assert!(ran.out.contains("! mcp") && ran.out.contains("is not approved yet"), "{}", ran.out);
+    assert_eq!((ran.code, amiss(&ran)), (0, 1), "{}", ran.out);
+    let given = "{\"enabledMcpjsonServers\": [\"punchlist\"]}";
+    world.write("project/.claude/settings.local.json", given);
+    let mut servers: Value = serde_json::from_slice(&users).unwrap();
+    servers["projects"][world.path("project").to_str().unwrap()]["hasTrustDialogAccepted"] =
+        true.into();
+    world.write("home/.claude.json", servers.to_string());
+    let ran = doctor(&world, &[]);
+    assert_eq!((ran.code, amiss(&ran)), (0, 0), "{}", ran.out);
     let findings = |report: &Value| -> Vec<String> {
         let timeless = |it: &Value| format!("{} {} {}", it["of"], it["about"], it["state"]);
         report["findings"].as_array().unwrap().iter().map(timeless).collect()

@@ -122,6 +122,14 @@ fn a_permission_that_is_not_wanted_any_more_is_taken_out() {
     assert!(!given(&world).contains("mcp__punchlist"));
     let again = world.typed("install claude --without-permission --yes").ok();
     assert_eq!(again, "nothing to do: it is set up already\n");
+    // One of the user's own is not ours to take, and that is said.
+    let world = World::new();
+    world.write(SETTINGS, "{\"permissions\": {\"allow\": [\"mcp__punchlist\"]}}");
+    for _ in 0..2 {
+        let said = world.typed("install claude --without-permission --yes").ok();
+        assert!(said.contains("mcp__punchlist is not from Punchlist and stays"), "{said}");
+    }
+    assert!(given(&world).contains("\"mcp__punchlist\""));
 }
 
 #[test]
