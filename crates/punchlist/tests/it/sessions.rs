@@ -413,6 +413,28 @@ fn what_was_left_is_moved_into_a_plan_that_has_open_items() {
 }
 
 #[test]
+fn an_adoption_that_is_taken_back_leaves_the_items_open_where_they_were() {
+    let world = World::new();
+    let mut old = Agent::start(&world);
+    seen(&world, "11111111", Some(&old), 1, false);
+    old.runs("add Parse Print");
+    old.dies();
+    let mut new = Agent::start(&world);
+    seen(&world, "22222222", Some(&new), 9, false);
+    new.runs("add Mine");
+    told!(story(
+        &world,
+        &mut [("claude", &mut new)],
+        r#"
+        claude: adopt
+        claude: undo
+        claude: list
+        claude: adopt --list
+        "#
+    ));
+}
+
+#[test]
 fn adopting_needs_somebody_who_can_and_something_that_may_be() {
     let world = World::new();
     let nothing = "No session that ended left anything open here.\n";

@@ -141,10 +141,10 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"last_assistant_message": "Should I continue? (yes/no)"}), true),
         (json!({"last_assistant_message": "Why? Because. Done."}), false),
         (json!({"last_assistant_message": "Is it safe? (yes/no) It is: done."}), false),
-        (task("local_agent", "running"), true),
-        (task("local_agent", "completed"), false),
+        (task("subagent", "running"), true),
+        (task("subagent", "completed"), false),
         // A development server runs for ever and would switch the gate off.
-        (task("local_bash", "running"), false),
+        (task("shell", "running"), false),
         (json!({"background_tasks": []}), false),
         (json!({"background_tasks": "none"}), false),
     ] {
