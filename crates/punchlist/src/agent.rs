@@ -3,9 +3,9 @@
 //! Looks at the environment for the rooms that must not; does nothing by itself.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use punchlist_bridge::install::{self, Change, Options, Scope};
 use punchlist_formats::hook::Agent;
@@ -113,14 +113,44 @@ fn config_dir(agent: Agent) -> Option<PathBuf> {
     }
 }
 
-/// This very binary, by its real path.
+/// This very binary, by the path that lasts longest: its real one may have a version in it that the
+/// next upgrade takes away, with all that names it.
 fn binary() -> Result<PathBuf, Fail> {
     let gone = |why: String| {
         Fail::ours(format!("the running program's file cannot be found: {why}"))
             .hint("it was moved or replaced; call `punchlist` anew.")
     };
     let path = env::current_exe().map_err(|why| gone(why.to_string()))?;
-    fs::canonicalize(&path).map_err(|why| gone(format!("{}: {why}", path.display())))
+    let real = fs::canonicalize(&path).map_err(|why| gone(format!("{}: {why}", path.display())))?;
+    let called = env::args_os().next().map(PathBuf::from).unwrap_or_default();
+    let path = env::var_os("PATH").unwrap_or_default();
+    Ok(lasting(&real, &called, &path))
+}
+
+/// The path under which a program is found on the search path, or was called, if that leads to it;
+/// else its own.
+fn lasting(real: &Path, called: &Path, search: &OsStr) -> PathBuf {
+    let names = [called.file_name().unwrap_or_default(), OsStr::new("punchlist")];
+    let directories = env::split_paths(search).filter(|it| it.is_absolute());
+    let found = directories.flat_map(|it| names.map(|name| it.join(name)));
+    // A name alone was looked for on the search path.
+    let is_path = called.components().count() > 1;
+    let called = is_path.then(|| plain(called)).flatten();
+    // What the system shows of a process leads there too, and ends with it.
+    let lasts = |it: &PathBuf| !it.starts_with("/proc") && !it.starts_with("/dev/fd");
+    let leads_here = |it: &PathBuf| lasts(it) && fs::canonicalize(it).is_ok_and(|it| it == real);
+    found.chain(called).find(leads_here).unwrap_or_else(|| real.to_owned())
+}
+
+/// A path from the root, without steps up: those are taken as the system takes them, through links.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(path).ok()?;
+    let steps: Vec<Component<'_>> = whole.components().collect();
+    let last_up = steps.iter().rposition(|it| *it == Component::ParentDir);
+    let (above, below) = steps.split_at(last_up.map_or(0, |at| at + 1));
+    let above = PathBuf::from_iter(above);
+    let above = if above.as_os_str().is_empty() { above } else { fs::canonicalize(above).ok()? };
+    Some(above.join(PathBuf::from_iter(below)))
 }
 
 /// The database that entries name. It need not exist, and is not made.
@@ -151,7 +181,7 @@ pub(crate) fn fail(error: install::Error) -> Fail {
         | Error::Odd { .. }
         | Error::ReadOnly { .. } => Code::Refused,
         Error::Unreadable { .. } | Error::Unwritable { .. } | Error::Busy { .. } => Code::Failure,
-        Error::NoText | Error::Variable { .. } => Code::Usage,
+        Error::Shared { .. } | Error::NoText | Error::Variable { .. } => Code::Usage,
     };
     Fail::new(code, error.to_string()).hint(error.hint())
 }

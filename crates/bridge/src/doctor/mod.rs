@@ -4,6 +4,7 @@
 //! Nothing is changed and nothing is believed that can be tried. A finding says what is so and, where
 //! something is amiss, the command that mends it. The store is looked at by the caller, who has it.
 
+mod around;
 pub mod locks;
 mod mcp;
 mod run;
@@ -96,13 +97,16 @@ impl Finding {
 /// What stands between a hook's version and what keeps it from working, when it is asked how it is.
 pub const BUT: &str = ", but ";
 
-/// What was found, and the database that the entries name.
+/// What was found, and the databases that the entries name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// The findings.
     pub findings: Vec<Finding>,
-    /// The database that hooks and server use, if they are set up.
-    pub database: Option<PathBuf>,
+    /// The databases that hooks and servers use, if they are set up; the one first that the agent's
+    /// tools work on here.
+    pub databases: Vec<PathBuf>,
+    /// Whether that first one is named by entries for the project.
+    pub is_for_project: bool,
     /// Whether anything of ours was found in the agent's files.
     pub is_wired: bool,
 }
@@ -110,17 +114,23 @@ pub struct Report {
 /// Looks at an agent.
 pub fn agent(options: &Options) -> Report {
     let mut report = Report { findings: vec![program(options)], ..Report::default() };
-    let own = Scope::Project(match &options.install.scope {
+    let root = match &options.install.scope {
         Scope::Project(root) => root.clone(),
         Scope::User => options.directory.clone(),
-    });
+    };
+    let own = install::Options { scope: Scope::Project(root.clone()), ..options.install.clone() };
+    let mut scopes = vec![Scope::User];
+    // In the home directory both have one file, and it is the user's.
+    if !own.is_shared() {
+        scopes.push(own.scope);
+    }
     let mut wired = Vec::new();
-    for scope in [Scope::User, own] {
+    for scope in scopes {
         match wiring::look(options, scope) {
             Ok(wiring) if wiring.is_there() => wired.push(wiring),
             Ok(_) => {}
             Err(error) => {
-                report.findings.push(Finding::bad("entries", error.to_string(), error.hint()));
+                report.findings.push(Finding::bad("entries", error.to_string(), error.remedy()));
             }
         }
     }
@@ -131,19 +141,21 @@ pub fn agent(options: &Options) -> Report {
         report.findings.push(Finding::note("entries", said, fix));
     }
     if let [one, other] = wired.as_slice()
-        && one.command() != other.command()
+        && let (Some(ours), Some(theirs)) = (one.command(), other.command())
+        && ours != theirs
     {
-        report.findings.push(Finding::note(
-            "entries",
-            "set up for you and for this project, in different ways: every hook runs twice",
-            format!("punchlist uninstall {} --project", options.install.agent.as_str()),
-        ));
+        report.findings.push(twice(options, one, other));
     }
     let install = &options.install;
     let wired_at_all = !wired.is_empty();
-    for wiring in wired {
+    for wiring in &wired {
         report.findings.extend(wiring.findings(options));
-        report.database = report.database.or_else(|| wiring.database());
+    }
+    // What is set up for a project comes before what is for every one.
+    report.databases = wired.iter().rev().filter_map(wiring::Wiring::database).collect();
+    report.is_for_project = wired.last().is_some_and(wiring::Wiring::is_for_project);
+    if wired_at_all {
+        report.findings.extend(around::look(options, &root));
     }
     if wired_at_all || options.program.is_some() {
         let config = install.config_dir.as_deref();
@@ -151,6 +163,21 @@ pub fn agent(options: &Options) -> Report {
     }
     report.is_wired = wired_at_all;
     report
+}
+
+/// What two installations with different commands come to. A project with a database of its own needs
+/// both: what is for every project must not lead to the database of one.
+fn twice(options: &Options, one: &wiring::Wiring, other: &wiring::Wiring) -> Finding {
+    if one.database() != other.database() {
+        let said = "set up for you, and for this project with a database of its own: its tools work \
+                    on that one, hooks run for both";
+        return Finding::good("entries", said);
+    }
+    Finding::note(
+        "entries",
+        "set up for you and for this project, in different ways: every hook runs twice",
+        format!("punchlist uninstall {} --project", options.install.agent.as_str()),
+    )
 }
 
 /// The agent itself.

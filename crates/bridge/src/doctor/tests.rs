@@ -69,6 +69,16 @@ impl Place {
         }
     }
 
+    /// Puts down what Claude Code knows of a directory.
+    fn state(&self, directory: &str, state: &Value) {
+        fs::create_dir_all(self.path("home")).unwrap();
+        let path = self.path("home/.claude.json");
+        let text = fs::read_to_string(&path).unwrap_or_else(|_| "{}".to_owned());
+        let mut servers: Value = serde_json::from_str(&text).unwrap();
+        servers["projects"][directory] = state.clone();
+        fs::write(&path, servers.to_string()).unwrap();
+    }
+
     /// The findings, a line each, without what differs from run to run.
     fn told(&self, options: &Options) -> String {
         let report = agent(options);
@@ -106,7 +116,7 @@ fn what_works_is_said_in_a_line_each() {
     install::install(&options.install).unwrap();
     told!("works", place.told(&options));
     assert!(is_well(&agent(&options).findings));
-    assert_eq!(agent(&options).database, Some(place.path("p.db")));
+    assert_eq!(agent(&options).databases, [place.path("p.db")]);
 }
 
 #[test]
@@ -236,7 +246,142 @@ fn two_installations_that_differ_are_told() {
     };
     install::install(&own).unwrap();
     options.program = None;
+    told!("own_database", place.told(&options));
+    let report = agent(&options);
+    assert_eq!(report.databases, [place.path("own.db"), place.path("p.db")]);
+    assert!(report.is_for_project);
+
+    let same = install::Options {
+        database: options.install.database.clone(),
+        plan: Some("release".to_owned()),
+        ..own
+    };
+    install::install(&same).unwrap();
     told!("twice", place.told(&options));
+}
+
+/// A terminal opens in the home directory, where the project's settings are the user's own: half a
+/// project's installation must not be seen there.
+#[test]
+fn in_the_home_directory_the_users_installation_is_whole() {
+    let place = Place::new(WELL);
+    let options = Options { directory: place.path("home"), ..place.options() };
+    install::install(&options.install).unwrap();
+    let elsewhere = place.told(&place.options());
+    assert_eq!(place.told(&options), elsewhere);
+    assert!(is_well(&agent(&options).findings), "{elsewhere}");
+}
+
+/// All of our own entries are in order in each of these.
+#[test]
+fn what_keeps_claude_code_from_using_us_is_told_with_its_file() {
+    let place = Place::new(WELL);
+    let options = Options { program: None, ..place.options() };
+    install::install(&options.install).unwrap();
+    let well = place.told(&options);
+    let check = |name: &str, files: &[(&str, Value)]| {
+        for (file, value) in files {
+            let path = place.path(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, value.to_string()).unwrap();
+        }
+        let told = place.told(&options);
+        assert!(told.starts_with(&well), "{told}");
+        for (file, _) in files {
+            fs::remove_file(place.path(file)).unwrap();
+        }
+        format!("# {name}\n{}\n", &told[well.len()..])
+    };
+    const PROJECT: &str = "project/.claude/settings.json";
+    const LOCAL: &str = "project/.claude/settings.local.json";
+    const SERVERS: &str = "project/.mcp.json";
+    let trusts = json!({"hasTrustDialogAccepted": true});
+    place.state(place.path("project").to_str().unwrap(), &trusts);
+    let deny = |rules: Value| json!({"permissions": {"deny": rules}});
+    let off = |off: bool| json!({"disableAllHooks": off});
+    let foreign = json!({"mcpServers": {"punchlist": {"type": "http", "url": "http://x"}}});
+    let mut told = String::new();
+    for (name, files) in [
+        ("hooks are off in the project", vec![(PROJECT, off(true))]),
+        ("hooks are off for this user in the project", vec![(LOCAL, off(true))]),
+        ("hooks are off, and on again", vec![(PROJECT, off(true)), (LOCAL, off(false))]),
+        ("all tools are denied", vec![(PROJECT, deny(json!(["Bash", "mcp__punchlist"])))]),
+        ("one tool is denied", vec![(LOCAL, deny(json!(["mcp__punchlist__add"])))]),
+        ("others are denied", vec![(LOCAL, deny(json!(["mcp__punchlists", "Bash(rm *)", 3])))]),
+        ("the project has a server of that name", vec![(SERVERS, foreign.clone())]),
+        (
+            "the same, and this user refused it",
+            vec![
+                (SERVERS, foreign.clone()),
+                (LOCAL, json!({"disabledMcpjsonServers": ["punchlist"]})),
+            ],
+        ),
+        (
+            "the same, and this user approved it",
+            vec![
+                (SERVERS, foreign.clone()),
+                (LOCAL, json!({"enabledMcpjsonServers": ["punchlist"]})),
+            ],
+        ),
+    ] {
+        told.push_str(&check(name, &files));
+    }
+    // What `claude mcp add` and `/mcp` write stands in the user's file, for one directory.
+    for (name, state) in [
+        ("this user has a server of that name in the project", foreign),
+        (
+            "the server was switched off in the project",
+            json!({"disabledMcpServers": ["punchlist"]}),
+        ),
+    ] {
+        place.state("/elsewhere", &state);
+        place.state(place.path("project").to_str().unwrap(), &state);
+        told.push_str(&check(name, &[]));
+    }
+    told!("not_used", told);
+}
+
+/// A project's server is used only once the user has said yes to it, in Claude Code itself.
+#[test]
+fn a_projects_server_that_the_user_has_not_approved_is_told() {
+    let place = Place::new(WELL);
+    let mut options = Options { program: None, ..place.options() };
+    options.install.scope = Scope::Project(place.path("project"));
+    install::install(&options.install).unwrap();
+    let local = place.path("project/.claude/settings.local.json");
+    let ours = json!(["punchlist"]);
+    let trusts = json!({"hasTrustDialogAccepted": true});
+    let approves = json!({"enabledMcpjsonServers": ours});
+    for (state, settings, expected) in [
+        (json!({}), json!({}), "note"),
+        (json!({}), approves.clone(), "note"),
+        (trusts.clone(), json!({}), "note"),
+        (trusts.clone(), approves, "ok"),
+        (trusts.clone(), json!({"enableAllProjectMcpServers": true}), "ok"),
+        (json!({"hasTrustDialogAccepted": true, "enabledMcpjsonServers": ours}), json!({}), "ok"),
+        (trusts, json!({"disabledMcpjsonServers": ours}), "broken"),
+    ] {
+        place.state(place.path("project").to_str().unwrap(), &state);
+        fs::write(&local, settings.to_string()).unwrap();
+        let found = agent(&options).findings;
+        let worst = found.iter().filter(|it| it.about == "mcp").map(|it| it.state).max().unwrap();
+        assert_eq!(worst.name(), expected, "{state} {settings}: {}", place.told(&options));
+    }
+}
+
+#[test]
+fn another_copy_of_the_program_is_told_once_and_is_no_fault() {
+    let place = Place::new(WELL);
+    let mut options = Options { program: None, ..place.options() };
+    install::install(&options.install).unwrap();
+    place.program("copy", WELL);
+    options.install.binary = place.path("copy");
+    told!("another_copy", place.told(&options));
+    assert!(is_well(&agent(&options).findings));
+    // A path that leads to the same file is the same program.
+    options.install.binary = place.path("link");
+    std::os::unix::fs::symlink(place.path("punchlist"), place.path("link")).unwrap();
+    assert!(place.told(&options).contains("ok entries: server and hooks for you"));
 }
 
 #[test]

@@ -1,18 +1,21 @@
 //! What stands in the files of one agent and one scope, and whether that works.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use punchlist_formats::hook::Agent;
 use serde_json::{Value, json};
 
-use super::{BUT, Finding, Options, mcp, run, thousands};
+use super::{BUT, Finding, Options, is_same_file, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
 use crate::install::entries::{
     self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, events, hooked, our_hooks,
 };
 use crate::install::{self, Scope, codex, gemini};
+
+/// Where the caller says what keeps us from our work.
+const BELOW: &str = "see what `hooks` and `store` say below";
 
 /// What is known of one scope's files.
 pub(super) struct Wiring {
@@ -94,6 +97,10 @@ impl Wiring {
         self.argument("--db").map(PathBuf::from)
     }
 
+    pub(super) fn is_for_project(&self) -> bool {
+        self.scope != Scope::User
+    }
+
     /// What an installation of the same kind would depend on now.
     fn install(&self, options: &Options) -> install::Options {
         install::Options {
@@ -110,7 +117,7 @@ impl Wiring {
     fn fix(&self, options: &Options) -> String {
         let wanted = self.install(options);
         let mut command = format!("punchlist install {}", self.agent.as_str());
-        if self.scope != Scope::User {
+        if self.is_for_project() {
             command.push_str(" --project");
         }
         if wanted.database != options.install.database {
@@ -134,33 +141,47 @@ impl Wiring {
         findings.extend(self.deferred(options));
         findings.extend(self.switched_off());
         findings.extend(self.trust(options));
-        findings.push(self.hook(options));
-        findings.extend(self.serves(options));
+        let hook = self.hook(options);
+        // What keeps the hook from its work keeps the server from it.
+        let fix = hook.fix.clone().filter(|it| it == BELOW).unwrap_or_else(|| self.fix(options));
+        findings.push(hook);
+        findings.extend(self.serves(options, fix));
         findings
     }
 
     /// Whether the entries are those that an installation would write.
     fn entries(&self, options: &Options) -> Finding {
         let fix = self.fix(options);
-        let Some(wanted) = Wanted::of(&self.install(options)) else {
+        let mut called = Called { install: self.install(options), others: Vec::new(), count: 0 };
+        if Wanted::of(&called.install).is_none() {
             return Finding::bad("entries", install::Error::NoText.to_string(), fix);
-        };
+        }
         let mut wrong = Vec::new();
-        match (&self.server, &wanted.server) {
-            (None, Some(_)) => wrong.push(format!("the MCP server {SERVER} is missing")),
-            (Some(server), Some(wanted)) if !self.is_as(server, wanted) => {
-                wrong.push(format!("the MCP server {SERVER} differs"));
+        match &self.server {
+            None if !called.install.own_tools => {
+                wrong.push(format!("the MCP server {SERVER} is missing"));
             }
-            (Some(_), Some(_)) | (_, None) => {}
+            None => {}
+            Some(server) => {
+                let wanted = called.wanted(server["command"].as_str().map(str::to_owned));
+                let wanted = wanted.and_then(|it| it.server).unwrap_or_default();
+                let differs = self.differing(server, &wanted);
+                if !differs.is_empty() {
+                    let differs = differs.join(", ");
+                    wrong.push(format!("the MCP server {SERVER} differs in {differs}"));
+                }
+            }
         }
         let mut missing = Vec::new();
         let mut differs = Vec::new();
         for &(event, matcher) in events(self.agent) {
             let groups = &self.settings["hooks"][event];
             let ours = our_hooks(self.agent, groups);
-            let is_right = |(group, hook): &(usize, usize)| {
-                let (group, wanted) = (&groups[*group], wanted.group(matcher));
-                group["hooks"][*hook] == wanted["hooks"][0]
+            let mut is_right = |(group, hook): &(usize, usize)| {
+                let group = &groups[*group];
+                let command = group["hooks"][*hook]["command"].as_str().unwrap_or_default();
+                let wanted = called.wanted(entries::program(command));
+                wanted.is_some_and(|it| group["hooks"][*hook] == it.group(matcher)["hooks"][0])
                     && group["matcher"].as_str().unwrap_or_default() == matcher.unwrap_or_default()
             };
             match ours.as_slice() {
@@ -181,15 +202,25 @@ impl Wiring {
                 wrong.push(format!("{what} {events}"));
             }
         }
-        if wrong.is_empty() {
-            let whom = match &self.scope {
-                Scope::User => "for you in every project".to_owned(),
-                Scope::Project(root) => format!("for {}", root.display()),
-            };
-            let what = if self.server.is_some() { "server and hooks" } else { "hooks" };
-            return Finding::good("entries", format!("{what} {whom}"));
+        if !wrong.is_empty() {
+            wrong.extend(called.said().map(|it| format!("they {it}")));
+            return Finding::bad("entries", wrong.join("; "), fix);
         }
-        Finding::bad("entries", wrong.join("; "), fix)
+        let whom = match &self.scope {
+            Scope::User => "for you in every project".to_owned(),
+            Scope::Project(root) => format!("for {}", root.display()),
+        };
+        let what = if self.server.is_some() { "server and hooks" } else { "hooks" };
+        match called.said() {
+            // It works as long as that one does, which is tried below.
+            Some(it) => {
+                // By its path: the name alone may be the other's.
+                let own = entries::quoted(&options.install.binary.to_string_lossy());
+                let fix = fix.replacen("punchlist", &own, 1);
+                Finding::note("entries", format!("{what} {whom} {it}"), fix)
+            }
+            None => Finding::good("entries", format!("{what} {whom}")),
+        }
     }
 
     /// Whether the binary that the entries name is there, and which it is.
@@ -223,12 +254,21 @@ impl Wiring {
         }
     }
 
-    /// Whether an entry is as it should be. What a user added to Codex's stays there, and is no fault.
-    fn is_as(&self, server: &Value, wanted: &Value) -> bool {
-        match (self.agent, wanted.as_object()) {
-            (Agent::Codex, Some(wanted)) => wanted.iter().all(|(name, it)| server[name] == *it),
-            (Agent::Claude | Agent::Codex | Agent::Gemini, _) => server == wanted,
+    /// In what an entry is not as it should be. What a user added to Codex's stays there, and is no
+    /// fault.
+    fn differing(&self, server: &Value, wanted: &Value) -> Vec<String> {
+        let names = |it: &Value| -> Vec<String> {
+            it.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
+        };
+        let mut all = names(wanted);
+        match self.agent {
+            Agent::Codex => {}
+            Agent::Claude | Agent::Gemini => {
+                all.extend(names(server).into_iter().filter(|it| wanted.get(it).is_none()));
+            }
         }
+        all.retain(|name| server.get(name) != wanted.get(name));
+        all
     }
 
     /// Whether the agent may use the tools without asking.
@@ -236,8 +276,9 @@ impl Wiring {
         let server = self.server.as_ref();
         match self.agent {
             Agent::Claude => claude::permits(&self.settings),
-            Agent::Codex => server.is_none_or(|it| it["default_tools_approval_mode"] == "approve"),
-            Agent::Gemini => server.is_none_or(|it| it["trust"] == true),
+            Agent::Codex | Agent::Gemini => {
+                server.is_none_or(|it| entries::is_approved(self.agent, it))
+            }
         }
     }
 
@@ -247,19 +288,15 @@ impl Wiring {
     }
 
     fn permission(&self, options: &Options) -> Option<Finding> {
-        let lists = |name: &str| {
-            let list = self.settings["permissions"][name].as_array();
+        let allows = || {
+            let list = self.settings["permissions"]["allow"].as_array();
             list.is_some_and(|it| {
                 it.iter()
                     .filter_map(Value::as_str)
                     .any(|it| it == PERMISSION || it == "mcp__punchlist__*")
             })
         };
-        if self.agent == Agent::Claude && lists("deny") {
-            let said = format!("permissions.deny names {PERMISSION}: no plan tool can be used");
-            return Some(Finding::bad("permission", said, "take it out of the settings"));
-        }
-        let permits = self.permits() || self.agent == Agent::Claude && lists("allow");
+        let permits = self.permits() || self.agent == Agent::Claude && allows();
         let (given, missing) = match self.agent {
             Agent::Claude => (
                 format!("{PERMISSION}: the plan tools run without asking"),
@@ -312,10 +349,6 @@ impl Wiring {
         let names_us =
             |list: &Value| list.as_array().is_some_and(|it| it.iter().any(|it| it == SERVER));
         match self.agent {
-            Agent::Claude if self.settings["disableAllHooks"] == true => off(
-                "disableAllHooks is set: Claude Code calls no hook at all",
-                "take disableAllHooks out of the settings",
-            ),
             Agent::Codex if self.config["features"]["hooks"] == false => off(
                 "features.hooks is false: Codex calls no hook at all",
                 "take `hooks = false` out of [features] in config.toml",
@@ -370,7 +403,7 @@ impl Wiring {
         let own = said.and_then(|it| it.strip_prefix(&format!("punchlist {}", options.version)));
         if let Some(why) = own.and_then(|it| it.strip_prefix(BUT)) {
             let said = format!("answered in {took}, but it cannot work: {why}");
-            return Finding::bad("hooks", said, "see what `store` says below");
+            return Finding::bad("hooks", said, BELOW);
         }
         match said {
             Some(_) if own == Some("") => Finding::good("hooks", format!("answered in {took}")),
@@ -390,8 +423,7 @@ impl Wiring {
     }
 
     /// Starts the server as the agent would.
-    fn serves(&self, options: &Options) -> Option<Finding> {
-        let fix = self.fix(options);
+    fn serves(&self, options: &Options, fix: String) -> Option<Finding> {
         let Some(server) = &self.server else {
             let said = "no server is set up";
             return (!self.has_own_tools()).then(|| Finding::bad("mcp", said, fix));
@@ -414,5 +446,37 @@ impl Wiring {
             ),
             Err(why) => Finding::bad("mcp", format!("the server {why}"), fix),
         })
+    }
+}
+
+/// Which programs entries call. That it is another is said once, and not of each entry.
+struct Called {
+    /// What an installation by this program depends on.
+    install: install::Options,
+    /// Programs that are called and are not this one.
+    others: Vec<String>,
+    /// How many entries call this one.
+    count: usize,
+}
+
+impl Called {
+    /// What would be written by the program that an entry calls.
+    fn wanted(&mut self, program: Option<String>) -> Option<Wanted> {
+        let Some(program) = program else { return Wanted::of(&self.install) };
+        if is_same_file(Path::new(&program), &self.install.binary) {
+            self.count += 1;
+        } else if !self.others.contains(&program) {
+            self.others.push(program.clone());
+        }
+        Wanted::of(&install::Options { binary: PathBuf::from(program), ..self.install.clone() })
+    }
+
+    fn said(&self) -> Option<String> {
+        let others = self.others.join(" and ");
+        match (others.as_str(), self.count) {
+            ("", _) => None,
+            (others, 0) => Some(format!("call {others}, not this program")),
+            (others, _) => Some(format!("call {others} in some places, not this program alone")),
+        }
     }
 }

@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::Scope;
 use super::edit::{Document, Step};
-use super::entries::{Made, Wanted, drop_if_empty, missing, put_hooks, take_all_hooks, unfit};
+use super::entries::{
+    Made, Wanted, drop_if_empty, hooked, missing, put_hooks, take_all_hooks, unfit,
+};
 use Step::{Index, Key};
 
 /// The permission that lets every tool of our server run without asking.
@@ -81,13 +83,22 @@ pub(crate) fn permits(settings: &Value) -> bool {
     allowed.is_some_and(|it| it.iter().any(|it| it == PERMISSION))
 }
 
-/// Puts permission and hooks into the settings.
-pub(crate) fn put_settings(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
+/// Puts permission and hooks into the settings. A permission of ours that is not wanted any more is
+/// taken out.
+pub(crate) fn put_settings(
+    doc: &mut Document,
+    wanted: &Wanted,
+    made: Made<'_>,
+) -> Result<(), String> {
     if wanted.permission && !permits(&doc.value()) {
         let array = [Key("permissions"), Key("allow")];
         let count = doc.get(&array).as_ref().and_then(Value::as_array).map_or(0, Vec::len);
         let way = [array[0], array[1], Index(count)];
         doc.put(&way, &json!(PERMISSION)).map_err(|it| unfit(&way, it))?;
+    }
+    if !wanted.permission {
+        let had_ours = !hooked(wanted.agent, &doc.value()).is_empty();
+        take_permission(doc, made, had_ours);
     }
     put_hooks(doc, wanted)
 }
@@ -95,6 +106,11 @@ pub(crate) fn put_settings(doc: &mut Document, wanted: &Wanted) -> Result<(), St
 /// Takes permission and hooks out of the settings, and the containers that were made for them.
 pub(crate) fn take_settings(doc: &mut Document, made: Made<'_>) {
     let had_ours = take_all_hooks(doc, punchlist_formats::hook::Agent::Claude, made);
+    take_permission(doc, made, had_ours);
+}
+
+/// Takes the permission out if it is ours, and the containers that were made for it.
+fn take_permission(doc: &mut Document, made: Made<'_>, had_ours: bool) {
     let array = [Key("permissions"), Key("allow")];
     let allowed = doc.get(&array).unwrap_or_default();
     let at = allowed.as_array().and_then(|it| it.iter().rposition(|it| it == PERMISSION));
@@ -107,7 +123,7 @@ pub(crate) fn take_settings(doc: &mut Document, made: Made<'_>) {
 }
 
 /// The name of the permission among what was made.
-const MADE_PERMISSION: &str = "permissions/allow/mcp__punchlist";
+pub(crate) const MADE_PERMISSION: &str = "permissions/allow/mcp__punchlist";
 
 /// The names of all that our edits would have to make, which is not there yet.
 pub(crate) fn all_missing(value: &Value) -> Vec<String> {

@@ -141,13 +141,30 @@ pub(crate) fn program(guard: &str) -> Option<String> {
     argument(&format!(" it {rest}"), "it")
 }
 
-/// Whether a server's entry is one of ours, of any version.
+/// Whether a server's entry under our name is one of ours, of any version: by what its program is
+/// called, or, as that may be called otherwise, by arguments that are ours alone.
 pub(crate) fn is_our_server(entry: &Value) -> bool {
-    let name = |command: &str| {
-        let name = command.rsplit('/').next().unwrap_or(command);
-        name.to_ascii_lowercase().contains("punchlist")
-    };
-    entry["command"].as_str().is_some_and(name) && entry["args"][0] == "mcp"
+    let Some(command) = entry["command"].as_str() else { return false };
+    let arguments = words(&entry["args"]).unwrap_or_default();
+    let ["mcp", options @ ..] = arguments.as_slice() else { return false };
+    let name = command.rsplit('/').next().unwrap_or(command);
+    let is_ours = |pair: &[&str]| matches!(pair, ["--db" | "--plan", _]);
+    name.to_ascii_lowercase().contains("punchlist") || options.chunks(2).all(is_ours)
+}
+
+/// A list of texts, if it is one.
+fn words(list: &Value) -> Option<Vec<&str>> {
+    list.as_array()?.iter().map(Value::as_str).collect()
+}
+
+/// Whether a server's entry itself says that its tools run without asking. Claude Code says so
+/// elsewhere.
+pub(crate) fn is_approved(agent: Agent, server: &Value) -> bool {
+    match agent {
+        Agent::Claude => false,
+        Agent::Codex => server["default_tools_approval_mode"] == "approve",
+        Agent::Gemini => server["trust"] == true,
+    }
 }
 
 /// Whether a hook is one of ours, of any version.
@@ -388,6 +405,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_server_is_ours_by_its_programs_name_or_by_its_arguments() {
+        for (command, arguments, ours) in [
+            ("/opt/punchlist", json!(["mcp"]), true),
+            ("/opt/punchlist-0.1", json!(["mcp", "--surface", "full"]), true),
+            ("/opt/pl", json!(["mcp", "--db", "/p.db"]), true),
+            ("/opt/pl", json!(["mcp", "--db", "/p.db", "--plan", "release"]), true),
+            ("/opt/pl", json!(["mcp"]), true),
+            ("docker", json!(["mcp", "gateway", "run"]), false),
+            ("docker", json!(["mcp", "--db"]), false),
+            ("/opt/punchlist", json!(["serve"]), false),
+            ("/opt/punchlist", json!([]), false),
+            ("/opt/punchlist", json!(["mcp", 3]), false),
+            ("npx", json!(["punchlist", "mcp"]), false),
+        ] {
+            let entry = json!({"command": command, "args": arguments});
+            assert_eq!(is_our_server(&entry), ours, "{entry}");
+        }
+        assert!(!is_our_server(&json!({"type": "http", "url": "http://x", "args": ["mcp"]})));
     }
 
     #[test]

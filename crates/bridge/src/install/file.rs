@@ -76,6 +76,19 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
     Ok(Seen { path: path.to_owned(), real, bytes: Some(bytes), owner })
 }
 
+/// What a path leads to, as far as it leads anywhere yet.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let there = path.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
+    match there {
+        Some((above, real)) => match path.strip_prefix(above) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => path.to_owned(),
+        },
+        None => path.to_owned(),
+    }
+}
+
 impl Seen {
     /// Whether the file may be replaced at all, asked before anything is written anywhere.
     pub(crate) fn is_writable(&self) -> Result<(), Error> {

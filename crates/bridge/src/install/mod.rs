@@ -146,6 +146,16 @@ pub enum Error {
         /// Which.
         path: PathBuf,
     },
+    /// The project's settings and the user's are one file, so that one scope's entries would be taken
+    /// for the other's.
+    #[error(
+        "{} is both this project's and your own: --project would not be for this project alone",
+        path.display()
+    )]
+    Shared {
+        /// Which file.
+        path: PathBuf,
+    },
     /// A path that such files cannot spell.
     #[error("the path of the binary or of the database is not UTF-8")]
     NoText,
@@ -168,29 +178,46 @@ impl Error {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self {
-            Self::Malformed { path, line, .. } => format!(
-                "nothing was changed; put line {line} of {} right, or move the file away, and try again.",
-                path.display()
-            ),
+            Self::Malformed { .. }
+            | Self::NotLoaded { .. }
+            | Self::Odd { .. }
+            | Self::ReadOnly { .. } => {
+                format!("nothing was changed; {}, and try again.", self.remedy())
+            }
+            Self::Unreadable { .. } | Self::Unwritable { .. } | Self::Busy { .. } => {
+                format!("{}, and try again.", self.remedy())
+            }
+            Self::Shared { .. } | Self::NoText | Self::Variable { .. } => {
+                format!("{}.", self.remedy())
+            }
+        }
+    }
+
+    /// What mends it, for those who only look.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::Malformed { path, line, .. } => {
+                format!("put line {line} of {} right, or move the file away", path.display())
+            }
             Self::NotLoaded { agent, path, line, .. } => format!(
-                "nothing was changed; {} takes nothing from such a file, hooks neither. Put line {line} of \
-                 {} right and try again.",
+                "{} takes nothing from such a file, hooks neither: put line {line} of {} right",
                 agent.title(),
-                path.display()
+                path.display(),
             ),
-            Self::Odd { path, .. } => {
-                format!("nothing was changed; look at {} and put that right.", path.display())
+            Self::Odd { path, .. } => format!("look at {} and put that right", path.display()),
+            Self::ReadOnly { path } => {
+                format!("if that is not meant, `chmod u+w {}`", path.display())
             }
-            Self::ReadOnly { path } => format!(
-                "nothing was changed; if that is not meant, `chmod u+w {}` and try again.",
-                path.display()
-            ),
+            Self::Shared { .. } => {
+                "leave `--project` out: what is set up for you in every project holds here too"
+                    .to_owned()
+            }
             Self::Unreadable { .. } | Self::Unwritable { .. } => {
-                "see who owns it and what its directory allows, and try again.".to_owned()
+                "see who owns it and what its directory allows".to_owned()
             }
-            Self::Busy { .. } => "close the program that writes it, and try again.".to_owned(),
-            Self::NoText => "move it to a path that is.".to_owned(),
-            Self::Variable { .. } => "move it to a path without a dollar sign.".to_owned(),
+            Self::Busy { .. } => "close the program that writes it".to_owned(),
+            Self::NoText => "move it to a path that is".to_owned(),
+            Self::Variable { .. } => "move it to a path without a dollar sign".to_owned(),
         }
     }
 }
@@ -338,6 +365,17 @@ impl Options {
         }
     }
 
+    /// Whether a project's settings are the user's own, as in the home directory.
+    pub fn is_shared(&self) -> bool {
+        let user = Self { scope: Scope::User, ..self.clone() };
+        self.scope != Scope::User && file::real(&self.place()) == file::real(&user.place())
+    }
+
+    /// Refuses what would mix two scopes up: the record of one would be taken for the other's.
+    fn refuse_shared(&self) -> Result<(), Error> {
+        if self.is_shared() { Err(Error::Shared { path: self.place() }) } else { Ok(()) }
+    }
+
     fn new_for(&self) -> For {
         match self.scope {
             Scope::User => For::User,
@@ -405,6 +443,14 @@ pub fn is_set_up(options: &Options) -> bool {
     })
 }
 
+/// Whether the agent may use our tools without asking, as its files are now.
+pub fn is_permitted(options: &Options) -> bool {
+    options.parts().iter().any(|part| {
+        let doc = file::look(&part.path).and_then(|seen| parse(&seen));
+        doc.is_ok_and(|doc| part.permits(&doc))
+    })
+}
+
 /// Whether these changes switch the agent's own tool for plans off, because ours take its place.
 pub fn switches_own_tools_off(changes: &[Change]) -> bool {
     let is_on = |bytes: Option<&[u8]>| {
@@ -417,6 +463,7 @@ pub fn switches_own_tools_off(changes: &[Change]) -> bool {
 
 /// Works out what installing makes of all files.
 fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
+    options.refuse_shared()?;
     let wanted = Wanted::of(options).ok_or(Error::NoText)?;
     if options.agent == Agent::Gemini {
         let said = [options.binary.to_str(), options.database.to_str(), options.plan.as_deref()];
@@ -443,7 +490,10 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
         let known = record.and_then(|it| it.of(&seen.path));
         part.put(&mut doc, &wanted, known, &mut around).map_err(odd)?;
         let tool_before = part.tool_before(&unedited, known, &around);
-        let missing = part.missing(&unedited, &around);
+        let mut missing = part.missing(&unedited, &around);
+        if !wanted.permission {
+            missing.retain(|it| it != claude::MADE_PERMISSION);
+        }
         let after = Some(doc.bytes()).filter(|it| seen.bytes.is_some() || !it.is_empty());
         if after != seen.bytes {
             seen.is_writable()?;
@@ -481,7 +531,11 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
                 None => Edited { layers: Vec::new(), ..known.clone() }.with(&missing),
             },
         };
-        let edited = Edited { tool_before, ..edited };
+        let mut edited = Edited { tool_before, ..edited };
+        if let Some(made) = edited.made.as_mut().filter(|_| !wanted.permission) {
+            // It is out again, and one that comes back is somebody else's.
+            made.retain(|it| it != claude::MADE_PERMISSION);
+        }
         work.push(Work { seen, after, edited });
     }
     Ok(work)
@@ -489,6 +543,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
 
 /// Works out what uninstalling makes of all files.
 fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
+    options.refuse_shared()?;
     let mut around = Around::default();
     let mut work = Vec::new();
     for part in options.parts() {

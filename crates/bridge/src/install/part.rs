@@ -160,6 +160,16 @@ impl Part {
         }
     }
 
+    /// Whether it lets the agent use our tools without asking.
+    pub(super) fn permits(&self, doc: &Doc) -> bool {
+        match (self.what, self.agent, doc) {
+            (What::Settings, Agent::Claude, Doc::Json(doc)) => claude::permits(&doc.value()),
+            (What::Servers | What::Settings | What::Hooks | What::Config { .. }, agent, doc) => {
+                self.server(doc).is_some_and(|it| entries::is_approved(agent, &it))
+            }
+        }
+    }
+
     /// How Codex's own tool was set before an installation that uses it: as it is now, where none did
     /// so far.
     pub(super) fn tool_before(
@@ -198,7 +208,7 @@ impl Part {
         match (self.what, doc) {
             (What::Servers, Doc::Json(doc)) => entries::put_server(doc, wanted),
             (What::Settings, Doc::Json(doc)) if self.agent == Agent::Claude => {
-                claude::put_settings(doc, wanted)
+                claude::put_settings(doc, wanted, made(known))
             }
             (What::Settings, Doc::Json(doc)) => {
                 entries::put_server(doc, wanted)?;

@@ -184,6 +184,94 @@ fn what_cannot_be_edited_is_refused_before_anything_is_touched() {
     assert_eq!(place.tree(), before);
 }
 
+/// The record of one scope would be taken for the other's, and uninstalling would leave files behind.
+#[test]
+fn where_the_projects_settings_are_the_users_own_a_project_is_refused() {
+    for agent in Agent::ALL {
+        let place = Place::new();
+        let user = Options { agent, ..place.options() };
+        let project = |root| Options { scope: Scope::Project(root), ..user.clone() };
+        symlink(place.path("home"), place.path("way")).unwrap();
+        let before = place.tree();
+        for root in [place.path("home"), place.path("way")] {
+            for failed in [
+                would_install(&project(root.clone())).unwrap_err(),
+                install(&project(root.clone())).unwrap_err(),
+                would_uninstall(&project(root.clone())).unwrap_err(),
+                uninstall(&project(root.clone())).unwrap_err(),
+            ] {
+                assert!(matches!(failed, Error::Shared { .. }), "{failed}");
+                assert!(failed.hint().contains("leave `--project` out"), "{}", failed.hint());
+            }
+        }
+        assert_eq!(place.tree(), before);
+        // With files elsewhere the home directory is a project like any other.
+        let elsewhere =
+            Options { config_dir: Some(place.path("config")), ..project(place.path("home")) };
+        assert!(!elsewhere.is_shared());
+        install(&elsewhere).unwrap();
+        uninstall(&elsewhere).unwrap();
+        assert_eq!(place.tree(), before);
+    }
+}
+
+#[test]
+fn a_permission_of_ours_that_is_not_wanted_any_more_goes_and_one_of_the_users_stays() {
+    let allowed = |place: &Place| place.json(SETTINGS)["permissions"]["allow"].clone();
+    for (text, left) in [
+        ("{}", Value::Null),
+        (r#"{"permissions": {"allow": []}}"#, json!([])),
+        (r#"{"permissions": {"allow": ["Read"]}}"#, json!(["Read"])),
+        (r#"{"permissions": {"allow": ["mcp__punchlist"]}}"#, json!(["mcp__punchlist"])),
+    ] {
+        let place = Place::new();
+        place.write(SETTINGS, text);
+        let before = place.tree();
+        let with = place.options();
+        let without = Options { permission: false, ..place.options() };
+        assert!(!is_permitted(&with) || text.contains("mcp__punchlist"));
+        install(&with).unwrap();
+        assert!(is_permitted(&with));
+        install(&without).unwrap();
+        assert_eq!(allowed(&place), left, "{text}");
+        assert!(install(&without).unwrap().is_empty(), "once is enough");
+        install(&with).unwrap();
+        install(&without).unwrap();
+        uninstall(&with).unwrap();
+        assert_eq!(place.tree(), before, "{text}: to the byte, as ever");
+    }
+    // One that the user gives after all is the user's.
+    let place = Place::new();
+    let without = Options { permission: false, ..place.options() };
+    install(&without).unwrap();
+    let mut settings = place.json(SETTINGS);
+    settings["permissions"] = json!({"allow": ["mcp__punchlist"]});
+    place.write(SETTINGS, settings.to_string());
+    assert!(install(&without).unwrap().is_empty());
+    uninstall(&without).unwrap();
+    assert_eq!(place.json(SETTINGS), json!({"permissions": {"allow": ["mcp__punchlist"]}}));
+}
+
+/// Whatever the program is called, its entries are known again, also when others have written the file.
+#[test]
+fn entries_of_a_program_that_was_renamed_are_taken_out() {
+    for agent in Agent::ALL {
+        let place = Place::new();
+        let options = Options { agent, binary: "/opt/pl".into(), ..place.options() };
+        let changes = install(&options).unwrap();
+        for path in changes.iter().map(|it| &it.path) {
+            let text = fs::read_to_string(path).unwrap();
+            fs::write(path, format!("{text}\n\n")).unwrap();
+        }
+        assert!(is_set_up(&options) && install(&options).unwrap().is_empty());
+        uninstall(&options).unwrap();
+        for path in changes.iter().map(|it| &it.path).filter(|it| it.exists()) {
+            let text = fs::read_to_string(path).unwrap();
+            assert!(!text.contains("pl"), "{}: {text}", path.display());
+        }
+    }
+}
+
 #[test]
 fn a_read_only_file_is_left_alone() {
     let place = Place::new();

@@ -19,6 +19,7 @@ use rustix::fs::{Access, access};
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
+use crate::config::Settings;
 use crate::error::Fail;
 use crate::print::Reply;
 use crate::settle::settle;
@@ -49,7 +50,8 @@ Examples:
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let directory = app.project()?.root.clone();
         let mut parts = Vec::new();
-        let mut used: Vec<(Agent, PathBuf)> = Vec::new();
+        let mut used = Vec::new();
+        let mut common = vec![configuration(app)?];
         for it in Agent::ALL {
             let mut install = agent::options(app, it, Goal::User)?;
             // Another's plan says nothing about what is installed.
@@ -70,15 +72,19 @@ Examples:
                 vec![absent(it)]
             };
             parts.push((it.as_str(), findings));
-            used.extend(report.database.map(|database| (it, database)));
+            used.push(Used {
+                agent: it,
+                databases: report.databases,
+                is_for_project: report.is_for_project,
+                is_shared: agent::options(app, it, Goal::Project)?.is_shared(),
+            });
         }
-        let mut common = vec![gate(app)?];
         common.extend(failures(app));
         parts.push(("hooks", common));
         let mut kept = stores(app, &used)?;
         kept.extend(whole_outputs(app));
         parts.push(("store", kept));
-        parts.extend(rules(app)?.map(|it| ("policy", vec![it])));
+        parts.extend(rules(app).map(|it| ("policy", vec![it])));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
         let exit = u8::from(!doctor::is_well(&all));
         if app.globals.json {
@@ -135,20 +141,46 @@ fn absent(agent: Agent) -> Finding {
     Finding::absent("program", format!("{} is not on this machine", agent.title()))
 }
 
+/// What an agent uses.
+struct Used {
+    agent: Agent,
+    /// The databases of its hooks and servers, the one of its tools here first.
+    databases: Vec<PathBuf>,
+    /// Whether that one is named by entries for this project.
+    is_for_project: bool,
+    /// Whether this project has no settings of its own: in the home directory they are the user's.
+    is_shared: bool,
+}
+
+/// What the configuration says about stops, or the fault in it that keeps every hook from its work.
+fn configuration(app: &App) -> Result<Finding, Fail> {
+    Ok(match app.settings() {
+        Ok(settings) => gate(settings),
+        // Then it is the call itself that is wrong.
+        Err(fail) if config::read(app.project()?, &[]).is_ok() => return Err(fail),
+        Err(fail) => {
+            let said = format!("{}; hooks do nothing until that is mended", fail.message);
+            Finding::bad("config", said, fail.hint.unwrap_or_else(|| "mend it".to_owned()))
+        }
+    })
+}
+
 /// The databases that hooks and servers use, and what they left in them; then the one that verbs use
 /// here, if it is another.
-fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
+fn stores(app: &App, used: &[Used]) -> Result<Vec<Finding>, Fail> {
     let here = app.database()?;
     let mut findings = Vec::new();
     let mut looked: Vec<&Path> = Vec::new();
     let mut others = Vec::new();
-    for (agent, path) in used {
-        if !is_same_file(here, path) {
-            others.push((*agent, path));
+    for it in used {
+        if it.databases.first().is_some_and(|path| !is_same_file(here, path)) {
+            others.push(it);
         }
-        if !looked.iter().any(|it| is_same_file(it, path)) {
-            findings.extend(store(app, path));
-            looked.push(path);
+        for path in &it.databases {
+            if !looked.iter().any(|it| is_same_file(it, path)) {
+                findings.extend(store(app, path));
+                looked.push(path);
+            }
         }
     }
     let mut works = true;
@@ -160,20 +192,25 @@ fn stores(app: &App, used: &[(Agent, PathBuf)]) -> Result<Vec<Finding>, Fail> {
             findings.extend(own);
         }
     }
-    findings.extend(others.into_iter().map(|it| apart(here, it, works)));
+    let is_own = is_same_file(here, &config::own_database(app.project()?));
+    findings.extend(others.into_iter().filter_map(|it| apart(here, it, works, is_own)));
     findings.extend(foreign(app)?);
     Ok(findings)
 }
 
 /// Verbs and an agent that use two databases.
-fn apart(here: &Path, (agent, path): (Agent, &PathBuf), works: bool) -> Finding {
-    let (ours, theirs) = (here.display(), path.display());
-    let said = format!("verbs here use {ours}, {} uses {theirs}", agent.title());
+fn apart(here: &Path, used: &Used, works: bool, is_own: bool) -> Option<Finding> {
+    let theirs = used.databases.first()?.to_string_lossy();
+    let said = format!("verbs here use {}, {} uses {theirs}", here.display(), used.agent.title());
+    // Entries for every project must not lead to the database of one.
+    let for_project = is_own || used.is_for_project;
+    let project = if for_project { " --project" } else { "" };
     let here = entries::quoted(&here.to_string_lossy());
-    let fix = format!("punchlist install {} --db {here}", agent.as_str());
+    let fix = format!("punchlist install {}{project} --db {here}", used.agent.as_str());
     // An agent that works is not sent to a database that does not.
-    let there = format!("--db {} where its plans are meant", entries::quoted(&theirs.to_string()));
-    Finding::note("database", said, if works { fix } else { there })
+    let there = format!("--db {} where its plans are meant", entries::quoted(&theirs));
+    let is_possible = works && !(for_project && used.is_shared);
+    Some(Finding::note("database", said, if is_possible { fix } else { there }))
 }
 
 /// What runs have put out and is kept in files, if there is any.
@@ -198,17 +235,17 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The rules of policy, if there are any. A rule that cannot be read has failed every verb before.
-fn rules(app: &App) -> Result<Option<Finding>, Fail> {
-    let rules = &app.settings()?.rules;
+/// The rules of policy, if there are any. One that cannot be read is a fault of the configuration.
+fn rules(app: &App) -> Option<Finding> {
+    let rules = &app.settings().ok()?.rules;
     let (own, project) = (rules.user.len(), rules.project.len() - rules.ignored());
     let said = match (own, project) {
-        (0, 0) => return Ok(None),
+        (0, 0) => return None,
         (own, 0) => format!("{own} of yours"),
         (0, project) => format!("{project} of this project's"),
         (own, project) => format!("{own} of yours, {project} of this project's"),
     };
-    Ok(Some(Finding::good("rules", said)))
+    Some(Finding::good("rules", said))
 }
 
 /// A database in the project's tree that is nobody's whom we know.
@@ -258,7 +295,7 @@ fn store(app: &App, used: &Path) -> Vec<Finding> {
 
 fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
     let shown = path.display().to_string();
-    let durability = app.settings()?.durability;
+    let durability = app.settings().map(|it| it.durability).unwrap_or_default();
     let store = Sqlite::open(&Options { path, durability })?;
     let health = store.health()?;
     let mut findings = Vec::new();
@@ -325,8 +362,8 @@ fn alone(app: &App, plans: &[Summary]) -> Option<Finding> {
 }
 
 /// How stops are held, and where that was said.
-fn gate(app: &App) -> Result<Finding, Fail> {
-    Ok(match app.settings()?.gate {
+fn gate(settings: &Settings) -> Finding {
+    match settings.gate {
         None => Finding::good("gate", "once where somebody sits before the agent, else full"),
         Some(Gate::Off) => {
             let said = "off: no stop is held, whatever is open";
@@ -335,7 +372,7 @@ fn gate(app: &App) -> Result<Finding, Fail> {
         Some(gate @ (Gate::Once | Gate::Full)) => {
             Finding::good("gate", format!("{}, by configuration", gate.as_str()))
         }
-    })
+    }
 }
 
 /// What went wrong in hooks, which say nothing themselves.

@@ -63,9 +63,13 @@ Examples:
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let Some(name) = &self.agent else { return self.all(app) };
         let agent = agent::named(name)?;
-        if self.own_tools && agent != Agent::Codex {
+        let codex_alone =
+            [(self.own_tools, "--own-tools"), (self.without_trust, "--without-trust")];
+        if agent != Agent::Codex
+            && let Some((_, option)) = codex_alone.iter().find(|it| it.0)
+        {
             return Err(Fail::usage(format!("{} has no such choice", agent.title()))
-                .hint("--own-tools is for codex: leave it out."));
+                .hint(format!("{option} is for codex: leave it out.")));
         }
         self.set_up(app, agent)
     }
@@ -100,7 +104,8 @@ impl Install {
             return agent::dry_run(app, agent, goal, &would, &last);
         }
         if would.is_empty() {
-            return agent::done(app, agent, goal, &[], "nothing to do: it is set up already");
+            let last = self.with_permission(&options, "nothing to do: it is set up already");
+            return agent::done(app, agent, goal, &[], &last);
         }
         self.may(&options)?;
         if !self.yes {
@@ -112,7 +117,18 @@ impl Install {
             agent.title(),
             agent::command("uninstall", agent, goal)
         );
-        agent::done(app, agent, goal, &changes, &last)
+        agent::done(app, agent, goal, &changes, &self.with_permission(&options, &last))
+    }
+
+    /// What is said last, and that a permission stays which was not to be, as it is not ours to take.
+    fn with_permission(&self, options: &Options, last: &str) -> String {
+        if !self.without_permission || !install::is_permitted(options) {
+            return last.to_owned();
+        }
+        let name = permission_name(options.agent);
+        format!(
+            "{name} is not from Punchlist and stays: the plan tools run without asking.\n{last}"
+        )
     }
 
     /// Refuses what an agent may not do, whoever asked it to: give a consent in the user's place, or
@@ -314,7 +330,8 @@ fn permission_name(agent: Agent) -> &'static str {
 /// The question for the permission, if it would be given anew.
 fn permission(options: &Options) -> Option<String> {
     let without = Options { permission: false, ..options.clone() };
-    let adds = options.permission && differ(options, &without).unwrap_or(false);
+    let is_new = options.permission && !install::is_permitted(options);
+    let adds = is_new && differ(options, &without).unwrap_or(false);
     let name = permission_name(options.agent);
     adds.then(|| format!("Let the plan tools run without asking ({name})?"))
 }

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::future::ready;
+use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +19,7 @@ use serde_json::{Map, Value};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
-use crate::print::Reply;
+use crate::print::{self, Reply};
 use crate::{clock, here, memory, which, who};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
@@ -60,6 +61,15 @@ Examples:
             version: env!("CARGO_PKG_VERSION"),
         };
         let server = Server::new(options, around);
+        if std::io::stdin().is_terminal() {
+            // A person would wait for it, as it does for them.
+            print::say(&[
+                "This is an MCP server for agents, and waits for one to speak to it on stdin."
+                    .to_owned(),
+                "Ctrl-D or Ctrl-C ends it; `punchlist install` sets an agent up to start it."
+                    .to_owned(),
+            ]);
+        }
         // One thread: a call is quick, and a client waits for each.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -9,11 +9,15 @@ use crate::world::{Ran, World, finish};
 
 /// The doctor, with an agent on the path that says its version and nothing else.
 pub(crate) fn doctor(world: &World, arguments: &[&str]) -> Ran {
+    doctor_in(world, "project", arguments)
+}
+
+fn doctor_in(world: &World, directory: &str, arguments: &[&str]) -> Ran {
     let bin = world.path("bin");
     if !bin.join("claude").exists() {
         program(world, "claude", "9.8.7 (Claude Code)");
     }
-    let mut command = world.command("project");
+    let mut command = world.command(directory);
     command.arg("doctor").args(arguments).env("PATH", bin);
     finish(command, b"")
 }
@@ -93,13 +97,91 @@ fn what_is_amiss_is_found() {
     assert_eq!(state(&world, "database"), "broken");
 }
 
+/// The advice leads to an installation for this project: one for every project would send them all to
+/// the database of this one.
 #[test]
-fn a_project_with_another_database_is_told_that_the_agent_uses_another() {
+fn a_project_with_another_database_is_told_how_the_agent_uses_it_there_and_nowhere_else() {
     let world = World::new();
+    world.repository("other/.git");
     world.typed("install claude --yes").works();
     world.typed("init").works();
+    let other = doctor_in(&world, "other", &["--json"]).json();
+    let users = fs::read(world.path("home/.claude.json")).unwrap();
     let text = doctor(&world, &[]).out;
-    assert!(text.contains("verbs here use"), "{text}");
+    assert!(text.contains("! database    verbs here use"), "{text}");
+    let fix = text.lines().find_map(|it| it.split_once("fix: punchlist ")).unwrap().1;
+    assert!(fix.starts_with("install claude --project --db '"), "{fix}");
+
+    world.typed(&format!("{fix} --yes")).works();
+    assert_eq!(fs::read(world.path("home/.claude.json")).unwrap(), users);
+    let amiss = |ran: &Ran| {
+        let lines = ran.out.lines();
+        lines.filter(|line| ["! ", "✗ "].iter().any(|it| line.contains(it))).count()
+    };
+    // A project's server needs a consent that only the user gives, in Claude Code itself.
+    let ran = doctor(&world, &[]);
+    assert!(ran.out.contains("! mcp") && ran.out.contains("is not approved yet"), "{}", ran.out);
+    assert_eq!((ran.code, amiss(&ran)), (0, 1), "{}", ran.out);
+    let given = "{\"enabledMcpjsonServers\": [\"punchlist\"]}";
+    world.write("project/.claude/settings.local.json", given);
+    let mut servers: Value = serde_json::from_slice(&users).unwrap();
+    servers["projects"][world.path("project").to_str().unwrap()]["hasTrustDialogAccepted"] =
+        true.into();
+    world.write("home/.claude.json", servers.to_string());
+    let ran = doctor(&world, &[]);
+    assert_eq!((ran.code, amiss(&ran)), (0, 0), "{}", ran.out);
+    let findings = |report: &Value| -> Vec<String> {
+        let timeless = |it: &Value| format!("{} {} {}", it["of"], it["about"], it["state"]);
+        report["findings"].as_array().unwrap().iter().map(timeless).collect()
+    };
+    let now = doctor_in(&world, "other", &["--json"]).json();
+    assert_eq!(findings(&now), findings(&other));
+}
+
+/// A new terminal opens there.
+#[test]
+fn in_the_home_directory_a_good_installation_is_good() {
+    let world = World::new();
+    let before = world.path("home").read_dir().unwrap().count();
+    world.typed_in("home", "install claude --yes").works();
+    let ran = doctor_in(&world, "home", &[]);
+    assert!(ran.code == 0 && !ran.out.contains("✗"), "{}", ran.out);
+    for line in ["install claude --project --yes", "uninstall claude --project"] {
+        let ran = world.typed_in("home", line);
+        assert_eq!(ran.code, 2, "{line}: {}", ran.out);
+        assert!(ran.err.contains("is both this project's and your own"), "{}", ran.err);
+    }
+    world.typed_in("home", "uninstall claude").works();
+    assert_eq!(world.path("home").read_dir().unwrap().count(), before);
+    // Nor is every project sent to a database that is in the home directory.
+    world.typed_in("home", "install claude --yes").works();
+    world.typed_in("home", "init").works();
+    let text = doctor_in(&world, "home", &[]).out;
+    assert!(
+        text.contains("where its plans are meant") && !text.contains("fix: punchlist"),
+        "{text}"
+    );
+}
+
+/// Hooks are silent then, so the doctor must not be.
+#[test]
+fn a_configuration_that_cannot_be_read_is_a_fault_among_the_others() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    let path = "home/.config/punchlist/config.toml";
+    world.write(path, "gate = \"offf\"\n");
+    let ran = doctor(&world, &[]);
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    let text = ran.out.replace(&world.path("").display().to_string(), "/w/");
+    let said = "✗ config      /w/home/.config/punchlist/config.toml: gate = \"offf\" is not off, once \
+                or full; hooks do nothing until that is mended\n";
+    assert!(text.contains(said), "{text}");
+    assert!(text.contains("✓ database") && !text.contains("fix: punchlist"), "{text}");
+    assert_eq!([state(&world, "config"), state(&world, "hooks")], ["broken"; 2].map(str::to_owned));
+    // What is wrong with the call itself is said as ever.
+    fs::remove_file(world.path(path)).unwrap();
+    let ran = doctor(&world, &["-c", "gate=offf"]);
+    assert!(ran.code == 2 && ran.out.is_empty(), "{}", ran.out);
 }
 
 /// A database that cannot be read is the database's fault, and not that of the binary beside it; that

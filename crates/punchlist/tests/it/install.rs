@@ -34,8 +34,7 @@ fn home(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
 
 /// A text without this build's own path.
 fn plain(world: &World, text: &str) -> String {
-    let binary = fs::canonicalize(env!("CARGO_BIN_EXE_punchlist")).unwrap();
-    text.replace(&binary.display().to_string(), "/bin/punchlist")
+    text.replace(env!("CARGO_BIN_EXE_punchlist"), "/bin/punchlist")
         .replace(&world.path("").display().to_string(), "/w/")
 }
 
@@ -73,6 +72,64 @@ fn install_and_uninstall_read_well() {
     );
     told!(told);
     assert_eq!(home(&world), before, "no database was made either");
+}
+
+/// `bin/punchlist` is a link that each upgrade turns elsewhere; what it leads to today is gone then, and
+/// hooks that name it would be silent.
+#[test]
+fn entries_name_the_path_that_outlives_an_upgrade() {
+    let world = World::new();
+    let [real, link] = ["Cellar/0.1.0/punchlist", "bin/punchlist"].map(|it| world.path(it));
+    for path in [&real, &link] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+    }
+    // The same file under a second name, which is quicker than a copy, where that can be.
+    if fs::hard_link(env!("CARGO_BIN_EXE_punchlist"), &real).is_err() {
+        fs::copy(env!("CARGO_BIN_EXE_punchlist"), &real).unwrap();
+    }
+    std::os::unix::fs::symlink("../Cellar/0.1.0/punchlist", &link).unwrap();
+    let bin = world.path("bin");
+    for (called, search, expected) in [
+        (link.as_path(), "/usr/bin", &link),
+        (Path::new("../bin/punchlist"), "/usr/bin", &link),
+        (Path::new("./../project/../bin/punchlist"), "", &link),
+        (real.as_path(), bin.to_str().unwrap(), &link),
+        (real.as_path(), "bin:../bin:/usr/bin", &real),
+        (Path::new("../Cellar/0.1.0/punchlist"), "/usr/bin", &real),
+    ] {
+        let run = |line: &str| {
+            let mut command = std::process::Command::new(called);
+            command.env_clear().env("HOME", world.path("home")).env("PATH", search);
+            command.args(line.split(' ')).current_dir(world.path("project"));
+            finish(command, b"").works();
+        };
+        run("install claude --yes");
+        let servers: Value =
+            serde_json::from_slice(&fs::read(world.path(SERVERS)).unwrap()).unwrap();
+        let named = &servers["mcpServers"]["punchlist"]["command"];
+        assert_eq!(*named, expected.to_str().unwrap(), "{}, {search}", called.display());
+        run("uninstall claude");
+    }
+}
+
+#[test]
+fn a_permission_that_is_not_wanted_any_more_is_taken_out() {
+    let world = World::new();
+    world.typed("install claude --yes").works();
+    let given = |world: &World| fs::read_to_string(world.path(SETTINGS)).unwrap();
+    assert!(given(&world).contains("\"mcp__punchlist\""));
+    world.typed("install claude --without-permission --yes").works();
+    assert!(!given(&world).contains("mcp__punchlist"));
+    let again = world.typed("install claude --without-permission --yes").ok();
+    assert_eq!(again, "nothing to do: it is set up already\n");
+    // One of the user's own is not ours to take, and that is said.
+    let world = World::new();
+    world.write(SETTINGS, "{\"permissions\": {\"allow\": [\"mcp__punchlist\"]}}");
+    for _ in 0..2 {
+        let said = world.typed("install claude --without-permission --yes").ok();
+        assert!(said.contains("mcp__punchlist is not from Punchlist and stays"), "{said}");
+    }
+    assert!(given(&world).contains("\"mcp__punchlist\""));
 }
 
 #[test]
@@ -171,9 +228,8 @@ fn the_installed_hook_is_ours_and_lets_the_agent_go_on_without_us() {
     let ran = call(hook, r#"{"hook_event_name":"PunchlistDoctor","session_id":"d","cwd":"/"}"#);
     let said: Value = serde_json::from_str(&ran.ok()).unwrap();
     assert_eq!(said["systemMessage"], concat!("punchlist ", env!("CARGO_PKG_VERSION")));
-    let binary = fs::canonicalize(env!("CARGO_BIN_EXE_punchlist")).unwrap();
     for other in ["/nowhere/punchlist", "/bin/false", "/bin/echo"] {
-        let hook = hook.replace(binary.to_str().unwrap(), other);
+        let hook = hook.replace(env!("CARGO_BIN_EXE_punchlist"), other);
         assert_eq!(call(&hook, "{}").ok(), "", "{other}");
     }
 }
@@ -294,7 +350,14 @@ fn codex_and_gemini_are_set_up_and_shown_as_diffs() {
     };
     let ran = world.typed("install codex --dry-run --own-tools").ok();
     told!("codex_diff", hashed(world.without_chance(&ran.replace(own, "/bin/punchlist"))));
-    world.typed("install gemini --own-tools").code.eq(&2).then_some(()).unwrap();
+    for line in [
+        "install gemini --own-tools",
+        "install claude --without-trust --yes",
+        "install gemini --without-trust --dry-run",
+    ] {
+        let ran = world.typed(line);
+        assert!(ran.code == 2 && ran.err.contains("is for codex: leave it out"), "{}", ran.err);
+    }
     for agent in ["codex", "gemini"] {
         let before = home(&world);
         world.typed(&format!("install {agent} --project --yes")).works();

@@ -45,12 +45,16 @@ fn what_a_project_allows_is_ignored_with_one_line() {
 fn a_rule_that_cannot_be_read_stops_every_verb_and_names_file_line_and_key() {
     let world = World::new();
     world.write(USER, "gate = 'once'\n\n[[policy]]\ndecision = 'alow'\ntool = 'shell'\n");
-    for line in ["list", "add A", "doctor"] {
+    let place = format!("{}:4: policy.decision = \"alow\" is not", world.path(USER).display());
+    for line in ["list", "add A"] {
         let ran = world.typed(line);
         assert_eq!(ran.code, 2, "{line}: {}", ran.err);
-        let place = format!("{}:4: policy.decision = \"alow\" is not", world.path(USER).display());
         assert!(ran.err.contains(&place), "{line}: {}", ran.err);
     }
+    // The doctor has more to say, and says this among it.
+    let ran = world.typed("doctor");
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.out.contains(&place) && ran.out.contains("database"), "{}", ran.out);
 }
 
 #[test]

@@ -114,3 +114,18 @@ fn sentences_are_broken_between_words_in_a_narrow_terminal() {
         terminal.run(&["clear-history"]);
     }
 }
+
+#[test]
+fn a_server_that_is_typed_at_a_terminal_says_what_it_is_and_how_it_ends() {
+    let world = World::new();
+    let Some(terminal) = Terminal::open(&world, 100) else { return };
+    let program = env!("CARGO_BIN_EXE_punchlist");
+    terminal.types(&[&format!("clear; {program} mcp; echo end $((1))"), "Enter"]);
+    let shown = terminal.until(|it| it.contains("ends it"));
+    assert!(shown.contains("This is an MCP server for agents"), "{shown}");
+    terminal.types(&["C-d"]);
+    terminal.until(|it| it.lines().any(|it| it == "end 1"));
+    // An agent's own pipe gets nothing of it.
+    let ran = world.typed("mcp");
+    assert_eq!((ran.code, ran.out.as_str(), ran.err.as_str()), (0, "", ""));
+}

@@ -1,0 +1,261 @@
+//! What in Claude Code's other files keeps it from using what is set up.
+//!
+//! Claude Code puts its settings together from several files, and a server's name may be given in
+//! several places: entries of ours that are all in order say nothing about the rest. Only looks.
+
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::hook::Agent;
+use serde_json::Value;
+
+use super::{Finding, Options, is_same_file};
+use crate::install::claude::{PERMISSION, Places};
+use crate::install::entries::{SERVER, is_our_server};
+use crate::install::{Scope, document};
+
+/// Looks at all files that count in a directory. A file that is not read by the agent either is passed
+/// over.
+pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
+    if options.install.agent != Agent::Claude {
+        return Vec::new();
+    }
+    let (home, config) = (&options.install.home, options.install.config_dir.as_deref());
+    let user = Places::of(home, config, &Scope::User);
+    let project = Places::of(home, config, &Scope::Project(root.to_owned()));
+    let local = project.settings.with_file_name("settings.local.json");
+    // In the home directory the project's are the user's own.
+    let shared = is_same_file(&project.settings, &user.settings).then(|| project.settings.clone());
+    // The stronger first.
+    let mut files = Vec::new();
+    for (whose, path) in
+        [(Whose::Local, local), (Whose::Project, project.settings), (Whose::User, user.settings)]
+    {
+        let is_shared = whose == Whose::Project && shared.as_ref() == Some(&path);
+        if let Some(doc) = document(Agent::Claude, &path).ok().filter(|_| !is_shared) {
+            files.push(Settings { whose, path, says: doc.value() });
+        }
+    }
+    let mut findings: Vec<Finding> = hooks_are_off(&files).into_iter().collect();
+    findings.extend(files.iter().filter_map(|it| denied(&it.path, &it.says)));
+    let here = Here {
+        root,
+        users: &user.servers,
+        projects: &project.servers,
+        state: value(&user.servers)["projects"][root.to_string_lossy().as_ref()].clone(),
+    };
+    findings.extend(here.switched_off());
+    findings.extend(here.shadowed());
+    findings.extend(here.project(&files));
+    findings
+}
+
+/// One of the files that settings are put together from.
+struct Settings {
+    whose: Whose,
+    path: PathBuf,
+    says: Value,
+}
+
+/// For whom a file of settings is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Whose {
+    /// This user, in this project.
+    Local,
+    /// Everybody in this project.
+    Project,
+    /// This user.
+    User,
+}
+
+/// What a JSON file of the agent's says; nothing if the agent does not read it.
+fn value(path: &Path) -> Value {
+    document(Agent::Claude, path).map(|it| it.value()).unwrap_or_default()
+}
+
+/// Whether a list of servers has ours.
+fn names_us(list: &Value) -> bool {
+    list.as_array().is_some_and(|it| it.iter().any(|it| it == SERVER))
+}
+
+/// Whether the strongest file that says something about it switches all hooks off.
+fn hooks_are_off(files: &[Settings]) -> Option<Finding> {
+    const NAME: &str = "disableAllHooks";
+    let file = files.iter().find(|it| it.says[NAME].is_boolean())?;
+    (file.says[NAME] == true).then(|| {
+        let path = file.path.display();
+        let said = format!("{NAME} is set in {path}: Claude Code calls no hook at all");
+        Finding::bad("hooks", said, format!("take {NAME} out of {path}"))
+    })
+}
+
+/// Whether a file forbids our tools, or some of them. What one forbids no other can allow.
+fn denied(path: &Path, settings: &Value) -> Option<Finding> {
+    let list = settings["permissions"]["deny"].as_array()?;
+    let rules: Vec<&str> =
+        list.iter().filter_map(Value::as_str).filter(|it| reach(it).is_some()).collect();
+    let widest = rules.iter().filter_map(|it| reach(it)).max()?;
+    let what = match widest {
+        Reach::All => "no plan tool can be used",
+        Reach::One if rules.len() == 1 => "that plan tool cannot be used",
+        Reach::One => "those plan tools cannot be used",
+    };
+    let (path, rules) = (path.display(), rules.join(", "));
+    Some(Finding::bad(
+        "permission",
+        format!("permissions.deny in {path} names {rules}: {what}"),
+        format!("take {rules} out of permissions.deny in {path}"),
+    ))
+}
+
+/// How much of ours a rule is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Reach {
+    One,
+    All,
+}
+
+fn reach(rule: &str) -> Option<Reach> {
+    let tools = format!("{PERMISSION}__");
+    let is_all = match rule.strip_suffix('*') {
+        Some(begins) => tools.starts_with(begins),
+        None => rule == PERMISSION,
+    };
+    match rule.strip_prefix(&tools) {
+        _ if is_all => Some(Reach::All),
+        Some(tool) if !tool.is_empty() => Some(Reach::One),
+        Some(_) | None => None,
+    }
+}
+
+/// Servers as Claude Code finds them in a directory: the user's for that directory alone, the project's,
+/// the user's for every project. The first one of a name counts.
+struct Here<'a> {
+    root: &'a Path,
+    /// The file with the user's servers.
+    users: &'a Path,
+    /// The file with the project's.
+    projects: &'a Path,
+    /// What the user's file says of this directory.
+    state: Value,
+}
+
+impl Here<'_> {
+    /// Whether our server was switched off here, whichever it is.
+    fn switched_off(&self) -> Option<Finding> {
+        let (root, users) = (self.root.display(), self.users.display());
+        names_us(&self.state["disabledMcpServers"]).then(|| {
+            let said = format!(
+                "disabledMcpServers in {users} names {SERVER} for {root}: Claude Code does not start it"
+            );
+            Finding::bad("mcp", said, format!("enable {SERVER} with /mcp in `claude` in {root}"))
+        })
+    }
+
+    /// A server of somebody else's under our name, for this user in this directory.
+    fn shadowed(&self) -> Option<Finding> {
+        let root = self.root.display();
+        let fix = format!("in {root}: claude mcp remove {SERVER} --scope local");
+        let is_foreign = is_foreign(&self.state["mcpServers"][SERVER]);
+        is_foreign.then(|| Finding::bad("mcp", self.another(self.users), fix))
+    }
+
+    /// What becomes of a server in the project's file. Until the user has approved it Claude Code goes on
+    /// as if it were not there, which is a consent that nobody gives in the user's place.
+    fn project(&self, files: &[Settings]) -> Option<Finding> {
+        let (root, path) = (self.root.display(), self.projects.display());
+        let server = &value(self.projects)["mcpServers"][SERVER];
+        match self.approval(files) {
+            Approval::Given if is_foreign(server) => {
+                let fix = format!("give it another name in {path}");
+                Some(Finding::bad("mcp", self.another(self.projects), fix))
+            }
+            Approval::Given => None,
+            // Where it is not used it takes nothing's place.
+            Approval::Refused(_) | Approval::Open if !is_our_server(server) => None,
+            Approval::Refused(by) => {
+                let by = by.display();
+                let said = format!(
+                    "disabledMcpjsonServers in {by} names {SERVER}: Claude Code does not use the one \
+                     in {path}"
+                );
+                let fix = format!("take {SERVER} out of disabledMcpjsonServers in {by}");
+                Some(Finding::bad("mcp", said, fix))
+            }
+            Approval::Open => {
+                let said =
+                    format!("the server in {path} is not approved yet: Claude Code passes over it");
+                let fix = format!("start `claude` in {root} and approve {SERVER}");
+                Some(Finding::note("mcp", said, fix))
+            }
+        }
+    }
+
+    fn another(&self, path: &Path) -> String {
+        let (path, root) = (path.display(), self.root.display());
+        format!(
+            "{path} has another server {SERVER} for {root}: Claude Code uses that one, not ours"
+        )
+    }
+
+    /// Whether the user has approved a server of our name in the project's file.
+    fn approval<'a>(&'a self, files: &'a [Settings]) -> Approval<'a> {
+        let refuses = |it: &Value| names_us(&it["disabledMcpjsonServers"]);
+        if let Some(file) = files.iter().find(|it| refuses(&it.says)) {
+            return Approval::Refused(&file.path);
+        }
+        if refuses(&self.state) {
+            return Approval::Refused(self.users);
+        }
+        let approves = |it: &Value| {
+            names_us(&it["enabledMcpjsonServers"]) || it["enableAllProjectMcpServers"] == true
+        };
+        // What lies in the project counts once the user trusts the project.
+        let is_trusted = self.state["hasTrustDialogAccepted"] == true;
+        let counts = |it: &&Settings| match it.whose {
+            Whose::User => true,
+            Whose::Local => is_trusted,
+            Whose::Project => false,
+        };
+        let is_given = files.iter().filter(counts).any(|it| approves(&it.says))
+            || is_trusted && approves(&self.state);
+        if is_given { Approval::Given } else { Approval::Open }
+    }
+}
+
+/// What the user said to a server in the project's file.
+enum Approval<'a> {
+    Given,
+    /// No, in this file.
+    Refused(&'a Path),
+    /// Nothing yet.
+    Open,
+}
+
+/// Whether there is a server, and it is not ours.
+fn is_foreign(server: &Value) -> bool {
+    server.is_object() && !is_our_server(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_about_all_our_tools_one_of_them_or_none() {
+        for (rule, expected) in [
+            ("mcp__punchlist", Some(Reach::All)),
+            ("mcp__punchlist__*", Some(Reach::All)),
+            ("mcp__*", Some(Reach::All)),
+            ("*", Some(Reach::All)),
+            ("mcp__punchlist__add", Some(Reach::One)),
+            ("mcp__punchlist__list_*", Some(Reach::One)),
+            ("mcp__punchlist2", None),
+            ("mcp__other__*", None),
+            ("mcp__punchlist__", None),
+            ("Bash(*)", None),
+            ("", None),
+        ] {
+            assert_eq!(reach(rule), expected, "{rule}");
+        }
+    }
+}
