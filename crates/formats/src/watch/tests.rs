@@ -188,6 +188,7 @@ fn a_sub_agent_stands_below_its_agent_unless_it_wants_something() {
         seen.last = at(1);
         seen.directory = Some(format!("/p/{id}"));
         let todo = Todo {
+            id: None,
             text: "A".to_owned(),
             status: Status::Pending,
             active_form: None,
@@ -392,6 +393,7 @@ fn hostile_texts_do_nothing_to_a_screen() {
         seen.model = Some(text.clone());
         seen.phase = Phase::Working;
         let todo = Todo {
+            id: None,
             text: text.clone(),
             status: Status::InProgress,
             active_form: Some(text.clone()),
