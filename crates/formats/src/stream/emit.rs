@@ -218,8 +218,8 @@ impl<'a> Emit<'a> {
 /// A number for a name that is the same everywhere and always, beyond those that a line's events have.
 fn number(name: &str) -> u32 {
     // FNV-1a.
-    let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
-        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-    });
+    let hash = name
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     (1 << 30) | (hash >> 2)
 }

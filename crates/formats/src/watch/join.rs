@@ -286,14 +286,17 @@ impl Parts<'_> {
         Some(Row { key, agent, sub_agent, place, model, state, list, at, began })
     }
 
-    /// Whether a sub-agent that said nothing of an end may still work. Not every one says so: an agent that
-    /// was interrupted, or failed, takes those with it that it had begun.
+    /// Whether a sub-agent's work is the agent's own. One with a list works for itself once its agent rests.
+    /// Not every sub-agent tells its end: an agent that was interrupted, or failed, takes those with it.
     fn has_let_work(&self, sub_agent: &Seen) -> bool {
-        let is_stopped = self.seen.is_some_and(|it| match it.phase {
-            Phase::Done(Outcome::Cancelled | Outcome::Error) => it.last >= sub_agent.last,
-            Phase::Quiet | Phase::Working | Phase::Done(Outcome::Success) => false,
+        let is_let = self.seen.is_none_or(|it| match it.phase {
+            Phase::Quiet | Phase::Working => true,
+            Phase::Done(Outcome::Success) => {
+                sub_agent.list.as_ref().is_none_or(|it| it.items.is_empty())
+            }
+            Phase::Done(Outcome::Cancelled | Outcome::Error) => it.last < sub_agent.last,
         });
-        sub_agent.phase == Phase::Working && !is_stopped
+        sub_agent.phase == Phase::Working && is_let
     }
 
     fn state(&self, list: Option<&Listed>, last: i64, now: i64) -> State {

@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use calls::{Asked, Call, Calls, Tool};
 use line::{Form, Line};
-use results::Lists;
 pub(super) use results::Board;
+use results::Lists;
 
 use super::emit::{Emit, Who};
 use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
@@ -562,7 +562,8 @@ impl Claude {
             return;
         }
         emit.of(Who { session: &owner.session, agent: Some(&agent) });
-        let owner = Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
+        let owner =
+            Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
         self.give_up(&owner, emit);
         emit.event(Kind::TurnCompleted { status, reason: Some(Text::raw(word)) });
     }

@@ -175,8 +175,7 @@ impl Tasks {
 
     /// Whether a task was gone after that moment, so that what is told of it is no news.
     fn was_gone_after(&self, id: &str, at: Moment) -> bool {
-        self.deleted.get(id).is_some_and(|it| *it > at)
-            || (at < self.listed && !self.has(id))
+        self.deleted.get(id).is_some_and(|it| *it > at) || (at < self.listed && !self.has(id))
     }
 
     /// A task was created.
@@ -349,12 +348,14 @@ impl Tasks {
         }
         let key = key(id);
         let before = self.tasks.get(&key);
+        let freed = before.map_or(0, Task::size);
+        let bytes = self.bytes.saturating_sub(freed) + task.size();
         if before.is_some_and(|it| it.looks_like(&task)) {
+            // The same text may be written otherwise, with more bytes or fewer.
+            self.bytes = bytes;
             self.tasks.insert(key, task);
             return Change::Same;
         }
-        let freed = before.map_or(0, Task::size);
-        let bytes = self.bytes - freed + task.size();
         if bytes > MOST_BYTES || (before.is_none() && self.tasks.len() >= MOST_ITEMS) {
             return Change::Full;
         }
@@ -371,7 +372,7 @@ impl Tasks {
         }
         match self.tasks.remove(&key(id)) {
             Some(task) => {
-                self.bytes -= task.size();
+                self.bytes = self.bytes.saturating_sub(task.size());
                 Change::Changed
             }
             None => Change::Same,
