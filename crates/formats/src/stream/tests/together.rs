@@ -72,6 +72,24 @@ fn a_sub_agents_own_list_is_not_the_sessions() {
     assert!(own.contains("[x] Read the parser") && !own.contains("Sub one"), "{own}");
 }
 
+#[test]
+fn a_sub_agent_that_was_interrupted_has_ended_its_turn() {
+    let line = |text: &str| {
+        json!({
+            "type": "user", "sessionId": "s", "isSidechain": true, "agentId": "a",
+            "timestamp": "2026-11-15T12:00:00.000Z", "message": {"role": "user", "content": text},
+        })
+        .to_string()
+            + "\n"
+    };
+    let bytes = line("Look into it") + &line("[Request interrupted by user]");
+    let told = super::events(Source::ClaudeCode, bytes.as_bytes());
+    let told: Vec<Value> = told.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+    let kinds: Vec<&Value> = told.iter().map(|it| &it["type"]).collect();
+    assert_eq!(kinds, ["turn.started", "turn.completed"]);
+    assert_eq!((&told[1]["agentId"], &told[1]["status"]), (&json!("s/a"), &json!("cancelled")));
+}
+
 /// What one of the agents does to a task.
 #[derive(Clone, Copy, Debug)]
 enum Does {
