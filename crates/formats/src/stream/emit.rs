@@ -147,10 +147,10 @@ impl<'a> Emit<'a> {
         self.at(who, timestamp);
     }
 
-    /// Says that the following events are told by the file of a sub-agent of whoever they belong to. That
-    /// has lines with the same numbers as the agent's own, and no two events may have one id.
-    pub(crate) fn from_file_of(&mut self, sub_agent: Option<&str>) {
-        self.core.apart = sub_agent.map_or(0, number);
+    /// Says that the following events are told by another file than that of whoever they belong to, such as a
+    /// sub-agent's. That has lines with the same numbers as the agent's own, and no two events may have one id.
+    pub(crate) fn within_file_of(&mut self, file: Option<&str>) {
+        self.core.apart = file.map_or(0, number);
     }
 
     /// Whether events of a kind go anywhere. One that does not must still be told, for its number.
@@ -161,6 +161,11 @@ impl<'a> Emit<'a> {
     /// The id of whoever speaks, as events carry it.
     pub(crate) fn agent_id(&self) -> &str {
         self.core.agent.as_str()
+    }
+
+    /// When what is told happens.
+    pub(crate) fn timestamp(&self) -> Option<i64> {
+        self.core.timestamp
     }
 
     /// The line that is read, counted from 1.

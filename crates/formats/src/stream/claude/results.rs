@@ -223,6 +223,7 @@ impl Lists {
     }
 
     fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+        let timestamp = emit.timestamp();
         let Some(tasks) = self.tasks.0.get_mut(&*owner.session) else { return };
         match change {
             Change::Same => return,
@@ -233,12 +234,19 @@ impl Lists {
         if owner.agent.is_some() {
             emit.of(owner.main());
         }
-        let file = owner.agent.as_deref().filter(|_| owner.has_own_file);
-        emit.from_file_of(file);
+        let mut file = owner.agent.as_deref().filter(|_| owner.has_own_file).map(Cow::Borrowed);
+        let told = tasks.told(self.now);
+        if told > self.now {
+            // It has what came later in another file, and is not the list that was told then.
+            emit.at(owner.main(), Some(told.at));
+            file =
+                Some(Cow::Owned(format!("{}@{}:{}", file.unwrap_or_default(), told.at, told.line)));
+        }
+        emit.within_file_of(file.as_deref());
         let todo_id = tasks.name(emit.agent_id());
         tell(todo_id, &mut tasks.items(), false, emit);
-        emit.from_file_of(None);
-        emit.of(owner.who());
+        emit.within_file_of(None);
+        emit.at(owner.who(), timestamp);
     }
 }
 

@@ -32,8 +32,9 @@ fn key(id: &str) -> Key {
 /// there the lines decide; between two files the times do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Moment {
-    at: i64,
-    line: u64,
+    /// In milliseconds since 1970.
+    pub(super) at: i64,
+    pub(super) line: u64,
 }
 
 impl Moment {
@@ -132,6 +133,8 @@ pub(super) struct Tasks {
     deleted: BTreeMap<String, Moment>,
     /// The last moment of which the program named all tasks: what it did not name was not there.
     listed: Moment,
+    /// The moment of the last change that was told.
+    told: Moment,
     name: ListName,
     bytes: usize,
     /// When the program dropped a list of which everything was done; the next task begins a new one.
@@ -151,6 +154,13 @@ impl Tasks {
     pub(super) fn name(&mut self, agent_id: &str) -> String {
         let is_cleared = self.tasks.is_empty();
         self.name.next(agent_id, is_cleared)
+    }
+
+    /// The moment as which the list is told now: that of the change, or of one that happened later and
+    /// was read before.
+    pub(super) fn told(&mut self, now: Moment) -> Moment {
+        self.told = self.told.max(now);
+        self.told
     }
 
     /// What is on the list, in order.
