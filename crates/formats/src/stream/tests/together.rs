@@ -226,9 +226,9 @@ proptest! {
         let items = |told: &[String]| {
             last(told).split_once(": ").map(|it| it.1.to_owned()).unwrap_or_default()
         };
-        prop_assert_eq!(items(&shared(&program.lines)), truth.clone());
+        prop_assert_eq!(&items(&shared(&program.lines)), &truth);
         let mut lines = program.lines.clone();
         lines.sort_by_key(|it| order.iter().position(|file| *file == it.0));
-        prop_assert_eq!(items(&shared(&lines)), truth);
+        prop_assert_eq!(&items(&shared(&lines)), &truth);
     }
 }
