@@ -18,7 +18,7 @@ use punchlist_model::{Process, Timestamp};
 
 use crate::process::{self, Fate};
 
-pub use adopt::{Adopted, adopt};
+pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
     AGENTS, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };

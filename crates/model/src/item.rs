@@ -85,6 +85,9 @@ pub struct Item {
 }
 
 impl Item {
+    /// What an item waits for whose completion only lacks a person's approval. That it is given ends the wait.
+    pub const APPROVAL: &str = "a person's approval";
+
     /// A pending item with nothing but a title.
     pub fn new(id: ItemId, number: Number, title: impl Into<String>, at: Timestamp) -> Self {
         Self {

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use punchlist_agent::rules::{self, Rules};
 use punchlist_db::Durability;
+use punchlist_formats::prompt::Tag;
 use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::{Kind, Policy};
@@ -31,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) gate: Option<Gate>,
     /// When agents are reminded of their lists.
     pub(crate) reminders: Policy,
+    /// In what they are told something.
+    pub(crate) tag: Tag,
     /// Which calls run, which are asked about, and which never run.
     pub(crate) rules: Rules,
     /// What was ignored, and why.
@@ -44,7 +47,7 @@ enum Whose {
     Project,
 }
 
-const KEYS: [&str; 14] = [
+const KEYS: [&str; 15] = [
     "limits.open_items",
     "limits.title",
     "limits.text",
@@ -59,6 +62,7 @@ const KEYS: [&str; 14] = [
     "reminders.per_hour",
     "reminders.nag_after",
     "reminders.whole_list",
+    "reminders.tag",
 ];
 
 /// First words of keys that other parts read.
@@ -178,6 +182,10 @@ impl Settings {
             "reminders.per_hour" => self.reminders.per_hour = count(key, value)?,
             "reminders.nag_after" => self.reminders.nag_after = count(key, value)?,
             "reminders.whole_list" => self.reminders.whole_list = switch(key, value)?,
+            "reminders.tag" => {
+                let what = "the name of a tag: letters, digits, - and _";
+                self.tag = Tag::new(value).ok_or_else(|| bad(key, value, what))?;
+            }
             _ if is_for_others(key) => {}
             _ => {
                 return Err(Fail::usage(format!("unknown key {key:?}"))
@@ -289,6 +297,7 @@ mod tests {
             ("reminders.per_hour", "2"),
             ("reminders.nag_after", "25"),
             ("reminders.whole_list", "true"),
+            ("reminders.tag", "<system-reminder>"),
         ])
         .unwrap();
         let limits = Limits {
@@ -303,8 +312,9 @@ mod tests {
         let off = [Kind::Initial, Kind::Boundary].into();
         let reminders = Policy { off, per_hour: 2, nag_after: 25, whole_list: true };
         assert_eq!(settings.reminders, reminders);
+        assert_eq!(settings.tag, Tag::new("system-reminder").unwrap());
         for key in KEYS {
-            assert!(set(&[(key, "nonsense")]).is_err(), "{key}");
+            assert!(set(&[(key, "no sense")]).is_err(), "{key}");
         }
     }
 

@@ -12,8 +12,8 @@ use punchlist_model::store::{
     Attachment, AttachmentKey, Change, Error, Filter, NewPlan, PlanStore,
 };
 use punchlist_model::{
-    Broken, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Rules, Tag, Timestamp,
-    decide,
+    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Rules, Tag,
+    Timestamp, decide,
 };
 
 /// A conversation, and the plan that is meant.
@@ -159,6 +159,15 @@ pub async fn change(
         }
         Err(error) => Err(error),
     }
+}
+
+/// Lets the items of a refused call wait for the approval that they lack, so that everybody sees what is
+/// asked for and the agent may leave it to a person. That this cannot be noted changes nothing for the call.
+pub async fn await_approval(store: &dyn PlanStore, told: &Told, ctx: Ctx) {
+    let Some(plan) = told.plan.filter(|_| !told.unapproved.is_empty()) else { return };
+    let wait = |tag: &Tag| Op::Wait { item: tag.number.into(), on: Item::APPROVAL.to_owned() };
+    let ops: Vec<Op> = told.unapproved.iter().map(wait).collect();
+    store.change(plan, Change::new(ops, ctx)).await.ok();
 }
 
 /// The list as it stands after a change, where the dialect's own answer does not show it.

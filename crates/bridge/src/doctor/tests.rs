@@ -175,6 +175,55 @@ fn entries_that_were_changed_or_lost_are_named() {
     told!("not_loaded", place.told(&options));
 }
 
+/// Without it the model is shown no more than the names of our tools, and only once it searches.
+#[test]
+fn a_server_that_is_not_always_loaded_is_told() {
+    let place = Place::new(WELL);
+    let options = place.options();
+    install::install(&options.install).unwrap();
+    let path = place.path("home/.claude.json");
+    let good: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let tools = || agent(&options).findings.into_iter().find(|it| it.about == "tools");
+    assert!(tools().is_none(), "{}", place.told(&options));
+    for lost in [Value::Null, json!(false), json!("true")] {
+        let mut changed = good.clone();
+        changed["mcpServers"]["punchlist"]["alwaysLoad"] = lost;
+        fs::write(&path, changed.to_string()).unwrap();
+        let found = tools().unwrap();
+        assert_eq!(
+            (found.state.name(), found.said.as_str(), found.fix.as_deref()),
+            (
+                "broken",
+                "the plan tools are deferred: Claude Code does not show them to the model",
+                Some("punchlist install claude")
+            ),
+        );
+        assert!(!is_well(&agent(&options).findings));
+    }
+    // Installing once more mends it.
+    install::install(&options.install).unwrap();
+    assert!(is_well(&agent(&options).findings), "{}", place.told(&options));
+}
+
+#[test]
+fn a_missing_permission_is_told_with_what_comes_of_it_where_nobody_can_be_asked() {
+    let place = Place::new(WELL);
+    let options = place.options();
+    let without = install::Options { permission: false, ..options.install.clone() };
+    install::install(&without).unwrap();
+    let findings = agent(&options).findings;
+    let found = findings.iter().find(|it| it.about == "permission").unwrap();
+    assert_eq!(
+        (found.state.name(), found.said.as_str()),
+        (
+            "note",
+            "mcp__punchlist is not allowed: Claude Code asks before it uses a plan tool, and \
+             `claude -p` refuses"
+        )
+    );
+    assert!(is_well(&findings));
+}
+
 #[test]
 fn two_installations_that_differ_are_told() {
     let place = Place::new(WELL);

@@ -263,7 +263,10 @@ impl Wiring {
         let (given, missing) = match self.agent {
             Agent::Claude => (
                 format!("{PERMISSION}: the plan tools run without asking"),
-                format!("{PERMISSION} is not allowed: Claude Code asks before it uses a plan tool"),
+                format!(
+                    "{PERMISSION} is not allowed: Claude Code asks before it uses a plan tool, and \
+                     `claude -p` refuses"
+                ),
             ),
             _ if self.has_own_tools() => return None,
             Agent::Codex => (

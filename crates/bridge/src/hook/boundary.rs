@@ -15,6 +15,7 @@ impl Call<'_> {
         if self.session.memory.planning != self.given.planning {
             self.remember(|memory| memory.planning = self.given.planning).await?;
         }
+        self.settle_unconfirmed(source).await?;
         let plan = self.whole("").await?;
         let at = match source {
             Source::Startup | Source::Clear => Boundary::Start,

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::hash::{Hasher, SipHasher};
 
 use punchlist_formats::hook::{Answer, Called, Task, Write};
-use punchlist_formats::prompt::{self, Tag};
+use punchlist_formats::prompt;
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
@@ -108,6 +108,7 @@ impl Call<'_> {
             Write::Updated(task) => self.updated(task).await?,
             Write::Deleted(task) => self.deleted(task).await?,
             Write::Seen(tasks) => self.seen(tasks).await?,
+            Write::Absent(task) => self.absent(task).await?,
         }
         Ok(Answer::Nothing)
     }
@@ -143,7 +144,7 @@ impl Call<'_> {
             return Ok(Answer::Nothing);
         }
         let tools = Words::of_list(self.agent());
-        Ok(Answer::Context(prompt::dropped(&dropped, tools, &Tag::reminder())))
+        Ok(Answer::Context(prompt::dropped(&dropped, tools, self.given.tag)))
     }
 
     /// A task is being created. Its tool has not answered, and may yet be refused.
@@ -267,10 +268,7 @@ impl Call<'_> {
         }
         // Ties once all are there.
         for (task, found) in &taken {
-            let ties = Ties { blocked: Vec::new(), ..self.ties(plan, task).await? };
-            if ties != Ties::default() {
-                self.edit(plan, *found, &Task::default(), ties, |_| {}).await?;
-            }
+            self.tie(plan, *found, task).await?;
         }
         let news = !taken.is_empty();
         self.remember(|memory| {
@@ -315,8 +313,22 @@ impl Call<'_> {
     async fn looked_for(&self, plan: PlanId, task: &str) -> Result<Found, Error> {
         match self.find(plan, task).await? {
             Some(found) => Ok(found),
-            None => self.take_up(plan, &self.unheard_of(task), |_, _| {}).await,
+            None => {
+                let task = self.unheard_of(task);
+                let found = self.take_up(plan, &task, |_, _| {}).await?;
+                self.tie(plan, found, &task).await?;
+                Ok(found)
+            }
         }
+    }
+
+    /// Lets an item that was taken up wait for what its task waits for.
+    async fn tie(&self, plan: PlanId, found: Found, task: &Task) -> Result<(), Error> {
+        let ties = Ties { blocked: Vec::new(), ..self.ties(plan, task).await? };
+        if ties == Ties::default() {
+            return Ok(());
+        }
+        self.edit(plan, found, &Task::default(), ties, |_| {}).await
     }
 
     async fn find(&self, plan: PlanId, task: &str) -> Result<Option<Found>, Error> {
@@ -366,7 +378,7 @@ impl Call<'_> {
         Ok(Some(found.item()))
     }
 
-    fn file(&self, task: &str) -> Option<Task> {
+    pub(super) fn file(&self, task: &str) -> Option<Task> {
         let list = self.given.task_list.unwrap_or(&self.session.key.id);
         (self.given.task)(list, task).filter(|it| it.id == task)
     }

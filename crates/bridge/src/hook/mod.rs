@@ -5,6 +5,7 @@
 //! awaited and nothing else, so with a store in a file the answer is there at the first poll. An
 //! error is for whoever called: to the agent it means that there is nothing to say.
 
+mod absent;
 mod boundary;
 pub mod failures;
 mod gate;
@@ -18,6 +19,7 @@ mod words;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What};
+use punchlist_formats::prompt::Tag;
 use punchlist_model::guard::{self, Gate};
 use punchlist_model::remind::{Agent as Profile, Policy};
 use punchlist_model::session::{Kept, Memory, Session, SessionKey, Store};
@@ -71,6 +73,8 @@ pub struct Given<'a> {
     pub gate: Option<Gate>,
     /// When to remind.
     pub policy: &'a Policy,
+    /// In what the model is told something.
+    pub tag: &'a Tag,
     /// How much of anything.
     pub limits: Limits,
     /// A task as the agent itself keeps it, by the id of its list and its own.

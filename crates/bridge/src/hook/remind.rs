@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use punchlist_formats::hook::{Agent, Answer, Called};
-use punchlist_formats::prompt::{self, Tag};
+use punchlist_formats::prompt;
 use punchlist_formats::view::plain;
 use punchlist_model::guard::{Asking, Scope, holding};
 use punchlist_model::remind::{Input, Reminder};
@@ -117,17 +117,17 @@ impl Call<'_> {
     }
 
     fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
-        let tag = Tag::reminder();
+        let tag = self.given.tag;
         match (reminder, plan) {
-            (Reminder::Initial, _) => Some(prompt::initial(server(self.agent()), &tag)),
-            (Reminder::Offer(others), _) => Some(prompt::offer(*others, &tag)),
+            (Reminder::Initial, _) => Some(prompt::initial(server(self.agent()), tag)),
+            (Reminder::Offer(others), _) => Some(prompt::offer(*others, tag)),
             (Reminder::Boundary, Some(plan)) => {
-                Words::of(self.agent(), &self.session, plan).boundary(plan)
+                Words::of(self.agent(), &self.session, plan).boundary(plan, tag)
             }
             (Reminder::Nag { turns, changed, whole_list }, Some(plan)) => {
                 let list = whole_list.then(|| plain::text(plan));
                 let tools = Words::of(self.agent(), &self.session, plan).tools();
-                Some(prompt::nag(*turns, changed, plan, list.as_deref(), tools, &tag))
+                Some(prompt::nag(*turns, changed, plan, list.as_deref(), tools, tag))
             }
             (Reminder::AfterChange, _) | (Reminder::Boundary | Reminder::Nag { .. }, None) => None,
         }

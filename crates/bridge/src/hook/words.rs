@@ -52,13 +52,12 @@ impl Words {
     }
 
     /// The open list.
-    pub(super) fn boundary(&self, plan: &Plan) -> Option<String> {
-        let tag = Tag::reminder();
+    pub(super) fn boundary(&self, plan: &Plan, tag: &Tag) -> Option<String> {
         match self {
             Self::Tasks(own, names, others) => {
-                prompt::boundary_named(plan, own, names, others, &tag, BUDGET)
+                prompt::boundary_named(plan, own, names, others, tag, BUDGET)
             }
-            Self::Tools(tools) => prompt::boundary(plan, tools, &tag, BUDGET),
+            Self::Tools(tools) => prompt::boundary(plan, tools, tag, BUDGET),
         }
     }
 

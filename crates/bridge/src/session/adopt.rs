@@ -10,7 +10,7 @@ use punchlist_model::needs::Needs;
 use punchlist_model::session::{Memory, Session, Store};
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{
-    Ctx, Holder, Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, PlanId, Status,
+    Ctx, Event, Holder, Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, PlanId, Status,
 };
 use serde_json::{Map, Value};
 
@@ -143,14 +143,54 @@ async fn move_into(
     Err(Error::Unusable { what, source: None })
 }
 
+/// Opens again where they came from what a change took out of the plan that they had been moved into, as
+/// taking back an adoption does: else they would be open nowhere.
+pub async fn give_back(
+    store: &dyn Store,
+    plan: PlanId,
+    events: &[Event],
+    ctx: &Ctx,
+) -> Result<(), Error> {
+    let here = store.read(plan, Needs::whole()).await?;
+    let mut origins: BTreeMap<PlanId, Vec<(Number, Number)>> = BTreeMap::new();
+    for event in events {
+        let Event::Superseded { number, .. } = event else { continue };
+        if let Some((from, there)) = here.get(*number).and_then(origin) {
+            origins.entry(from).or_default().push((there, *number));
+        }
+    }
+    for (from, numbers) in origins {
+        let there = match store.read(from, Needs::whole()).await {
+            Err(Error::NoPlan(_)) => continue,
+            there => there?,
+        };
+        // What became something else there meanwhile stays so.
+        let is_moved = |(from, to): &(Number, Number)| {
+            there.get(*from).is_some_and(|it| {
+                it.status == Status::Cancelled && it.outcome == Some(moved(plan, *to))
+            })
+        };
+        let reopen = |it: &(Number, Number)| Op::Reopen { item: it.0.into(), start: false };
+        let ops: Vec<Op> = numbers.iter().filter(|it| is_moved(it)).map(reopen).collect();
+        if !ops.is_empty() {
+            store.change(from, Change::new(ops, ctx.clone())).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The plan from which an item was moved, and its number there.
+fn origin(item: &Item) -> Option<(PlanId, Number)> {
+    let text = item.metadata.as_ref()?.get(FROM)?.as_str()?;
+    let (plan, number) = text.split_once('#')?;
+    Some((plan.parse().ok()?, number.parse().ok()?))
+}
+
 /// Which items of a plan came from another, by their numbers there.
 fn copies(here: &Plan, from: PlanId) -> BTreeMap<Number, Number> {
-    let origin = |item: &Item| {
-        let text = item.metadata.as_ref()?.get(FROM)?.as_str()?;
-        let (plan, number) = text.split_once('#')?;
-        (plan.parse() == Ok(from)).then(|| number.parse().ok()).flatten()
-    };
-    here.items.values().filter_map(|it| Some((origin(it)?, it.number))).collect()
+    let is_here = |it: &&Item| !it.is_superseded();
+    let copy = |it: &Item| Some((origin(it).filter(|it| it.0 == from)?.1, it.number));
+    here.items.values().filter(is_here).filter_map(copy).collect()
 }
 
 /// The open items that are not here yet, with what ties them to each other.

@@ -418,6 +418,31 @@ fn a_session_with_open_items_gets_what_was_left_into_its_own_plan() {
 }
 
 #[test]
+fn what_is_taken_back_is_open_again_where_it_came_from_and_may_be_adopted_once_more() {
+    let store = InMemory::new();
+    let (old, left, new) = heir(&store, 1);
+    let mine = ctx(&new, at(9));
+    let adopted = wait(adopt(&store, &new, left, Some(&old), &mine)).unwrap();
+    // One was done there meanwhile, whatever it says here.
+    let reopen = Op::Reopen { item: Number(2).into(), start: false };
+    let done = Op::Complete { item: Number(2).into(), outcome: None, with_children: false };
+    wait(store.change(left, Change::new(vec![reopen, done], ctx(&old, at(10))))).unwrap();
+
+    let own = adopted.plan.id;
+    let undone = wait(store.undo(own, mine.clone(), None)).unwrap();
+    wait(give_back(&store, own, &undone.decision.events, &mine)).unwrap();
+    assert_eq!(listed(&whole(&store, own)), ["1 Item 0 pending"]);
+    assert_eq!(
+        listed(&whole(&store, left)),
+        ["1 Item 0 pending", "2 Item 1 completed", "3 Item 2 pending"]
+    );
+
+    let again = wait(adopt(&store, &new, left, None, &ctx(&new, at(11)))).unwrap();
+    assert_eq!(listed(&again.plan), ["1 Item 0 pending", "5 Item 0 pending", "6 Item 2 pending"]);
+    assert_eq!(whole(&store, left).open, 0);
+}
+
+#[test]
 fn whoever_was_interrupted_between_the_two_plans_goes_on_and_doubles_nothing() {
     let store = InMemory::new();
     let (old, left, new) = heir(&store, 1);

@@ -9,6 +9,7 @@ use punchlist_model::{
 use serde_json::{Value, json};
 
 use super::args::{self, Bad, BadEntries, Fields, Object};
+use super::evidence::{self, Missing};
 use super::refuse::{self, Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
 use crate::text::escape::xml_text;
@@ -401,7 +402,10 @@ impl Voice for Call {
             Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
                 "Use next to get another TODO.".to_owned()
             }
-            Broken::Unverified { .. } => "It stays doing until it is verified.".to_owned(),
+            Broken::Unverified { demanded, failed } => {
+                let missing = Missing { demanded: *demanded, failed: *failed };
+                evidence::hint(missing, names, subject, "use complete_multiple again")
+            }
             Broken::TooLong { .. } => "Shorten it, or use several TODOs.".to_owned(),
             Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
                 "Mend it and send all entries again.".to_owned()

@@ -6,6 +6,7 @@
 //! dialect is a new file beside these and one more arm in each `match` below.
 
 mod args;
+mod evidence;
 mod manager;
 mod refuse;
 mod schema;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use punchlist_model::store::Error;
-use punchlist_model::{Broken, Number, Plan, Problem, Refusal, Status, Tag, Warning};
+use punchlist_model::{Broken, Item, Number, Plan, Problem, Refusal, Status, Tag, Warning};
 
 use super::args::{self, BadEntries, brief, cut};
 
@@ -20,7 +20,7 @@ pub(super) trait Voice {
     /// The word for a status.
     fn status(&self, status: Status) -> &'static str;
     /// How the model points at an item that is on the list; `None` if it cannot.
-    fn point(&self, item: &punchlist_model::Item) -> Option<String>;
+    fn point(&self, item: &Item) -> Option<String>;
     /// Which entry of the call a step belongs to, from 0, where the call has entries.
     fn entry(&self, step: usize) -> Option<usize>;
     /// Which entry of the call the n-th new item would be made from, both from 0. `None` where a
@@ -69,6 +69,16 @@ impl<'a> Names<'a> {
     /// An item as it is to be typed, else its title.
     pub(super) fn typed(&self, tag: &Tag) -> String {
         self.pointer(tag.number).unwrap_or_else(|| args::title(&tag.title))
+    }
+
+    /// The item itself, if it is on the list and could be read.
+    pub(super) fn item(&self, tag: &Tag) -> Option<&'a Item> {
+        self.plan?.get(tag.number)
+    }
+
+    /// The word for what an item is now.
+    pub(super) fn status(&self, item: &Item) -> &'static str {
+        self.voice.status(item.status)
     }
 
     fn pointer(&self, number: Number) -> Option<String> {

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::args::{self, Bad, BadEntries, Fields, Object};
 use super::refuse::{Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema, whole};
+use crate::prompt::Tools;
 use crate::view::plain;
 
 const TOOL: &str = "TodoWrite";
@@ -218,8 +219,8 @@ impl Voice for Call {
         Some(&self.bad)
     }
 
-    fn hint(&self, broken: &Broken, names: &Names<'_>, _subject: Option<&Tag>) -> Option<String> {
-        whole::hint(TOOL, "task", "completed or cancelled", broken, names)
+    fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String> {
+        whole::hint(&Tools::TODOWRITE, "task", "completed or cancelled", broken, names, subject)
     }
 
     fn look(&self) -> &'static str {

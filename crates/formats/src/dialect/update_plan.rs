@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::args::{self, Bad};
 use super::refuse::{Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, refuse, schema, whole};
+use crate::prompt::Tools;
 use crate::text::one_line;
 
 const TOOL: &str = "update_plan";
@@ -200,8 +201,8 @@ impl Voice for Call {
         None
     }
 
-    fn hint(&self, broken: &Broken, names: &Names<'_>, _subject: Option<&Tag>) -> Option<String> {
-        whole::hint(TOOL, "step", "completed", broken, names)
+    fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String> {
+        whole::hint(&Tools::UPDATE_PLAN, "step", "completed", broken, names, subject)
     }
 
     fn look(&self) -> &'static str {

@@ -2,10 +2,12 @@
 //! what to do when a list is refused. Which entries a list has is each tool's own business.
 
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Item, Plan, Warning};
+use punchlist_model::{Broken, Item, Plan, Tag, Warning};
 
 use super::Reply;
+use super::evidence::{self, Missing};
 use super::refuse::{self, Names, Voice};
+use crate::prompt::Tools;
 use crate::text::one_line;
 
 /// The warnings of a change, one a line, with a blank line before them; nothing without cause.
@@ -63,12 +65,14 @@ pub(super) fn lines(plan: &Plan, status: impl Fn(&Item) -> &'static str) -> Stri
 /// What to do about a broken rule: send the list again, and how. `ends` is how the tool ends an
 /// entry, as words.
 pub(super) fn hint(
-    tool: &str,
+    tools: &Tools,
     noun: &str,
     ends: &str,
     broken: &Broken,
     names: &Names<'_>,
+    subject: Option<&Tag>,
 ) -> Option<String> {
+    let tool = tools.plan;
     let how = match broken {
         Broken::AlreadyInProgress { holder, .. } => {
             format!(" with {} completed or pending, or this one pending", names.typed(holder))
@@ -82,7 +86,10 @@ pub(super) fn hint(
         Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
             " with its status as it was".to_owned()
         }
-        Broken::Unverified { .. } => " with it in_progress until it is verified".to_owned(),
+        Broken::Unverified { demanded, failed } => {
+            let missing = Missing { demanded: *demanded, failed: *failed };
+            return Some(evidence::hint_whole(missing, names, subject, tools));
+        }
         Broken::TooLong { .. } => " with shorter texts".to_owned(),
         Broken::NotFound { .. }
         | Broken::Ambiguous { .. }

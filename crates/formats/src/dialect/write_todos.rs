@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::args::{self, Bad, Object};
 use super::refuse::{Names, Voice};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema, whole};
+use crate::prompt::Tools;
 
 const TOOL: &str = "write_todos";
 
@@ -241,8 +242,8 @@ impl Voice for Call {
         None
     }
 
-    fn hint(&self, broken: &Broken, names: &Names<'_>, _subject: Option<&Tag>) -> Option<String> {
-        whole::hint(TOOL, "task", "completed or cancelled", broken, names)
+    fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String> {
+        whole::hint(&Tools::WRITE_TODOS, "task", "completed or cancelled", broken, names, subject)
     }
 
     fn look(&self) -> &'static str {

@@ -1,9 +1,12 @@
 //! Whether an answer ends by asking the user.
 //!
 //! Only its end counts: a question in the middle that the answer goes on from, or one inside code,
-//! asks nobody. What may stand behind the question is what people put there: closing quotes and
-//! brackets, emphasis, an emoji, the options to choose from (in brackets, or below it), a block of
-//! code that it is about, or a short sentence that says that the agent waits.
+//! asks nobody. It asks with a question mark, with a request that only the user can answer ("please
+//! confirm …", "let me know which …"), or with a question that ends in a colon above its options. What
+//! may stand behind that is what people put there: closing quotes and brackets, emphasis, an emoji, the
+//! options to choose from (in brackets, or below it), a block of code that it is about, or a short
+//! sentence that says that the agent waits or what else it could do. An offer of further help
+//! ("Anything else?") closes an answer and asks for nothing.
 
 use std::borrow::Cow;
 
@@ -13,13 +16,12 @@ const MARKS: [char; 12] = ['?', '？', '؟', '⸮', '՞', '\u{37e}', '፧', '⁇
 /// Ends of polite questions that are written with a full stop.
 const ENDS: [&str; 4] = ["ますか。", "ですか。", "でしょうか。", "吗。"];
 
-/// How a sentence begins that only says that the agent waits for the answer to the one before it.
-const WAITING: [&str; 16] = [
+/// How a sentence begins that only says that the agent waits for the answer to the one before it, or
+/// what else it could do. Apostrophes are straight and letters small here, and below.
+const TRAILS: [&str; 19] = [
     "i'll wait",
-    "i’ll wait",
     "i will wait",
     "i'm waiting",
-    "i’m waiting",
     "i am waiting",
     "waiting for",
     "awaiting",
@@ -31,10 +33,117 @@ const WAITING: [&str; 16] = [
     "please confirm",
     "please advise",
     "your call",
+    "i can also",
+    "i could also",
+    "or i can",
+    "otherwise i",
+    "alternatively",
 ];
 
-/// Longest sentence of waiting, in bytes.
-const MOST_WAITING: usize = 120;
+/// How a sentence begins that asks without a question mark: it wants a word of the user's.
+const REQUESTS: [&str; 10] = [
+    "please confirm",
+    "please choose",
+    "please pick",
+    "please select",
+    "please decide",
+    "please specify",
+    "please clarify",
+    "please advise",
+    "please answer",
+    "please provide",
+];
+/// How one begins that asks if it goes on with one of [`ASKED`].
+const WANTS: [&str; 2] = ["let me know", "tell me"];
+const ASKED: [&str; 15] = [
+    "which",
+    "whether",
+    "if i should",
+    "how you",
+    "how i should",
+    "how to",
+    "what you",
+    "what i should",
+    "what to",
+    "when you",
+    "when i should",
+    "where you",
+    "where i should",
+    "who you",
+    "who should",
+];
+/// How one begins that asks if it goes on with one of [`WORDS`].
+const NEEDS: [&str; 6] = [
+    "i need your",
+    "i'll wait for your",
+    "i'm waiting for your",
+    "i am waiting for your",
+    "waiting for your",
+    "awaiting your",
+];
+const WORDS: [&str; 10] = [
+    "answer",
+    "approval",
+    "choice",
+    "confirmation",
+    "consent",
+    "decision",
+    "go-ahead",
+    "input",
+    "permission",
+    "reply",
+];
+
+/// With what a question begins, and what is in it that makes it one: "What I did:" is none.
+const QUESTIONS: [&str; 7] = ["which", "what", "how", "where", "when", "who", "whom"];
+const INVERTED: [&str; 7] =
+    ["do you", "would you", "should i", "should we", "shall i", "shall we", "can i"];
+
+/// How an offer of further help begins, what it offers, and how it goes on, if it does. "Anything else
+/// that I should know?" is no offer.
+const OFFERS: [&str; 14] = [
+    "",
+    "is there",
+    "was there",
+    "do you need",
+    "do you want",
+    "need",
+    "want",
+    "would you like",
+    "can i help with",
+    "can i help you with",
+    "may i help with",
+    "may i help you with",
+    "can i do",
+    "should i do",
+];
+const MORE: [&str; 5] =
+    ["anything else", "anything more", "something else", "any other questions", "any questions"];
+const OFFERED: [&str; 10] = [
+    "i can",
+    "i could",
+    "i may",
+    "that i can",
+    "you need",
+    "you want",
+    "you'd like",
+    "you would like",
+    "that you",
+    "for you",
+];
+/// Offers that are made in other words.
+const OTHER_OFFERS: [&str; 6] = [
+    "what else can i",
+    "what else would you like",
+    "how else can i",
+    "what's next",
+    "does that help",
+    "does this help",
+];
+
+/// Longest sentence that trails behind a question, and longest request, in bytes.
+const MOST_TRAILING: usize = 120;
+const MOST_REQUEST: usize = 400;
 /// Answers that may follow a question without brackets around them.
 const PLAIN_CHOICES: [&str; 4] = ["y/n", "n/y", "yes/no", "no/yes"];
 /// Longest choice in brackets, in characters, and most words of each thing to choose.
@@ -47,18 +156,30 @@ const MOST_END: usize = 8 * 1024;
 pub fn asks_user(answer: &str) -> bool {
     let prose = without_code(answer);
     let lines: Vec<&str> = end(&prose).lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-    let Some((last, before)) = lines.split_last() else { return false };
-    let above = before.last().copied();
-    if ends_in_question(last) || waits(last, above) {
+    lines.split_last().is_some_and(|(last, before)| asks(last, before))
+}
+
+/// Whether a line at the end of others asks.
+fn asks(last: &str, before: &[&str]) -> bool {
+    if is_question(last) {
         return true;
+    }
+    // What trails behind a question does not take it back.
+    let (head, sentence) = last_sentence(last);
+    if trails(&plain(sentence)) {
+        return match (head, before.split_last()) {
+            ("", None) => false,
+            ("", Some((above, before))) => asks(above, before),
+            (head, _) => asks(head, before),
+        };
     }
     // The choice stands on a line of its own.
-    if before_choice(last).is_some_and(str::is_empty) && above.is_some_and(ends_in_question) {
-        return true;
+    if before_choice(last).is_some_and(str::is_empty) {
+        return before.last().is_some_and(|line| is_question(line));
     }
     // The options to choose from stand below the question.
-    let question = lines.iter().rfind(|line| !is_option(line));
-    is_option(last) && question.is_some_and(|line| ends_in_question(line))
+    let question = before.iter().rfind(|line| !is_option(line));
+    is_option(last) && question.is_some_and(|line| is_question(line) || is_question_above(line))
 }
 
 /// The text without fenced blocks of code; one that was never closed goes to the end.
@@ -92,9 +213,14 @@ fn end(text: &str) -> &str {
     &text[from..]
 }
 
-/// Whether a line ends in a question, whatever ornament or choice stands behind it.
-fn ends_in_question(line: &str) -> bool {
-    ends_in_mark(line) || before_choice(line).is_some_and(ends_in_mark)
+/// Whether a line ends in a question, whatever ornament or choice stands behind it, or in a request.
+fn is_question(line: &str) -> bool {
+    let question = if ends_in_mark(line) { Some(line) } else { before_choice(line) };
+    let sentence = plain(last_sentence(question.unwrap_or(line)).1);
+    if question.is_some_and(ends_in_mark) {
+        return !offers_more(&sentence);
+    }
+    is_request(&sentence)
 }
 
 fn ends_in_mark(line: &str) -> bool {
@@ -193,24 +319,76 @@ fn is_emoji(c: char) -> bool {
     matches!(u32::from(c), 0x200d | 0x2190..=0x2bff | 0xfe00..=0xfe0f | 0x1f000..=0x1faff)
 }
 
-/// "Shall I go on? I'll wait.": the last sentence only says that the agent waits for the answer.
-fn waits(last: &str, before: Option<&str>) -> bool {
-    let bare =
-        last.trim_end_matches(|c: char| is_ornament(c) || matches!(c, '.' | '!' | '。' | '…'));
-    let cut =
-        bare.char_indices().rfind(|(_, c)| MARKS.contains(c) || matches!(c, '.' | '!' | '。'));
-    let (question, sentence) = match cut {
-        Some((at, c)) => bare.split_at(at + c.len_utf8()),
-        None => match before {
-            Some(before) => (before, bare),
-            None => return false,
-        },
-    };
-    let sentence = sentence.trim_start_matches(|c: char| is_ornament(c) || c.is_whitespace());
-    let lower = sentence.to_lowercase();
-    lower.len() <= MOST_WAITING
-        && WAITING.iter().any(|words| lower.starts_with(words))
-        && ends_in_question(question)
+/// A line cut before its last sentence. Marks and ornament at the end of either are left out of the
+/// sentence; what stands before it keeps its own.
+fn last_sentence(line: &str) -> (&str, &str) {
+    let is_end = |c: char| MARKS.contains(&c) || matches!(c, '.' | '!' | '！' | '。' | '…');
+    let bare = line.trim_end_matches(|c: char| is_ornament(c) || is_end(c) || c == ':');
+    // A point inside a word or a number ends nothing; marks of other scripts need no space behind them.
+    let mut after = None;
+    for (at, c) in bare.char_indices().rev() {
+        if is_end(c) && (!c.is_ascii() || after.is_some_and(is_ornament)) {
+            let (head, sentence) = bare.split_at(at + c.len_utf8());
+            return (head, sentence.trim_start_matches(is_ornament));
+        }
+        after = Some(c);
+    }
+    ("", bare.trim_start_matches(is_ornament))
+}
+
+/// A sentence as the lists above have them. What is too long to be one of those is cut.
+fn plain(sentence: &str) -> String {
+    let sentence = sentence.get(..MOST_REQUEST + 1).unwrap_or(sentence);
+    sentence.to_lowercase().replace('’', "'")
+}
+
+/// What follows one of these beginnings, as far as that ends with a word.
+fn after<'a>(text: &'a str, beginnings: &[&str]) -> Option<&'a str> {
+    beginnings.iter().find_map(|beginning| {
+        let rest = text.strip_prefix(beginning)?;
+        let is_whole = beginning.is_empty() || !rest.starts_with(char::is_alphanumeric);
+        is_whole.then(|| rest.trim_start())
+    })
+}
+
+/// "Shall I go on? I'll wait.": a short sentence that only says that the agent waits for the answer,
+/// what else it could do, or offers more.
+fn trails(sentence: &str) -> bool {
+    let is_one = TRAILS.iter().any(|words| sentence.starts_with(words)) || offers_more(sentence);
+    sentence.len() <= MOST_TRAILING && is_one
+}
+
+/// "Please confirm that I should go on", "let me know which one you want", "I need your decision".
+fn is_request(sentence: &str) -> bool {
+    if sentence.len() > MOST_REQUEST {
+        return false;
+    }
+    let polite = after(sentence, &["please", "just", "so"]).unwrap_or(sentence);
+    after(sentence, &REQUESTS).is_some()
+        || after(polite, &WANTS).is_some_and(|rest| after(rest, &ASKED).is_some())
+        || after(sentence, &NEEDS).is_some_and(|rest| after(rest, &WORDS).is_some())
+}
+
+/// "Is there anything else I can help you with": closes an answer, and waits for nothing.
+fn offers_more(sentence: &str) -> bool {
+    let offer = OFFERS.iter().find_map(|how| {
+        let rest = after(sentence, &[how])?;
+        after(rest, &MORE)
+    });
+    let is_offered = |rest: &str| rest.is_empty() || after(rest, &OFFERED).is_some();
+    offer.is_some_and(is_offered) || after(sentence, &OTHER_OFFERS).is_some()
+}
+
+/// "Which do you prefer:" above the options to choose from.
+fn is_question_above(line: &str) -> bool {
+    if !line.trim_end_matches(is_ornament).ends_with([':', '：']) {
+        return false;
+    }
+    let sentence = plain(last_sentence(line).1);
+    let asked = after(&sentence, &QUESTIONS).is_some_and(|rest| {
+        INVERTED.iter().any(|words| format!(" {rest} ").contains(&format!(" {words} ")))
+    });
+    asked || after(&sentence, &INVERTED).is_some()
 }
 
 /// A line of a list: `- a`, `* a`, `1. a`, `2) a`, `a) b`, `(b) c`.
@@ -325,6 +503,91 @@ mod tests {
     }
 
     #[test]
+    fn a_request_that_only_the_user_can_answer_asks_without_a_question_mark() {
+        for answer in [
+            "Please confirm that I should delete the table.",
+            "Please confirm that I should release 1.2.",
+            "The table is large. **Please confirm before I delete it.**",
+            "Please choose one of the two.",
+            "Let me know how you'd like to proceed.",
+            "Let me know how you’d like to proceed.",
+            "Both work. Please let me know which one you prefer.",
+            "Just let me know whether I should go on!",
+            "Tell me which option you want: A or B.",
+            "Tell me which option you want:\n- A\n- B",
+            "Tell me what to do with the old data.",
+            "I need your decision on the licence before I go on.",
+            "Waiting for your approval to continue.",
+            "Please confirm that I should delete the table. I'll wait.",
+        ] {
+            check(answer, true);
+        }
+        for answer in [
+            "Please note that the table is gone.",
+            "Please review the changes.",
+            "Let me know.",
+            "Let me know how it goes.",
+            "Let me know if anything breaks.",
+            "Tell me more.",
+            "I need your tests to pass, so I went on with them.",
+            "Please confirm that I should go on, you said. I went on.",
+            "Please confirmation.",
+        ] {
+            check(answer, false);
+        }
+    }
+
+    #[test]
+    fn a_question_above_its_options_may_end_in_a_colon() {
+        check("Which do you prefer:\n1. x\n2. y", true);
+        check("I see two ways. How would you like to proceed:\n- x\n- y\n", true);
+        check("**What should I do:**\n- x\n- y\n\nI'll wait.", true);
+        check("Should I:\na) stop\nb) go on", true);
+        check("What I did:\n- x\n- y", false);
+        check("How it works:\n1. x\n2. y", false);
+        check("Which files changed:\n- x", false);
+        check("What you should know:\n- x", false);
+        check("Done:\n- x", false);
+        check("Which do you prefer:", false);
+    }
+
+    #[test]
+    fn what_else_it_could_do_may_follow_the_question() {
+        check("Should I proceed with B and C? I can also stop here.", true);
+        check("Should I proceed? Otherwise I stop here. Let me know.", true);
+        check("It failed. I can also stop here.", false);
+    }
+
+    #[test]
+    fn an_offer_of_further_help_closes_the_answer_and_asks_for_nothing() {
+        for answer in [
+            "Done! Anything else?",
+            "Done!\n\nAnything else? 🙂",
+            "All finished. Is there anything else I can help you with?",
+            "All finished. Is there anything else you’d like me to do?",
+            "Do you need anything else?",
+            "Would you like anything else?",
+            "Can I help you with anything else?",
+            "What else can I do for you?",
+            "Does that help?",
+            "Any questions?",
+            "Let me know if you need anything else.",
+            "Let me know what else you need.",
+        ] {
+            check(answer, false);
+        }
+        for answer in [
+            "Anything else that I should know before I delete it?",
+            "Should I delete anything else?",
+            "SQLite, or something else?",
+            "Shall I delete the table? Anything else?",
+            "Shall I delete the table?\n\nLet me know if you need anything else.",
+        ] {
+            check(answer, true);
+        }
+    }
+
+    #[test]
     fn what_only_looks_like_a_question_asks_nobody() {
         for answer in [
             "",
@@ -357,5 +620,8 @@ mod tests {
         check(&"(y/n)".repeat(1_000_000), false);
         check(&"```\n".repeat(1_000_001), false);
         check(&format!("{}?", "é".repeat(1_000_000)), true);
+        check(&"I'll wait.\n".repeat(100_000), false);
+        check(&"Anything else? ".repeat(500), false);
+        check(&format!("Please confirm {}", "é".repeat(1_000_000)), false);
     }
 }

@@ -21,6 +21,9 @@ pub const MATCHER: &str = "TodoWrite|TaskCreate|TaskUpdate|TaskList|TaskGet";
 /// What the tools of our MCP server are called, up to their own names.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
 
+/// What `TaskUpdate` says of a task that is not there.
+const NOT_FOUND: &str = "Task not found";
+
 /// The event that these bytes tell of; `None` if they tell of none that concerns us.
 ///
 /// `event` names it where the caller knows better than the bytes, in any case.
@@ -85,6 +88,9 @@ fn written(fields: &Fields) -> Option<Write> {
         }
         "TaskUpdate" => updated(call, result),
         "TaskGet" => {
+            if result.get("task").is_some_and(Value::is_null) {
+                return Some(Write::Absent(id(call, "taskId")?));
+            }
             let task = object(result, "task")?;
             Some(Write::Seen(vec![seen(task)?]))
         }
@@ -120,12 +126,12 @@ fn entry(todo: &Fields) -> ListEntry {
 }
 
 fn updated(call: &Fields, result: &Fields) -> Option<Write> {
+    let id = id(result, "taskId").or_else(|| id(call, "taskId"))?;
     // `success: false` is how a task that is not there and a completion that a hook refused are
     // told: nothing has changed.
     if result.get("success").and_then(Value::as_bool) != Some(true) {
-        return None;
+        return (text(result, "error") == Some(NOT_FOUND)).then_some(Write::Absent(id));
     }
-    let id = id(result, "taskId").or_else(|| id(call, "taskId"))?;
     let moved = object(result, "statusChange");
     let to = moved.and_then(|it| text(it, "to")).or_else(|| text(call, "status"));
     if to == Some("deleted") {
@@ -200,15 +206,29 @@ fn stop(fields: &Fields) -> Stop {
     }
 }
 
-/// Whether a background task still runs and its end will wake the agent. A shell may run for ever,
-/// as a development server does, and would switch the gate off for as long: it does not count.
+/// What runs in the background, ends by itself and wakes the agent then, by the names that the program
+/// gives to hooks and by those that it has inside, which it falls back to.
+const WAKING: [&str; 10] = [
+    "subagent",
+    "workflow",
+    "teammate",
+    "cloud session",
+    "MCP task",
+    "local_agent",
+    "local_workflow",
+    "in_process_teammate",
+    "remote_agent",
+    "mcp_task",
+];
+
+/// Whether a background task still runs and its end will wake the agent. Whatever else there is does
+/// not count, for it would switch the gate off: a shell or a monitor may run for ever, as a development
+/// server does, and housekeeping such as a memory that is saved wakes nobody.
 fn wakes(task: &Fields) -> bool {
     const OVER: [&str; 7] =
         ["completed", "failed", "killed", "stopped", "cancelled", "canceled", "error"];
-    let kind = text(task, "type").unwrap_or_default();
-    let is_shell = kind.contains("bash") || kind.contains("shell");
     let over = text(task, "status").is_none_or(|status| OVER.contains(&status));
-    !is_shell && !over
+    text(task, "type").is_some_and(|kind| WAKING.contains(&kind)) && !over
 }
 
 /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes no

@@ -161,6 +161,8 @@ pub enum Write {
     Updated(Task),
     /// The task is gone.
     Deleted(String),
+    /// There is no such task, whoever was asked for it.
+    Absent(String),
     /// Tasks that were shown. Others may have changed them at the same moment, so this tells that
     /// they are there and not how they stand.
     Seen(Vec<Task>),

@@ -85,6 +85,41 @@ fn the_agent_is_woken_by_background_agents_and_a_sub_agent_by_none() {
     assert!(!background("SubagentStop", json!("a1")));
 }
 
+/// As the program writes them, of each kind that it knows.
+#[test]
+fn only_what_ends_by_itself_and_wakes_the_agent_lets_it_pause() {
+    let serve = json!({"id": "bdovyqdn0", "type": "shell", "status": "running",
+        "description": "Serve", "command": "npm run dev"});
+    let helper = json!({"id": "a685", "type": "subagent", "status": "running",
+        "description": "Look around", "agent_type": "general-purpose"});
+    let kind = |it: &str| json!({"id": "x", "type": it, "status": "running", "description": "d"});
+    for (task, waits) in [
+        (serve, false),
+        (helper.clone(), true),
+        (kind("workflow"), true),
+        (kind("teammate"), true),
+        (kind("cloud session"), true),
+        (kind("MCP task"), true),
+        (kind("monitor"), false),
+        (kind("dream"), false),
+        (kind("auto-mode scan"), false),
+        (kind("memory import"), false),
+        (kind("memory save"), false),
+        (kind("local_agent"), true),
+        (kind("local_bash"), false),
+        (kind("what comes next year"), false),
+        (json!({"id": "x", "status": "running"}), false),
+    ] {
+        let stop = |tasks: Value| match read("Stop", json!({"background_tasks": tasks})) {
+            Some(What::Stop(stop)) => stop.background,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(stop(json!([task.clone()])), waits, "{task}");
+        // A development server hides nobody who works.
+        assert!(stop(json!([task, helper.clone()])));
+    }
+}
+
 #[test]
 fn results_are_believed_and_calls_are_not() {
     let call = json!({"subject": "A", "description": "d", "activeForm": "Doing", "status": "odd"});
@@ -109,7 +144,14 @@ fn results_are_believed_and_calls_are_not() {
     let gone =
         used("TaskUpdate", json!({"taskId": "3", "status": "deleted"}), json!({"success": true}));
     assert_eq!(gone, Some(Write::Deleted("3".to_owned())));
-    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({"task": null})), None);
+    let absent = Some(Write::Absent("3".to_owned()));
+    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({"task": null})), absent);
+    assert_eq!(used("TaskGet", json!({"taskId": "3"}), json!({})), None);
+    let not_found = json!({"success": false, "taskId": "3", "error": "Task not found"});
+    assert_eq!(
+        used("TaskUpdate", json!({"taskId": "3", "status": "completed"}), not_found),
+        absent
+    );
     assert_eq!(used("TodoWrite", json!({"todos": 7}), json!({})), None);
     assert_eq!(used("Bash", json!({"command": "ls"}), json!({"stdout": "x"})), None);
 }

@@ -6,6 +6,7 @@
 
 mod ask;
 mod boundary;
+pub(crate) mod prove;
 mod quote;
 mod remind;
 mod stop;

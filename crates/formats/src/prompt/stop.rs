@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 
 use punchlist_model::goal::Missing;
 use punchlist_model::guard::owes_evidence;
-use punchlist_model::{Item, Number, Origin, Plan, Status, Verification};
+use punchlist_model::{Item, Level, Number, Plan, Status, Verification};
 
+use super::prove::{self, Lacks};
 use super::quote::brief;
 use super::tools::{Calls, Names, Tools};
 use super::wrap::fill;
@@ -84,8 +85,9 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>) -> String {
         let settle = one_or_each(others.settle, foreign);
         let _ = write!(advice, "For what is called todo, {settle}. ");
     }
+    advice.push_str(&before_completion(plan, &items, calls));
     if !unproven.is_empty() {
-        let how = prove(&unproven, |items| names(plan, items, calls));
+        let how = prove::check(&unproven, |items| names(plan, items, calls));
         let _ = write!(advice, "What is completed counts once it was checked{how} ");
     }
     advice.push_str(ENDS);
@@ -94,50 +96,35 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>) -> String {
     text
 }
 
-/// Why a task is not completed yet: what its plan demands, and what can be done about that.
-pub fn completion_refusal(item: &Item) -> String {
-    let advice = prove(&[item], |_| "it".to_owned());
-    format!("Not yet: this task counts as completed once it was checked{advice} Then complete it.")
+/// What must happen to open items before the tools above can complete them, or before that counts.
+fn before_completion(plan: &Plan, items: &[&Item], calls: Calls<'_>) -> String {
+    let lacking = |what: Lacks| -> Vec<&Item> {
+        let is_it = |it: &&Item| it.is_open() && Lacks::of(plan, it) == Some(what);
+        items.iter().copied().filter(is_it).collect()
+    };
+    let mut text = String::new();
+    let unchecked = lacking(Lacks::Check);
+    if !unchecked.is_empty() {
+        let (are, they) = if unchecked.len() == 1 { ("is", "it") } else { ("are", "they") };
+        let how = prove::check(&unchecked, |items| names(plan, items, calls));
+        let names = names(plan, &unchecked, calls);
+        let _ = write!(text, "Before {names} {are} completed, {they} must be checked{how} ");
+    }
+    let unapproved = lacking(Lacks::Person);
+    if !unapproved.is_empty() {
+        let reached = unapproved.iter().any(|it| !calls.is_foreign(it));
+        let tools = if reached { calls.tools } else { calls.others };
+        let how = prove::approve(&unapproved, tools.wait);
+        let names = names(plan, &unapproved, calls);
+        let _ = write!(text, "Only a person can approve {names}: when the work is done, {how} ");
+    }
+    text
 }
 
-/// How evidence comes to items that lack it, to follow "once it was checked". `verify` checks all that
-/// it is told or nothing: what has no check, or one that it may refuse to run, is not named along with
-/// the others.
-fn prove(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> String {
-    let with = |origin: Option<Origin>| -> Vec<&Item> {
-        let is_it = |item: &&Item| item.check.as_ref().map(|check| check.origin) == origin;
-        unproven.iter().copied().filter(is_it).collect()
-    };
-    let numbers = |items: &[&Item]| {
-        let numbers = items.iter().take(MOST_ITEMS).map(|item| item.number.to_string());
-        numbers.collect::<Vec<String>>().join(" ")
-    };
-    let mut text = match with(Some(Origin::Person)).as_slice() {
-        [] => ".".to_owned(),
-        trusted => format!(": run `punchlist verify {}`.", numbers(trusted)),
-    };
-    let own = with(Some(Origin::Agent));
-    if !own.is_empty() {
-        let (names, all) = (named(&own), numbers(&own));
-        let _ = write!(
-            text,
-            " An agent wrote the check for {names}: run `punchlist verify {all}`, which a rule of the \
-             user's must allow, or ask the user to run `punchlist approve {all}`."
-        );
-    }
-    let bare = with(None);
-    let (it, number) = match bare.as_slice() {
-        [] => return text,
-        [one] => ("it", one.number.to_string()),
-        [..] => ("each", "N".to_owned()),
-    };
-    let (names, all) = (named(&bare), numbers(&bare));
-    let _ = write!(
-        text,
-        " There is no check for {names}: give {it} one with `punchlist edit {number} --verify COMMAND` \
-         and run `punchlist verify {number}`, or ask the user to run `punchlist approve {all}`."
-    );
-    text
+/// Why a task is not completed yet: what its plan demands, and what can be done about that.
+pub fn completion_refusal(item: &Item) -> String {
+    let advice = prove::check(&[item], |_| "it".to_owned());
+    format!("Not yet: this task counts as completed once it was checked{advice} Then complete it.")
 }
 
 /// Why the turn may not end yet although no item is open: the goal above the list, and what is missing.
@@ -155,6 +142,9 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing]) -> String {
     let advice = if items {
         "The goal is accepted by these items. Take up again what was given up, or put what does the \
          same on the list and do it. If it is to stay as it is, say why. "
+    } else if !plan.is_word_enough(Some(Level::Claimed)) {
+        "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
+         missing, a person says so: ask the user to run `punchlist goal --met`. "
     } else {
         "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
          missing, run `punchlist goal --met`. "
@@ -216,6 +206,8 @@ fn state(plan: &Plan, item: &Item, calls: Calls<'_>) -> String {
         format!("{status}, after {}, which was {gone}", names(plan, &cancelled, calls))
     } else if !open.is_empty() {
         format!("{status}, after {}", names(plan, &open, calls))
+    } else if plan.verification(item, false) == Verification::Failed {
+        format!("{status}, its check failed")
     } else if plan.is_ready(item) {
         format!("{status}, ready")
     } else {

@@ -109,6 +109,46 @@ fn where_only_evidence_is_missing_the_refusal_names_the_verb_that_gets_it() {
     ");
 }
 
+/// Open items that the tools alone cannot complete: by whom and how they get what they lack.
+#[test]
+fn open_items_that_need_evidence_first_name_the_verb_that_gets_it() {
+    use punchlist_model::Level;
+    let check = |origin| Some(Check { command: "true".to_owned(), covers: Vec::new(), origin });
+    let mut one = plan(&[("Test the mailer", Status::Pending)]);
+    item(&mut one, 1).check = check(Origin::Person);
+    let mut some = plan(&[
+        ("Read", Status::Completed),
+        ("Write", Status::InProgress),
+        ("Test", Status::Pending),
+        ("Tell", Status::Pending),
+    ]);
+    some.rules.demand = Some(Level::Checked);
+    item(&mut some, 1).check = check(Origin::Person);
+    item(&mut some, 2).check = check(Origin::Person);
+    item(&mut some, 3).check = check(Origin::Agent);
+    let mut approved = plan(&[("Publish", Status::InProgress)]);
+    approved.rules.demand = Some(Level::Approved);
+    let mut both = plan(&[("Publish", Status::InProgress), ("Tell", Status::Pending)]);
+    both.rules.demand = Some(Level::Approved);
+    let mut text = String::new();
+    for (what, plan) in [
+        ("one with a check", &one),
+        ("some that demand checks", &some),
+        ("one that demands approval", &approved),
+        ("two that demand approval", &both),
+    ] {
+        text.push_str(&format!("# {what}\n{}\n\n", refusal(plan, &Tools::MCP_TURN)));
+    }
+    for (name, tools) in ALL {
+        let refused = refusal(&approved, &tools);
+        // Only what waits for just this goes on by itself when it is approved; one tool has no words.
+        let lines = refused.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(lines.contains(Item::APPROVAL), name != "write_todos", "{refused}");
+        text.push_str(&format!("# {name}\n{refused}\n\n"));
+    }
+    insta::assert_snapshot!(text);
+}
+
 #[test]
 fn what_has_no_check_is_not_named_to_verify_but_says_how_it_gets_one() {
     use punchlist_model::Level;
@@ -158,6 +198,12 @@ fn an_agent_with_ids_of_its_own_reads_those_and_what_it_cannot_reach_names_the_o
     item(&mut foreign, 2).status = Status::Completed;
     (foreign.placed, foreign.open) = foreign.recount();
     text.push_str(&format!("# foreign only\n{}\n\n", held(&foreign)));
+    let mut demands = release();
+    demands.rules.demand = Some(punchlist_model::Level::Checked);
+    item(&mut demands, 1).status = Status::Cancelled;
+    item(&mut demands, 4).status = Status::Pending;
+    (demands.placed, demands.open) = demands.recount();
+    text.push_str(&format!("# to be checked\n{}\n\n", held(&demands)));
     for (name, plan) in
         [("one of each", &release()), ("own only", &own), ("foreign only", &foreign)]
     {

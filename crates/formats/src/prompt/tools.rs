@@ -18,6 +18,8 @@ pub struct Tools {
     pub update: &'static str,
     /// What to do about open items, to follow "Finish them, or …".
     pub settle: &'static str,
+    /// How an item is said to wait for a person's approval; `None` where the tools cannot say it.
+    pub wait: Option<&'static str>,
     /// How items are pointed at.
     pub label: Label,
     /// The word for each status.
@@ -160,6 +162,7 @@ impl Tools {
         update: "complete_todo and update_todo",
         settle: "say what became of each: complete_todo with an outcome, complete_todo with \
                  status \"cancelled\" and the reason, or update_todo with waitingOn",
+        wait: Some("update_todo with waitingOn \"a person's approval\""),
         label: Label::Number,
         status: Words { in_progress: "in progress", ..Words::PLAIN },
     };
@@ -171,6 +174,7 @@ impl Tools {
         settle: "say what became of each: mcp__punchlist__complete_todo with an outcome, the same \
                  with status \"cancelled\" and the reason, or mcp__punchlist__update_todo with \
                  waitingOn",
+        wait: Some("mcp__punchlist__update_todo with waitingOn \"a person's approval\""),
         ..Self::TURN
     };
 
@@ -181,6 +185,7 @@ impl Tools {
         settle: "say what became of each: mcp_punchlist_complete_todo with an outcome, the same \
                  with status \"cancelled\" and the reason, or mcp_punchlist_update_todo with \
                  waitingOn",
+        wait: Some("mcp_punchlist_update_todo with waitingOn \"a person's approval\""),
         ..Self::TURN
     };
 
@@ -190,6 +195,7 @@ impl Tools {
         update: "todo_manager",
         settle: "say what became of each: todo_manager with action \"complete_multiple\" and its \
                  id, or with action \"skip\", its id and the reason",
+        wait: None,
         label: Label::Position,
         status: Words {
             pending: "todo",
@@ -205,6 +211,7 @@ impl Tools {
         update: "TodoWrite",
         settle: "rewrite the list with TodoWrite as it really stands: mark what is done as \
                  completed, leave out what will not be done and tell the user why",
+        wait: None,
         label: Label::Position,
         status: Words::PLAIN,
     };
@@ -216,6 +223,7 @@ impl Tools {
         settle: "rewrite the list with write_todos as it really stands: mark what is done as \
                  completed, what will not be done as cancelled and what waits for somebody as \
                  blocked, and tell the user why",
+        wait: Some("write_todos with status \"blocked\""),
         label: Label::Position,
         status: Words::PLAIN,
     };
@@ -226,6 +234,7 @@ impl Tools {
         update: "update_plan",
         settle: "rewrite the plan with update_plan as it really stands: mark what is done as \
                  completed, leave out what will not be done and tell the user why",
+        wait: None,
         label: Label::Position,
         status: Words::PLAIN,
     };
@@ -237,6 +246,7 @@ impl Tools {
         update: "tracker_update_task",
         settle: "say what became of each: tracker_update_task with status \"closed\", or with \
                  status \"blocked\" for what waits for somebody, and tell the user why",
+        wait: Some("tracker_update_task with status \"blocked\""),
         label: Label::Number,
         status: Words { pending: "open", completed: "closed", ..Words::PLAIN },
     };
@@ -247,6 +257,7 @@ impl Tools {
         update: "TaskUpdate",
         settle: "say what became of each: TaskUpdate with status \"completed\", or with status \
                  \"deleted\" for what will not be done, and tell the user why",
+        wait: None,
         label: Label::Number,
         status: Words::PLAIN,
     };

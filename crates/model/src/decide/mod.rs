@@ -24,7 +24,7 @@ use crate::command::{Ctx, ItemRef, Mode, Op};
 use crate::event::{Delta, Event, PlanDelta, What};
 use crate::guard::owes_evidence;
 use crate::id::{Number, Revision};
-use crate::item::{Item, Mark};
+use crate::item::{Item, Level, Mark};
 use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
 use crate::store::Entry;
@@ -205,6 +205,10 @@ impl<'a> Draft<'a> {
                 draft.change(number, What::Evidence, |item| {
                     item.evidence.push(evidence.as_ref().clone());
                 });
+                let waits = draft.plan.get(number).and_then(|item| item.waiting_on.as_deref());
+                if evidence.level == Level::Approved && waits == Some(Item::APPROVAL) {
+                    draft.change(number, What::Resumed, |item| item.waiting_on = None);
+                }
                 Ok(())
             }),
             Op::Park(numbers) => {

@@ -155,7 +155,8 @@ pub enum Turn {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct Count {
     /// What was open when the gate first refused and has not been credited as progress since, with
-    /// its standing at that time. It only ever shrinks: that is why churn cannot count.
+    /// its standing at that time, or since it was let go. It only ever shrinks: that is why churn
+    /// cannot count.
     pub first: BTreeMap<Number, Standing>,
     /// Refusals since the last progress.
     pub stalled: u32,
@@ -257,6 +258,7 @@ impl Wish {
             let verdict = if open.is_empty() {
                 Verdict::End(Ending::NothingHolds)
             } else {
+                count.excuse(&open);
                 Verdict::LetGo { park: open }
             };
             return (Turn::Refused(count), verdict);
@@ -276,6 +278,16 @@ impl Count {
         self.first.retain(|number, then| now.get(number).is_some_and(|now| now <= then));
         if self.first.len() < before {
             self.stalled = 0;
+        }
+    }
+
+    /// What is let go is parked, and so excused from now on. That is our doing, and no progress of the
+    /// agent's: only what it settles of that still counts.
+    fn excuse(&mut self, parked: &[Number]) {
+        for number in parked {
+            if let Some(then) = self.first.get_mut(number) {
+                *then = Standing::Excused;
+            }
         }
     }
 }

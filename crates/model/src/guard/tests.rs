@@ -349,6 +349,7 @@ fn states() -> Vec<(&'static str, Turn)> {
         ("7 in all", refused("2", 1, 7)),
         ("8 in all", refused("2", 1, 8)),
         ("1 waited at first", refused("1w 2", 1, 1)),
+        ("let go", refused("1w 2w", 3, 3)),
         ("user stopped", Turn::Stopped),
     ]
 }
@@ -363,6 +364,7 @@ fn inputs() -> Vec<(&'static str, Input)> {
         ("stop, 2 open", wish("2", Gate::Full, None)),
         ("stop, 1 waits, 2 open", wish("1w 2", Gate::Full, None)),
         ("stop, new 9 open", wish("1 2 9", Gate::Full, None)),
+        ("stop, new 9, rest waits", wish("1w 2w 9", Gate::Full, None)),
         ("stop, gate once", wish("1 2", Gate::Once, None)),
         ("stop, gate off", wish("1 2", Gate::Off, None)),
         ("stop, goal unmet", aims("", Gate::Full, None)),
@@ -414,7 +416,7 @@ fn every_state_of_the_governor_meets_every_input() {
             let (next, verdict) = turn.clone().step(given);
             let verdict = verdict_words(&verdict);
             let next = state_words(&next);
-            writeln!(table, "{state:<19} {input:<22} {verdict:<25} {next}").unwrap();
+            writeln!(table, "{state:<19} {input:<23} {verdict:<25} {next}").unwrap();
         }
         table.push('\n');
     }
@@ -485,6 +487,18 @@ fn reopening_and_completing_again_counts_once() {
 #[test]
 fn adding_and_completing_trivia_never_counts() {
     assert_eq!(refusals(Gate::Full, &["1", "1 2", "1 3", "1 4", "1 5", "1 6"]), 3);
+}
+
+/// Let go with 1, it is parked; woken within the same prompt, the agent adds 2 and never touches 1.
+#[test]
+fn what_is_parked_is_no_progress_of_the_agents() {
+    let stops = ["1", "1", "1", "1", "1w 2", "1w 2w 3", "1w 2w 3w 4"];
+    assert_eq!(refusals(Gate::Full, &stops), 3);
+    assert_eq!(refusals(Gate::Once, &stops), 1);
+    // Settling it afterwards is progress.
+    assert_eq!(refusals(Gate::Full, &["1", "1", "1", "1", "1w 2", "2w 3", "2w 3"]), 5);
+    // What the agent itself puts to wait is, too, before it is let go.
+    assert_eq!(refusals(Gate::Full, &["1 2", "1 2", "1 2", "1w 2", "1w 2", "1w 2", "1w 2"]), 6);
 }
 
 #[test]

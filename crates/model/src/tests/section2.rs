@@ -506,6 +506,29 @@ fn verification_is_none_required_passed_failed_or_stale_from_check_and_evidence(
 }
 
 #[test]
+fn an_approval_ends_the_wait_for_it_and_no_other() {
+    story(
+        "
+        $ add a
+        $ wait 1 -- a person's approval
+        $ prove 1 passed
+        $ show 1
+        [ ] 1 a, waits for a person's approval
+        position 1, verification none, checked
+        $ prove 1 approved
+        $ show 1
+        [ ] 1 a
+        position 1, verification none, ready, approved
+        $ wait 1 -- legal
+        $ prove 1 approved
+        $ show 1
+        [ ] 1 a, waits for legal
+        position 1, verification none, approved
+        ",
+    );
+}
+
+#[test]
 fn a_plan_may_demand_a_level() {
     story(
         "

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
+use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::goal::{Met, Reached};
@@ -122,7 +123,7 @@ Examples:
                 Reply::prose(told(&plan, app))
             });
         }
-        let patch = self.patch(&plan, app)?;
+        let patch = self.patch(&plan, app, &store)?;
         let request = Request::new(vec![Op::Plan(Box::new(patch))], self.changing);
         let (store, applied) = request.make(app)?;
         let plan = settle(store.read(applied.plan.id, Needs::whole()))?;
@@ -140,10 +141,10 @@ Examples:
 }
 
 impl Goal {
-    fn patch(&self, plan: &Plan, app: &App) -> Result<PlanPatch, Fail> {
+    fn patch(&self, plan: &Plan, app: &App, store: &Sqlite) -> Result<PlanPatch, Fail> {
         let mut patch = PlanPatch::default();
         if self.met {
-            patch.goal = Some(Some(word(plan, app)?));
+            patch.goal = Some(Some(word(plan, app, store)?));
         } else if self.clear {
             patch.goal = Some(None);
         } else if self.statement.is_some() || !self.accept.is_empty() || self.budget.is_some() {
@@ -182,7 +183,7 @@ impl Goal {
 }
 
 /// The goal with the caller's word that it is met.
-fn word(plan: &Plan, app: &App) -> Result<Aim, Fail> {
+fn word(plan: &Plan, app: &App, store: &Sqlite) -> Result<Aim, Fail> {
     let goal = plan.goal.as_deref().cloned().ok_or_else(|| {
         Fail::usage("there is no goal yet")
             .hint("say it first: `punchlist goal \"what must be true in the end\"`.")
@@ -197,7 +198,8 @@ fn word(plan: &Plan, app: &App) -> Result<Aim, Fail> {
     if !plan.is_word_enough(Some(level)) {
         person?;
     }
-    let by = app.ctx()?.actor.name;
+    // Whoever the journal will name: an agent's word is not the user's whose account it runs in.
+    let by = app.actor(store)?.name;
     Ok(Aim { met: Some(Met { at: app.now, by, level }), ..goal })
 }
 

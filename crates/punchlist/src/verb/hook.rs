@@ -158,6 +158,7 @@ fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<An
         planning: own.is_some_and(|it| only_plans(agent.as_str(), it)),
         gate: settings.gate,
         policy: &settings.reminders,
+        tag: &settings.tag,
         limits: settings.limits,
         task: &read_task,
         task_list: task_list.as_deref(),

@@ -126,7 +126,9 @@ impl Tool {
     fn change(&self, app: &App, call: &Call, change: Change) -> Result<Reply, Fail> {
         let store = app.store()?;
         let caller = caller(app, &store, self.key(app)?)?;
+        let ctx = change.ctx.clone();
         let told = settle(desk::change(&store, call, &caller, change, &who::gone))?;
+        settle(desk::await_approval(&store, &told, ctx));
         let mut out = told.reply.text.clone() + "\n";
         if self.reminder
             && let Some(list) = settle(desk::after_change(&store, self.dialect, &told))

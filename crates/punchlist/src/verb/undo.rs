@@ -1,5 +1,6 @@
 //! `punchlist undo`.
 
+use punchlist_bridge::session;
 use punchlist_model::store::PlanStore;
 
 use super::{Group, Verb};
@@ -35,7 +36,13 @@ Examples:
         let (ctx, expect) = (app.ctx()?, self.changing.revision());
         let store = app.store()?;
         let ctx = app.in_session(ctx, &store)?;
-        let act = |id| settle(store.undo(id, ctx.clone(), expect));
+        let act = |id| {
+            settle(async {
+                let applied = store.undo(id, ctx.clone(), expect).await?;
+                session::give_back(&store, id, &applied.decision.events, &ctx).await?;
+                Ok(applied)
+            })
+        };
         let applied = which::with(app, &store, Missing::Refuse, act)?;
         change::report(app, &store, applied)
     }

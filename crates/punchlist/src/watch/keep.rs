@@ -89,6 +89,7 @@ impl Keeper {
                 planning: false,
                 gate: settings.gate,
                 policy: &settings.reminders,
+                tag: &settings.tag,
                 limits: settings.limits,
                 task: &|_, _| None,
                 task_list: None,

@@ -1,6 +1,9 @@
 //! Models that will not do what they are told: each is let go within the bound, and the plan says
 //! how it ended.
 
+use std::sync::Arc;
+
+use punchlist_model::guard::Bounds;
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
@@ -106,4 +109,59 @@ fn one_that_cancels_its_way_out() {
     let list = "1 cancelled: Write the parser\n2 cancelled: Test the parser\n";
     assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
     assert!(plan.items.iter().all(|it| it["outcome"] == "no time"), "{:#?}", plan.items);
+}
+
+/// After this many refusals in a row Claude Code ends the turn itself, whatever a hook says: the answer
+/// is empty then, and nobody asks us. A call of a tool begins its count anew.
+const CAP: u32 = 8;
+
+/// Ten tasks, of which `between` has the next one completed after each refusal: we let it go before the
+/// program does.
+#[track_caller]
+fn one_task_per_refusal(between: impl Fn(&Place, u32) -> Message + Send + 'static) {
+    const { assert!(Bounds::FULL.in_all <= CAP, "the program lets go before we do") };
+    let most = usize::try_from(Bounds::FULL.in_all).unwrap();
+    let place = Arc::new(Place::installed());
+    let create = |at: usize| {
+        ("TaskCreate", json!({"subject": format!("Part {at}"), "description": "as it says"}))
+    };
+    let mut task = 0;
+    let inside = Arc::clone(&place);
+    let script = Script::new().calls_all((1..=10).map(create)).always(move |request: &Request| {
+        if !request.news().contains("Stop hook feedback") {
+            return Message::new().says("Done.");
+        }
+        task += 1;
+        between(&inside, task)
+    });
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Build it all").with_tasks().ends().well();
+    let refused = refusals(&model.requests());
+    assert_eq!(refused.len(), most, "{refused:#?}");
+    assert_eq!(ended.answer(), "Done.");
+    let plan = place.plan_of(&ended.session());
+    assert_eq!(plan.end, "stopped");
+    let done = |it: &&str| it.contains(" completed: ");
+    assert_eq!(plan.list().lines().filter(done).count(), most, "{}", plan.list());
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_gets_on_slowly_is_let_go_by_us() {
+    one_task_per_refusal(|_, task| {
+        let done = json!({"taskId": task.to_string(), "status": "completed"});
+        Message::new().calls("TaskUpdate", done)
+    });
+}
+
+/// Somebody else completes the tasks, so that no tool is called between two refusals, and the program
+/// counts as we do.
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn one_that_only_waits_is_let_go_by_us_and_not_by_the_program() {
+    one_task_per_refusal(|place, task| {
+        let plan = place.plans()[0]["id"].as_str().unwrap().to_owned();
+        place.punchlist(&["done", &task.to_string(), "--plan", &plan]);
+        Message::new().says("Done.")
+    });
 }

@@ -1,5 +1,7 @@
 //! The model stops while items are open: it is told which, resolves them, and may stop.
 
+use std::fs;
+
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
@@ -164,4 +166,49 @@ fn what_a_whole_list_leaves_out_while_open_is_named() {
     );
     let list = "1 completed: Write the parser\n2 superseded: Update the docs\n";
     assert_eq!(place.plan_of(&ended.session()).list(), list);
+}
+
+/// A development server runs for ever: it must not switch the gate off.
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn while_a_shell_runs_in_the_background() {
+    let place = Place::installed();
+    // A hook of the user's beside ours, which keeps what the program says of the stop.
+    let told = place.path("tmp/told");
+    let keep = json!({"type": "command", "command": format!("cat >>'{}'", told.display())});
+    let settings = json!({"hooks": {"Stop": [{"hooks": [keep]}]}});
+    fs::create_dir_all(place.path("project/.claude")).unwrap();
+    fs::write(place.path("project/.claude/settings.json"), settings.to_string()).unwrap();
+    // It serves until it is told to end, and not for ever if this test ends before.
+    let over = place.path("tmp/over");
+    let command =
+        format!("for _ in $(seq 300); do [ -e '{}' ] && exit; sleep 0.1; done", over.display());
+    let serve = json!({"command": command, "description": "Serve", "run_in_background": true});
+    let script = Script::new()
+        .calls_all([create("Write the parser")])
+        .calls("Bash", serve)
+        .stops("All done!")
+        .then(move |_| {
+            fs::write(&over, "").unwrap();
+            let (tool, input) = set("1", "completed");
+            Message::new().calls(tool, input)
+        })
+        // Newer versions wake the model when the shell has ended.
+        .always(|_| Message::new().says("Now all is done."));
+    let model = Model::new(script).serve().unwrap();
+    let run = place.claude(&model, "Build a parser").with_tasks();
+    let ended = run.args(&["--allowedTools", "Bash"]).ends().well();
+    assert_eq!((ended.answer(), model.left()), ("Now all is done.", 0));
+
+    let told = fs::read(&told).unwrap();
+    let mut told = serde_json::Deserializer::from_slice(&told).into_iter::<Value>();
+    let told = told.next().unwrap().unwrap();
+    let task = &told["background_tasks"][0];
+    assert_eq!((&task["type"], &task["status"]), (&json!("shell"), &json!("running")), "{told:#}");
+    let refused = refusals(&model.requests());
+    assert_eq!(refused.len(), 1, "{refused:#?}");
+    assert_says(&refused[0], &["1. Write the parser"], &[]);
+    let plan = place.plan_of(&ended.session());
+    let list = "1 completed: Write the parser\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
 }

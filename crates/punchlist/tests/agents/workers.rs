@@ -137,7 +137,7 @@ fn left(place: &Place) -> Vec<String> {
 
 /// Waits until something is so; what never comes to be is the failure, not how long it takes.
 #[track_caller]
-fn until(mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
     for _ in 0..TRIES {
         if is_so() {
             return;

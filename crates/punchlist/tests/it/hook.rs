@@ -20,8 +20,13 @@ fn event(world: &World, name: &str, fields: Value) -> Vec<u8> {
 }
 
 fn hook(world: &World, name: &str, fields: Value) -> Ran {
+    hook_with(world, name, fields, &[])
+}
+
+fn hook_with(world: &World, name: &str, fields: Value, variables: &[(&str, &str)]) -> Ran {
     let mut command = world.command("home");
     command.args(["hook", "claude"]).env("CLAUDE_CODE_ENTRYPOINT", "sdk-cli");
+    command.envs(variables.iter().copied());
     finish(command, &event(world, name, fields))
 }
 
@@ -342,6 +347,19 @@ fn a_stdin_that_is_closed_or_never_ends_lets_the_agent_go_on() {
         failures(&world),
         ["\"cannot read stdin: more than 16 MB\"", "\"no answer within 2 seconds\""]
     );
+}
+
+#[test]
+fn a_list_that_the_environment_names_is_where_the_agents_tasks_are() {
+    let world = World::new();
+    let file = json!({"id": "7", "subject": "Shared", "description": "d", "status": "pending",
+        "blocks": [], "blockedBy": []});
+    world.write("home/elsewhere/tasks/my-plan/7.json", file.to_string());
+    let home = world.path("home/elsewhere");
+    let variables =
+        [("CLAUDE_CODE_TASK_LIST_ID", "my-plan"), ("CLAUDE_CONFIG_DIR", home.to_str().unwrap())];
+    silent(&hook_with(&world, "PostToolUse", update(7, "in_progress"), &variables));
+    assert_eq!(plan(&world)["items"][0]["title"], "Shared");
 }
 
 #[test]

@@ -247,6 +247,18 @@ fn the_environment_names_the_session_where_no_process_does() {
 }
 
 #[test]
+fn an_agents_word_that_the_goal_is_met_is_kept_under_the_agents_name() {
+    let world = World::new();
+    let mut agent = Agent::start(&world);
+    seen(&world, "12345678-aaaa", Some(&agent), 1, false);
+    agent.runs("add One");
+    agent.runs("goal \"It ships\"");
+    agent.runs("done 1");
+    let told = agent.runs("goal --met");
+    assert!(told.contains("yes, claimed by claude:12345678"), "{told}");
+}
+
+#[test]
 fn the_gate_is_set_by_people_in_mid_session() {
     let world = World::new();
     let mut agent = Agent::start(&world);
@@ -410,6 +422,28 @@ fn what_was_left_is_moved_into_a_plan_that_has_open_items() {
         assert!(outcome.starts_with("moved to plan "), "{outcome}");
         assert_eq!(item["status"], "cancelled");
     }
+}
+
+#[test]
+fn an_adoption_that_is_taken_back_leaves_the_items_open_where_they_were() {
+    let world = World::new();
+    let mut old = Agent::start(&world);
+    seen(&world, "11111111", Some(&old), 1, false);
+    old.runs("add Parse Print");
+    old.dies();
+    let mut new = Agent::start(&world);
+    seen(&world, "22222222", Some(&new), 9, false);
+    new.runs("add Mine");
+    told!(story(
+        &world,
+        &mut [("claude", &mut new)],
+        r#"
+        claude: adopt
+        claude: undo
+        claude: list
+        claude: adopt --list
+        "#
+    ));
 }
 
 #[test]

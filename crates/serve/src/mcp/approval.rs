@@ -2,8 +2,8 @@
 //!
 //! Older clients are asked while the call waits. Newer ones are answered with the question, and call
 //! again with what was said; what they hand back is signed and bound to that one call. Only a plain
-//! yes approves. A question that nobody answered stays open: the model then has the refusal, as it
-//! has with a client that cannot ask.
+//! yes approves. A question that nobody answered stays open: the item waits for the approval, which can be
+//! given at any terminal, and the model has the refusal, as it has with a client that cannot ask.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,9 +20,10 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::Server;
-use crate::desk::Told;
+use crate::desk::{self, Told};
 
 /// The name of the question in what a newer client is answered.
 const QUESTION: &str = "approval";
@@ -154,6 +155,19 @@ impl Server {
         };
         let ops: Vec<_> = approval.items.iter().map(prove).collect();
         store.change(approval.plan, Change::new(ops, ctx)).await.map(drop)
+    }
+
+    /// Nobody has answered: the question stays open on the list, where any person can answer it.
+    pub(super) async fn leave_open(&self, told: &Told, meta: &Map<String, Value>) {
+        let around = &self.inner.around;
+        if told.unapproved.is_empty() {
+            return;
+        }
+        let Ok(store) = around.store() else { return };
+        let Ok(who) = around.who(Some(&*store), meta).await else { return };
+        if let Ok(ctx) = self.ctx(&who) {
+            desk::await_approval(&*store, told, ctx).await;
+        }
     }
 
     /// What the model is told when the user said no.

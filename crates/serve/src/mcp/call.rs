@@ -48,7 +48,10 @@ impl Server {
         let Some(approval) = Approval::wanted(&told).filter(|_| said == Said::Nothing) else {
             return Ok(match said {
                 Said::No => self.declined(&told).into(),
-                Said::Nothing | Said::Unanswered | Said::Yes(_) => result(told.reply, after).into(),
+                Said::Nothing | Said::Unanswered | Said::Yes(_) => {
+                    self.leave_open(&told, &context.meta).await;
+                    result(told.reply, after).into()
+                }
             });
         };
         if self.must_ask_later(&context) {
@@ -56,7 +59,10 @@ impl Server {
         }
         match self.ask(&context, &told, approval).await {
             Said::No => Ok(self.declined(&told).into()),
-            Said::Nothing | Said::Unanswered => Ok(result(told.reply, None).into()),
+            Said::Nothing | Said::Unanswered => {
+                self.leave_open(&told, &context.meta).await;
+                Ok(result(told.reply, None).into())
+            }
             Said::Yes(approval) => {
                 Ok(match self.run(&call, &context.meta, Some(&approval)).await {
                     Ok(Done { told, after }) => result(told.reply, after).into(),
@@ -127,7 +133,7 @@ impl Server {
     }
 
     /// Who asks and when, for a change that a model makes.
-    fn ctx(&self, who: &Who) -> Result<Ctx, Error> {
+    pub(super) fn ctx(&self, who: &Who) -> Result<Ctx, Error> {
         self.ctx_of(who.actor.clone(), who.holder.clone())
     }
 

@@ -1,5 +1,6 @@
 //! The list put back, the offer, and reminders by policy.
 
+use punchlist_formats::prompt::Tag;
 use punchlist_model::remind::{Kind, Policy};
 use punchlist_model::session::SessionStore;
 use punchlist_model::store::PlanStore;
@@ -211,4 +212,13 @@ fn whoever_installed_us_is_told_the_version() {
     let desk = Desk::new();
     let answer = desk.hook(&json!({"hook_event_name": "PunchlistDoctor"}));
     assert_eq!(answer, Some(json!({"systemMessage": "punchlist 1.2.3"})));
+}
+
+#[test]
+fn what_the_model_is_told_stands_in_the_tag_that_the_user_chose() {
+    let mut desk = Desk::new();
+    desk.tag = Tag::new("system-note").unwrap();
+    desk.create("1", "A");
+    let told = desk.starts("s1", "resume").unwrap();
+    assert!(told.starts_with("<system-note>") && told.ends_with("</system-note>"), "{told}");
 }

@@ -3,7 +3,8 @@
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{Kept, SessionStore};
 use punchlist_model::{
-    Budget, Check, End, Goal, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch, Rules,
+    Budget, Check, End, Goal, Item, ItemRef, Level, Mark, NewItem, Number, Op, Origin, PlanPatch,
+    Rules,
 };
 use serde_json::{Value, json};
 
@@ -97,6 +98,30 @@ fn the_count_begins_anew_with_each_prompt_and_not_with_what_the_agent_says() {
     assert_eq!(refusals(&desk, |_| {}), 3);
 }
 
+/// What we parked ourselves is no progress of the agent's: each wake-up would else bring three more.
+#[test]
+fn an_agent_that_is_woken_and_adds_items_is_not_held_anew_within_a_prompt() {
+    let desk = Desk::new();
+    desk.prompt();
+    desk.create("1", "A");
+    let mut refused = 0;
+    for id in 100..114 {
+        if desk.stop("Done.").is_some() {
+            refused += 1;
+        } else {
+            let woken = json!({"prompt": "<task-notification>\n<task-id>x</task-id>"});
+            assert_eq!(desk.event("UserPromptSubmit", woken), None);
+            desk.create(&id.to_string(), "One more");
+        }
+    }
+    assert_eq!(refused, 3);
+    desk.prompt();
+    assert!(
+        desk.stop("Done.").unwrap().contains("One more"),
+        "the user's prompt is another matter"
+    );
+}
+
 #[test]
 fn interactive_sessions_are_refused_once() {
     for (interactive, expected) in [(Some(true), 1), (None, 1), (Some(false), 3)] {
@@ -141,10 +166,10 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"last_assistant_message": "Should I continue? (yes/no)"}), true),
         (json!({"last_assistant_message": "Why? Because. Done."}), false),
         (json!({"last_assistant_message": "Is it safe? (yes/no) It is: done."}), false),
-        (task("local_agent", "running"), true),
-        (task("local_agent", "completed"), false),
+        (task("subagent", "running"), true),
+        (task("subagent", "completed"), false),
         // A development server runs for ever and would switch the gate off.
-        (task("local_bash", "running"), false),
+        (task("shell", "running"), false),
         (json!({"background_tasks": []}), false),
         (json!({"background_tasks": "none"}), false),
     ] {
@@ -333,6 +358,40 @@ fn items_without_a_check_are_not_named_to_the_verb_that_runs_checks() {
     insta::assert_snapshot!(format!("{completing}\n\n{}", desk.stop("Done.").unwrap()));
 }
 
+/// Items on our own tools' list, which refuse a completion that lacks evidence.
+fn ours(demand: Level) -> Desk {
+    let desk = busy();
+    let mut session = desk.session("s1");
+    session.memory.written_with = Some("turn".to_owned());
+    settle(desk.store.keep(session)).unwrap();
+    let rules = Some(Rules { demand: Some(demand), ..Rules::default() });
+    let check = Check { command: "cargo test".to_owned(), covers: vec![], origin: Origin::Person };
+    let patch = punchlist_model::Patch { check: Some(Some(check)), ..Default::default() };
+    desk.person(vec![
+        Op::Supersede(ItemRef::Number(Number(1))),
+        Op::Edit { item: ItemRef::Number(Number(3)), patch: Box::new(patch) },
+        Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() })),
+    ]);
+    desk
+}
+
+#[test]
+fn open_items_that_our_tools_would_not_complete_name_the_verb_that_checks_them() {
+    insta::assert_snapshot!(ours(Level::Checked).stop("Done.").unwrap());
+}
+
+/// It can do the work, ask, and say that the item waits; then nothing holds it.
+#[test]
+fn what_only_a_person_can_settle_is_said_to_be_that_and_holds_no_longer_than_it_takes_to_say_so() {
+    let desk = ours(Level::Approved);
+    insta::assert_snapshot!(desk.stop("Done.").unwrap());
+    let waits = |n| Op::Wait { item: ItemRef::Number(Number(n)), on: Item::APPROVAL.to_owned() };
+    desk.person(vec![waits(2), waits(3)]);
+    assert_eq!(desk.stop("Please run `punchlist approve 2 3`."), None);
+    desk.prompt();
+    assert_eq!(desk.stop("Done."), None);
+}
+
 /// A person sets a goal above the list.
 fn aim(desk: &Desk, acceptance: &[u32], minutes: Option<u32>) {
     let goal = Goal {
@@ -365,6 +424,20 @@ fn a_settled_list_is_held_against_its_goal_once() {
     desk.create("4", "One more thing");
     desk.update("4", json!({"status": "completed"}));
     assert!(desk.stop("Done.").unwrap().contains("the goal is not met yet"));
+    assert_eq!(desk.stop("Done."), None);
+}
+
+/// `punchlist goal --met` refuses an agent where the plan demands more than its word.
+#[test]
+fn where_a_person_must_say_that_the_goal_is_met_the_agent_is_not_sent_to_do_it() {
+    let desk = busy();
+    aim(&desk, &[], None);
+    let rules = Some(Rules { demand: Some(Level::Approved), ..Rules::default() });
+    desk.person(vec![Op::Plan(Box::new(PlanPatch { rules, ..PlanPatch::default() }))]);
+    settle_all(&desk);
+    insta::assert_snapshot!("a_goal_that_a_person_says_is_met", desk.stop("Done.").unwrap());
+    assert_eq!(desk.stop("It is for you to say."), None);
+    desk.prompt();
     assert_eq!(desk.stop("Done."), None);
 }
 

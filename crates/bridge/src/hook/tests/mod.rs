@@ -1,5 +1,6 @@
 //! The engine over the store in memory: JSON in as an agent sends it, JSON out as it reads it.
 
+mod absent;
 mod boundary;
 mod codex;
 mod fuzz;
@@ -16,6 +17,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use punchlist_formats::hook::{Agent, Answer, Task};
+use punchlist_formats::prompt::Tag;
 use punchlist_model::guard::Gate;
 use punchlist_model::needs::Needs;
 use punchlist_model::remind::Policy;
@@ -44,6 +46,7 @@ struct Desk {
     gate: Option<Gate>,
     interactive: Option<bool>,
     policy: Policy,
+    tag: Tag,
     plan: Option<&'static str>,
     process: Option<Process>,
     files: BTreeMap<String, Task>,
@@ -64,6 +67,7 @@ impl Desk {
             gate: None,
             interactive: Some(false),
             policy: Policy::default(),
+            tag: Tag::default(),
             plan: None,
             process: None,
             files: BTreeMap::new(),
@@ -104,6 +108,7 @@ impl Desk {
             planning: false,
             gate: self.gate,
             policy: &self.policy,
+            tag: &self.tag,
             limits: Limits::default(),
             task: &task,
             task_list: None,

@@ -2,6 +2,7 @@
 
 use punchlist_model::{Broken, Item, Status, Tag};
 
+use super::super::evidence::{self, Missing};
 use super::super::refuse::{Names, Voice};
 use super::Call;
 
@@ -31,7 +32,7 @@ impl Voice for Call {
         true
     }
 
-    fn hint(&self, broken: &Broken, names: &Names<'_>, _subject: Option<&Tag>) -> Option<String> {
+    fn hint(&self, broken: &Broken, names: &Names<'_>, subject: Option<&Tag>) -> Option<String> {
         let hint = match broken {
             Broken::NotFound { .. } | Broken::Ambiguous { .. } | Broken::Superseded => {
                 "Use TaskList to see the ids.".to_owned()
@@ -63,7 +64,10 @@ impl Voice for Call {
             Broken::ParentCompleted { parent } => {
                 format!("Use TaskUpdate on {} first, with status pending.", names.typed(parent))
             }
-            Broken::Unverified { .. } => "It stays in_progress until it is verified.".to_owned(),
+            Broken::Unverified { demanded, failed } => {
+                let missing = Missing { demanded: *demanded, failed: *failed };
+                evidence::hint(missing, names, subject, "use TaskUpdate again")
+            }
             Broken::TooLong { .. } => "Shorten it and make the call again.".to_owned(),
             Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
                 "Mend it and make the call again.".to_owned()

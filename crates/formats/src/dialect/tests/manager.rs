@@ -286,7 +286,7 @@ fn a_todo_that_requires_verification_stays_doing_until_verified() {
     assert_eq!(
         fail(&mut desk, json!({"action": "complete_multiple", "ids": [1]})),
         "TODO 1 \"A\" cannot be completed: it needs checked evidence and has none. It stays doing \
-         until it is verified."
+         until it is verified: run `punchlist verify 1`. Then use complete_multiple again."
     );
     assert_eq!(desk.item(1).status, Status::InProgress);
 }

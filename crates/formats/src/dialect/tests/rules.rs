@@ -1,7 +1,11 @@
 //! What holds in every dialect, and what a store that fails sounds like.
 
+use punchlist_model::item::CheckRun;
 use punchlist_model::store::{Entry, Error};
-use punchlist_model::{Broken, Level, Number, PlanId, Problem, Refusal, Revision, Status, Tag};
+use punchlist_model::{
+    Broken, Check, Evidence, ItemRef, Level, Number, Op, Origin, Patch, PlanId, PlanPatch, Problem,
+    Refusal, Revision, Rules, Status, Tag,
+};
 use serde_json::json;
 
 use super::{Desk, json};
@@ -166,6 +170,7 @@ fn every_rule() -> Vec<Broken> {
         Broken::ParentCompleted { parent: tag(2, "Other", Status::Completed) },
         Broken::Unverified { demanded: Level::Checked, failed: false },
         Broken::Unverified { demanded: Level::Checked, failed: true },
+        Broken::Unverified { demanded: Level::Approved, failed: false },
         Broken::NameTaken { name: "x".into() },
         Broken::Twice { entries: vec![0, 1] },
     ]
@@ -200,6 +205,77 @@ fn every_refusal_is_an_error_in_the_tools_style_that_says_what_to_use() {
         }
         insta::assert_snapshot!(format!("refusals_{dialect}"), table);
     }
+}
+
+/// A call of every dialect that completes the second item of two.
+fn completions() -> Vec<(Dialect, &'static str, serde_json::Value)> {
+    let list = |title: &str| {
+        let entry =
+            |name: &str, status: &str| json!({title: name, "status": status, "activeForm": "…"});
+        json!([entry("One", "pending"), entry("Other", "completed")])
+    };
+    vec![
+        (Dialect::Manager, "todo_manager", json!({"action": "complete_multiple", "ids": [2]})),
+        (Dialect::Turn, "complete_todo", json!({"todoId": "2", "outcome": "x"})),
+        (Dialect::TodoWrite, "TodoWrite", json!({"todos": list("content")})),
+        (Dialect::WriteTodos, "write_todos", json!({"todos": list("description")})),
+        (Dialect::UpdatePlan, "update_plan", json!({"plan": list("step")})),
+        (Dialect::Tasks, "TaskUpdate", json!({"taskId": "2", "status": "completed"})),
+    ]
+}
+
+/// Checks are run and approvals are given by verbs, which the refusal names; and it says what the item
+/// really is.
+#[test]
+fn what_cannot_be_completed_without_evidence_names_the_verb_that_gets_it_and_who_may_run_it() {
+    let it = || ItemRef::Number(Number(2));
+    let check = |origin| {
+        let check = Check { command: "true".into(), covers: Vec::new(), origin };
+        let patch = Patch { check: Some(Some(check)), ..Patch::default() };
+        Op::Edit { item: it(), patch: Box::new(patch) }
+    };
+    let demand = |level| {
+        let rules = Rules { demand: Some(level), ..Rules::default() };
+        Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() }))
+    };
+    let failed = || {
+        let run = CheckRun {
+            command: "true".into(),
+            exit_code: Some(1),
+            output_digest: String::new(),
+            covered: Vec::new(),
+            worktree: String::new(),
+        };
+        let at = punchlist_model::Timestamp::UNIX_EPOCH;
+        let evidence = Evidence { level: Level::Checked, at, by: "ann".into(), run: Some(run) };
+        Op::Prove { item: it(), evidence: Box::new(evidence) }
+    };
+    let cases: [(&str, Vec<Op>); 7] = [
+        ("a person's check", vec![check(Origin::Person)]),
+        ("the same, begun", vec![check(Origin::Person), Op::Start(it())]),
+        ("an agent's check", vec![check(Origin::Agent)]),
+        ("no check", vec![demand(Level::Checked)]),
+        ("a check that failed", vec![check(Origin::Person), Op::Start(it()), failed()]),
+        ("a person's word", vec![demand(Level::Approved)]),
+        (
+            "a person's word, but the check failed",
+            vec![demand(Level::Approved), check(Origin::Person), failed()],
+        ),
+    ];
+    let mut table = String::new();
+    for (what, ops) in cases {
+        table.push_str(&format!("# {what}\n"));
+        for (dialect, tool, arguments) in completions() {
+            let mut desk = Desk::new(Dialect::Manager);
+            desk.ok("todo_manager", json!({"action": "add_multiple", "todos": ["One", "Other"]}));
+            desk.beside(ops.clone());
+            desk.dialect = dialect;
+            let text = desk.err(tool, arguments).replace(&desk.id(2), "ID-2");
+            table.push_str(&format!("{dialect}: {text}\n"));
+        }
+        table.push('\n');
+    }
+    insta::assert_snapshot!("without_evidence", table);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use punchlist_model::{Broken, Item, Status, Tag};
 
 use super::super::args::BadEntries;
+use super::super::evidence::{self, Missing};
 use super::super::refuse::{Names, Voice};
 use super::{Call, What};
 
@@ -67,7 +68,10 @@ impl Voice for Call {
             Broken::ParentCycle { .. } | Broken::ParentCompleted { .. } => {
                 "Use create_todo with another parent, or none.".to_owned()
             }
-            Broken::Unverified { .. } => "It stays in_progress until it is verified.".to_owned(),
+            Broken::Unverified { demanded, failed } => {
+                let missing = Missing { demanded: *demanded, failed: *failed };
+                evidence::hint(missing, names, subject, "use complete_todo again")
+            }
             Broken::TooLong { .. } => "Shorten it.".to_owned(),
             Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
                 "Mend it and make the whole call again.".to_owned()

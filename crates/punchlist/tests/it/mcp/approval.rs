@@ -73,6 +73,8 @@ fn an_older_client_is_asked_while_the_call_waits() {
         }
         let open = if action == "accept" { "completed" } else { "pending" };
         assert_eq!(item["status"], open, "{version} {action}");
+        // A no is an answer; what a client cancels by itself is none.
+        assert_eq!(item["waiting_on"] == "a person's approval", action == "cancel", "{item}");
     }
 }
 
@@ -85,6 +87,7 @@ fn a_client_that_cannot_ask_gets_the_refusal() {
         let result = client.ask("tools/call", complete())["result"].clone();
         assert_eq!(result["isError"], true, "{result}");
         assert!(text(&result).contains("approved"), "{result}");
+        assert_eq!(evidence(&world)["waiting_on"], "a person's approval");
     }
 }
 
@@ -115,6 +118,8 @@ fn a_newer_client_brings_the_answer_with_its_next_call() {
         assert_eq!(evidence(&world)["status"], "pending", "nothing has happened yet");
         let result = client.ask("tools/call", answered(&name, &state, action))["result"].clone();
         assert_eq!(evidence(&world)["status"], status, "{action}: {result}");
+        let waits = evidence(&world)["waiting_on"] == "a person's approval";
+        assert_eq!(waits, action == "cancel", "{action}");
         assert_eq!(result["isError"] == true, action != "accept", "{action}: {result}");
         assert_eq!(text(&result).contains("did not approve"), action == "decline", "{result}");
     }
