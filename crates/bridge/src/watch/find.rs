@@ -3,12 +3,15 @@
 //! Only names and times are looked at. A directory that cannot be read is one without sessions: agents
 //! come and go, and so do their files.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::stream::Source;
+
+use super::group::{self, SUB_AGENTS};
 
 /// The most directories whose changes are worth hearing at once; others are looked at now and then.
 const MOST_DIRECTORIES: usize = 4_000;
@@ -84,22 +87,31 @@ pub fn sessions(homes: &Homes, since: i64) -> Found {
     found
 }
 
-/// `projects/DIRECTORY/SESSION.jsonl`, and `SESSION/subagents/agent-ID.jsonl` beside it.
+/// `projects/DIRECTORY/SESSION.jsonl`, and `SESSION/subagents/agent-ID.jsonl` beside it. All files of a session
+/// are wanted as soon as one is: they tell of one list.
 fn claude(home: &Path, since: i64, found: &mut Found) {
     let projects = home.join("projects");
     found.directories.push(standing(&projects));
     // Where a session may begin to note that it runs.
     found.directories.push(standing(&home.join("sessions")));
     for project in newest(directories(&projects)) {
-        for session in directories(&project) {
-            let agents = session.join("subagents");
-            let before = found.files.len();
-            files(&agents, since, Source::ClaudeCode, found);
-            if found.files.len() > before || written(&session) >= since {
-                found.directories.push(standing(&agents));
+        let first = found.files.len();
+        files(&project, i64::MIN, Source::ClaudeCode, found);
+        let sessions = directories(&project);
+        for session in &sessions {
+            files(&session.join(SUB_AGENTS), i64::MIN, Source::ClaudeCode, found);
+        }
+        let all = found.files.split_off(first);
+        let is_new = |it: &&File| it.modified >= since;
+        let wanted: BTreeSet<PathBuf> =
+            all.iter().filter(is_new).map(|it| group::name(&it.path)).collect();
+        let is_wanted = |it: &File| wanted.contains(&group::name(&it.path));
+        found.files.extend(all.into_iter().filter(is_wanted));
+        for session in sessions {
+            if wanted.contains(&session) || written(&session) >= since {
+                found.directories.push(standing(&session.join(SUB_AGENTS)));
             }
         }
-        files(&project, since, Source::ClaudeCode, found);
         found.directories.push(project);
     }
 }

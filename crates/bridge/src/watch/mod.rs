@@ -1,12 +1,13 @@
 //! Watching the sessions of other agents: which there are, what they write, and whether they still run.
 //!
 //! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `ears`
-//! hears when one changes, `tail` reads what is new, [`life`] asks whether somebody is behind it, and
+//! hears when one changes, `tail` reads what is new, `group` is what the files of one session come to, [`life`] asks whether somebody is behind it, and
 //! [`record`] keeps what was seen as plans. Nothing here looks at the environment or a clock: homes and
 //! times are handed in. Nothing here draws.
 
 mod ears;
 pub mod find;
+mod group;
 pub mod life;
 pub mod record;
 mod tail;
@@ -21,8 +22,9 @@ use punchlist_formats::watch::{Life, Seen};
 
 use ears::Ears;
 use find::Homes;
+use group::Group;
 use life::Lives;
-use tail::{Tail, Target};
+use tail::{Came, Tail, Target};
 
 pub use tail::{LIST_ONLY, Piped};
 
@@ -81,6 +83,8 @@ pub struct Watch {
     options: Options,
     ears: Ears,
     tails: BTreeMap<PathBuf, Tail>,
+    /// What the files of each session come to.
+    groups: BTreeMap<PathBuf, Group>,
     lives: Lives,
     /// Directories with the agents' own notes about what runs.
     notes_in: BTreeSet<PathBuf>,
@@ -96,6 +100,7 @@ impl Watch {
             options,
             ears,
             tails: BTreeMap::new(),
+            groups: BTreeMap::new(),
             lives: Lives::default(),
             notes_in: BTreeSet::new(),
             scanned: None,
@@ -141,16 +146,30 @@ impl Watch {
     /// What a viewer should know of the watching itself.
     pub fn notes(&self) -> Vec<String> {
         let unread = self.tails.values().filter_map(Tail::trouble);
-        let drift = self.tails.values().filter_map(Tail::drift);
-        self.ears.trouble().into_iter().chain(unread).chain(drift).collect()
+        self.ears.trouble().into_iter().chain(unread).chain(self.drift()).collect()
+    }
+
+    /// Sessions of which the todo tools were called in vain.
+    fn drift(&self) -> Vec<String> {
+        let mut all: BTreeMap<&Path, (u64, u64, &Path)> = BTreeMap::new();
+        for (path, tail) in &self.tails {
+            let (calls, lists) = tail.calls_and_lists();
+            let known = all.entry(tail.group()).or_insert((0, 0, path));
+            (known.0, known.1) = (known.0.saturating_add(calls), known.1.saturating_add(lists));
+        }
+        let in_vain = all.into_iter().filter(|(_, (_, lists, _))| *lists == 0);
+        let told = |(name, (calls, _, path)): (&Path, (u64, u64, &Path))| {
+            self.groups.get(name)?.drift(calls, path)
+        };
+        in_vain.filter_map(told).collect()
     }
 
     /// Every agent that was seen, and what is known of its process.
     pub fn streams(&self) -> Vec<(&Seen, Life)> {
         let mut all = Vec::new();
-        for tail in self.tails.values() {
-            for seen in tail.agents() {
-                all.push((seen, self.lives.of(tail.source(), seen.names().0)));
+        for group in self.groups.values() {
+            for seen in group.fold.agents() {
+                all.push((seen, self.lives.of(group.source, seen.names().0)));
             }
         }
         all
@@ -182,11 +201,13 @@ impl Watch {
             found = self.found(now);
         }
         self.notes_in = found.notes.iter().cloned().collect();
-        found.files.sort_by_key(|it| std::cmp::Reverse(it.modified));
+        in_order(&mut found.files);
         found.files.truncate(MOST_FILES);
         let wanted: BTreeSet<&PathBuf> = found.files.iter().map(|it| &it.path).collect();
         let before = self.tails.len();
         self.tails.retain(|path, tail| wanted.contains(path) || tail.stays(now));
+        let names: BTreeSet<&Path> = self.tails.values().map(Tail::group).collect();
+        self.groups.retain(|name, _| names.contains(name.as_path()));
         let mut changed = self.tails.len() != before;
         let new = |tails: &BTreeMap<PathBuf, Tail>, it: &&find::File| !tails.contains_key(&it.path);
         let total: u64 =
@@ -227,7 +248,20 @@ impl Watch {
     }
 
     fn read(&mut self, path: &Path, now: i64, told: &mut dyn Told) -> bool {
-        self.tails.get_mut(path).is_some_and(|it| it.read(now, told))
+        let Some(tail) = self.tails.get_mut(path) else { return false };
+        let name = tail.group().to_owned();
+        let group = self.groups.entry(name.clone()).or_insert_with(|| tail.new_group());
+        match tail.read(now, group, told) {
+            Came::Nothing => return false,
+            Came::News => return true,
+            Came::Other => *group = tail.new_group(),
+        }
+        // All files of the session are read anew: what they came to together cannot be taken apart.
+        for tail in self.tails.values_mut().filter(|it| it.group() == name) {
+            tail.forget();
+            tail.read(now, group, told);
+        }
+        true
     }
 
     /// Looks at processes, if it is time to.
@@ -241,4 +275,20 @@ impl Watch {
         self.lives = lives;
         changed
     }
+}
+
+/// The sessions that were written last come first, and of each its own file before those of its sub-agents,
+/// which work on what it gave them.
+fn in_order(files: &mut [find::File]) {
+    let mut newest: BTreeMap<PathBuf, i64> = BTreeMap::new();
+    for file in files.iter() {
+        let known = newest.entry(group::name(&file.path)).or_insert(file.modified);
+        *known = file.modified.max(*known);
+    }
+    files.sort_by_cached_key(|file| {
+        let name = group::name(&file.path);
+        let last = newest.get(&name).copied().unwrap_or(file.modified);
+        let is_sub_agents = file.path.parent().is_some_and(|it| it.starts_with(&name));
+        (std::cmp::Reverse(last), name, is_sub_agents, file.path.clone())
+    });
 }

@@ -1,4 +1,4 @@
-//! One session's file, read as it grows.
+//! One file of a session, read as it grows. What it tells is kept with the session.
 //!
 //! What was read is not read again, unless the file turns out to be another: replaced, cut short, or
 //! written anew. Then it is read from its beginning, as one that was just found. A file that nobody has
@@ -9,12 +9,13 @@ use std::collections::VecDeque;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use punchlist_formats::stream::event::{Event, KindName, KindSet};
-use punchlist_formats::stream::{LOOK_AHEAD, Options, Source, Stream, recognise};
-use punchlist_formats::watch::{Fold, Phase, Seen};
+use punchlist_formats::stream::{LOOK_AHEAD, Options, Shared, Source, Stream, Tally, recognise};
+use punchlist_formats::watch::Seen;
 
+use super::group::{self, Group};
 use super::{Told, find};
 
 /// How much is read at once.
@@ -48,8 +49,21 @@ pub(super) struct Target {
     pub(super) directory: Option<String>,
 }
 
+/// What came of reading.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Came {
+    /// Nothing is new.
+    Nothing,
+    /// Something is.
+    News,
+    /// It is another file than it was. Nothing was read: what its session is known for rests on the old one.
+    Other,
+}
+
 pub(super) struct Tail {
     target: Target,
+    /// The session that it belongs to.
+    group: PathBuf,
     /// Which file it was.
     identity: Option<(u64, u64)>,
     offset: u64,
@@ -57,64 +71,53 @@ pub(super) struct Tail {
     /// None while it rests, and before the first look.
     reader: Option<Reader>,
     source: Option<Source>,
-    fold: Fold,
     /// When watching began; what happened before is no news.
     started: i64,
     /// When something was last read.
     read_at: i64,
-    /// How often a todo tool was called, if no list ever came of it.
-    calls_in_vain: u64,
+    /// How often a todo tool was called, and how often a list came of it.
+    calls: u64,
+    lists: u64,
     trouble: Option<String>,
 }
 
 impl Tail {
     pub(super) fn new(target: Target, started: i64) -> Self {
         let source = target.source;
-        let fold = Fold::within(target.directory.clone());
         Self {
+            group: group::name(&target.path),
             target,
             identity: None,
             offset: 0,
             mark: VecDeque::new(),
             reader: None,
             source,
-            fold,
             started,
             read_at: i64::MIN,
-            calls_in_vain: 0,
+            calls: 0,
+            lists: 0,
             trouble: None,
         }
     }
 
-    pub(super) fn source(&self) -> Option<Source> {
-        self.source
+    /// What its session is called.
+    pub(super) fn group(&self) -> &Path {
+        &self.group
     }
 
-    pub(super) fn agents(&self) -> &[Seen] {
-        self.fold.agents()
+    /// A session of which nothing was read.
+    pub(super) fn new_group(&self) -> Group {
+        Group::within(self.target.directory.clone())
+    }
+
+    /// How often a todo tool was called, and how often a list came of it.
+    pub(super) fn calls_and_lists(&self) -> (u64, u64) {
+        (self.calls, self.lists)
     }
 
     /// Why it cannot be read.
     pub(super) fn trouble(&self) -> Option<String> {
         Some(format!("cannot read {}: {}", self.target.path.display(), self.trouble.as_ref()?))
-    }
-
-    /// That its todo tools were called and no list came of it, once a turn is over: the agent writes
-    /// otherwise than it did, and that must not look like having no list.
-    pub(super) fn drift(&self) -> Option<String> {
-        let is_over = |it: &Seen| matches!(it.phase, Phase::Done(_));
-        if self.calls_in_vain == 0 || !self.agents().iter().any(is_over) {
-            return None;
-        }
-        let name = self.source?.name();
-        let calls = match self.calls_in_vain {
-            1 => "once".to_owned(),
-            n => format!("{n} times"),
-        };
-        let file = self.target.path.file_name().unwrap_or_default().to_string_lossy();
-        Some(format!(
-            "{name}: todo tools were called {calls}, but no list came of it: its format may have changed ({file})"
-        ))
     }
 
     /// Whether it is worth keeping although it was not found any more.
@@ -129,25 +132,34 @@ impl Tail {
         }
     }
 
-    /// Reads what is new. Says whether anything was.
-    pub(super) fn read(&mut self, now: i64, told: &mut dyn Told) -> bool {
-        match self.try_read(now, told) {
-            Ok(is_new) => {
+    /// Goes back to the beginning, as if it was just found.
+    pub(super) fn forget(&mut self) {
+        self.identity = None;
+        self.offset = 0;
+        self.mark.clear();
+        self.reader = None;
+        self.source = self.target.source;
+    }
+
+    /// Reads what is new, and tells its session.
+    pub(super) fn read(&mut self, now: i64, group: &mut Group, told: &mut dyn Told) -> Came {
+        match self.try_read(now, group, told) {
+            Ok(came) => {
                 self.trouble = None;
-                is_new
+                came
             }
             // It is not there yet, or not any more. What was seen of it stays until it is let go.
-            Err(why) if why.kind() == ErrorKind::NotFound => false,
+            Err(why) if why.kind() == ErrorKind::NotFound => Came::Nothing,
             Err(why) => {
                 let why = why.to_string();
                 let is_new = self.trouble.as_ref() != Some(&why);
                 self.trouble = Some(why);
-                is_new
+                if is_new { Came::News } else { Came::Nothing }
             }
         }
     }
 
-    fn try_read(&mut self, now: i64, told: &mut dyn Told) -> io::Result<bool> {
+    fn try_read(&mut self, now: i64, group: &mut Group, told: &mut dyn Told) -> io::Result<Came> {
         let data = fs::metadata(&self.target.path)?;
         if !data.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "it is not a plain file"));
@@ -155,23 +167,19 @@ impl Tail {
         let identity = (data.dev(), data.ino());
         let is_other = self.identity != Some(identity) || data.len() < self.offset;
         if !is_other && data.len() == self.offset {
-            return Ok(false);
+            return Ok(Came::Nothing);
         }
         let file = File::open(&self.target.path)?;
         // What was renamed into its place meanwhile is read the next time.
         let data = file.metadata()?;
         let identity = (data.dev(), data.ino());
-        let is_other = self.identity != Some(identity)
+        let is_other = self.identity.is_some_and(|it| it != identity)
             || data.len() < self.offset
             || !self.is_where_it_was(&file)?;
         if is_other {
-            self.identity = Some(identity);
-            self.offset = 0;
-            self.mark.clear();
-            self.reader = None;
-            self.fold = Fold::within(self.target.directory.clone());
-            self.source = self.target.source;
+            return Ok(Came::Other);
         }
+        self.identity = Some(identity);
         let is_first = self.offset == 0;
         let mut reader = match self.reader.take() {
             Some(reader) => reader,
@@ -191,8 +199,8 @@ impl Tail {
                 break;
             }
             let chunk = &buffer[..count];
-            let fold = &mut self.fold;
-            reader.push(chunk, from, &mut |event| {
+            let fold = &mut group.fold;
+            reader.push(chunk, from, &mut group.shared, &mut |event| {
                 // Of what was there before we came, only what says that it is new is.
                 let live = !is_first || event.timestamp.is_some_and(|it| it >= started);
                 fold.event(event, read_at);
@@ -206,10 +214,11 @@ impl Tail {
         }
         self.offset = from;
         self.source = self.source.or(reader.source());
-        self.calls_in_vain = reader.calls_in_vain();
+        group.source = group.source.or(self.source);
+        (self.calls, self.lists) = reader.tally().map_or((0, 0), |it| (it.todo_calls, it.lists));
         self.reader = Some(reader);
         self.read_at = read_at.max(self.read_at);
-        Ok(true)
+        Ok(Came::News)
     }
 
     /// A parser that knows all up to where reading goes on.
@@ -223,6 +232,8 @@ impl Tail {
             None => Reader::Unknown(Vec::new()),
         };
         let mut buffer = vec![0; CHUNK];
+        // What it shares with others was kept.
+        let mut shared = Shared::default();
         let mut from = 0;
         while from < self.offset {
             let most = usize::try_from(self.offset - from).unwrap_or(CHUNK).min(CHUNK);
@@ -230,7 +241,7 @@ impl Tail {
             if count == 0 {
                 break;
             }
-            reader.push(&buffer[..count], from, &mut |_| {});
+            reader.push(&buffer[..count], from, &mut shared, &mut |_| {});
             from += count as u64;
         }
         Ok(reader)
@@ -276,20 +287,27 @@ impl Reader {
         }
     }
 
-    fn calls_in_vain(&self) -> u64 {
-        let tally = match self {
-            Self::Unknown(_) | Self::Foreign => return 0,
-            Self::Whole(_, stream) => stream.tally(),
-            Self::Long(long) => long.lists.tally(),
-        };
-        if tally.lists == 0 { tally.todo_calls } else { 0 }
+    fn tally(&self) -> Option<&Tally> {
+        match self {
+            Self::Unknown(_) | Self::Foreign => None,
+            Self::Whole(_, stream) => Some(stream.tally()),
+            Self::Long(long) => Some(long.lists.tally()),
+        }
     }
 
-    fn push(&mut self, chunk: &[u8], from: u64, sink: &mut dyn FnMut(&Event<'_>)) {
+    fn push(
+        &mut self,
+        chunk: &[u8],
+        from: u64,
+        shared: &mut Shared,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) {
         match self {
             Self::Foreign => {}
-            Self::Whole(_, stream) => stream.push(chunk, &mut |event: &Event<'_>| sink(event)),
-            Self::Long(long) => long.push(chunk, from, sink),
+            Self::Whole(_, stream) => {
+                stream.push_sharing(chunk, shared, &mut |event: &Event<'_>| sink(event));
+            }
+            Self::Long(long) => long.push(chunk, from, shared, sink),
             Self::Unknown(head) => {
                 head.extend_from_slice(chunk);
                 let is_enough = head.len() >= LOOK_AHEAD;
@@ -298,7 +316,7 @@ impl Reader {
                 let shown = if is_enough { &head[..] } else { &head[..whole] };
                 if let Some(source) = recognise(shown) {
                     let mut stream = Box::new(Stream::new(source, Options::default()));
-                    stream.push(head, &mut |event: &Event<'_>| sink(event));
+                    stream.push_sharing(head, shared, &mut |event: &Event<'_>| sink(event));
                     *self = Self::Whole(source, stream);
                 } else if is_enough {
                     *self = Self::Foreign;
@@ -341,18 +359,24 @@ impl Long {
         })
     }
 
-    fn push(&mut self, chunk: &[u8], from: u64, sink: &mut dyn FnMut(&Event<'_>)) {
+    fn push(
+        &mut self,
+        chunk: &[u8],
+        from: u64,
+        shared: &mut Shared,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) {
         let before = self.at.saturating_sub(from);
         let (old, new) =
             chunk.split_at(usize::try_from(before).unwrap_or(usize::MAX).min(chunk.len()));
-        self.lists.push(old, &mut |event: &Event<'_>| sink(event));
+        self.lists.push_sharing(old, shared, &mut |event: &Event<'_>| sink(event));
         if new.is_empty() && self.rest.is_none() {
             return;
         }
         if self.rest.is_none() {
             self.rest = Some(self.begin_rest(sink));
         }
-        self.lists.push(new, &mut |event: &Event<'_>| sink(event));
+        self.lists.push_sharing(new, shared, &mut |event: &Event<'_>| sink(event));
         if let Some(rest) = &mut self.rest {
             rest.push(new, &mut |event: &Event<'_>| sink(event));
         }
@@ -373,20 +397,20 @@ impl Long {
 /// A stream that comes through a pipe.
 pub struct Piped {
     reader: Reader,
-    fold: Fold,
+    group: Group,
 }
 
 impl Default for Piped {
     fn default() -> Self {
-        Self { reader: Reader::Unknown(Vec::new()), fold: Fold::default() }
+        Self { reader: Reader::Unknown(Vec::new()), group: Group::default() }
     }
 }
 
 impl Piped {
     /// Takes the next bytes.
     pub fn push(&mut self, chunk: &[u8], now: i64, told: &mut dyn Told) {
-        let fold = &mut self.fold;
-        self.reader.push(chunk, 0, &mut |event| {
+        let Group { shared, fold, source: _ } = &mut self.group;
+        self.reader.push(chunk, 0, shared, &mut |event| {
             fold.event(event, now);
             told.event(event, true);
         });
@@ -401,14 +425,14 @@ impl Piped {
             let Some(source) = recognise(head) else { return false };
             let mut stream = Box::new(Stream::new(source, Options::default()));
             let head = head.clone();
-            let fold = &mut self.fold;
+            let fold = &mut self.group.fold;
             stream.push(&head, &mut |event: &Event<'_>| {
                 fold.event(event, now);
                 told.event(event, true);
             });
             self.reader = Reader::Whole(source, stream);
         }
-        let fold = &mut self.fold;
+        let fold = &mut self.group.fold;
         match &mut self.reader {
             Reader::Whole(_, stream) => {
                 stream.end(&mut |event: &Event<'_>| {
@@ -424,6 +448,6 @@ impl Piped {
 
     /// Its agents.
     pub fn agents(&self) -> &[Seen] {
-        self.fold.agents()
+        self.group.fold.agents()
     }
 }

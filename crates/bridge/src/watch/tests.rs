@@ -15,6 +15,8 @@ use punchlist_formats::watch::{Known, Life, rows};
 use super::find::Homes;
 use super::{LIST_ONLY, Options, Piped, Told, Watch};
 
+mod sub_agents;
+
 /// The longest that anything may keep us waiting.
 const LIMIT: Duration = Duration::from_secs(20);
 

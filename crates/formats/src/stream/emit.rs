@@ -63,6 +63,8 @@ pub(crate) struct Core {
     sub: Option<String>,
     agent: AgentId,
     timestamp: Option<i64>,
+    /// What is added to the numbers of events that their agent's own file does not tell.
+    apart: u32,
     /// How many events the line has had: lists, and others.
     lists: u32,
     others: u32,
@@ -82,6 +84,7 @@ impl Core {
             sub: None,
             agent,
             timestamp: None,
+            apart: 0,
             lists: 0,
             others: 0,
             tally,
@@ -144,6 +147,12 @@ impl<'a> Emit<'a> {
         self.at(who, timestamp);
     }
 
+    /// Says that the following events are told by another file than that of whoever they belong to, such as a
+    /// sub-agent's. That has lines with the same numbers as the agent's own, and no two events may have one id.
+    pub(crate) fn within_file_of(&mut self, file: Option<&str>) {
+        self.core.apart = file.map_or(0, number);
+    }
+
     /// Whether events of a kind go anywhere. One that does not must still be told, for its number.
     pub(crate) fn wants(&self, kind: KindName) -> bool {
         self.core.only.has(kind)
@@ -152,6 +161,11 @@ impl<'a> Emit<'a> {
     /// The id of whoever speaks, as events carry it.
     pub(crate) fn agent_id(&self) -> &str {
         self.core.agent.as_str()
+    }
+
+    /// When what is told happens.
+    pub(crate) fn timestamp(&self) -> Option<i64> {
+        self.core.timestamp
     }
 
     /// The line that is read, counted from 1.
@@ -169,7 +183,7 @@ impl<'a> Emit<'a> {
         // Lists are counted apart: where only they are wanted, much that comes before them is not read.
         let is_list = name == KindName::TodoList;
         let count = if is_list { &mut self.core.lists } else { &mut self.core.others };
-        let index = *count;
+        let index = self.core.apart.saturating_add(*count);
         *count += 1;
         if self.core.only.has(name) {
             self.sink.event(&Event {
@@ -204,4 +218,13 @@ impl<'a> Emit<'a> {
     pub(crate) fn todo_call(&mut self) {
         self.core.tally.todo_calls += 1;
     }
+}
+
+/// A number for a name that is the same everywhere and always, beyond those that a line's events have.
+fn number(name: &str) -> u32 {
+    // FNV-1a.
+    let hash = name
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (1 << 30) | (hash >> 2)
 }

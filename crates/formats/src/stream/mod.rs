@@ -117,6 +117,11 @@ impl Default for Options {
     }
 }
 
+/// What the streams of one session know together, where each of its agents writes a file of its own: the
+/// tasks that they share.
+#[derive(Default, Debug)]
+pub struct Shared(claude::Board);
+
 /// What knows one agent's lines. It keeps what it must from line to line, within bounds.
 trait Agent: Send {
     /// Reads one line.
@@ -138,6 +143,9 @@ trait Agent: Send {
 
     /// Whether a call of a todo tool awaits its result, so that every line may matter.
     fn is_waiting(&self) -> bool;
+
+    /// Changes what is known for what is shared, as far as the agent's files share anything.
+    fn share(&mut self, _shared: &mut Shared) {}
 }
 
 /// Reads the lines of one stream.
@@ -252,6 +260,14 @@ impl Stream {
     /// Takes the next bytes.
     pub fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.lines.push_to(chunk, Reader { parser: &mut self.parser, sink });
+    }
+
+    /// Takes the next bytes of one of several streams that share what they know. All bytes of it must come
+    /// this way; the streams may be read in any order.
+    pub fn push_sharing(&mut self, chunk: &[u8], shared: &mut Shared, sink: &mut dyn Sink) {
+        self.parser.agent.share(shared);
+        self.push(chunk, sink);
+        self.parser.agent.share(shared);
     }
 
     /// The stream is over.

@@ -154,6 +154,10 @@ pub struct Row {
 #[derive(Default)]
 struct Parts<'a> {
     seen: Option<&'a Seen>,
+    /// The last that was heard of any of its sub-agents.
+    heard: Option<i64>,
+    /// The sub-agent that was heard of last, of those that work.
+    helper: Option<&'a Seen>,
     session: Option<&'a Session>,
     plan: Option<&'a Plan>,
     life: Life,
@@ -173,6 +177,16 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
         // Of two files of one session, the one that was written last tells.
         if part.seen.is_none_or(|it| it.last <= seen.last) {
             part.seen = Some(seen);
+        }
+    }
+    for (seen, _) in &known.streams {
+        let (session, Some(_)) = seen.names() else { continue };
+        let key = (name(seen.agent_type).to_owned(), session.to_owned(), None);
+        let Some(part) = parts.get_mut(&key) else { continue };
+        part.heard = part.heard.max(Some(seen.last));
+        let is_later = part.helper.is_none_or(|it| it.last <= seen.last);
+        if is_later && part.has_let_work(seen) {
+            part.helper = Some(seen);
         }
     }
     for (session, life) in &known.sessions {
@@ -247,6 +261,7 @@ impl Parts<'_> {
         }
         let times = [
             self.seen.map(|it| it.last),
+            self.heard,
             self.session.map(|it| it.seen_at.as_millisecond()),
             self.plan.map(|it| it.updated_at.as_millisecond()),
         ];
@@ -254,7 +269,10 @@ impl Parts<'_> {
         let state = self.state(list.as_ref(), last, now);
         let begun = self.session.map(|it| it.begun_at.as_millisecond());
         let began = self.seen.map(|it| it.began).into_iter().chain(begun).min().unwrap_or(last);
-        let at = match (&state, self.seen.and_then(|it| it.turn_began)) {
+        // Its own turn may be over while a sub-agent works on.
+        let mut turns = [self.seen, self.helper].into_iter().flatten();
+        let turn = turns.find(|it| it.phase == Phase::Working).and_then(|it| it.turn_began);
+        let at = match (&state, turn) {
             (State::Working, Some(turn)) => turn,
             (_, _) => last,
         };
@@ -268,6 +286,19 @@ impl Parts<'_> {
         Some(Row { key, agent, sub_agent, place, model, state, list, at, began })
     }
 
+    /// Whether a sub-agent's work is the agent's own. One with a list works for itself once its agent rests.
+    /// Not every sub-agent tells its end: an agent that was interrupted, or failed, takes those with it.
+    fn has_let_work(&self, sub_agent: &Seen) -> bool {
+        let is_let = self.seen.is_none_or(|it| match it.phase {
+            Phase::Quiet | Phase::Working => true,
+            Phase::Done(Outcome::Success) => {
+                sub_agent.list.as_ref().is_none_or(|it| it.items.is_empty())
+            }
+            Phase::Done(Outcome::Cancelled | Outcome::Error) => it.last < sub_agent.last,
+        });
+        sub_agent.phase == Phase::Working && is_let
+    }
+
     fn state(&self, list: Option<&Listed>, last: i64, now: i64) -> State {
         let phase = self.seen.map(|it| it.phase).unwrap_or_default();
         let has_open = list.is_some_and(|it| it.open > 0);
@@ -278,6 +309,9 @@ impl Parts<'_> {
         }
         if let Some(question) = self.seen.and_then(Seen::asks) {
             return State::Asks(question.to_owned());
+        }
+        if self.helper.is_some_and(|it| now.saturating_sub(it.last) < QUIET_MS) {
+            return State::Working;
         }
         let Some(seen) = self.seen else {
             // Only the store tells, and it is told of work, not of turns.

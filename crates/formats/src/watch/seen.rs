@@ -7,7 +7,7 @@ use punchlist_model::Status;
 
 use crate::stream::event::{self, AgentType, Event, Kind, Outcome, RawJson, Text};
 
-/// The most agents of one stream that are kept apart. What others say is passed over.
+/// The most agents of one session that are kept apart. Of sub-agents, those are that were heard of last.
 const MOST_AGENTS: usize = 64;
 /// The most bytes of a list's texts that are kept; todos beyond are counted only.
 const MOST_LIST: usize = 1 << 20;
@@ -37,6 +37,8 @@ pub enum Phase {
 /// A todo of a list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Todo {
+    /// What its source calls it, if it does.
+    pub id: Option<String>,
     /// What is to be done.
     pub text: String,
     /// Where it stands.
@@ -214,9 +216,12 @@ impl Seen {
     }
 
     fn take_list(&mut self, id: &str, items: &[event::Item<'_>], unconfirmed: bool, at: i64) {
-        let before = self.list.take().map(|it| it.items).unwrap_or_default();
-        let mut list =
-            Todos { id: cut(id, LONGEST_WORD), items: Vec::new(), left_out: 0, at, unconfirmed };
+        let before = self.list.take();
+        // Of two files that tell of one list, the older may be read after the newer.
+        let told = before.as_ref().map_or(at, |it| it.at.max(at));
+        let before = before.map(|it| it.items).unwrap_or_default();
+        let id = cut(id, LONGEST_WORD);
+        let mut list = Todos { id, items: Vec::new(), left_out: 0, at: told, unconfirmed };
         let mut bytes = 0;
         for item in items {
             let mut todo = todo(item, at);
@@ -226,8 +231,12 @@ impl Seen {
                 break;
             }
             // What has not moved stands so since it did.
-            let was = before.get(list.items.len()).filter(|it| it.text == todo.text);
-            let was = was.or_else(|| before.iter().find(|it| it.text == todo.text));
+            let is_it = |it: &&Todo| match (&it.id, &todo.id) {
+                (Some(was), Some(is)) => was == is,
+                (_, _) => it.text == todo.text,
+            };
+            let was = before.get(list.items.len()).filter(is_it);
+            let was = was.or_else(|| before.iter().find(is_it));
             if let Some(was) = was.filter(|it| it.status == todo.status) {
                 todo.since = was.since;
             }
@@ -242,6 +251,7 @@ fn todo(item: &event::Item<'_>, at: i64) -> Todo {
     let waiting = item.waiting_on.as_ref().map(text);
     let blocked = || item.blocked.then(|| punchlist_model::ListEntry::BLOCKED.to_owned());
     Todo {
+        id: item.id.as_ref().map(|it| cut(&it.to_str(), LONGEST_WORD)),
         text: text(&item.text),
         status: match item.status {
             event::Status::Pending => Status::Pending,
@@ -271,7 +281,7 @@ fn cut(text: &str, most: usize) -> String {
     text.get(..end).unwrap_or_default().to_owned()
 }
 
-/// The agents of one stream.
+/// The agents of one session: those of a stream, or of the files that each of them writes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Fold {
     agents: Vec<Seen>,
@@ -297,17 +307,41 @@ impl Fold {
             return;
         }
         let known = self.agents.iter().rposition(|it| it.agent_id == id);
-        let agent = match known {
-            Some(known) => known,
-            None if self.agents.len() < MOST_AGENTS => {
-                let new = Seen::new(id, event.agent_type, at);
-                self.agents.push(Seen { directory: self.directory.clone(), ..new });
-                self.agents.len() - 1
-            }
-            None => return,
-        };
+        let Some(agent) = known.or_else(|| self.add(id, event.agent_type, at)) else { return };
         if let Some(agent) = self.agents.get_mut(agent) {
             agent.take(&event.kind, at);
+        }
+        if let Kind::SessionStarted { cwd: Some(_), .. } = event.kind {
+            self.send_to_work(agent);
+        }
+    }
+
+    /// Makes room for one more, and says where it is.
+    fn add(&mut self, id: &str, agent_type: AgentType, at: i64) -> Option<usize> {
+        if self.agents.len() >= MOST_AGENTS {
+            let subs = self.agents.iter().enumerate().filter(|(_, it)| it.names().1.is_some());
+            let (oldest, last) = subs.map(|(n, it)| (n, it.last)).min_by_key(|it| it.1)?;
+            if last > at {
+                return None;
+            }
+            self.agents.remove(oldest);
+        }
+        let mut new = Seen::new(id, agent_type, at);
+        let (session, sub) = new.names();
+        let parent = sub.and_then(|_| self.agents.iter().find(|it| it.agent_id == session));
+        let directory = parent.and_then(|it| it.directory.clone());
+        new.directory = directory.or_else(|| self.directory.clone());
+        self.agents.push(new);
+        Some(self.agents.len() - 1)
+    }
+
+    /// Sub-agents that do not say where they work do so where their agent does.
+    fn send_to_work(&mut self, agent: usize) {
+        let Some(agent) = self.agents.get(agent) else { return };
+        let (id, directory) = (agent.agent_id.clone(), agent.directory.clone());
+        let is_his = |it: &&mut Seen| it.names().1.is_some() && it.names().0 == id;
+        for sub in self.agents.iter_mut().filter(is_his).filter(|it| it.directory.is_none()) {
+            sub.directory.clone_from(&directory);
         }
     }
 

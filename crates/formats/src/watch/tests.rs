@@ -188,6 +188,7 @@ fn a_sub_agent_stands_below_its_agent_unless_it_wants_something() {
         seen.last = at(1);
         seen.directory = Some(format!("/p/{id}"));
         let todo = Todo {
+            id: None,
             text: "A".to_owned(),
             status: Status::Pending,
             active_form: None,
@@ -210,6 +211,64 @@ fn a_sub_agent_stands_below_its_agent_unless_it_wants_something() {
     let mut all = all;
     all[1].phase = Phase::Done(crate::stream::event::Outcome::Success);
     assert_eq!(keys(&all), ["codex/b/sub", "codex/a/", "codex/c/", "codex/b/"]);
+}
+
+/// How a session stands whose own turn and sub-agent are so, each heard of so many seconds ago.
+#[track_caller]
+fn with_helper(own: (Phase, i64), sub: (Phase, i64), life: Life, expected: State) {
+    let seen = |id: &str, (phase, ago): (Phase, i64)| {
+        let mut seen = Seen::new(id, AgentType::ClaudeCode, at(ago));
+        (seen.phase, seen.turn_began) = (phase, Some(at(ago)));
+        seen
+    };
+    let all = [seen("s", own), seen("s/a", sub)];
+    let streams = all.iter().map(|it| (it, life)).collect();
+    let rows = rows(&Known { streams, ..Known::default() }, NOW);
+    let [row] = &rows[..] else { panic!("a sub-agent without a list has no row: {rows:?}") };
+    assert_eq!(row.state, expected, "{own:?} {sub:?} {life:?}");
+    let last = own.1.min(sub.1);
+    let works = if own.0 == Phase::Working { own.1 } else { sub.1 };
+    assert_eq!(row.at, at(if expected == State::Working { works } else { last }));
+}
+
+#[test]
+fn an_agent_works_while_its_sub_agent_does() {
+    use crate::stream::event::Outcome::{Cancelled, Success};
+    let (works, done) = (Phase::Working, Phase::Done(Success));
+    let runs = Life::Runs { busy: None };
+    with_helper((works, 600), (works, 9), Life::Unknown, State::Working);
+    with_helper((works, 600), (works, 500), Life::Unknown, State::Silent);
+    with_helper((works, 600), (done, 9), Life::Unknown, State::Silent);
+    with_helper((works, 600), (works, 500), runs, State::Working);
+    // In the background.
+    with_helper((done, 30), (works, 9), runs, State::Working);
+    with_helper((done, 9), (works, 30), runs, State::Working);
+    with_helper((done, 600), (works, 500), runs, State::Idle);
+    with_helper((done, 30), (done, 9), runs, State::Idle);
+    // It is stopped with its agent, and says nothing of that.
+    with_helper((Phase::Done(Cancelled), 9), (works, 10), runs, State::Idle);
+    with_helper((Phase::Done(Cancelled), 30), (works, 9), runs, State::Working);
+    with_helper((works, 9), (works, 9), Life::Ended, State::Idle);
+    with_helper((works, 9), (works, 9), Life::Died, State::Died);
+}
+
+#[test]
+fn of_many_sub_agents_those_that_were_heard_of_last_are_kept_and_their_agent_is() {
+    let mut fold = Fold::default();
+    let mut take = |id: &str, ago: i64| {
+        let id = crate::stream::event::AgentId::new(id.to_owned());
+        let kind = crate::stream::event::Kind::TurnStarted { prompt: None };
+        let (agent_type, timestamp) = (AgentType::ClaudeCode, Some(at(ago)));
+        fold.event(&Event { agent: &id, agent_type, timestamp, line: 1, index: 0, kind }, NOW);
+    };
+    take("s", 9999);
+    for n in 0..100 {
+        take(&format!("s/a{n}"), 200 - n);
+    }
+    // One that is older than all of them.
+    take("s/old", 5000);
+    let ids: Vec<&str> = fold.agents().iter().map(|it| it.agent_id.as_str()).collect();
+    assert_eq!((ids.len(), ids[0], ids[1], ids[63]), (64, "s", "s/a37", "s/a99"));
 }
 
 #[test]
@@ -392,6 +451,7 @@ fn hostile_texts_do_nothing_to_a_screen() {
         seen.model = Some(text.clone());
         seen.phase = Phase::Working;
         let todo = Todo {
+            id: None,
             text: text.clone(),
             status: Status::InProgress,
             active_form: Some(text.clone()),

@@ -1,6 +1,6 @@
 //! What is told of events, for programs: first what is known, then what happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punchlist_bridge::watch::Told;
 use punchlist_formats::stream::event::{Event, Kind, KindName, KindSet};
@@ -19,6 +19,8 @@ pub(super) struct Lines<'a> {
     before: BTreeMap<(String, KindName), Vec<u8>>,
     /// What happens.
     live: Vec<u8>,
+    /// Whose states were told as what happens. What an older file adds to one of them comes after it.
+    told: BTreeSet<(String, KindName)>,
     /// How far reading has come.
     progress: &'a mut dyn FnMut(u64, u64),
 }
@@ -30,7 +32,15 @@ impl<'a> Lines<'a> {
         now: i64,
         progress: &'a mut dyn FnMut(u64, u64),
     ) -> Self {
-        Self { only, plans, now, before: BTreeMap::new(), live: Vec::new(), progress }
+        Self {
+            only,
+            plans,
+            now,
+            before: BTreeMap::new(),
+            live: Vec::new(),
+            told: BTreeSet::new(),
+            progress,
+        }
     }
 
     /// All lines, the older first.
@@ -59,10 +69,14 @@ impl Told for Lines<'_> {
             return;
         }
         let event = Event { timestamp: event.timestamp.or(Some(self.now)), ..event.clone() };
-        if live {
+        let key = (id.to_owned(), name);
+        if live || self.told.contains(&key) {
             event.write_json(&mut self.live);
+            if is_state {
+                self.told.insert(key);
+            }
         } else {
-            let line = self.before.entry((id.to_owned(), name)).or_default();
+            let line = self.before.entry(key).or_default();
             line.clear();
             event.write_json(line);
         }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::world::{Ran, World, finish};
 
 mod screen;
+mod sub_agents;
 
 const CLAUDE: &str = "home/.claude/projects/-home-dev-project/8232a5c5.jsonl";
 const CODEX: &str = "home/.codex/sessions/2026/01/02/rollout-x.jsonl";

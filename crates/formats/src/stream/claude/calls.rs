@@ -1,6 +1,7 @@
 //! The todo tools of Claude Code, and what is known of a call of one before its result comes.
 
 use super::super::pending;
+use super::tasks::Moment;
 
 /// The todo tools.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +43,8 @@ impl Tool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Asked {
     pub(super) tool: Tool,
-    /// The line that it stood on.
-    pub(super) line: u64,
+    /// When.
+    pub(super) at: Moment,
     /// A number for the message that it was part of.
     pub(super) message: u64,
 }
@@ -74,7 +75,7 @@ mod tests {
             id: id.to_string(),
             session: String::new(),
             agent: None,
-            what: Asked { tool, line: id, message },
+            what: Asked { tool, at: Moment::default().then(None, id), message },
             input: String::new(),
             is_wish: tool == Tool::TodoWrite,
         };

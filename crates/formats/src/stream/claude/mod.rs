@@ -13,9 +13,9 @@ use std::collections::BTreeMap;
 
 use calls::{Asked, Call, Calls, Tool};
 use line::{Form, Line};
+pub(super) use results::Board;
 use results::Lists;
 
-use super::Agent;
 use super::emit::{Emit, Who};
 use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
 use super::json::{Str, Value};
@@ -23,6 +23,7 @@ use super::names::digest;
 use super::search::Needle;
 use super::texts::text;
 use super::time::Clock;
+use super::{Agent, Shared};
 
 /// The most sub-agents whose names are remembered.
 const MOST_AGENTS: usize = 1_024;
@@ -67,6 +68,8 @@ pub(super) struct Claude {
 pub(super) struct Owner<'a> {
     session: Cow<'a, str>,
     agent: Option<Cow<'a, str>>,
+    /// Whether it is a sub-agent's line in a transcript: those are kept in a file for each.
+    has_own_file: bool,
 }
 
 impl Owner<'_> {
@@ -85,10 +88,11 @@ impl Agent for Claude {
         let line = Line::of(value);
         self.form = self.form.or(line.form);
         let timestamp = line.timestamp.and_then(|it| self.clock.millis(it));
-        self.lists.began(timestamp);
+        self.lists.next_line(timestamp, emit.line());
         let session = line.session.map_or(Cow::Borrowed(""), |it| it.cow());
         let agent = self.agent_of(&line);
-        let owner = Owner { session, agent };
+        let has_own_file = line.is_sidechain && line.form == Some(Form::Transcript);
+        let owner = Owner { session, agent, has_own_file };
         emit.at(owner.who(), timestamp);
         let kind = line.kind.map_or(Cow::Borrowed(""), |it| it.cow());
         if line.form == Some(Form::Transcript) && line.version.is_some() {
@@ -138,6 +142,10 @@ impl Agent for Claude {
             None | Some(Form::Stream) => &[TOOL, STARTED],
             Some(Form::Transcript) => &[TOOL, REMINDER],
         }
+    }
+
+    fn share(&mut self, shared: &mut Shared) {
+        self.lists.share(&mut shared.0);
     }
 
     fn is_telling(&self, found: &[u8]) -> bool {
@@ -340,7 +348,7 @@ impl Claude {
             id: id.cow().into_owned(),
             session: owner.session.clone().into_owned(),
             agent: owner.agent.as_deref().map(str::to_owned),
-            what: Asked { tool, line: emit.line(), message },
+            what: Asked { tool, at: self.lists.now(), message },
             input: input.map_or("{}", |it| it.raw()).to_owned(),
             is_wish: tool == Tool::TodoWrite,
         };
@@ -409,6 +417,9 @@ impl Claude {
         if !line.is_machine
             && let Some(agent) = &owner.agent
         {
+            if is_interrupt && owner.has_own_file {
+                return self.turn_ends(owner, Outcome::Cancelled, Some(text), emit);
+            }
             // What the agent told its sub-agent. The stream said so when it began.
             let is_told = self.agents.values().any(|it| **it == **agent);
             if !is_told {
@@ -551,7 +562,8 @@ impl Claude {
             return;
         }
         emit.of(Who { session: &owner.session, agent: Some(&agent) });
-        let owner = Owner { session: owner.session.clone(), agent: Some(agent) };
+        let owner =
+            Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
         self.give_up(&owner, emit);
         emit.event(Kind::TurnCompleted { status, reason: Some(Text::raw(word)) });
     }

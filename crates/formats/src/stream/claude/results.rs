@@ -13,7 +13,7 @@ use super::super::names::{LONGEST_NAME, Names, tell};
 use super::super::todo::{self, Shape};
 use super::Owner;
 use super::calls::{Call, Tool};
-use super::tasks::{Change, Tasks};
+use super::tasks::{Change, Moment, Tasks};
 
 /// The most lists of tasks of one stream. A stream has one session, as a rule.
 const MOST_LISTS: usize = 64;
@@ -25,16 +25,21 @@ const TODO: Shape = Shape {
     read: todo::common,
 };
 
+/// Tasks by session: all its agents share them, whichever file tells of which.
+#[derive(Default, Debug)]
+pub(in super::super) struct Board(BTreeMap<String, Tasks>);
+
 /// Every list of a stream.
 #[derive(Default, Debug)]
 pub(super) struct Lists {
-    /// By session: all its agents share it.
-    tasks: BTreeMap<String, Tasks>,
+    tasks: Board,
     /// What the lists of `TodoWrite` are called: each agent has its own.
     todos: Names,
     /// The first time that the stream names.
     began: Option<i64>,
     lines: u64,
+    /// The moment of the line that is read.
+    now: Moment,
 }
 
 /// How many lines are waited for the first time.
@@ -42,7 +47,8 @@ const TIMELESS: u64 = 16;
 
 impl Lists {
     /// A line with or without a time.
-    pub(super) fn began(&mut self, timestamp: Option<i64>) {
+    pub(super) fn next_line(&mut self, timestamp: Option<i64>, line: u64) {
+        self.now = self.now.then(timestamp, line);
         if self.awaits_time() {
             self.began = timestamp;
             self.lines += 1;
@@ -52,6 +58,16 @@ impl Lists {
     /// Whether the first time has yet to come. The stream has none in many lines, and needs none.
     pub(super) fn awaits_time(&self) -> bool {
         self.began.is_none() && self.lines < TIMELESS
+    }
+
+    /// The moment of the line that is read.
+    pub(super) fn now(&self) -> Moment {
+        self.now
+    }
+
+    /// Changes the tasks that are known for those of another.
+    pub(super) fn share(&mut self, tasks: &mut Board) {
+        std::mem::swap(&mut self.tasks, tasks);
     }
 
     /// A call succeeded. `structured` is what the program keeps of the result, `said` what the model is
@@ -79,12 +95,13 @@ impl Lists {
         if is_copy || owner.session.len() > LONGEST_NAME {
             return;
         }
-        if !self.tasks.contains_key(&*owner.session) && self.tasks.len() >= MOST_LISTS {
-            self.tasks.pop_first();
+        let all = &mut self.tasks.0;
+        if !all.contains_key(&*owner.session) && all.len() >= MOST_LISTS {
+            all.pop_first();
         }
-        let tasks = self.tasks.entry(owner.session.clone().into_owned()).or_default();
+        let tasks = all.entry(owner.session.clone().into_owned()).or_default();
         let structured = structured.filter(|it| it.is_object());
-        let (line, asked) = (emit.line(), call.what.line);
+        let (at, asked) = (self.now, call.what.at);
         let change = match call.what.tool {
             Tool::TodoWrite => return,
             Tool::TaskCreate => {
@@ -99,7 +116,7 @@ impl Lists {
                     subject
                 };
                 let form = input.text("activeForm").map(Text::raw).filter(|it| !it.is_blank());
-                tasks.create(&id, subject, form, line)
+                tasks.create(&id, subject, form, at)
             }
             Tool::TaskUpdate => {
                 let Some(update) = Update::of(structured, said) else {
@@ -113,16 +130,16 @@ impl Lists {
                 if !tasks.has(&update.id) && !update.fields.contains(&"deleted") {
                     emit.warn(format!("task {} was created before this stream", update.word()));
                 }
-                tasks.update(&update.id, &update.fields, input, update.status, line)
+                tasks.update(&update.id, &update.fields, input, update.status, at)
             }
             Tool::TaskList => match structured.and_then(|it| it.get("tasks")) {
-                Some(all) => tasks.snapshot(all, asked, line),
+                Some(all) => tasks.snapshot(all, asked, at),
                 None => Change::Same,
             },
             Tool::TaskGet => match structured.and_then(|it| it.get("task")) {
-                Some(task) if task.is_object() => tasks.snapshot_one(task, asked, line),
+                Some(task) if task.is_object() => tasks.snapshot_one(task, asked, at),
                 Some(task) if task.is_null() => match input.text("taskId") {
-                    Some(id) => tasks.missing(&id.cow(), asked, line),
+                    Some(id) => tasks.missing(&id.cow(), asked, at),
                     None => Change::Same,
                 },
                 Some(_) | None => Change::Same,
@@ -141,6 +158,7 @@ impl Lists {
         let owner = Owner {
             session: Cow::Borrowed(&call.session),
             agent: call.agent.as_deref().map(Cow::Borrowed),
+            has_own_file: false,
         };
         emit.of(owner.who());
         self.tell_asked(input, true, emit);
@@ -163,17 +181,18 @@ impl Lists {
             }
             return;
         }
-        let line = emit.line();
-        let Some(tasks) = self.tasks.get_mut(&*owner.session) else {
-            if is_empty || owner.session.len() > LONGEST_NAME || self.tasks.len() >= MOST_LISTS {
+        let at = self.now;
+        let all = &mut self.tasks.0;
+        let Some(tasks) = all.get_mut(&*owner.session) else {
+            if is_empty || owner.session.len() > LONGEST_NAME || all.len() >= MOST_LISTS {
                 return;
             }
             let mut tasks = Tasks::default();
-            let change = tasks.snapshot(content, line, line);
-            self.tasks.insert(owner.session.clone().into_owned(), tasks);
+            let change = tasks.snapshot(content, at, at);
+            all.insert(owner.session.clone().into_owned(), tasks);
             return self.tell_tasks(change, owner, emit);
         };
-        let change = tasks.snapshot(content, line, line);
+        let change = tasks.snapshot(content, at, at);
         self.tell_tasks(change, owner, emit);
     }
 
@@ -204,7 +223,8 @@ impl Lists {
     }
 
     fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
-        let Some(tasks) = self.tasks.get_mut(&*owner.session) else { return };
+        let timestamp = emit.timestamp();
+        let Some(tasks) = self.tasks.0.get_mut(&*owner.session) else { return };
         match change {
             Change::Same => return,
             Change::Full => emit.warn("the list is too long; it is not complete"),
@@ -214,9 +234,19 @@ impl Lists {
         if owner.agent.is_some() {
             emit.of(owner.main());
         }
+        let mut file = owner.agent.as_deref().filter(|_| owner.has_own_file).map(Cow::Borrowed);
+        let told = tasks.told(self.now);
+        if told > self.now {
+            // It has what came later in another file, and is not the list that was told then.
+            emit.at(owner.main(), Some(told.at));
+            file =
+                Some(Cow::Owned(format!("{}@{}:{}", file.unwrap_or_default(), told.at, told.line)));
+        }
+        emit.within_file_of(file.as_deref());
         let todo_id = tasks.name(emit.agent_id());
         tell(todo_id, &mut tasks.items(), false, emit);
-        emit.of(owner.who());
+        emit.within_file_of(None);
+        emit.at(owner.who(), timestamp);
     }
 }
 

@@ -9,6 +9,7 @@ mod codex;
 mod gemini;
 mod lines;
 mod schema;
+mod together;
 mod traps;
 
 use proptest::prelude::*;
