@@ -1,9 +1,9 @@
 //! Watching the sessions of other agents: which there are, what they write, and whether they still run.
 //!
 //! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `ears`
-//! hears when one changes, `tail` reads what is new, `group` is what the files of one session come to, [`life`] asks whether somebody is behind it, and
-//! [`record`] keeps what was seen as plans. Nothing here looks at the environment or a clock: homes and
-//! times are handed in. Nothing here draws.
+//! hears when one changes, `tail` reads what is new, `group` is what the files of one session come to, [`life`]
+//! asks whether somebody is behind it, and [`record`] keeps what was seen as plans. Nothing here looks at the
+//! environment or a clock: homes and times are handed in. Nothing here draws.
 
 mod ears;
 pub mod find;
@@ -149,19 +149,25 @@ impl Watch {
         self.ears.trouble().into_iter().chain(unread).chain(self.drift()).collect()
     }
 
-    /// Sessions of which the todo tools were called in vain.
+    /// Sessions of which the todo tools were called in vain. Hardly any has a file that says so, and this is
+    /// asked for every frame: so others are looked at only where one does.
     fn drift(&self) -> Vec<String> {
-        let mut all: BTreeMap<&Path, (u64, u64, &Path)> = BTreeMap::new();
+        let mut all: BTreeMap<&Path, (u64, &Path)> = BTreeMap::new();
         for (path, tail) in &self.tails {
             let (calls, lists) = tail.calls_and_lists();
-            let known = all.entry(tail.group()).or_insert((0, 0, path));
-            (known.0, known.1) = (known.0.saturating_add(calls), known.1.saturating_add(lists));
+            if calls > 0 && lists == 0 {
+                let known = all.entry(tail.group()).or_insert((0, path));
+                known.0 = known.0.saturating_add(calls);
+            }
         }
-        let in_vain = all.into_iter().filter(|(_, (_, lists, _))| *lists == 0);
-        let told = |(name, (calls, _, path)): (&Path, (u64, u64, &Path))| {
+        let has_list = |name: &Path| {
+            self.tails.values().any(|it| it.calls_and_lists().1 > 0 && it.group() == name)
+        };
+        all.retain(|name, _| !has_list(name));
+        let told = |(name, (calls, path)): (&Path, (u64, &Path))| {
             self.groups.get(name)?.drift(calls, path)
         };
-        in_vain.filter_map(told).collect()
+        all.into_iter().filter_map(told).collect()
     }
 
     /// Every agent that was seen, and what is known of its process.
