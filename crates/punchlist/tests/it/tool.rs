@@ -41,6 +41,19 @@ fn other_agents_tools_work_on_the_same_list() {
 }
 
 #[test]
+fn what_only_lacks_a_persons_approval_waits_for_it() {
+    let world = World::new();
+    told!(world.story(
+        r#"
+        add Publish Tell --plan release
+        goal "It ships" --demand approved --plan release
+        tool turn complete_todo --plan release < {"todoId": "1", "outcome": "uploaded"}
+        list --plan release
+        "#
+    ));
+}
+
+#[test]
 fn a_tool_sees_only_the_plan_of_its_context_and_a_foreign_id_is_not_found() {
     let world = World::new();
     let create = "tool turn create_todo --conversation c1 --turn t1 --agent a \
