@@ -24,14 +24,16 @@ pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
     let project = Places::of(home, config, &Scope::Project(root.to_owned()));
     let local = project.settings.with_file_name("settings.local.json");
     // In the home directory the project's are the user's own.
-    let shared = is_same_file(&project.settings, &user.settings).then(|| project.settings.clone());
+    let is_home = is_same_file(&project.settings, &user.settings);
     // The stronger first.
     let mut files = Vec::new();
     for (whose, path) in
         [(Whose::Local, local), (Whose::Project, project.settings), (Whose::User, user.settings)]
     {
-        let is_shared = whose == Whose::Project && shared.as_ref() == Some(&path);
-        if let Some(doc) = document(Agent::Claude, &path).ok().filter(|_| !is_shared) {
+        if is_home && whose == Whose::Project {
+            continue;
+        }
+        if let Ok(doc) = document(Agent::Claude, &path) {
             files.push(Settings { whose, path, says: doc.value() });
         }
     }
