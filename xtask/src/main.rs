@@ -21,7 +21,8 @@ Chores of the workspace.
 Usage: cargo xtask CHORE [ARGUMENT…]
 
 Chores:
-  test [GROUP…]  run the tests, all groups unless some are named
+  test [GROUP…]  run the tests, all groups unless some are named;
+                 `test agents --full` runs the agents' older releases instead
   bench NAME     measure something beside its baseline; a number after it sets the rounds
   torture        race, kill and starve the program and print one table of what came of it;
                  --seconds N sets the time instead of --full, names choose scenarios

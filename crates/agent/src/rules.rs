@@ -4,37 +4,86 @@
 //! it. A rule that cannot be understood is an error with its line and key, never a rule that is left
 //! out: what was meant to forbid must not be lost in silence.
 
+mod names;
 mod remember;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
-use punchlist_sched::policy::{Decision, Policy, Rule};
+use punchlist_sched::policy::{Decision, Policy, Rule, Subject, Verdict};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use crate::shell;
 pub use remember::{Unkept, remember};
+
+/// A rule, and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// The rule.
+    pub rule: Rule,
+    /// Its line in the file, counted from 1.
+    pub line: usize,
+}
+
+/// Whose file a rule stands in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// The user's own.
+    User,
+    /// The project's.
+    Project,
+}
 
 /// The rules of a user and of a project.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Rules {
     /// The user's own.
-    pub user: Vec<Rule>,
+    pub user: Vec<Placed>,
     /// The project's.
-    pub project: Vec<Rule>,
+    pub project: Vec<Placed>,
 }
 
 impl Rules {
-    /// What holds. What a project allows does not.
-    pub fn policy(&self) -> Policy {
-        Policy::new(self.user.clone(), self.project.clone())
+    /// What holds in a project, which is named by its root. What a project's own file allows does not.
+    pub fn policy(&self, project: &str) -> Policy {
+        let user = self.user.iter().map(|it| &it.rule).filter(|it| holds(it, project));
+        let own = self.project.iter().map(|it| it.rule.clone());
+        Policy::new(user.cloned().collect(), own.collect()).in_project(project)
     }
 
     /// How many of a project's rules allow something, which is not looked at.
     pub fn ignored(&self) -> usize {
-        self.project.iter().filter(|it| it.decision == Decision::Allow).count()
+        self.project.iter().filter(|it| it.rule.decision == Decision::Allow).count()
     }
+
+    /// The user's rules that allow a program by a relative path and do not say of which project: each
+    /// project has its own `./check.sh`, so they allow nothing.
+    pub fn of_no_project(&self) -> impl Iterator<Item = &Placed> {
+        self.user.iter().filter(|it| lacks_project(&it.rule))
+    }
+
+    /// Where a rule stands.
+    pub fn find(&self, rule: &Rule) -> Option<(Whose, usize)> {
+        let at = |all: &[Placed]| all.iter().find(|it| it.rule == *rule).map(|it| it.line);
+        let user = at(&self.user).map(|line| (Whose::User, line));
+        user.or_else(|| at(&self.project).map(|line| (Whose::Project, line)))
+    }
+}
+
+/// Whether a rule of the user's is looked at in a project.
+fn holds(rule: &Rule, project: &str) -> bool {
+    rule.project.as_deref().is_none_or(|it| same_root(it, project)) && !lacks_project(rule)
+}
+
+fn lacks_project(rule: &Rule) -> bool {
+    rule.decision == Decision::Allow && rule.is_local() && rule.project.is_none()
+}
+
+fn same_root(one: &str, other: &str) -> bool {
+    let plain = |it: &str| it.trim_end_matches('/').to_owned();
+    plain(one) == plain(other)
 }
 
 /// A rule, or the text that it stands in, that cannot be understood.
@@ -48,10 +97,16 @@ pub struct Bad {
 }
 
 /// The keys of a rule.
-const KEYS: [&str; 5] = ["decision", "tool", "server", "command", "argument"];
+const KEYS: [&str; 9] =
+    ["decision", "tool", "server", "command", "argument", "project", "reason", "fits", "not"];
 
 /// Reads the rules of a configuration file. Its other keys are somebody else's.
 pub fn read(text: &str) -> Result<Vec<Rule>, Bad> {
+    Ok(placed(text)?.into_iter().map(|it| it.rule).collect())
+}
+
+/// Reads the same, with the line that each rule stands in.
+pub fn placed(text: &str) -> Result<Vec<Placed>, Bad> {
     let at = |offset: usize| 1 + text.bytes().take(offset).filter(|it| *it == b'\n').count();
     let reader = Reader { at: &at };
     let table = DeTable::parse(text).map_err(|why| Bad {
@@ -64,7 +119,10 @@ pub fn read(text: &str) -> Result<Vec<Rule>, Bad> {
     let tables = policy.get_ref().as_array().ok_or_else(|| {
         reader.bad(policy, "policy must be tables, each under a line `[[policy]]`".to_owned())
     })?;
-    tables.iter().map(|it| reader.rule(it)).collect()
+    let place = |it: &Spanned<DeValue<'_>>| {
+        Ok(Placed { rule: reader.rule(it)?, line: at(it.span().start) })
+    };
+    tables.iter().map(place).collect()
 }
 
 struct Reader<'a> {
@@ -81,13 +139,8 @@ impl Reader<'_> {
             self.bad(place, "policy must hold tables and nothing else".to_owned())
         })?;
         let mut decision = None;
-        let mut rule = Rule {
-            decision: Decision::Ask,
-            tool: None,
-            server: None,
-            command: None,
-            argument: None,
-        };
+        let mut rule = Rule::new(Decision::Ask);
+        let (mut fits, mut not) = (Vec::new(), Vec::new());
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "decision" => decision = Some(self.decision(value)?),
@@ -95,6 +148,10 @@ impl Reader<'_> {
                 "server" => rule.server = Some(self.text("server", value)?),
                 "command" => rule.command = Some(self.command(value)?),
                 "argument" => rule.argument = Some(self.argument(value)?),
+                "project" => rule.project = Some(self.project(value)?),
+                "reason" => rule.reason = Some(self.text("reason", value)?),
+                "fits" => fits = self.examples("fits", value)?,
+                "not" => not = self.examples("not", value)?,
                 other => {
                     let keys = KEYS.join(", ");
                     return Err(self.bad(
@@ -116,7 +173,50 @@ impl Reader<'_> {
                         (tool = \"*\" is every tool)";
             return Err(self.bad(place, what.to_owned()));
         }
+        if let Some(misfit) = names::misfit(&rule) {
+            let at = table.iter().find(|(key, _)| key.get_ref() == misfit.key).map(|it| it.1);
+            let what = format!("policy.{}: {}", misfit.key, misfit.what);
+            return Err(self.bad(at.unwrap_or(place), what));
+        }
+        for (example, should) in
+            fits.iter().map(|it| (it, true)).chain(not.iter().map(|it| (it, false)))
+        {
+            self.hold(&rule, example, should)?;
+        }
         Ok(rule)
+    }
+
+    /// Holds a rule against an example of what it is about, or is not.
+    fn hold(&self, rule: &Rule, example: &Spanned<String>, should: bool) -> Result<(), Bad> {
+        if decides(rule, example.get_ref()) == should {
+            return Ok(());
+        }
+        let shown: String = example.get_ref().chars().take(200).collect();
+        let bare = Rule { reason: None, ..rule.clone() };
+        let (key, is) = if should { ("fits", "does not fit") } else { ("not", "fits") };
+        Err(self.bad(example, format!("policy.{key}: {shown:?} {is} the rule {bare}")))
+    }
+
+    /// Examples: a text, or a list of texts.
+    fn examples(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Vec<Spanned<String>>, Bad> {
+        let one = |it: &Spanned<DeValue<'_>>| Ok(Spanned::new(it.span(), self.text(key, it)?));
+        match value.get_ref().as_array() {
+            Some(all) => all.iter().map(one).collect(),
+            None => Ok(vec![one(value)?]),
+        }
+    }
+
+    /// A project's root, from the root of the file system.
+    fn project(&self, value: &Spanned<DeValue<'_>>) -> Result<String, Bad> {
+        let text = self.text("project", value)?;
+        if text.starts_with('/') {
+            return Ok(text);
+        }
+        Err(self.bad(value, format!("policy.project = {text:?} is not a path that begins with /")))
     }
 
     fn decision(&self, value: &Spanned<DeValue<'_>>) -> Result<Decision, Bad> {
@@ -204,5 +304,34 @@ fn shown(value: &DeValue<'_>) -> Cow<'static, str> {
             DeValue::Array(_) => "a list",
             DeValue::Table(_) => "a table",
         }),
+    }
+}
+
+/// Whether a rule alone decides as it says over an example: a command line where it is about commands,
+/// else an argument's text, a tool's or a server's name.
+fn decides(rule: &Rule, example: &str) -> bool {
+    let literal = |it: &Option<String>| it.as_ref().map(|it| it.replace('*', ""));
+    let named = literal(&rule.tool);
+    let mut subject = if rule.command.is_some() {
+        shell::subject(named.as_deref().filter(|it| !it.is_empty()).unwrap_or("shell"), example)
+    } else {
+        Subject { tool: named.unwrap_or_default(), ..Subject::default() }
+    };
+    subject.server = literal(&rule.server);
+    match &rule.argument {
+        Some((name, _)) if rule.command.is_none() => {
+            subject.arguments = vec![(name.clone(), example.to_owned())];
+        }
+        Some(_) => {}
+        None if rule.command.is_some() => {}
+        None if rule.tool.is_some() => example.clone_into(&mut subject.tool),
+        None => subject.server = Some(example.to_owned()),
+    }
+    let policy = Policy::new(vec![rule.clone()], Vec::new());
+    match (policy.verdict(&subject), rule.decision) {
+        (Verdict::Allow, Decision::Allow)
+        | (Verdict::Ask(Some(_)), Decision::Ask)
+        | (Verdict::Deny(_), Decision::Deny) => true,
+        (Verdict::Allow | Verdict::Ask(_) | Verdict::Deny(_), _) => false,
     }
 }

@@ -42,6 +42,9 @@ pub struct Options {
     pub root: PathBuf,
     /// The environment of commands. What is not here, they do not have.
     pub environment: Vec<(OsString, OsString)>,
+    /// Places that are not written whatever the rules say, besides those that are known by their names:
+    /// where our own configuration and data are.
+    pub guarded: Vec<PathBuf>,
 }
 
 /// Commands of a shell, for limits. The other tools are of no kind of their own.
@@ -49,7 +52,7 @@ pub const SHELL: Kind = Kind(1);
 
 /// All of them. Fails if there is no such root.
 pub fn all(options: Options) -> std::io::Result<Vec<Arc<dyn Tool>>> {
-    let root = Root::new(&options.root)?;
+    let root = Root::new(&options.root)?.guarding(&options.guarded);
     Ok(vec![
         Arc::new(Shell::new(root.clone(), options.environment)),
         Arc::new(Read::new(root.clone())),
@@ -89,6 +92,14 @@ fn subject(tool: &str, place: &Place, harmless: bool) -> Subject {
 
 /// A call that reads a place and changes nothing.
 fn reads(tool: &str, place: &Place) -> Checked {
+    let access = Access::reads([place.scope()]);
+    let mut subject = subject(tool, place, true);
+    subject.is_secret = place.is_secret;
+    Checked { access, kind: Kind::OTHER, subject }
+}
+
+/// A call that looks at the names in a place and at nothing that is written there.
+fn looks(tool: &str, place: &Place) -> Checked {
     let access = Access::reads([place.scope()]);
     Checked { access, kind: Kind::OTHER, subject: subject(tool, place, true) }
 }

@@ -5,6 +5,7 @@
 
 pub mod doctor;
 pub mod editor;
+pub mod git;
 pub mod hook;
 pub mod install;
 pub mod process;

@@ -115,6 +115,11 @@ pub fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool) -> Vec
     system::ancestors(host, pid, is_it)
 }
 
+/// The first arguments of a process, the program among them; none where they cannot be seen.
+pub fn arguments(pid: u32) -> Argv {
+    system::arguments(pid)
+}
+
 /// Whether a process reads from a terminal; `None` if that cannot be seen.
 pub fn has_terminal(process: &Process) -> Option<bool> {
     system::has_terminal(process)

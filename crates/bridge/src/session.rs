@@ -20,7 +20,7 @@ use crate::process::{self, Fate};
 
 pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
-    AGENTS, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
+    AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };
 pub use left::{Left, left_open};
 

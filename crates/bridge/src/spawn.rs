@@ -161,6 +161,11 @@ impl Worker {
         Self { stream: Stream::new(source, Options::default()), heard }
     }
 
+    /// Its session, as its program calls it, as soon as it said so.
+    pub fn session(&self) -> Option<&str> {
+        self.heard.session.as_deref()
+    }
+
     /// Takes the next bytes of what it prints, and gives what is new.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<News> {
         let heard = &mut self.heard;

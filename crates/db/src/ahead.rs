@@ -206,7 +206,7 @@ fn complete(
     let mut loader = Loader::new(conn, key, plan);
     if running {
         loader.in_progress()?;
-        loader.dependencies()?;
+        loader.obstacles()?;
     }
     let (number, is_there) = rows::ready(row, n, &mut loader.plan.items)?;
     if !is_there {

@@ -7,14 +7,20 @@
 //! the queue, and so keeps somebody who comes waiting for a few changes at most. When a change is safe it writes one byte into the bell,
 //! which wakes whoever watches it. None of this is needed for correctness: without it waiting is less fair,
 //! and news is a second late.
+//!
+//! A writer that was stopped keeps its lock. Those who wait are told its name after a while, and end
+//! their wait with an error after another ([`crate::waiting`]).
 
 use std::cell::Cell;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rustix::fs::OFlags;
+
+use crate::waiting::{self, Lock, Waiting};
 
 /// The bell of one database, opened at the first write.
 pub(crate) struct Bell {
@@ -28,6 +34,23 @@ pub(crate) struct Files {
     bell: File,
     queue: File,
     calm: Cell<Calm>,
+    /// A thread still waits for a lock on these files, so they must not be used again.
+    given_up: Cell<bool>,
+}
+
+/// Why there is no turn.
+#[derive(Debug)]
+pub(crate) enum NoTurn {
+    /// The files cannot be used.
+    Failed(io::Error),
+    /// Somebody else holds the lock for too long: who, in words.
+    Held(String),
+}
+
+impl From<io::Error> for NoTurn {
+    fn from(error: io::Error) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// How many turns it has been since a writer met another.
@@ -69,31 +92,79 @@ impl Bell {
 
     /// Opens the files, unless they are.
     pub(crate) fn files(&mut self) -> io::Result<&Files> {
+        if self.files.as_ref().is_some_and(|it| it.given_up.get()) {
+            self.files = None;
+        }
         Ok(match &mut self.files {
             Some(files) => files,
             none => none.insert(Files {
                 bell: open(&self.path)?,
                 queue: open(&self.queue)?,
                 calm: Cell::default(),
+                given_up: Cell::default(),
             }),
         })
     }
 }
 
 impl Files {
-    /// Waits for its turn to write. The turn ends with the guard.
-    pub(crate) fn turn(&self) -> io::Result<Turn<'_>> {
+    /// Waits for its turn to write, as long as this process does. The turn ends with the guard.
+    pub(crate) fn turn(&self, database: &Path) -> Result<Turn<'_>, NoTurn> {
         let calm = self.calm.get();
         if calm.passes_by() && try_lock(&self.bell)? {
             self.calm.set(calm.after(false));
+            waiting::record(&self.queue, Lock::Bell);
             return Ok(Turn { file: &self.bell });
         }
-        let waited = lock(&self.queue)?;
-        let mine = lock(&self.bell);
+        let mut wait = Wait::begin(database);
+        let waited = self.lock(&self.queue, &mut wait)?;
+        waiting::record(&self.queue, Lock::Queue);
+        let mine = self.lock(&self.bell, &mut wait);
         // An unlock that fails is made good when the process closes the file.
         drop(self.queue.unlock());
-        self.calm.set(calm.after(waited || mine.as_ref().is_ok_and(|waited| *waited)));
-        mine.map(|_| Turn { file: &self.bell })
+        let waited = mine? || waited;
+        self.calm.set(calm.after(waited));
+        waiting::record(&self.queue, Lock::Bell);
+        Ok(Turn { file: &self.bell })
+    }
+
+    /// Locks a file; whether that took waiting.
+    fn lock(&self, file: &File, wait: &mut Wait<'_>) -> Result<bool, NoTurn> {
+        if try_lock(file)? {
+            return Ok(false);
+        }
+        let now = Instant::now();
+        let began = *wait.began.get_or_insert(now);
+        let Waiting { tell_after, give_up_after, tell, .. } =
+            wait.how.get_or_insert_with(waiting::waiting);
+        let (tell_at, until) = (began + *tell_after, began + *give_up_after);
+        let (tell, is_told) = (*tell, &mut wait.is_told);
+        let locked = waiting::lock_until(file, tell_at, until, || {
+            if let (Some(tell), false) = (tell, *is_told) {
+                *is_told = true;
+                tell(&format!("{}; waiting for it", self.holder(wait.database)));
+            }
+        });
+        match locked {
+            Ok(true) => Ok(true),
+            Ok(false) => {
+                self.given_up.set(true);
+                Err(NoTurn::Held(self.holder(wait.database)))
+            }
+            // No thread can be had: it waits without a limit, as it would without one.
+            Err(_) => Ok(lock(file)?),
+        }
+    }
+
+    /// Who keeps everybody waiting: whoever writes; if nobody does, whoever is to be next.
+    fn holder(&self, database: &Path) -> String {
+        // Another description of the file: a lock on it says nothing about ours.
+        let is_writing = |bell: File| !try_lock(&bell).unwrap_or(true);
+        let lock = match open(&path_of(database)).is_ok_and(is_writing) {
+            true => Lock::Bell,
+            false => Lock::Queue,
+        };
+        waiting::describe(waiting::holder(&self.queue, lock).as_ref(), database)
     }
 
     /// Tells the followers that something was changed.
@@ -117,6 +188,20 @@ fn open(path: &Path) -> io::Result<File> {
         opened => opened?,
     };
     if file.metadata()?.is_file() { Ok(file) } else { Err(strange()) }
+}
+
+/// A wait for both locks.
+struct Wait<'a> {
+    database: &'a Path,
+    began: Option<Instant>,
+    how: Option<Waiting>,
+    is_told: bool,
+}
+
+impl<'a> Wait<'a> {
+    fn begin(database: &'a Path) -> Self {
+        Self { database, began: None, how: None, is_told: false }
+    }
 }
 
 /// Opening fails if the last part of the path is a link.
@@ -190,12 +275,12 @@ mod tests {
         let mut bells = [Bell::of(&path), Bell::of(&path)];
         let [one, other] = bells.each_mut().map(|it| it.files().unwrap());
         one.calm.set(Calm(Calm::LONG + 1));
-        let turn = other.turn().unwrap();
+        let turn = other.turn(&path).unwrap();
         assert!(!try_lock(&one.bell).unwrap(), "it is taken");
         drop(turn);
         // Somebody who waits in the queue is not seen.
         lock(&other.queue).unwrap();
-        drop(one.turn().unwrap());
+        drop(one.turn(&path).unwrap());
         assert_eq!(one.calm.get(), Calm(Calm::LONG + 2));
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use punchlist_model::call::{Asked, CallRecord, CallState, RunFilter, RunRecord};
+use punchlist_model::call::{Asked, CallRecord, CallState, RunFilter, RunRecord, Said};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{Error, kept};
 use punchlist_model::{Attempt, Number, PlanId, Process, RunId, Timestamp};
@@ -208,9 +208,11 @@ pub(crate) fn interrupt(
     conn: &Session<'_>,
     id: RunId,
     now: Timestamp,
+    said: &Said,
 ) -> Result<Vec<CallRecord>, Failure> {
     let calls = list(conn, id)?;
-    let found: Vec<CallRecord> = calls.iter().filter_map(|call| call.interrupted(now)).collect();
+    let found: Vec<CallRecord> =
+        calls.iter().filter_map(|call| call.interrupted(now, said)).collect();
     write(conn, id, key(conn, id)?, found.iter().cloned())?;
     Ok(found)
 }

@@ -3,7 +3,7 @@
 //! What may happen is decided in the model; here is only the order of the steps.
 
 use punchlist_model::decide::{decide_since, journal_needed};
-use punchlist_model::needs::Needs;
+use punchlist_model::needs::{Around, Needs, Reach};
 use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
 use punchlist_model::{Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, forget, undo};
 use rusqlite::params;
@@ -114,10 +114,15 @@ pub(crate) fn forget(
     ctx: Ctx,
 ) -> Result<Applied, Failure> {
     let (key, plan) = load::header(conn, id)?;
-    let loaded = match item {
-        Some(item) => load::one(conn, key, plan, item)?,
-        None => load::fill(conn, key, plan, &Needs::whole())?,
+    let needs = match item {
+        // What depends on it and what is under it is told of.
+        Some(item) => {
+            let around = vec![Around::Dependants, Around::Children];
+            Needs { items: vec![Reach { item: item.clone(), around }], ..Needs::default() }
+        }
+        None => Needs::whole(),
     };
+    let loaded = load::fill(conn, key, plan, &needs)?;
     let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
     let mut seen = Revision(0);
     loop {
@@ -136,9 +141,8 @@ pub(crate) fn forget(
     if number.is_none() {
         messages::forget(conn, key)?;
     }
-    let events = vec![Event::Forgotten { number }];
-    let decision = Decision { events, ..Decision::default() };
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
+    let decision = forget::decide(&loaded.plan, number, ctx.now);
     see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
     let last = journal::last(conn, key)?;
     commit(conn, loaded, last, decision, (Kind::Forget, None), &ctx).map(|it| it.0)

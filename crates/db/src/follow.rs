@@ -184,6 +184,14 @@ impl Drop for Feeder {
 }
 
 impl Feeder {
+    /// What is no longer at its path is not followed: nobody writes there any more.
+    fn is_current(&self) -> Result<(), Error> {
+        match self.database.fate().words(&self.database.path) {
+            Some(what) => Err(Error::Unusable { what, source: None }),
+            None => Ok(()),
+        }
+    }
+
     fn run(&self) -> Result<(), Error> {
         let conn = &self.database.conn;
         let broken = |error| explain(&self.database.path, error);
@@ -191,6 +199,7 @@ impl Feeder {
         let mut version = data_version(conn).map_err(broken)?;
         let mut seq = self.seq;
         while self.shared.drained() {
+            self.is_current()?;
             let found =
                 conn.session(|session| journal::following(session, seq, &self.scope, BATCH));
             let found = found.map_err(broken)?;
@@ -205,6 +214,7 @@ impl Feeder {
                     Woken::Rung => break,
                     Woken::Closed => return Ok(()),
                     Woken::Timeout => {
+                        self.is_current()?;
                         let now = data_version(conn).map_err(broken)?;
                         if now != version {
                             version = now;

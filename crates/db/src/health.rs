@@ -4,6 +4,7 @@ use punchlist_model::store::Error;
 
 use crate::error::explain;
 use crate::migrate;
+use crate::open::Access;
 use crate::sqlite::Sqlite;
 
 /// How a database is.
@@ -39,6 +40,11 @@ impl Sqlite {
         let bytes = size(path.clone()) + size(crate::open::log_of(path));
         let plans = u64::try_from(plans).unwrap_or_default();
         Ok(Health { schema: migrate::LATEST, plans, bytes, damage })
+    }
+
+    /// Whether the database was opened to read, because it cannot be written or was asked to be so.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self.database().access, Access::Read { .. })
     }
 
     /// Whether the database can be written, by a transaction that writes nothing.

@@ -6,7 +6,7 @@
 //! and the few that are in an index let a reader begin in the middle.
 
 use punchlist_model::store::{Cursor, Entry, Kind, Scope};
-use punchlist_model::{Actor, ActorKind, PlanId, Revision};
+use punchlist_model::{Actor, ActorKind, PlanId, Revision, Timestamp};
 use rusqlite::{OptionalExtension, Row, params};
 
 use crate::error::strange;
@@ -153,21 +153,19 @@ fn walk(
     Ok(entries)
 }
 
+/// An entry from its row. What cannot be read of it does not take the others with it: it is told as the
+/// least that it may be.
 fn entry(row: &Row<'_>, plan: PlanId) -> rusqlite::Result<Entry> {
-    let kind = rows::parsed(row, 2, actor_kind)?;
+    let kind = rows::parsed(row, 2, actor_kind).unwrap_or(ActorKind::Agent);
+    let undoes: Option<i64> = row.get(5)?;
     Ok(Entry {
         plan,
         revision: rows::revision(row, 0)?,
-        at: rows::time(row, 1)?,
-        actor: Actor { kind, name: row.get(3)? },
-        kind: rows::parsed(row, 4, |text| {
-            Kind::parse(text).ok_or_else(|| format!("unknown kind of change {text:?}"))
-        })?,
-        undoes: row
-            .get::<_, Option<i64>>(5)?
-            .map(|it| u64::try_from(it).map(Revision).map_err(|error| strange(5, error)))
-            .transpose()?,
-        events: rows::from_json(row, 6)?.unwrap_or_default(),
+        at: rows::time(row, 1).unwrap_or(Timestamp::UNIX_EPOCH),
+        actor: Actor { kind, name: row.get(3).unwrap_or_default() },
+        kind: Kind::parse(row.get_ref(4)?.as_str().unwrap_or_default()).unwrap_or(Kind::Edit),
+        undoes: undoes.and_then(|it| u64::try_from(it).ok()).map(Revision),
+        events: events::read(row.get_ref(6)?.as_str().unwrap_or_default()),
     })
 }
 

@@ -1,7 +1,8 @@
 //! SQLite behind the model's store; migrations.
 //!
 //! A store here loads, asks [`punchlist_model::decide()`] and writes, in one transaction. It contains
-//! no rule, no clock, no environment and no random number: what it needs of them comes in the call.
+//! no rule, no clock but the one for waiting, no environment and no random number: what it needs of them
+//! comes in the call.
 //! This is the only crate that contains SQL.
 //!
 //! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store a
@@ -18,10 +19,12 @@ mod events;
 mod follow;
 mod frames;
 mod health;
+mod identity;
 mod journal;
 mod load;
 mod messages;
 mod migrate;
+mod moved;
 mod news;
 mod open;
 mod plans;
@@ -38,9 +41,11 @@ mod tests;
 mod threaded;
 mod transaction;
 pub mod turns;
+mod waiting;
 mod work;
 
 pub use health::Health;
 pub use open::{Durability, Options};
 pub use sqlite::Sqlite;
 pub use threaded::Threaded;
+pub use waiting::{Waiting, set_waiting};

@@ -157,25 +157,11 @@ pub(crate) fn fill_if(
             }
         }
         if needs.next {
-            loader.dependencies()?;
+            loader.obstacles()?;
             loader.items(NEXT_READY)?;
         }
     }
     Ok(loader.loaded(needs.whole))
-}
-
-/// The item that a reference means, superseded ones included, loaded on its own.
-pub(crate) fn one(
-    conn: &Session<'_>,
-    key: PlanKey,
-    plan: Plan,
-    item: &ItemRef,
-) -> rusqlite::Result<Loaded> {
-    let mut loader = Loader::new(conn, key, plan);
-    for number in loader.meant(item)? {
-        loader.item(number)?;
-    }
-    Ok(loader.loaded(false))
 }
 
 /// Adds items to a plan, each once.
@@ -228,10 +214,15 @@ impl<'s, 'c> Loader<'s, 'c> {
         numbers.into_iter().try_for_each(|number| self.item(number).map(drop))
     }
 
-    /// What the items so far directly depend on.
-    pub(crate) fn dependencies(&mut self) -> rusqlite::Result<()> {
+    /// What the items so far directly depend on, and what is directly under them: whether they would be
+    /// ready if they were put back.
+    pub(crate) fn obstacles(&mut self) -> rusqlite::Result<()> {
         let loaded: Vec<Number> = self.plan.items.keys().copied().collect();
-        loaded.into_iter().try_for_each(|number| self.around(number, Around::Dependencies))
+        for number in loaded {
+            self.around(number, Around::Dependencies)?;
+            self.around(number, Around::Children)?;
+        }
+        Ok(())
     }
 
     /// The items that a reference may mean: none, one, or the first two.

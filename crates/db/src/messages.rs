@@ -2,7 +2,7 @@
 
 use punchlist_model::call::{Message, MessageOutcome, NewMessage, Take};
 use punchlist_model::event::TOMBSTONE;
-use punchlist_model::store::kept;
+use punchlist_model::store::{Error, kept};
 use punchlist_model::{MessageId, Timestamp};
 use rusqlite::{OptionalExtension, Row, params};
 
@@ -22,6 +22,11 @@ macro_rules! select_message {
 
 /// Puts a message at the end of its queue.
 pub(crate) fn queue(conn: &Session<'_>, new: NewMessage) -> Result<(), Failure> {
+    Message::check(&new.text).map_err(Error::from)?;
+    let mut count = conn
+        .statement("SELECT count(*) FROM message WHERE conversation = ?1 AND taken_at IS NULL")?;
+    let waiting: u32 = count.query_row([&new.conversation], |row| row.get(0))?;
+    Message::check_room(waiting).map_err(Error::from)?;
     let message = Message::from(new);
     let mut insert = conn.statement(
         "INSERT INTO message(id, conversation, text, steer, at, seq) SELECT ?1, ?2, ?3, ?4, ?5, \
@@ -47,6 +52,7 @@ pub(crate) fn edit(
     text: &str,
     now: Timestamp,
 ) -> Result<MessageOutcome, Failure> {
+    Message::check(text).map_err(Error::from)?;
     let mut update = conn.statement(
         "UPDATE message SET text = ?2, edited_at = ?3 WHERE id = ?1 AND taken_at IS NULL",
     )?;
@@ -58,6 +64,47 @@ pub(crate) fn edit(
 pub(crate) fn remove(conn: &Session<'_>, id: MessageId) -> Result<MessageOutcome, Failure> {
     let mut delete = conn.statement("DELETE FROM message WHERE id = ?1 AND taken_at IS NULL")?;
     let changed = delete.execute([id.to_string()])?;
+    outcome(conn, id, changed)
+}
+
+/// Moves a message that waits before another one of its conversation.
+pub(crate) fn move_before(
+    conn: &Session<'_>,
+    id: MessageId,
+    before: Option<MessageId>,
+) -> Result<MessageOutcome, Failure> {
+    let mut select =
+        conn.statement("SELECT conversation FROM message WHERE id = ?1 AND taken_at IS NULL")?;
+    let found: Option<String> = select.query_row([id.to_string()], |row| row.get(0)).optional()?;
+    let Some(conversation) = found else { return outcome(conn, id, 0) };
+    let mut select = conn.statement(
+        "SELECT id, seq FROM message WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq",
+    )?;
+    let read =
+        |row: &Row<'_>| Ok((rows::parsed(row, 0, str::parse::<MessageId>)?, row.get::<_, i64>(1)?));
+    let waiting: Vec<(MessageId, i64)> =
+        select.query_map([&conversation], read)?.collect::<rusqlite::Result<_>>()?;
+    let ids: Vec<MessageId> = waiting.iter().map(|it| it.0).collect();
+    // Out of the way first: no two may have one place, not even for a moment.
+    let mut aside = conn
+        .statement("UPDATE message SET seq = -seq WHERE conversation = ?1 AND taken_at IS NULL")?;
+    aside.execute([&conversation])?;
+    let mut place = conn.statement("UPDATE message SET seq = ?2 WHERE id = ?1")?;
+    for (id, (_, seq)) in Message::moved(&ids, id, before).into_iter().zip(&waiting) {
+        place.execute(params![id.to_string(), seq])?;
+    }
+    Ok(MessageOutcome::Done)
+}
+
+/// Says whether a message that waits steers.
+pub(crate) fn steer(
+    conn: &Session<'_>,
+    id: MessageId,
+    steer: bool,
+) -> Result<MessageOutcome, Failure> {
+    let mut update =
+        conn.statement("UPDATE message SET steer = ?2 WHERE id = ?1 AND taken_at IS NULL")?;
+    let changed = update.execute(params![id.to_string(), steer])?;
     outcome(conn, id, changed)
 }
 
@@ -78,7 +125,8 @@ pub(crate) fn next(
     take: Take,
 ) -> Result<Option<Message>, Failure> {
     let mut select = conn.statement(select_message!(
-        "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 ORDER BY seq LIMIT 1"
+        "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 \
+         ORDER BY steer DESC, seq LIMIT 1"
     ))?;
     let steering = match take {
         Take::First => 0,

@@ -10,16 +10,17 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::{explain, unusable};
 
 /// The steps in order; the n-th leads to version n.
-pub(crate) const STEPS: [&str; 5] = [
+pub(crate) const STEPS: [&str; 6] = [
     include_str!("../migrations/sqlite/0001_plans.sql"),
     include_str!("../migrations/sqlite/0002_sessions.sql"),
     include_str!("../migrations/sqlite/0003_seen_by.sql"),
     include_str!("../migrations/sqlite/0004_calls.sql"),
     include_str!("../migrations/sqlite/0005_fewer_trees.sql"),
+    include_str!("../migrations/sqlite/0006_whose_list.sql"),
 ];
 
 /// The version that this program writes.
-pub(crate) const LATEST: u32 = 5;
+pub(crate) const LATEST: u32 = 6;
 
 /// The bytes of a page in a new database. A change touches a few rows in a few places, and each place
 /// is a page that is summed and written to the log; half of SQLite's usual size halves that. An item
@@ -190,7 +191,8 @@ mod tests {
                 "2f8027437500b86f",
                 "3b0d4d5a54578dde",
                 "51f02e9d0823e2ac",
-                "67386394d9c10840"
+                "67386394d9c10840",
+                "f9ff6d9791d125c8"
             ]
         );
     }

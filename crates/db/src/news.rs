@@ -84,6 +84,10 @@ impl Listen {
         let listener = Self { shared: Arc::clone(&shared), _bell: bell };
         let look = move || {
             while shared.pause() {
+                if let Some(words) = database.fate().words(&database.path) {
+                    let what = Error::Unusable { what: words, source: None };
+                    return shared.tell(Some(what));
+                }
                 match data_version(&database.conn) {
                     Ok(now) if now == version => {}
                     Ok(now) => {

@@ -13,17 +13,21 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::ahead::Known;
-use crate::bell::{Bell, Files};
+use crate::bell::{Bell, NoTurn};
 use crate::disk::Log;
 use crate::error::{explain, unusable};
 use crate::frames;
+use crate::identity::Identity;
 use crate::migrate::{self, State};
 use crate::recent::Recent;
 use crate::session::Connected;
+use crate::waiting::waiting;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
 /// and recovery after a crash can make it wait at all.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) fn patience() -> Duration {
+    waiting().give_up_after
+}
 
 /// How long the log may get before the write that fills it empties it into the database: about two
 /// hundred pages.
@@ -58,6 +62,12 @@ pub(crate) struct Database {
     pub(crate) access: Access,
     /// The file, with links resolved, so that all processes meet at one bell.
     pub(crate) path: PathBuf,
+    /// The files that are open; nothing where a copy is read, or what can never change.
+    pub(crate) identity: Option<Identity>,
+    /// It is there for longer ([`crate::Sqlite::stay`]).
+    pub(crate) stays: bool,
+    /// The old files were let go of and no new ones could be opened: nothing is here.
+    pub(crate) is_lost: bool,
     /// What is remembered of the plan whose next item was asked for last.
     pub(crate) known: Option<Known>,
     /// What it answered last.
@@ -90,11 +100,25 @@ pub(crate) enum Access {
 /// Opens to read and write; creates and migrates. Where nothing can be written, an existing
 /// database is opened to read.
 pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
-    let path = match fs::canonicalize(&options.path) {
-        Ok(path) => path,
-        Err(error) if error.kind() == ErrorKind::NotFound => create(&options.path)?,
-        Err(error) => return Err(cannot_open(&options.path, error)),
-    };
+    // Somebody may replace the file while it is opened. A file that is replaced again and again is
+    // noticed before the first change.
+    for _ in 0..3 {
+        let path = match fs::canonicalize(&options.path) {
+            Ok(path) => path,
+            Err(error) if error.kind() == ErrorKind::NotFound => create(&options.path)?,
+            Err(error) => return Err(cannot_open(&options.path, error)),
+        };
+        let before = Identity::of(&options.path, &path);
+        let database = to_write_at(options, path)?;
+        if database.identity.as_ref().is_none_or(|it| it.has_same_database(&before)) {
+            return Ok(database);
+        }
+    }
+    let what = format!("{} is replaced again and again", options.path.display());
+    Err(Error::Unusable { what, source: None })
+}
+
+fn to_write_at(options: &Options, path: PathBuf) -> Result<Database, Error> {
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let (mut conn, facts) = match frames::open(&path, flags).and_then(look) {
@@ -109,8 +133,8 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     }
     let mut bell = Bell::of(&path);
     if state != State::Current {
-        let turn = bell.files().and_then(Files::turn);
-        let turn = turn.map_err(|error| not_written(&path, error))?;
+        let files = bell.files().map_err(|error| not_written(&path, error))?;
+        let turn = files.turn(&path).map_err(|error| no_turn(&path, error))?;
         match state {
             State::Old(_) => {
                 let mut plain = plainly(&path).map_err(|error| explain(&path, error))?;
@@ -122,15 +146,26 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
     }
     let log = wait_for_disk(&conn, &path, options.durability);
     let log = log.map_err(|error| explain(&path, error))?;
-    Ok(Database {
-        conn: Connected::new(conn),
-        access: Access::Write { bell, log, tidy: true },
-        path,
-        known: None,
-        recent: Recent::default(),
-        recalled: None,
-        wary: 0,
-    })
+    let identity = Some(Identity::of(&options.path, &path));
+    let access = Access::Write { bell, log, tidy: true };
+    Ok(Database::new(conn, access, path, identity))
+}
+
+impl Database {
+    fn new(conn: Connection, access: Access, path: PathBuf, identity: Option<Identity>) -> Self {
+        Self {
+            conn: Connected::new(conn),
+            access,
+            path,
+            identity,
+            stays: false,
+            is_lost: false,
+            known: None,
+            recent: Recent::default(),
+            recalled: None,
+            wary: 0,
+        }
+    }
 }
 
 /// Settles who waits for the disk after a change: SQLite unless told otherwise, with everybody else
@@ -181,15 +216,9 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     match migrate::judge(facts, &path)? {
         State::Current => {
             let why = format!("{} was opened to read only", path.display());
-            Ok(Some(Database {
-                conn: Connected::new(conn),
-                access: Access::Read { why, copy: None },
-                path,
-                known: None,
-                recent: Recent::default(),
-                recalled: None,
-                wary: 0,
-            }))
+            let identity = Some(Identity::of(&options.path, &path));
+            let access = Access::Read { why, copy: None };
+            Ok(Some(Database::new(conn, access, path, identity)))
         }
         State::Empty => Ok(None),
         State::Old(version) => Err(old(&path, version)),
@@ -223,7 +252,7 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A checkpoint when the last process leaves would double the cost of every verb.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    conn.busy_timeout(PATIENCE)?;
+    conn.busy_timeout(patience())?;
     Ok(())
 }
 
@@ -278,15 +307,7 @@ fn only_to_read(
 ) -> Result<Database, Error> {
     let why = format!("{} or its directory is read-only", path.display());
     match state {
-        State::Current => Ok(Database {
-            conn: Connected::new(conn),
-            access: Access::Read { why, copy },
-            path,
-            known: None,
-            recent: Recent::default(),
-            recalled: None,
-            wary: 0,
-        }),
+        State::Current => Ok(Database::new(conn, Access::Read { why, copy }, path, None)),
         State::Empty => Err(Error::ReadOnly(why)),
         State::Old(version) => Err(old(&path, version)),
     }
@@ -379,6 +400,14 @@ fn old(path: &Path, version: u32) -> Error {
         path.display()
     );
     Error::Unusable { what, source: None }
+}
+
+/// Why it is not this process's turn to write.
+pub(crate) fn no_turn(path: &Path, why: NoTurn) -> Error {
+    match why {
+        NoTurn::Failed(error) => not_written(path, error),
+        NoTurn::Held(who) => Error::Busy(format!("{who} and does not let go; nothing was changed")),
+    }
 }
 
 /// What a failure to make a file beside or for the database means.

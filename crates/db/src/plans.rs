@@ -39,7 +39,8 @@ fn select(
     let mut rows = select.query(params)?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {
-        let (key, plan) = rows::plan(row)?;
+        // One that is not even known by name is passed over, and the others are there.
+        let Ok((key, plan)) = rows::plan(row) else { continue };
         if !filter.fits(plan.id, &plan.project, plan.name.as_deref()) {
             continue;
         }
@@ -49,6 +50,7 @@ fn select(
             attachment: attachments::newest(conn, key)?,
             revision: plan.revision,
             end: plan.end,
+            archived: plan.rules.archived,
             open: plan.open,
             created_at: plan.created_at,
             updated_at: plan.updated_at,
@@ -63,10 +65,12 @@ fn select(
 /// What `Plan::progress` says of the whole plan, without loading it.
 fn progress(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Progress> {
     let mut select = conn.statement(
-        "SELECT count(*), ifnull(sum(status = 'completed'), 0) FROM item i \
-         WHERE plan = ?1 AND superseded_at IS NULL AND status <> 'cancelled' AND NOT EXISTS \
-         (SELECT 1 FROM item p WHERE p.plan = i.plan AND p.number = i.parent \
-         AND p.superseded_at IS NULL)",
+        "WITH counted AS MATERIALIZED (SELECT number, parent, status FROM item \
+         WHERE plan = ?1 AND superseded_at IS NULL AND status <> 'cancelled' \
+         AND CASE WHEN json_valid(extra) THEN extra ->> '$.metadata.worker' END IS NULL) \
+         SELECT count(*), ifnull(sum(status = 'completed'), 0), \
+         EXISTS (SELECT 1 FROM counted WHERE status <> 'completed') FROM counted \
+         WHERE number NOT IN (SELECT parent FROM counted WHERE parent IS NOT NULL)",
     )?;
-    select.query_row([key.0], |row| Ok(Progress::of(row.get(1)?, row.get(0)?)))
+    select.query_row([key.0], |row| Ok(Progress::of(row.get(1)?, row.get(0)?, row.get(2)?)))
 }

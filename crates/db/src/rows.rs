@@ -7,12 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
 use punchlist_model::{
-    Attempt, Check, End, Evidence, Goal, Item, ItemId, Mark, Number, Plan, PlanId, Position,
+    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, Mark, Number, Plan, PlanId, Position,
     Revision, Rules, Run, Status, Timestamp,
 };
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::error::strange;
 
@@ -160,6 +162,8 @@ pub(crate) struct Extra {
     marks: BTreeSet<Mark>,
     #[serde(skip_serializing_if = "Option::is_none")]
     metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    from_list: bool,
 }
 
 /// The `extra` column of an item: nothing if it has none of it.
@@ -171,7 +175,8 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
         && item.timeout.is_none()
         && item.evidence.is_empty()
         && item.marks.is_empty()
-        && item.metadata.is_none();
+        && item.metadata.is_none()
+        && !item.from_list;
     (!plain).then(|| {
         json(&Extra {
             check: item.check.clone(),
@@ -182,6 +187,7 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
             evidence: item.evidence.clone(),
             marks: item.marks.clone(),
             metadata: item.metadata.clone(),
+            from_list: item.from_list,
         })
     })
 }
@@ -195,9 +201,20 @@ pub(crate) fn ready(
     items: &mut BTreeMap<Number, Item>,
 ) -> rusqlite::Result<(Number, bool)> {
     let number = Number(row.get(n + 1)?);
-    if !row.get::<_, bool>(n)? {
-        return Ok((number, false));
+    // What cannot be read here is read in another way, field by field.
+    let is_there = row.get::<_, bool>(n)? && fill_ready(row, n, number, items).is_ok();
+    if !is_there {
+        items.remove(&number);
     }
+    Ok((number, is_there))
+}
+
+fn fill_ready(
+    row: &Row<'_>,
+    n: usize,
+    number: Number,
+    items: &mut BTreeMap<Number, Item>,
+) -> rusqlite::Result<()> {
     let id = parsed(row, n + 2, str::parse::<ItemId>)?;
     let (title, created_at) = (row.get::<_, String>(n + 3)?, time(row, n + 4)?);
     let item = items.entry(number).or_insert_with(|| Item::new(id, number, title, created_at));
@@ -207,34 +224,53 @@ pub(crate) fn ready(
     item.depends_on = numbers(row, n + 8)?;
     item.context = row.get(n + 9)?;
     item.completion_criteria = row.get(n + 10)?;
-    Ok((number, true))
+    Ok(())
 }
 
-/// An item from a row whose columns, from the n-th on, are [`item_columns`].
+/// Reads fields, and notes whether one could not be read.
+#[derive(Default)]
+struct Fields {
+    is_bad: bool,
+}
+
+impl Fields {
+    /// A field, or what stands for it if it cannot be read.
+    fn or<T>(&mut self, read: rusqlite::Result<T>, otherwise: T) -> T {
+        read.unwrap_or_else(|_| {
+            self.is_bad = true;
+            otherwise
+        })
+    }
+}
+
+/// An item from a row whose columns, from the n-th on, are [`item_columns`]. Whatever of it cannot be
+/// read is left out and marked: one bad row must not take the others with it.
 pub(crate) fn item(row: &Row<'_>, n: usize) -> rusqlite::Result<Item> {
-    let extra: Extra = from_json(row, n + 21)?.unwrap_or_default();
-    Ok(Item {
-        number: Number(row.get(n)?),
-        id: parsed(row, n + 1, str::parse::<ItemId>)?,
+    let number = Number(row.get(n)?);
+    let mut fields = Fields::default();
+    let nobody = ItemId(Default::default());
+    let id = fields.or(parsed(row, n + 1, str::parse::<ItemId>), nobody);
+    let created_at = fields.or(time(row, n + 7), Timestamp::UNIX_EPOCH);
+    let title = fields.or(row.get::<_, String>(n + 14), UNREADABLE.to_owned());
+    let extra: Extra = fields.or(from_json(row, n + 21), None).unwrap_or_default();
+    let mut item = Item {
         position: row.get::<_, Option<u32>>(n + 2)?.map(Position),
-        status: parsed(row, n + 3, str::parse::<Status>)?,
+        status: fields.or(parsed(row, n + 3, str::parse::<Status>), Status::Pending),
         priority: row.get(n + 4)?,
         parent: row.get::<_, Option<u32>>(n + 5)?.map(Number),
         attempt: Attempt(row.get(n + 6)?),
-        created_at: time(row, n + 7)?,
-        started_at: optional_time(row, n + 8)?,
-        completed_at: optional_time(row, n + 9)?,
-        superseded_at: optional_time(row, n + 10)?,
-        depends_on: numbers(row, n + 11)?,
-        waiting_on: row.get(n + 12)?,
-        claim: from_json(row, n + 13)?,
-        title: row.get(n + 14)?,
-        active_form: row.get(n + 15)?,
-        agent_type: row.get(n + 16)?,
-        owner: row.get(n + 17)?,
-        outcome: row.get(n + 18)?,
-        context: row.get(n + 19)?,
-        completion_criteria: row.get(n + 20)?,
+        started_at: fields.or(optional_time(row, n + 8), None),
+        completed_at: fields.or(optional_time(row, n + 9), None),
+        superseded_at: fields.or(optional_time(row, n + 10), None),
+        depends_on: fields.or(numbers(row, n + 11), BTreeSet::new()),
+        waiting_on: fields.or(row.get(n + 12), None),
+        claim: fields.or(from_json(row, n + 13), None),
+        active_form: fields.or(row.get(n + 15), None),
+        agent_type: fields.or(row.get(n + 16), None),
+        owner: fields.or(row.get(n + 17), None),
+        outcome: fields.or(row.get(n + 18), None),
+        context: fields.or(row.get(n + 19), String::new()),
+        completion_criteria: fields.or(row.get(n + 20), String::new()),
         check: extra.check,
         run: extra.run,
         approve: extra.approve,
@@ -243,23 +279,37 @@ pub(crate) fn item(row: &Row<'_>, n: usize) -> rusqlite::Result<Item> {
         evidence: extra.evidence,
         marks: extra.marks,
         metadata: extra.metadata,
-    })
+        from_list: extra.from_list,
+        ..Item::new(id, number, title, created_at)
+    };
+    if fields.is_bad {
+        item.marks.insert(Mark::Unreadable);
+    }
+    Ok(item)
 }
 
-/// A plan without items from a row that begins with [`plan_columns`].
+/// What stands for a text that cannot be read.
+const UNREADABLE: &str = "[unreadable]";
+
+/// A plan without items from a row that begins with [`plan_columns`]. A goal or rules that cannot be read are
+/// there all the same: nothing that they may ask for is taken to be done.
 pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
     let id = parsed(row, 1, str::parse::<PlanId>)?;
-    let mut plan = Plan::new(id, row.get::<_, String>(2)?, time(row, 12)?);
-    plan.name = row.get(3)?;
-    plan.title = row.get(4)?;
+    let mut fields = Fields::default();
+    let created_at = fields.or(time(row, 12), Timestamp::UNIX_EPOCH);
+    let mut plan = Plan::new(id, row.get::<_, String>(2)?, created_at);
+    plan.name = fields.or(row.get(3), None);
+    plan.title = fields.or(row.get(4), UNREADABLE.to_owned());
     plan.revision = revision(row, 5)?;
-    plan.rules = from_json::<Rules>(row, 6)?.unwrap_or_default();
-    plan.goal = from_json::<Box<Goal>>(row, 7)?;
-    plan.end = parsed(row, 8, end)?;
+    let strict = Rules { demand: Some(Level::Approved), ..Rules::default() };
+    plan.rules = from_json::<Rules>(row, 6).unwrap_or(Some(strict)).unwrap_or_default();
+    let unknown = || Some(Box::new(Goal { statement: UNREADABLE.to_owned(), ..Goal::default() }));
+    plan.goal = from_json::<Box<Goal>>(row, 7).unwrap_or_else(|_| unknown());
+    plan.end = fields.or(parsed(row, 8, end), End::Open);
     plan.next_number = Number(row.get(9)?);
     plan.placed = row.get(10)?;
     plan.open = row.get(11)?;
-    plan.updated_at = time(row, 13)?;
+    plan.updated_at = fields.or(time(row, 13), created_at);
     Ok((PlanKey(row.get(0)?), plan))
 }
 
@@ -316,7 +366,32 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     column: usize,
 ) -> rusqlite::Result<Option<T>> {
     let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
-    serde_json::from_str(text).map(Some).map_err(|error| strange(column, error))
+    read_json(text).map(Some).map_err(|error| strange(column, error))
+}
+
+/// Reads JSON of ours. What came from outside may have been as deep as a reader goes when it was taken
+/// in, and then is too deep with our own words around it: these are taken off one by one.
+pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    serde_json::from_str(text).or_else(|error| match peeled(text, OUR_LEVELS) {
+        Some(value) => serde_json::from_value(value),
+        None => Err(error),
+    })
+}
+
+/// How many levels of our own may be around what came from outside.
+const OUR_LEVELS: u32 = 8;
+
+fn peeled(text: &str, levels: u32) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Some(value);
+    }
+    let levels = levels.checked_sub(1)?;
+    if let Ok(fields) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text) {
+        let field = |(name, raw): (String, Box<RawValue>)| Some((name, peeled(raw.get(), levels)?));
+        return fields.into_iter().map(field).collect::<Option<_>>().map(Value::Object);
+    }
+    let values = serde_json::from_str::<Vec<Box<RawValue>>>(text).ok()?;
+    values.iter().map(|raw| peeled(raw.get(), levels)).collect::<Option<_>>().map(Value::Array)
 }
 
 /// A column that holds a text with a meaning.

@@ -1,10 +1,11 @@
 //! Writing what a change came to, and nothing else.
 //!
 //! Rows of items that changed are written; rows outside the slice that only move up or down do so by
-//! one statement over their range. `unmet` counts what an item still waits for: it is derived, kept
-//! so that the next ready item is one seek away, and maintained here and nowhere else.
+//! one statement over their range. `unmet` counts what an item still waits for, of what it depends on and
+//! of what is under it: it is derived, kept so that the next ready item is one seek away, and maintained
+//! here and nowhere else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punchlist_model::{Event, Item, Number, Plan, Position, Status};
 use rusqlite::params;
@@ -81,7 +82,7 @@ pub(crate) fn new_plan(conn: &Session<'_>, plan: &Plan) -> rusqlite::Result<Plan
 
 /// Writes all items of a plan that has none yet.
 pub(crate) fn all(conn: &Session<'_>, key: PlanKey, plan: &Plan) -> rusqlite::Result<()> {
-    let writer = Writer { conn, key, after: plan };
+    let writer = Writer { conn, key, after: plan, under: open_under(plan) };
     plan.items.values().try_for_each(|item| writer.insert(item))
 }
 
@@ -93,12 +94,14 @@ pub(crate) fn apply(
 ) -> rusqlite::Result<Plan> {
     let Loaded { key, whole, .. } = loaded;
     if let [event @ Event::Added { item }] = events
+        && item.parent.is_none()
         && Shift::of(event, loaded.plan.placed).is_none()
     {
         // At the end, where it touches nothing else.
         let mut after = loaded.plan;
         after.evolve(event);
-        Writer { conn, key, after: &after }.insert(item)?;
+        // Nothing can be under it yet.
+        Writer { conn, key, after: &after, under: BTreeMap::new() }.insert(item)?;
         return Ok(after);
     }
     let before = &loaded.plan;
@@ -116,8 +119,9 @@ pub(crate) fn apply(
         }
         after.evolve(event);
     }
-    let writer = Writer { conn, key, after: &after };
+    let writer = Writer { conn, key, after: &after, under: open_under(&after) };
     writer.settle_dependants(&loaded)?;
+    writer.settle_parents(before)?;
     for (number, item) in &after.items {
         let old = before.get(*number);
         // One that moved back to its place is not where the ranges have put its row.
@@ -176,6 +180,7 @@ pub(crate) fn is_plain(item: &Item) -> bool {
         started_at,
         completed_at,
         superseded_at,
+        from_list,
     } = item;
     let has_text = active_form.is_some()
         || agent_type.is_some()
@@ -197,7 +202,7 @@ pub(crate) fn is_plain(item: &Item) -> bool {
         || started_at.is_some()
         || completed_at.is_some()
         || superseded_at.is_some();
-    !(has_text || has_links || has_orders || has_history || metadata.is_some())
+    !(has_text || has_links || has_orders || has_history || metadata.is_some() || *from_list)
 }
 
 /// Whether all that changed of an item is how far it has come, and what stands in the `extra` column.
@@ -221,6 +226,7 @@ fn is_course_only(old: &Item, new: &Item) -> bool {
         evidence: _,
         marks: _,
         metadata: _,
+        from_list: _,
         position,
         title,
         context,
@@ -257,6 +263,20 @@ fn numbered(item: &Item) -> Option<bool> {
 /// Whether others that depend on it must wait for it.
 fn blocks(item: &Item) -> bool {
     item.status != Status::Completed && !item.is_superseded()
+}
+
+/// The item that must wait until this one is closed.
+fn holds_up(item: &Item) -> Option<Number> {
+    item.parent.filter(|_| item.is_open())
+}
+
+/// How many open items are under which, as far as they are loaded.
+fn open_under(plan: &Plan) -> BTreeMap<Number, u32> {
+    let mut under = BTreeMap::new();
+    for parent in plan.items.values().filter_map(holds_up) {
+        *under.entry(parent).or_default() += 1;
+    }
+    under
 }
 
 /// A range of positions that goes up or down by one.
@@ -308,6 +328,8 @@ struct Writer<'a, 'c> {
     key: PlanKey,
     /// The plan as it will be.
     after: &'a Plan,
+    /// How many open items of it are under which.
+    under: BTreeMap<Number, u32>,
 }
 
 impl Writer<'_, '_> {
@@ -329,6 +351,27 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
+    /// Corrects the counts of those that have more or fewer open items under them than before. New ones
+    /// are counted when they are written.
+    fn settle_parents(&self, before: &Plan) -> rusqlite::Result<()> {
+        let mut by: BTreeMap<Number, i32> = BTreeMap::new();
+        for (number, new) in &self.after.items {
+            let (was, is) = (before.get(*number).and_then(holds_up), holds_up(new));
+            if was != is {
+                was.into_iter().for_each(|parent| *by.entry(parent).or_default() -= 1);
+                is.into_iter().for_each(|parent| *by.entry(parent).or_default() += 1);
+            }
+        }
+        let is_new = |it: &Number| before.get(*it).is_none() && self.after.get(*it).is_some();
+        for (parent, by) in by.into_iter().filter(|(parent, by)| *by != 0 && !is_new(parent)) {
+            let mut update = self
+                .conn
+                .statement("UPDATE item SET unmet = unmet + ?3 WHERE plan = ?1 AND number = ?2")?;
+            update.execute(params![self.key.0, parent.0, by])?;
+        }
+        Ok(())
+    }
+
     fn has_dependants(&self, number: Number) -> rusqlite::Result<bool> {
         let mut select =
             self.conn.statement("SELECT item FROM dependency WHERE plan = ?1 AND on_item = ?2")?;
@@ -336,7 +379,7 @@ impl Writer<'_, '_> {
     }
 
     fn insert(&self, item: &Item) -> rusqlite::Result<()> {
-        if is_plain(item) {
+        if is_plain(item) && !self.under.contains_key(&item.number) {
             return self.insert_plain(item);
         }
         let mut insert = self.conn.statement(
@@ -481,10 +524,10 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// How many of an item's dependencies keep it from being ready. What is not in the slice did
-    /// not change, so its row is right.
+    /// How many of an item's dependencies, and of the items under it, keep it from being ready. What is
+    /// not in the slice did not change, so its row is right.
     fn unmet(&self, item: &Item) -> rusqlite::Result<u32> {
-        let mut unmet = 0;
+        let mut unmet = self.open_under(item.number)?;
         for on in &item.depends_on {
             let blocking = match self.after.get(*on) {
                 Some(item) => blocks(item),
@@ -493,6 +536,19 @@ impl Writer<'_, '_> {
             unmet += u32::from(blocking);
         }
         Ok(unmet)
+    }
+
+    fn open_under(&self, number: Number) -> rusqlite::Result<u32> {
+        let mut open = self.under.get(&number).copied().unwrap_or_default();
+        let mut select = self.conn.statement(
+            "SELECT number FROM item INDEXED BY item_parent WHERE plan = ?1 AND parent = ?2 \
+             AND status IN ('pending', 'in_progress') AND superseded_at IS NULL",
+        )?;
+        let mut rows = select.query(params![self.key.0, number.0])?;
+        while let Some(row) = rows.next()? {
+            open += u32::from(self.after.get(Number(row.get(0)?)).is_none());
+        }
+        Ok(open)
     }
 
     fn row_blocks(&self, number: Number) -> rusqlite::Result<bool> {

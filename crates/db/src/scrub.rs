@@ -7,7 +7,7 @@ use punchlist_model::store::Error;
 use rusqlite::Connection;
 
 use crate::error::explain;
-use crate::open::{self, PATIENCE};
+use crate::open::{self, patience};
 
 /// Empties the log into the database, unless somebody is just reading it: a courtesy to those who
 /// come next, which is done after a later write if it cannot be done now.
@@ -18,7 +18,7 @@ pub(crate) fn empty_log(conn: &Connection) {
     let emptied = conn
         .busy_timeout(Duration::ZERO)
         .and_then(|()| conn.query_row(checkpoint, [], |_| Ok(())))
-        .and(conn.busy_timeout(PATIENCE));
+        .and(conn.busy_timeout(patience()));
     drop(emptied);
 }
 

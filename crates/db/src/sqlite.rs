@@ -15,15 +15,18 @@ use punchlist_model::store::{
     PlanStore, Scope, Summary,
 };
 use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Process, Revision, Timestamp};
+use rusqlite::Connection;
 
+use crate::bell::NoTurn;
 use crate::error::explain;
 use crate::follow::{Follow, Start};
+use crate::identity::{Fate, Identity};
 use crate::load::{self, Failure};
-use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, not_written};
+use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, no_turn, not_written};
 use crate::recent::Recent;
-use crate::session::Session;
+use crate::session::{Connected, Session};
 use crate::transaction::Transaction;
-use crate::{ahead, attachments, changes, journal, plans, scrub, sessions};
+use crate::{ahead, attachments, changes, journal, migrate, plans, scrub, sessions};
 
 /// What a store that stays keeps of the file: kilobytes, which SQLite wants to be told below 0.
 const CACHE: i32 = -1000;
@@ -72,6 +75,15 @@ impl Sqlite {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The database that stands at the path now, for whoever reads or writes. If it is another one
+    /// than before, or the old one is gone, it is opened anew and this call fails: what it rests on
+    /// is no longer so. The next call works with the new one.
+    pub(crate) fn current(&self) -> Result<MutexGuard<'_, Database>, Error> {
+        let mut database = self.database();
+        database.look_after(&self.options)?;
+        Ok(database)
+    }
+
     pub(crate) fn options(&self) -> &Options {
         &self.options
     }
@@ -80,14 +92,14 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.database().read(work)
+        self.current()?.read(work)
     }
 
     pub(crate) fn write<T>(
         &self,
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.database().write(work, None)
+        self.current()?.write(work, None)
     }
 
     /// Ends a process's last use of the store: what the system frees at its end anyhow is left to it,
@@ -104,14 +116,7 @@ impl Sqlite {
     /// log through, and SQLite's own limit does. It is one of many, so it keeps less of the file in
     /// memory than SQLite would; the system has the rest.
     pub fn stay(&self) {
-        let mut database = self.database();
-        if let Access::Write { tidy, .. } = &mut database.access {
-            *tidy = false;
-        }
-        // What it is asked once, it will be asked again.
-        database.conn.session(|session| session.stay());
-        // Where that cannot be said, it keeps more.
-        drop(database.conn.pragma_update(None, "cache_size", CACHE));
+        self.database().stay();
     }
 
     /// Empties the log after a long stay.
@@ -134,10 +139,97 @@ impl Sqlite {
     }
 }
 
+/// Whether the schema is still ours to write: a newer program may have migrated the database under a store
+/// that stays.
+fn is_known_schema(conn: &Session<'_>) -> Result<(), Failure> {
+    let mut select = conn.statement("PRAGMA user_version")?;
+    let found: u32 = select.query_row([], |row| row.get(0))?;
+    let known = migrate::LATEST;
+    if found > known { Err(Error::NewerSchema { found, known }.into()) } else { Ok(()) }
+}
+
+fn has_directory(path: &Path) -> bool {
+    path.parent().is_none_or(|it| it.as_os_str().is_empty() || it.is_dir())
+}
+
+fn gone(path: &Path) -> Error {
+    let what = format!("{} was moved or deleted; nothing was changed", path.display());
+    Error::Unusable { what, source: None }
+}
+
 /// What is done after a change, in the same turn.
-type Afterwards = fn(&Path) -> Result<(), Error>;
+pub(crate) type Afterwards = fn(&Path) -> Result<(), Error>;
 
 impl Database {
+    fn stay(&mut self) {
+        self.stays = true;
+        if let Access::Write { tidy, .. } = &mut self.access {
+            *tidy = false;
+        }
+        // What it is asked once, it will be asked again.
+        self.conn.session(|session| session.stay());
+        // Where that cannot be said, it keeps more.
+        drop(self.conn.pragma_update(None, "cache_size", CACHE));
+    }
+
+    /// What has become of the files since they were opened.
+    pub(crate) fn fate(&self) -> Fate {
+        self.identity.as_ref().map_or(Fate::Same, Identity::fate)
+    }
+
+    /// Opens the database anew if its files are no longer those at its path.
+    fn look_after(&mut self, options: &Options) -> Result<(), Error> {
+        if self.is_lost {
+            // That was told already.
+            return self.open_again(options);
+        }
+        let fate = self.fate();
+        let Some(words) = fate.words(&options.path) else { return Ok(()) };
+        let is_saved = fate == Fate::LogRemoved && self.save_log();
+        self.open_again(options)?;
+        if is_saved {
+            return Ok(());
+        }
+        let what = format!("{words}; nothing was changed, and the one that is there is open now");
+        Err(Error::Unusable { what, source: None })
+    }
+
+    /// Copies what is in a WAL that was removed into the database, while this connection still has it;
+    /// whether nothing is lost.
+    fn save_log(&mut self) -> bool {
+        let Access::Write { bell, .. } = &mut self.access else { return true };
+        // No other process of ours writes meanwhile.
+        let Ok(turn) = bell.files().map_err(NoTurn::from).and_then(|it| it.turn(&self.path)) else {
+            return false;
+        };
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let busy = self.conn.query_row(checkpoint, [], |row| row.get::<_, bool>(0));
+        drop(turn);
+        busy.is_ok_and(|busy| !busy)
+    }
+
+    fn open_again(&mut self, options: &Options) -> Result<(), Error> {
+        // SQLite shares what it has of a file between connections of one process, so the old one goes
+        // first; until the new one is open, there is an empty one in its place.
+        let none = Connection::open_in_memory().map_err(|error| explain(&self.path, error))?;
+        self.conn = Connected::new(none);
+        self.is_lost = true;
+        let opened = match &self.access {
+            // Its directory went with it: a new one in its place would be found by nobody.
+            Access::Write { .. } if !has_directory(&options.path) => Err(gone(&options.path)),
+            Access::Write { .. } => open::to_write(options),
+            Access::Read { .. } => {
+                open::to_read(options).and_then(|it| it.ok_or_else(|| gone(&options.path)))
+            }
+        };
+        let stays = self.stays;
+        *self = opened?;
+        if stays {
+            self.stay();
+        }
+        Ok(())
+    }
+
     fn read<T>(
         &mut self,
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
@@ -299,7 +391,7 @@ impl Database {
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
     /// comes to is given back once it is as durable as was asked for.
-    fn write<T>(
+    pub(crate) fn write<T>(
         &mut self,
         work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
         afterwards: Option<Afterwards>,
@@ -311,11 +403,21 @@ impl Database {
         let path = &self.path;
         let stuck = |error| not_written(path, error);
         let bell = bell.files().map_err(stuck)?;
-        let mut turn = Some(bell.turn().map_err(stuck)?);
+        let mut turn = Some(bell.turn(path).map_err(|error| no_turn(path, error))?);
         let broken = |error| explain(path, error);
+        let stays = self.stays;
+        let fate = || self.identity.as_ref().map_or(Fate::Same, Identity::fate).words(path);
         let (value, wrote) = self.conn.session(|session| -> Result<_, Error> {
             session.called();
             let tx = Transaction::write(session).map_err(broken)?;
+            // The wait for the turn may have been long.
+            if let Some(words) = fate() {
+                let what = format!("{words}; nothing was changed");
+                return Err(Error::Unusable { what, source: None });
+            }
+            if stays {
+                is_known_schema(&tx).map_err(|failure| failure.explain(path))?;
+            }
             let before = tx.total_changes();
             let value = work(&tx).map_err(|failure| failure.explain(path))?;
             let wrote = tx.total_changes() != before;
@@ -336,8 +438,12 @@ impl Database {
             && let Err(error) = log.wait()
         {
             // Without a turn it is less fair to others, and nothing else.
-            turn = turn.or_else(|| bell.turn().ok());
+            turn = turn.or_else(|| bell.turn(path).ok());
             log.make_good(&self.conn, path, error)?;
+        }
+        if let Some(words) = fate() {
+            let what = format!("{words} while this was written, so the change may be lost");
+            return Err(Error::Unconfirmed { what, source: None });
         }
         if wrote {
             bell.ring();
@@ -359,7 +465,7 @@ impl PlanStore for Sqlite {
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move { self.database().change(plan, change, self.recalls) })
+        Box::pin(async move { self.current()?.change(plan, change, self.recalls) })
     }
 
     fn undo(
@@ -369,7 +475,7 @@ impl PlanStore for Sqlite {
         expect: Option<Revision>,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             database.recent.forget_plan();
             database.write(|conn| changes::undo(conn, plan, ctx, expect), None)
         })
@@ -383,7 +489,7 @@ impl PlanStore for Sqlite {
     ) -> BoxFuture<'_, Result<Applied, Error>> {
         Box::pin(async move {
             let work = |conn: &Session<'_>| changes::forget(conn, plan, item.as_ref(), ctx);
-            let mut database = self.database();
+            let mut database = self.current()?;
             // Nothing of what is to be forgotten is remembered either.
             database.recent = Recent::default();
             database.known = None;
@@ -394,10 +500,10 @@ impl PlanStore for Sqlite {
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
         Box::pin(async move {
             if needs.whole {
-                return self.database().whole(plan);
+                return self.current()?.whole(plan);
             }
             if load::is_next_only(&needs)
-                && let Some(found) = self.database().next(plan)?
+                && let Some(found) = self.current()?.next(plan)?
             {
                 return Ok(found);
             }
@@ -416,7 +522,7 @@ impl PlanStore for Sqlite {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             drop(database.recent.take_attachment());
             // What the plan's row says of who has seen it may change too.
             database.recent.forget_plan();
@@ -426,7 +532,7 @@ impl PlanStore for Sqlite {
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             if self.recalls {
                 let found = database
                     .recall(|it| it.attachment(&key).map(|it| (it.plan, it.shown, it.at)))?;
@@ -439,7 +545,7 @@ impl PlanStore for Sqlite {
 
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             if self.recalls {
                 return database.recall(|it| it.attachment(&key).map(|it| it.plan)).map(Some);
             }
@@ -462,7 +568,7 @@ impl PlanStore for Sqlite {
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             // A reader that has nothing new must not wait for writers.
             if database.attachment(&key)?.is_none_or(|it| it.shown >= revision) {
                 return Ok(());
@@ -501,7 +607,7 @@ impl PlanStore for Sqlite {
 impl SessionStore for Sqlite {
     fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Agent>, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             if self.recalls {
                 return database.recall(|it| it.session(&key).cloned());
             }
@@ -511,7 +617,7 @@ impl SessionStore for Sqlite {
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Agent>, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             if self.recalls {
                 return database.recall(|it| it.sessions(&filter).cloned());
             }
@@ -521,7 +627,7 @@ impl SessionStore for Sqlite {
 
     fn keep(&self, session: Agent) -> BoxFuture<'_, Result<Kept, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             database.recent.forget_sessions();
             database.write(|conn| sessions::keep(conn, session), None)
         })
@@ -529,7 +635,8 @@ impl SessionStore for Sqlite {
 
     fn moment(&self) -> Option<u64> {
         let mut database = self.database();
-        if !self.recalls || database.wary > 0 {
+        // What became of the files is told by the next call that can.
+        if !self.recalls || database.wary > 0 || database.fate() != Fate::Same {
             return None;
         }
         database.recall(Recent::moment).ok()
@@ -541,7 +648,7 @@ impl SessionStore for Sqlite {
         process: Process,
     ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             database.look(|conn, _| Ok(sessions::seen_beside(conn, &key, &process)?))
         })
     }
@@ -553,7 +660,7 @@ impl SessionStore for Sqlite {
         session: Agent,
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
         Box::pin(async move {
-            let mut database = self.database();
+            let mut database = self.current()?;
             let mut kept = Kept::Stale(None);
             let applied = database.change_and(plan, change, |conn| {
                 kept = sessions::keep(conn, session)?;

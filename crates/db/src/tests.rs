@@ -38,6 +38,7 @@ fn ctx() -> Ctx {
         mode: Mode::Enforced,
         limits: Limits { open_items: u32::MAX, ..Limits::default() },
         gone: Vec::new(),
+        anyway: false,
     }
 }
 

@@ -7,7 +7,7 @@
 use futures_core::future::BoxFuture;
 use punchlist_model::call::{
     AnswerOutcome, Answered, Asked, CallRecord, CallStore, Message, MessageOutcome, NewMessage,
-    News, Question, QuestionFilter, RunFilter, RunRecord, Take,
+    News, Question, QuestionFilter, RunFilter, RunRecord, Said, Take,
 };
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{MessageId, PlanId, QuestionId, RunId, Timestamp};
@@ -39,7 +39,7 @@ impl CallStore for Sqlite {
             match change {
                 None => self.write(|conn| calls::record(conn, run, calls, asked)).map(|()| None),
                 Some((plan, change)) => self
-                    .database()
+                    .current()?
                     .change_and(plan, change, |conn| calls::record(conn, run, calls, asked))
                     .map(Some),
             }
@@ -58,8 +58,9 @@ impl CallStore for Sqlite {
         &self,
         run: RunId,
         now: Timestamp,
+        said: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        Box::pin(async move { self.write(|conn| calls::interrupt(conn, run, now)) })
+        Box::pin(async move { self.write(|conn| calls::interrupt(conn, run, now, &said)) })
     }
 
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>> {
@@ -93,6 +94,22 @@ impl CallStore for Sqlite {
 
     fn remove_message(&self, message: MessageId) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
         Box::pin(async move { self.write(|conn| messages::remove(conn, message)) })
+    }
+
+    fn move_message(
+        &self,
+        message: MessageId,
+        before: Option<MessageId>,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        Box::pin(async move { self.write(|conn| messages::move_before(conn, message, before)) })
+    }
+
+    fn steer_message(
+        &self,
+        message: MessageId,
+        steer: bool,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        Box::pin(async move { self.write(|conn| messages::steer(conn, message, steer)) })
     }
 
     fn take_message(
@@ -150,8 +167,9 @@ impl CallStore for Threaded {
         &self,
         run: RunId,
         now: Timestamp,
+        said: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        self.ask(move |store| store.interrupt(run, now))
+        self.ask(move |store| store.interrupt(run, now, said))
     }
 
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>> {
@@ -185,6 +203,22 @@ impl CallStore for Threaded {
 
     fn remove_message(&self, message: MessageId) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
         self.ask(move |store| store.remove_message(message))
+    }
+
+    fn move_message(
+        &self,
+        message: MessageId,
+        before: Option<MessageId>,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        self.ask(move |store| store.move_message(message, before))
+    }
+
+    fn steer_message(
+        &self,
+        message: MessageId,
+        steer: bool,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        self.ask(move |store| store.steer_message(message, steer))
     }
 
     fn take_message(

@@ -9,6 +9,8 @@ mod question;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use jiff::Timestamp;
@@ -19,9 +21,10 @@ use crate::actor::Process;
 use crate::id::{Attempt, MessageId, Number, PlanId, QuestionId, RunId};
 use crate::store::{Applied, Change, Error, kept};
 
-pub use message::{Message, MessageOutcome, NewMessage, Take};
+pub use message::{BadMessage, Message, MessageOutcome, NewMessage, Take};
 pub use question::{
-    Answer, AnswerOutcome, Answered, Asked, Offer, Question, QuestionFilter, Standing,
+    Answer, AnswerOutcome, Answered, Asked, Offer, Permit, Printed, Question, QuestionFilter,
+    Reach, Standing,
 };
 
 /// A run: one process that works calls off, for a plan or without one.
@@ -199,11 +202,18 @@ impl CallRecord {
         }
     }
 
-    /// The transition of a call whose process is gone, if it was found executing.
-    pub fn interrupted(&self, now: Timestamp) -> Option<Self> {
+    /// The transition of a call whose process is gone, if it was found executing. `said` has what such
+    /// calls gave back until then.
+    pub fn interrupted(&self, now: Timestamp, said: &Said) -> Option<Self> {
+        let detail = match said.get(&self.number) {
+            Some(output) => {
+                serde_json::json!({"cancelled": {"reason": INTERRUPTED, "output": output}})
+            }
+            None => Value::from(INTERRUPTED),
+        };
         (self.state == CallState::Executing).then(|| Self {
             state: CallState::Cancelled,
-            detail: Some(Value::from(INTERRUPTED)),
+            detail: Some(shallow(detail)),
             at: kept(now),
             ..self.clone()
         })
@@ -215,6 +225,9 @@ impl CallRecord {
         self.detail = None;
     }
 }
+
+/// What calls that were cut short gave back until then, by their number, as the scheduler writes outputs.
+pub type Said = BTreeMap<u32, Value>;
 
 /// How deep a value may be. Reading JSON ends at 128, and a value may stand within another.
 const DEEPEST: u32 = 100;
@@ -276,12 +289,13 @@ pub trait CallStore: Send + Sync {
     fn story(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>>;
 
     /// After a crash: what was executing becomes cancelled, because it was [`INTERRUPTED`], and is
-    /// given back by number. Other calls and all questions stay as they are. The caller knows that the
-    /// run's process is gone.
+    /// given back by number. What such a call had `said` is kept with it. Other calls and all questions
+    /// stay as they are. The caller knows that the run's process is gone.
     fn interrupt(
         &self,
         run: RunId,
         now: Timestamp,
+        said: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>>;
 
     /// The questions that fit, oldest first: by their ids, which begin with the time.
@@ -296,13 +310,14 @@ pub trait CallStore: Send + Sync {
         answered: Answered,
     ) -> BoxFuture<'_, Result<AnswerOutcome, Error>>;
 
-    /// Puts a message at the end of its conversation's queue.
+    /// Puts a message at the end of its conversation's queue. One that [`Message::check`] does not pass, or
+    /// for which there is no room, is [`Error::Message`].
     fn queue(&self, message: NewMessage) -> BoxFuture<'_, Result<(), Error>>;
 
     /// The messages of a conversation that wait, first in first.
     fn messages(&self, conversation: String) -> BoxFuture<'_, Result<Vec<Message>, Error>>;
 
-    /// Gives a message that waits another text. It keeps its place.
+    /// Gives a message that waits another text, which must pass [`Message::check`]. It keeps its place.
     fn edit_message(
         &self,
         message: MessageId,
@@ -312,6 +327,20 @@ pub trait CallStore: Send + Sync {
 
     /// Takes a message that waits out of the queue; nothing of it is kept.
     fn remove_message(&self, message: MessageId) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
+
+    /// Moves a message that waits before another one of its conversation; see [`Message::moved`].
+    fn move_message(
+        &self,
+        message: MessageId,
+        before: Option<MessageId>,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
+
+    /// Says whether a message that waits steers the work under way. It keeps its place among the others.
+    fn steer_message(
+        &self,
+        message: MessageId,
+        steer: bool,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>>;
 
     /// Takes the next message to work on it. Of several takers each gets another one.
     fn take_message(

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 
-use crate::actor::{Actor, Holder, Process};
+use crate::actor::{Actor, ActorKind, Holder, Process};
 use crate::goal::Goal;
 use crate::id::{Attempt, IdSource, ItemId, Number, Position, Revision};
 use crate::item::{Check, Evidence, Run, Status};
@@ -79,8 +79,11 @@ pub enum Op {
     },
     /// Takes an item off the list; its number and history stay.
     Supersede(ItemRef),
-    /// The whole list as it should be, reconciled with what is there.
+    /// The whole list that an agent keeps, reconciled with what is there. What it lacks leaves if it
+    /// came from such a list; what was put there in another way stays.
     Replace(Vec<ListEntry>),
+    /// The same for somebody who means all of it: whatever the list lacks leaves.
+    ReplaceAll(Vec<ListEntry>),
     /// Adds a piece of evidence.
     Prove {
         /// Which item.
@@ -165,6 +168,7 @@ pub struct NewItem {
     pub retry: Option<u32>,
     pub timeout: Option<u32>,
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    pub from_list: bool,
     pub place: Place,
 }
 
@@ -187,6 +191,8 @@ pub struct Patch {
     pub owner: Option<Option<String>>,
     pub priority: Option<Option<u32>>,
     pub outcome: Option<Option<String>>,
+    /// Depends on these and on nothing else.
+    pub depends_on: Option<Vec<ItemRef>>,
     /// Depends on these as well.
     pub after: Vec<ItemRef>,
     /// Depends on these no more.
@@ -271,4 +277,17 @@ pub struct Ctx {
     /// Processes known to have ended. What has ended stays so, hence looking before the change
     /// is as good as looking during it.
     pub gone: Vec<Process>,
+    /// A person starts or completes what is blocked all the same. From anybody else it is no word.
+    pub anyway: bool,
+}
+
+impl Ctx {
+    /// Most items that may be open at once. The cap keeps agents from flooding a list; a person's own
+    /// list is as long as the person likes.
+    pub fn most_open(&self) -> Option<u32> {
+        match self.actor.kind {
+            ActorKind::Agent => Some(self.limits.open_items),
+            ActorKind::Person | ActorKind::Engine => None,
+        }
+    }
 }

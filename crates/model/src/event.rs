@@ -89,6 +89,8 @@ pub enum What {
     Evidence,
     Parked,
     Undone,
+    /// Nobody knows: what was stored of it cannot be read.
+    Unreadable,
 }
 
 impl What {
@@ -107,7 +109,8 @@ impl What {
             Self::Renewed => "renewed",
             Self::Evidence => "added evidence to",
             Self::Parked => "parked",
-            Self::Undone => "took back a change of",
+            Self::Undone => "undid a change of",
+            Self::Unreadable => "did what cannot be read any more to",
         }
     }
 }

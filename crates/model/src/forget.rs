@@ -3,10 +3,14 @@
 //! The one exception to "nothing is deleted", and only at a person's word: texts go, the skeleton of
 //! what happened stays.
 
+use jiff::Timestamp;
+
 use crate::command::ItemRef;
-use crate::event::{Delta, Event, PlanDelta, TOMBSTONE};
+use crate::decide::Decision;
+use crate::event::{Delta, Event, PlanDelta, TOMBSTONE, What};
 use crate::id::Number;
-use crate::plan::Plan;
+use crate::item::{Item, Status};
+use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Refusal};
 use crate::store::Entry;
 
@@ -15,6 +19,40 @@ pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
     let problem = Refusal::one;
     let found = plan.find(item).map_err(problem)?;
     found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
+}
+
+/// What forgetting one item, or all and the plan itself, comes to on the plan. What nobody can read any
+/// more nobody can do: it is cancelled if it was open, and what depends on it is named.
+pub fn decide(plan: &Plan, number: Option<Number>, now: Timestamp) -> Decision {
+    let mut draft = plan.clone();
+    let mut decision = Decision::default();
+    let mut apply = |draft: &mut Plan, event: Event| {
+        draft.evolve(&event);
+        decision.events.push(event);
+    };
+    // First the texts, so that none of them stands in what follows.
+    apply(&mut draft, Event::Forgotten { number });
+    let is_meant = |it: &&Item| number.is_none_or(|number| it.number == number);
+    let open: Vec<Item> =
+        draft.items.values().filter(|it| it.is_open()).filter(is_meant).cloned().collect();
+    for old in &open {
+        let mut new = old.clone();
+        new.close(Status::Cancelled, now);
+        let deltas = Delta::between(old, &new);
+        apply(&mut draft, Event::Changed { number: old.number, what: What::Cancelled, deltas });
+    }
+    if let Some(event) = draft.rescoped(&decision.events) {
+        draft.evolve(&event);
+        decision.events.push(event);
+    }
+    if !open.is_empty() && draft.open == 0 {
+        let deltas = vec![PlanDelta::End { before: draft.end, after: End::Drained }];
+        decision.events.push(Event::PlanChanged { deltas });
+    }
+    for item in &open {
+        decision.warnings.extend(draft.warn_cancelled(item.number));
+    }
+    decision
 }
 
 /// Takes the texts of one item, or of all and the plan itself, out of a journal entry.

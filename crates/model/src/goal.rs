@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::actor::ActorKind;
 use crate::event::{Delta, Event, PlanDelta};
 use crate::id::Number;
 use crate::item::{Level, Status, Verification};
@@ -34,6 +35,9 @@ pub struct Goal {
     /// Somebody's word that it is met.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub met: Option<Met>,
+    /// What kind of author it has. Where that is not known it is taken for a person's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<ActorKind>,
 }
 
 /// What a goal may cost.
@@ -127,7 +131,7 @@ impl Plan {
     pub fn is_word_enough(&self, level: Option<Level>) -> bool {
         let Some(goal) = &self.goal else { return false };
         let demanded = if goal.acceptance.is_empty() {
-            self.rules.demand.unwrap_or(Level::Claimed)
+            self.rules.demand.unwrap_or(Level::Reported)
         } else {
             Level::Approved
         };
@@ -209,8 +213,17 @@ impl Plan {
 impl Goal {
     /// The goal that a caller wants in the place of this one. What happened while it stood is not the
     /// caller's to say; and a word was given for what the goal said then.
-    pub(crate) fn set(before: Option<&Self>, wanted: &Self, now: Timestamp) -> Self {
+    pub(crate) fn set(before: Option<&Self>, wanted: &Self, now: Timestamp, by: ActorKind) -> Self {
         let mut goal = wanted.clone();
+        let kept = before.filter(|it| it.says(&goal));
+        goal.author = kept.map_or(Some(by), |it| it.author);
+        if let Some(met) = &mut goal.met
+            && before.and_then(|it| it.met.as_ref()) != Some(met)
+            && by != ActorKind::Person
+        {
+            // Nobody approves but a person.
+            met.level = Level::Reported;
+        }
         let same = before.filter(|it| it.statement == goal.statement);
         goal.since = same.map_or(Some(now), |it| it.since);
         goal.given_up = same.map(|it| it.given_up.clone()).unwrap_or_default();
@@ -218,6 +231,22 @@ impl Goal {
             goal.met = None;
         }
         goal
+    }
+
+    /// Whether another asks for the same.
+    fn says(&self, other: &Self) -> bool {
+        let ask = |it: &Self| (it.statement.clone(), it.acceptance.clone(), it.budget);
+        ask(self) == ask(other)
+    }
+
+    /// Whether it is a person's and would not be so any more with another in its place, or with none:
+    /// what it asks for, and the person's own word that it is met. Anybody may say that it is met.
+    pub(crate) fn is_taken_by(&self, other: Option<&Self>) -> bool {
+        let approved = self.met.as_ref().filter(|it| it.level == Level::Approved);
+        let keeps = |other: &Self| {
+            self.says(other) && (approved.is_none() || other.met.as_ref() == approved)
+        };
+        self.author != Some(ActorKind::Agent) && !other.is_some_and(keeps)
     }
 }
 

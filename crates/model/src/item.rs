@@ -10,8 +10,12 @@ use std::str::FromStr;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::actor::Holder;
+use crate::actor::{Holder, Process};
 use crate::id::{Attempt, ItemId, Number, Position};
+
+/// The key of an item's metadata under which a run keeps what it knows of the plan file: where it lies, and
+/// with that where the item's commands run. Nobody else sets or removes it.
+pub const RESERVED: &str = "plan_file";
 
 /// What the engine knows of one thing to do.
 ///
@@ -75,6 +79,9 @@ pub struct Item {
     pub marks: BTreeSet<Mark>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    /// An agent's own whole list has brought it, so the next one may take it away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_list: bool,
     pub created_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
@@ -87,6 +94,14 @@ pub struct Item {
 impl Item {
     /// What an item waits for whose completion only lacks a person's approval. That it is given ends the wait.
     pub const APPROVAL: &str = "a person's approval";
+
+    /// The key of the metadata of an item that was under way when the run that did it was ended from outside.
+    /// Nobody knows how far it came. It stays until the item is done again, completed or cancelled.
+    pub const INTERRUPTED: &str = "interrupted";
+
+    /// The key of the metadata of an entry of a list that a worker keeps for itself under the item that it
+    /// does. It names the worker.
+    pub const WORKER: &str = "worker";
 
     /// A pending item with nothing but a title.
     pub fn new(id: ItemId, number: Number, title: impl Into<String>, at: Timestamp) -> Self {
@@ -116,6 +131,7 @@ impl Item {
             attempt: Attempt(0),
             marks: BTreeSet::new(),
             metadata: None,
+            from_list: false,
             created_at: at,
             started_at: None,
             completed_at: None,
@@ -126,6 +142,16 @@ impl Item {
     /// Whether it has been replaced and is only history now.
     pub fn is_superseded(&self) -> bool {
         self.superseded_at.is_some()
+    }
+
+    /// Whether a run that did it was ended from outside, and nothing has settled since what came of it.
+    pub fn is_interrupted(&self) -> bool {
+        self.metadata.as_ref().is_some_and(|it| it.contains_key(Self::INTERRUPTED))
+    }
+
+    /// Whether it stands on a list that a worker keeps for itself, and is nothing that the plan asks for.
+    pub fn is_workers(&self) -> bool {
+        self.metadata.as_ref().is_some_and(|it| it.contains_key(Self::WORKER))
     }
 
     /// Whether work on it is left: pending or in progress, and still on the list.
@@ -244,8 +270,9 @@ pub struct Run {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// The agent said so.
-    Claimed,
+    /// Whoever did it said so.
+    #[serde(alias = "claimed")]
+    Reported,
     /// The engine ran the item's check.
     Checked,
     /// A person said so.
@@ -256,7 +283,7 @@ impl Level {
     /// The name on every face.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Claimed => "claimed",
+            Self::Reported => "reported",
             Self::Checked => "checked",
             Self::Approved => "approved",
         }
@@ -320,6 +347,14 @@ pub struct Claim {
     pub expires_at: Timestamp,
 }
 
+impl Claim {
+    /// Whether it no longer protects its holder: the lease is over, or the process is among those that
+    /// are `gone`.
+    pub fn has_lapsed(&self, now: Timestamp, gone: &[Process]) -> bool {
+        self.expires_at <= now || self.holder.process.as_ref().is_some_and(|it| gone.contains(it))
+    }
+}
+
 /// What a recorded change broke, kept beside what happened.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -334,6 +369,8 @@ pub enum Mark {
     IllegalTransition,
     /// Completed while a child was open.
     OpenChild,
+    /// Begun or completed while something that it depends on was not completed.
+    Blocked,
     /// Completed without the verification that was required.
     Unverified,
     /// A dependency or parent that could not be: unknown, circular, foreign.
@@ -344,6 +381,8 @@ pub enum Mark {
     Conflict,
     /// A NUL was taken out of a text.
     NulRemoved,
+    /// Part of it cannot be read any more from where it is stored.
+    Unreadable,
     /// The governor let the turn end with this item open; it holds no stop until it changes.
     Parked,
 }
@@ -392,6 +431,8 @@ mod tests {
 
     #[test]
     fn evidence_is_ordered_from_weak_to_strong() {
-        assert!(Level::Claimed < Level::Checked && Level::Checked < Level::Approved);
+        let stored: Level = serde_json::from_str("\"claimed\"").unwrap();
+        assert_eq!(stored, Level::Reported, "its name in databases that are older");
+        assert!(Level::Reported < Level::Checked && Level::Checked < Level::Approved);
     }
 }

@@ -15,7 +15,7 @@ use crate::plan::Plan;
 pub struct Needs {
     /// Everything; the rest is then of no interest.
     pub whole: bool,
-    /// The next ready item, and what each of the others directly depends on.
+    /// The next ready item, and of each of the others what it directly depends on and what is under it.
     pub next: bool,
     /// These items, with what is around them.
     pub items: Vec<Reach>,
@@ -98,9 +98,12 @@ impl Needs {
                 self.reach(item, &[Dependencies, Children, Ancestors]);
             }
             // Everything under it, and what that depends on.
-            Op::Complete { with_children: true, .. } | Op::Replace(_) => self.whole = true,
+            Op::Complete { with_children: true, .. } | Op::Replace(_) | Op::ReplaceAll(_) => {
+                self.whole = true;
+            }
             Op::Cancel { item, .. } => self.reach(item, &[Children, Dependants]),
-            Op::Reopen { item, .. } => self.reach(item, &[Ancestors]),
+            Op::Reopen { item, start: false } => self.reach(item, &[Ancestors]),
+            Op::Reopen { item, start: true } => self.reach(item, &[Dependencies, Ancestors]),
             Op::Release(item)
             | Op::Wait { item, .. }
             | Op::Resume(item)
@@ -110,7 +113,7 @@ impl Needs {
                 let moves = patch.status.is_some();
                 let around = [Dependencies, Dependants, Children, Ancestors];
                 self.reach(item, if moves { &around } else { &[] });
-                for item in &patch.after {
+                for item in patch.depends_on.iter().flatten().chain(&patch.after) {
                     self.reach(item, &[AllDependencies]);
                 }
                 for item in &patch.not_after {
@@ -151,7 +154,7 @@ impl Needs {
 fn shifts(op: &Op) -> bool {
     match op {
         Op::Add(new) => new.place != Place::Back,
-        Op::Move { .. } | Op::Supersede(_) | Op::Replace(_) => true,
+        Op::Move { .. } | Op::Supersede(_) | Op::Replace(_) | Op::ReplaceAll(_) => true,
         Op::Start(_)
         | Op::Next
         | Op::Complete { .. }
@@ -186,6 +189,7 @@ impl Plan {
         if needs.next {
             for number in keep.clone() {
                 self.around(number, Around::Dependencies, &mut keep);
+                self.around(number, Around::Children, &mut keep);
             }
             // Nothing that it depends on is in its way, so what that is need not be known.
             keep.extend(self.next_ready().map(|item| item.number));

@@ -4,7 +4,7 @@
 //! decision needs (see [`crate::needs`]). So the header carries the counts that rules ask for, and
 //! nothing in a decision may count `items` instead.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,9 @@ pub struct Rules {
     pub max_in_progress: Option<u32>,
     /// The evidence that an item needs to count as done.
     pub demand: Option<Level>,
+    /// Put away: overviews leave it out. Nothing else follows from it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// How a plan stands as a whole.
@@ -83,34 +86,35 @@ impl End {
     pub fn words(self) -> &'static str {
         match self {
             Self::Open => "open",
-            Self::Drained => "drained",
+            Self::Drained => "finished",
             Self::Stopped => "stopped with open items",
         }
     }
 }
 
-/// How far a plan has come: top-level items that are neither cancelled nor superseded.
+/// How far a plan has come, counted in its leaves; see [`Plan::leaves`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct Progress {
     pub completed: u32,
     pub total: u32,
-    /// Rounded; 0 when there is nothing to do.
+    /// Rounded; 0 when there is nothing to do, and 100 only when nothing is open.
     pub percent: u32,
 }
 
 impl Progress {
-    /// From the two counts.
-    pub fn of(completed: u32, total: u32) -> Self {
-        let percent = if total == 0 {
-            0
-        } else {
-            {
-                let (completed, total) = (u64::from(completed), u64::from(total));
-                u32::try_from((completed * 200 + total) / (total * 2)).unwrap_or(100)
-            }
-        };
-        Self { completed, total, percent }
+    /// From the two counts, and whether anything is open that may not be among them: an item with a command
+    /// of its own, say, under which everything is done.
+    pub fn of(completed: u32, total: u32, is_open: bool) -> Self {
+        let (done, all) = (u64::from(completed), u64::from(total));
+        let rounded = (done * 200 + all).checked_div(all * 2).unwrap_or(0);
+        let most = if is_open || completed < total { 99 } else { 100 };
+        Self { completed, total, percent: u32::try_from(rounded).unwrap_or(most).min(most) }
+    }
+
+    /// Whether nothing is left.
+    pub fn is_over(self) -> bool {
+        self.percent == 100
     }
 }
 
@@ -183,26 +187,43 @@ impl Plan {
         item.is_open() && self.blockers(item).next().is_some()
     }
 
-    /// Pending, dependencies completed, not waiting.
+    /// Pending, dependencies completed, no open item under it, not waiting.
     pub fn is_ready(&self, item: &Item) -> bool {
+        let is_over = |it: &Item| it.parent == Some(item.number) && it.is_open();
+        self.could_begin(item) && !self.items.values().any(is_over)
+    }
+
+    /// Whether nothing but an open item under it can be in its way.
+    fn could_begin(&self, item: &Item) -> bool {
         item.status == Status::Pending
             && !item.is_superseded()
             && item.waiting_on.is_none()
             && self.blockers(item).next().is_none()
     }
 
+    /// The same for who asks of many: `parents` is [`Self::open_parents`].
+    pub fn is_ready_among(&self, item: &Item, parents: &BTreeSet<Number>) -> bool {
+        self.could_begin(item) && !parents.contains(&item.number)
+    }
+
+    /// The items that have an open one under them.
+    pub fn open_parents(&self) -> BTreeSet<Number> {
+        self.items.values().filter(|it| it.is_open()).filter_map(|it| it.parent).collect()
+    }
+
     /// Of the ready items, the one with the lowest priority, then position.
     pub fn next_ready(&self) -> Option<&Item> {
+        let parents = self.open_parents();
         self.items
             .values()
-            .filter(|it| self.is_ready(it))
+            .filter(|it| self.is_ready_among(it, &parents))
             .min_by_key(|it| (it.priority.unwrap_or(u32::MAX), it.position))
     }
 
     /// The evidence that an item needs to count as done, beyond the agent's word.
     pub fn demanded(&self, item: &Item) -> Option<Level> {
         let by_check = item.check.is_some().then_some(Level::Checked);
-        by_check.max(self.rules.demand).filter(|level| *level > Level::Claimed)
+        by_check.max(self.rules.demand).filter(|level| *level > Level::Reported)
     }
 
     /// What evidence says of an item. `stale` is the caller's to know: it has looked at the files.
@@ -210,7 +231,7 @@ impl Plan {
         let Some(demanded) = self.demanded(item) else { return Verification::None };
         // The newest word counts: a check that failed after an earlier pass is a failure, and
         // a person's approval after a failed check settles it.
-        match item.evidence.iter().rfind(|it| it.level > Level::Claimed) {
+        match item.evidence.iter().rfind(|it| it.level > Level::Reported) {
             None => Verification::Required,
             Some(last) if !last.passed() => Verification::Failed,
             Some(last) if stale && last.level == Level::Checked => Verification::Stale,
@@ -219,19 +240,25 @@ impl Plan {
         }
     }
 
+    /// The items that progress counts: those that no other one is under, of all that are neither cancelled
+    /// nor superseded. What a worker has on a list of its own is no item of the plan.
+    pub fn leaves(&self) -> BTreeSet<Number> {
+        let counts = |item: &&Item| {
+            !item.is_superseded() && item.status != Status::Cancelled && !item.is_workers()
+        };
+        let counted = || self.items.values().filter(counts);
+        let above: BTreeSet<Number> = counted().filter_map(|it| it.parent).collect();
+        counted().map(|it| it.number).filter(|it| !above.contains(it)).collect()
+    }
+
     /// How far it has come.
     pub fn progress(&self) -> Progress {
-        let mut counts = (0, 0);
-        for item in self.items.values() {
-            // A child whose parent is gone from the list stands at the top level.
-            let top =
-                item.parent.and_then(|parent| self.get(parent)).is_none_or(Item::is_superseded);
-            if top && !item.is_superseded() && item.status != Status::Cancelled {
-                counts.0 += u32::from(item.status == Status::Completed);
-                counts.1 += 1;
-            }
-        }
-        Progress::of(counts.0, counts.1)
+        let leaves = self.leaves();
+        let is_done = |it: &Number| self.get(*it).is_some_and(|it| it.status == Status::Completed);
+        let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        let is_open = self.items.values().any(|it| it.is_open() && !it.is_workers());
+        let done = leaves.iter().filter(|it| is_done(it)).count();
+        Progress::of(count(done), count(leaves.len()), is_open)
     }
 
     /// The end of the list, where the next item would go.

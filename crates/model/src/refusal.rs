@@ -33,7 +33,7 @@ impl Refusal {
     #[must_use]
     pub fn with_titles(mut self, shown: impl Fn(&str) -> String) -> Self {
         for problem in &mut self.problems {
-            for tag in problem.item.iter_mut().chain(problem.broken.other()) {
+            for tag in problem.item.iter_mut().chain(problem.broken.others()) {
                 tag.title = shown(&tag.title);
             }
         }
@@ -176,6 +176,8 @@ pub enum Broken {
     EmptyText { field: &'static str },
     TooLong { field: &'static str, length: usize, most: u32 },
     Nul { field: &'static str },
+    TooDeep { field: &'static str },
+    PersonsGoal,
     TooManyOpen { open: u32, adding: u32, most: u32 },
     Illegal { to: Status, legal: Vec<Status> },
     NotOpen,
@@ -185,6 +187,7 @@ pub enum Broken {
     Cycle { path: Vec<Number> },
     ParentCycle { path: Vec<Number> },
     OpenChild { child: Tag },
+    Blocked { to: Status, by: Vec<Tag> },
     ParentCompleted { parent: Tag },
     Unverified { demanded: Level, failed: bool },
     NameTaken { name: String },
@@ -222,12 +225,13 @@ impl fmt::Display for Sides {
 }
 
 impl Broken {
-    /// The other item that it is about.
-    fn other(&mut self) -> Option<&mut Tag> {
+    /// The other items that it is about.
+    fn others(&mut self) -> &mut [Tag] {
         match self {
             Self::AlreadyInProgress { holder: other, .. }
             | Self::OpenChild { child: other }
-            | Self::ParentCompleted { parent: other } => Some(other),
+            | Self::ParentCompleted { parent: other } => std::slice::from_mut(other),
+            Self::Blocked { by, .. } => by,
             Self::NotFound { .. }
             | Self::Ambiguous { .. }
             | Self::Superseded
@@ -235,6 +239,8 @@ impl Broken {
             | Self::EmptyText { .. }
             | Self::TooLong { .. }
             | Self::Nul { .. }
+            | Self::TooDeep { .. }
+            | Self::PersonsGoal
             | Self::TooManyOpen { .. }
             | Self::Illegal { .. }
             | Self::NotOpen
@@ -245,7 +251,25 @@ impl Broken {
             | Self::Unverified { .. }
             | Self::NameTaken { .. }
             | Self::Twice { .. }
-            | Self::Conflict(_) => None,
+            | Self::Conflict(_) => &mut [],
+        }
+    }
+
+    /// What is done to an item that gets to a status.
+    pub fn made(to: Status) -> &'static str {
+        if to == Status::InProgress { "started" } else { to.words() }
+    }
+
+    /// What an item depends on, each with what it is.
+    fn list_blockers(f: &mut fmt::Formatter<'_>, by: &[Tag]) -> fmt::Result {
+        const MOST: usize = 5;
+        for (n, tag) in by.iter().take(MOST).enumerate() {
+            let comma = if n > 0 { ", " } else { "" };
+            write!(f, "{comma}{tag}, which is {}", tag.status.words())?;
+        }
+        match by.len().saturating_sub(MOST) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
         }
     }
 
@@ -256,6 +280,10 @@ impl Broken {
         }
         if let Self::Nul { field } = self {
             return Some((field, "contains a NUL character".to_owned()));
+        }
+        if let Self::TooDeep { field } = self {
+            let most = crate::json::DEEPEST;
+            return Some((field, format!("is nested more than {most} levels deep")));
         }
         None
     }
@@ -268,6 +296,8 @@ impl Broken {
             | Self::EmptyTitle { .. }
             | Self::TooLong { .. }
             | Self::Nul { .. }
+            | Self::TooDeep { .. }
+            | Self::PersonsGoal
             | Self::TooManyOpen { .. }
             | Self::Illegal { .. }
             | Self::NotOpen
@@ -282,6 +312,7 @@ impl Broken {
             | Self::Cycle { .. }
             | Self::ParentCycle { .. }
             | Self::OpenChild { .. }
+            | Self::Blocked { .. }
             | Self::ParentCompleted { .. }
             | Self::Unverified { .. } => false,
         }
@@ -295,10 +326,13 @@ impl fmt::Display for Broken {
             Self::Ambiguous { what, candidates } => {
                 write!(f, "{} may be any of items {}", brief(what), list(candidates, ", "))
             }
-            Self::Superseded => f.write_str("is no longer on the list: it was superseded"),
+            Self::Superseded => f.write_str("is no longer on the list: it was dropped"),
             Self::EmptyTitle { entry } => write!(f, "the title of entry {} is empty", entry + 1),
             Self::EmptyText { field } => write!(f, "needs a {field} that is not empty"),
-            Self::TooLong { field, .. } | Self::Nul { field } => {
+            Self::PersonsGoal => {
+                f.write_str("the goal is a person's: an agent neither changes nor clears it")
+            }
+            Self::TooLong { field, .. } | Self::Nul { field } | Self::TooDeep { field } => {
                 let what = self.of_field().map(|(_, what)| what).unwrap_or_default();
                 write!(f, "the {field} {what}")
             }
@@ -336,6 +370,10 @@ impl fmt::Display for Broken {
             }
             Self::OpenChild { child } => {
                 write!(f, "cannot be completed: {child} under it is open")
+            }
+            Self::Blocked { to, by } => {
+                write!(f, "cannot be {}: it depends on ", Self::made(*to))?;
+                Self::list_blockers(f, by)
             }
             Self::ParentCompleted { parent } => {
                 write!(f, "cannot be open under {parent}, which is completed")
@@ -395,6 +433,8 @@ pub enum Warning {
         /// What depends on it.
         dependants: Vec<Tag>,
     },
+    /// The list lacks it, and it did not come from such a list: it stays.
+    NotFromList(Tag),
     /// Somebody added it since; it stays.
     AddedSince {
         /// The item.
@@ -443,6 +483,7 @@ impl fmt::Display for Warning {
             Self::DependsOnCancelled { item, dependants } => {
                 write!(f, "Depends on {}, which was cancelled: {}", Hash(item), hashes(dependants))
             }
+            Self::NotFromList(tag) => write!(f, "Not of this list, and still open: {}", Hash(tag)),
             Self::AddedSince { item, by } => {
                 write!(f, "Added since by {}: {}", brief(by), Hash(item))
             }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures_core::future::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
 use crate::actor::{Actor, Holder, Process};
 use crate::call::CallStore;
@@ -39,8 +40,8 @@ impl SessionKey {
         }
     }
 
-    /// The name that the session, or one of its sub-agents, acts under. Short, since screens show
-    /// it: the agent, and the beginning of the id that it gave its session.
+    /// The name that the session, or one of its sub-agents, acts under: the agent, and as much of the id
+    /// that it gave its session as no other session has. Short, since screens show it.
     pub fn actor_name(&self, sub_agent: &str) -> String {
         let name = format!("{}:{}", brief(&self.agent), brief(&self.id));
         match sub_agent {
@@ -50,9 +51,24 @@ impl SessionKey {
     }
 }
 
-/// The beginning of an id, without what a name must not contain. Ids come from agents.
+/// An id as part of a name. Ids come from agents: a short one is what it is, and of any other as much is
+/// taken as tells it from all others.
 fn brief(id: &str) -> String {
-    id.chars().filter(|it| !it.is_control()).take(8).collect()
+    /// The longest id that is shown as it is, in characters.
+    const SHORT: usize = 20;
+    if let Ok(uuid) = Uuid::try_parse(id) {
+        // Its end: the beginning of some is the time, and two that begin together share it.
+        let mut room = Uuid::encode_buffer();
+        return uuid.simple().encode_lower(&mut room)[20..].to_owned();
+    }
+    if id.chars().count() <= SHORT && !id.contains(char::is_control) {
+        return id.to_owned();
+    }
+    // FNV-1a: ids are not secret, they only have to differ.
+    let digest = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{digest:016x}")[4..].to_owned()
 }
 
 /// A session, as the store keeps it.
@@ -150,6 +166,12 @@ pub struct Memory {
     pub written_with: Option<String>,
     /// The agent may only plan, where it says so once and not each time.
     pub planning: bool,
+    /// What the user last said before it had a plan, in a line: the plan's title.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The last that it did was to call a tool that asks the user something.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub asked: bool,
     /// Its sub-agents, by their ids.
     pub sub_agents: BTreeMap<String, SubAgent>,
     /// The settled list that was last held against its goal: which plan, and as of when.
@@ -323,12 +345,30 @@ mod tests {
     }
 
     #[test]
+    fn no_two_sessions_have_the_same_name() {
+        let name = |id: &str| session((id, 10, 1, false)).actor_name("");
+        for (one, other) in [
+            // Begun in the same minute, these share their beginning: it is the time.
+            ("019a8f2c-1f3a-7000-8000-aaaaaaaaaaaa", "019a8f2c-1f3b-7000-8000-bbbbbbbbbbbb"),
+            ("a-session-with-a-long-name-1", "a-session-with-a-long-name-2"),
+            ("1-a-session-with-a-long-name", "2-a-session-with-a-long-name"),
+            ("a\u{1b}[31m", "a[31m"),
+        ] {
+            assert_ne!(name(one), name(other));
+            assert!(name(one).chars().count() <= 27 && !name(one).contains(char::is_control));
+        }
+    }
+
+    #[test]
     fn sessions_and_their_sub_agents_have_short_names() {
         for (id, sub_agent, expected) in [
-            ("12345678-aaaa-bbbb", "", "claude:12345678"),
-            ("12345678-aaaa-bbbb", "a685f00d99", "claude:12345678/a685f00d"),
+            ("12345678-aaaa-4bbb-8ccc-0123456789ab", "", "claude:0123456789ab"),
+            (
+                "12345678-aaaa-4bbb-8ccc-0123456789AB",
+                "a685f00d99",
+                "claude:0123456789ab/a685f00d99",
+            ),
             ("short", "x", "claude:short/x"),
-            ("äöü\u{1b}[31mäöüäöü", "", "claude:äöü[31mä"),
             ("", "", "claude:"),
         ] {
             let session = session((id, 10, 1, false));

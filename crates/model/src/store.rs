@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::actor::Actor;
-use crate::call::CallState;
+use crate::call::{BadMessage, CallState};
 use crate::command::{Ctx, ItemRef, Op};
 use crate::decide::Decision;
 use crate::event::Event;
@@ -224,7 +224,7 @@ impl Kind {
             Op::Edit { .. } => Self::Edit,
             Op::Move { .. } => Self::Move,
             Op::Supersede(_) => Self::Supersede,
-            Op::Replace(_) => Self::Replace,
+            Op::Replace(_) | Op::ReplaceAll(_) => Self::Replace,
             Op::Prove { .. } => Self::Prove,
             Op::Park(_) => Self::Stop,
             Op::Plan(_) => Self::Plan,
@@ -328,6 +328,7 @@ pub struct Summary {
     pub title: String,
     pub revision: Revision,
     pub end: End,
+    pub archived: bool,
     pub open: u32,
     pub progress: Progress,
     pub created_at: Timestamp,
@@ -450,6 +451,9 @@ pub enum Error {
     /// There is no such question.
     #[error("there is no question {0}")]
     NoQuestion(QuestionId),
+    /// A text is no message, or too many wait.
+    #[error(transparent)]
+    Message(#[from] BadMessage),
     /// What was answered from memory may not be so any more; nothing was changed. Only a store that
     /// was asked to recall says this, and whoever asked it so asks again, without.
     #[error("the store was written by somebody else meanwhile")]

@@ -2,7 +2,8 @@
 //!
 //! What is taken back is the caller's own last change that is not yet taken back. It conflicts if
 //! somebody changed the same fields since. Claims, attempts and evidence are never taken back: they
-//! say what happened to the world outside the list.
+//! say what happened to the world outside the list. But what is in progress again is its worker's again,
+//! as long as that worker's claim would have lasted; after that it is anybody's, and pending.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,7 @@ use crate::decide::{Decision, links};
 use crate::event::{Delta, Event, Field, PlanDelta, What};
 use crate::goal::is_rescoping;
 use crate::id::{Number, Revision};
-use crate::item::{Item, Status};
+use crate::item::{Claim, Item, Status};
 use crate::plan::{End, Plan};
 use crate::refusal::{Broken, Problem, Refusal, Tag};
 use crate::store::{Entry, Kind};
@@ -22,10 +23,10 @@ use crate::store::{Entry, Kind};
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Conflict {
     /// The caller has no change left to take back.
-    #[error("{0} has no change left to take back in this plan")]
+    #[error("{0} has no change left to undo in this plan")]
     Nothing(String),
     /// Somebody changed the same fields since.
-    #[error("revision {revision} cannot be taken back: {}", Clashes(clashes))]
+    #[error("revision {revision} cannot be undone: {}", Clashes(clashes))]
     Changed {
         /// The change to be taken back.
         revision: Revision,
@@ -33,7 +34,7 @@ pub enum Conflict {
         clashes: Vec<Clash>,
     },
     /// The plan would break a rule.
-    #[error("revision {revision} cannot be taken back: {refusal}")]
+    #[error("revision {revision} cannot be undone: {refusal}")]
     Refused {
         /// The change to be taken back.
         revision: Revision,
@@ -139,8 +140,14 @@ fn inverse(event: &Event) -> Option<Event> {
             if matches!(what, What::Renewed | What::LeaseRanOut | What::Parked | What::Evidence) {
                 return None;
             }
+            let begins = deltas
+                .iter()
+                .any(|delta| matches!(delta, Delta::Status { before: Status::InProgress, .. }));
+            let is_kept = |delta: &&Delta| {
+                is_kept(delta.field()) && !(begins && delta.field() == Field::Claim)
+            };
             let deltas: Vec<Delta> =
-                deltas.iter().filter(|delta| !is_kept(delta.field())).map(Delta::inverse).collect();
+                deltas.iter().filter(|delta| !is_kept(delta)).map(Delta::inverse).collect();
             if deltas.is_empty() {
                 return None;
             }
@@ -197,6 +204,14 @@ fn fit(plan: &Plan, event: Event, ctx: &Ctx) -> Option<Event> {
             let mut after = item.clone();
             for delta in &deltas {
                 delta.apply(&mut after);
+            }
+            let lasts = |claim: &Claim| !claim.has_lapsed(ctx.now, &ctx.gone);
+            if after.status == Status::InProgress
+                && item.status != Status::InProgress
+                && !after.claim.as_ref().is_some_and(lasts)
+            {
+                after.status = Status::Pending;
+                after.started_at = None;
             }
             if after.status != Status::InProgress {
                 after.claim = None;
@@ -279,7 +294,7 @@ fn touched(event: &Event) -> Vec<(Option<Number>, &'static str)> {
 
 /// Whether the plan after the undo breaks a rule that the plan before it did not.
 fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
-    let most = ctx.limits.open_items;
+    let most = ctx.most_open().unwrap_or(u32::MAX);
     let mut problems = Vec::new();
     let mut note = |item: Option<Tag>, broken| problems.push(Problem { entry: 0, item, broken });
     if after.open > most && after.open > before.open {
@@ -292,12 +307,13 @@ fn check(before: &Plan, after: &Plan, ctx: &Ctx) -> Result<(), Refusal> {
     };
     for item in after.in_progress().filter(|item| began(item.number)) {
         // As in `decide`: one per worker, or as many as the plan allows in all.
+        let worker = item.claim.as_ref().map_or(&ctx.holder.name, |claim| &claim.holder.name);
         let others: Vec<_> = after
             .in_progress()
             .filter(|it| it.number != item.number)
             .filter(|it| {
                 let holder = it.claim.as_ref().map(|claim| &claim.holder.name);
-                limit.is_some() || holder.is_none_or(|name| *name == ctx.holder.name)
+                limit.is_some() || holder.is_none_or(|name| name == worker)
             })
             .collect();
         let most = limit.unwrap_or(1);

@@ -6,9 +6,11 @@ use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
+use punchlist_bridge::doctor;
 use punchlist_bridge::install::{self, Change, Options, Scope};
-use punchlist_formats::hook::Agent;
+use punchlist_formats::hook::{Agent, Version};
 use punchlist_formats::text;
 
 use crate::app::App;
@@ -63,7 +65,7 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     found.map(|it| it.join(name)).find(|it| is_program(it))
 }
 
-fn is_program(path: &Path) -> bool {
+pub(crate) fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
@@ -98,7 +100,15 @@ pub(crate) fn options(app: &App, agent: Agent, goal: Goal) -> Result<Options, Fa
         permission: true,
         trust: true,
         own_tools: false,
+        version: None,
     })
+}
+
+/// The version of an agent's program, if it is on this machine and says so.
+pub(crate) fn version(agent: Agent) -> Option<Version> {
+    /// The slowest take some seconds to start.
+    const PATIENCE: Duration = Duration::from_secs(15);
+    doctor::version(&program(agent.as_str())?, PATIENCE)
 }
 
 /// Where the user has an agent keep its files, if that was chosen.
@@ -115,7 +125,7 @@ fn config_dir(agent: Agent) -> Option<PathBuf> {
 
 /// This very binary, by the path that lasts longest: its real one may have a version in it that the
 /// next upgrade takes away, with all that names it.
-fn binary() -> Result<PathBuf, Fail> {
+pub(crate) fn binary() -> Result<PathBuf, Fail> {
     let gone = |why: String| {
         Fail::ours(format!("the running program's file cannot be found: {why}"))
             .hint("it was moved or replaced; call `punchlist` anew.")
@@ -179,6 +189,7 @@ pub(crate) fn fail(error: install::Error) -> Fail {
         Error::Malformed { .. }
         | Error::NotLoaded { .. }
         | Error::Odd { .. }
+        | Error::TooOld { .. }
         | Error::ReadOnly { .. } => Code::Refused,
         Error::Unreadable { .. } | Error::Unwritable { .. } | Error::Busy { .. } => Code::Failure,
         Error::Shared { .. } | Error::NoText | Error::Variable { .. } => Code::Usage,

@@ -3,10 +3,10 @@
 //! Everything is looked at when it is first needed and not before: a verb that touches no store
 //! looks for no project.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
@@ -16,6 +16,8 @@ use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::SessionStore;
 use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
+use punchlist_sched::policy::Policy;
+use punchlist_sched::process::leash;
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
@@ -24,8 +26,11 @@ use crate::here::Here;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::trust::{self, Found};
-use crate::verb::Row;
-use crate::{clock, places, who};
+use crate::verb::{self, Row, guardian};
+use crate::{clock, hook_event, patience, person, places, private, repository, who};
+
+/// How a leash ends that could not become its command, as shells do.
+const NOT_STARTED: u8 = 127;
 
 /// What a verb runs in.
 pub(crate) struct App {
@@ -37,6 +42,10 @@ pub(crate) struct App {
     settings: OnceCell<Settings>,
     database: OnceCell<Database>,
     here: OnceCell<Here>,
+    /// The store was opened to write.
+    wrote: Cell<bool>,
+    /// Events that hooks could not keep in the database were applied, as far as they can be.
+    caught_up: Cell<bool>,
 }
 
 /// Where plans are kept.
@@ -48,14 +57,21 @@ struct Database {
 
 /// The whole program.
 pub(crate) fn main() -> ExitCode {
-    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
+    // Before anything else is looked at: it is about to become another program.
+    if arguments.first().is_some_and(|it| it == guardian::LEASH) {
+        let why = leash::main(arguments.drain(1..));
+        print::fail(&Fail::ours(why), false);
+        return ExitCode::from(NOT_STARTED);
+    }
     let json = args::wants_json(&arguments);
     let code = match args::called(arguments) {
         Called::Verb(row, rest) => {
-            let code = verb(row, rest, json);
+            let code = call(row, rest, json);
             // An agent takes some exit codes of its hooks for an answer.
             if row.name == "hook" { 0 } else { code }
         }
+        Called::Bare(globals) => run("", globals, verb::bare::run, json),
         Called::Overview => print::reply(&Reply::text(args::overview()), json),
         Called::Help(row) => print::reply(&Reply::text(args::help(args::alone(row))), json),
         Called::Version => {
@@ -76,9 +92,9 @@ fn unknown(word: &std::ffi::OsStr) -> Fail {
     }
 }
 
-fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
+fn call(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
     if let Some((globals, verb)) = args::plain(row, &arguments) {
-        return run(globals, verb, json);
+        return run(row.name, globals, verb, json);
     }
     let mut matches = match args::alone(row).try_get_matches_from(arguments) {
         Ok(matches) => matches,
@@ -88,21 +104,42 @@ fn verb(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
         Ok(globals) => globals,
         Err(error) => return bad_arguments(&error, json),
     };
-    run(globals, |app| (row.run)(app, &mut matches), json)
+    run(row.name, globals, |app| (row.run)(app, &mut matches), json)
 }
 
-fn run(globals: Globals, verb: impl FnOnce(&App) -> Result<Reply, Fail>, json: bool) -> u8 {
+/// Verbs that programs call, or that are about moved projects themselves: nobody is offered anything.
+const WITHOUT_OFFER: [&str; 8] =
+    ["hook", "mcp", "tool", "acp-tap", "guardian", "reference", "completions", "move-project"];
+
+fn run(
+    name: &str,
+    globals: Globals,
+    verb: impl FnOnce(&App) -> Result<Reply, Fail>,
+    json: bool,
+) -> u8 {
+    patience::set(name, json);
     let app = App::new(globals);
-    match verb(&app) {
+    let done = verb(&app);
+    let mut notes = app.notes();
+    let is_about_plans = app.database.get().is_some() && !WITHOUT_OFFER.contains(&name);
+    notes.extend(is_about_plans.then(|| repository::offer(&app)).flatten());
+    let code = match done {
         Ok(mut reply) => {
-            reply.notes.splice(0..0, app.notes());
+            reply.notes.splice(0..0, notes);
             print::reply(&reply, json)
         }
         Err(fail) => {
-            print::notes(&app.notes(), json);
+            print::notes(&notes, json);
             print::fail(&fail, json)
         }
+    };
+    if app.wrote.get()
+        && is_about_plans
+        && let (Ok(database), Ok(project)) = (app.database(), app.project())
+    {
+        repository::note(database, project, repository::PATIENCE);
     }
+    code
 }
 
 /// The parser's own message, in the form of all others.
@@ -134,6 +171,21 @@ impl App {
             settings: OnceCell::new(),
             database: OnceCell::new(),
             here: OnceCell::new(),
+            wrote: Cell::new(false),
+            caught_up: Cell::new(false),
+        }
+    }
+
+    /// The same for one who applies events that were kept, and so does not wait for them.
+    pub(crate) fn catching_up(globals: Globals) -> Self {
+        Self { caught_up: Cell::new(true), ..Self::new(globals) }
+    }
+
+    /// Applies the events that hooks could not keep in the database, before anything is read or
+    /// written. Those that cannot be applied now stay, and `doctor` shows them.
+    fn catch_up(&self, database: &Path) {
+        if !self.caught_up.replace(true) {
+            hook_event::catch_up(database, None);
         }
     }
 
@@ -169,13 +221,17 @@ impl App {
         }
         let named = || env::var_os("PUNCHLIST_DB").filter(|it| !it.is_empty()).map(PathBuf::from);
         let database = match self.globals.db.clone().or_else(named) {
-            Some(path) => Database { path: self.named(path)?, ignored: None },
+            Some(path) => {
+                let path = self.named(path)?;
+                trust::named(&path)?;
+                Database { path, ignored: None }
+            }
             None => self.found()?,
         };
         Ok(&self.database.get_or_init(|| database).path)
     }
 
-    fn named(&self, path: PathBuf) -> Result<PathBuf, Fail> {
+    pub(crate) fn named(&self, path: PathBuf) -> Result<PathBuf, Fail> {
         if path.as_os_str().is_empty() {
             return Err(Fail::usage("the name of the database is empty").hint("give a path."));
         }
@@ -214,21 +270,38 @@ impl App {
 
     /// The store, made if it is not there.
     pub(crate) fn store(&self) -> Result<Sqlite, Fail> {
-        Ok(Sqlite::open(&self.database_options()?)?)
+        let options = self.database_options()?;
+        self.catch_up(&options.path);
+        self.wrote.set(true);
+        Ok(Sqlite::open(&options)?)
     }
 
     /// The store for reading: nothing is made, nothing is written.
     pub(crate) fn store_to_read(&self) -> Result<Option<Sqlite>, Fail> {
-        Ok(Sqlite::open_to_read(&self.database_options()?)?)
+        let options = self.database_options()?;
+        self.catch_up(&options.path);
+        Ok(Sqlite::open_to_read(&options)?)
     }
 
-    /// The rules for calls.
-    pub(crate) fn policy(&self) -> Result<punchlist_sched::policy::Policy, Fail> {
-        Ok(self.settings()?.rules.policy())
+    /// The rules for calls in this project.
+    pub(crate) fn policy(&self) -> Result<Policy, Fail> {
+        Ok(self.settings()?.rules.policy(&self.project()?.name))
+    }
+
+    /// The same for commands that run in a directory, which may be in another project: what the user
+    /// allowed there holds, not what they allowed here.
+    pub(crate) fn policy_in(&self, directory: &Path) -> Result<Policy, Fail> {
+        Ok(self.settings()?.rules.policy(&project::find(directory)?.name))
     }
 
     /// Where the store is, and how it is kept.
     pub(crate) fn database_options(&self) -> Result<Options, Fail> {
+        // Only where it is our own: a directory that somebody else chose stays as it is.
+        if let Ok(data) = places::data()
+            && self.database()?.starts_with(&data)
+        {
+            private::close(&data);
+        }
         Ok(Options { path: self.database()?.clone(), durability: self.settings()?.durability })
     }
 
@@ -251,34 +324,47 @@ impl App {
             Some(session) => {
                 Ok(Actor::agent(format!("{}/{}", session.actor_name(""), who::name(given)?)))
             }
-            None => Ok(who::actor(&who::name(given)?)),
+            None => self.caller(),
         }
+    }
+
+    /// Who asks where no session is known: a person, or an agent of which nothing else is known. An agent
+    /// is never taken for the person, whatever name it gives itself.
+    fn caller(&self) -> Result<Actor, Fail> {
+        let given = self.globals.name.as_deref();
+        let name = who::name(given)?;
+        Ok(match person::called_by() {
+            None => who::actor(&name),
+            Some(agent) => {
+                let agent = format!("{}@{}", agent.trim_start_matches("an "), who::host());
+                Actor::agent(given.map_or(agent.clone(), |name| format!("{agent}/{name}")))
+            }
+        })
     }
 
     /// Who asks and when, for a change of this store. It comes after [`Self::ctx`], which finds
     /// faults with the call before a store is made.
     pub(crate) fn in_session(&self, mut ctx: Ctx, store: &dyn SessionStore) -> Result<Ctx, Fail> {
         ctx.actor = self.actor(store)?;
-        if let Some(session) = &self.here(store)?.session {
-            let process = ctx.holder.process.or_else(|| session.process.clone());
-            ctx.holder = Holder { name: ctx.actor.name.clone(), process };
-        }
+        let known = self.here(store)?.session.as_ref().and_then(|it| it.process.clone());
+        ctx.holder = Holder { name: ctx.actor.name.clone(), process: ctx.holder.process.or(known) };
         Ok(ctx)
     }
 
     /// Who asks and when, as far as the call itself says.
     pub(crate) fn ctx(&self) -> Result<Ctx, Fail> {
-        let name = who::name(self.globals.name.as_deref())?;
+        let actor = self.caller()?;
         Ok(Ctx {
             now: self.now,
             ids: clock::ids(self.now)?,
-            actor: who::actor(&name),
-            holder: who::holder(&name, None)?,
+            holder: who::holder(&actor.name, None)?,
+            actor,
             attempt: None,
             base: None,
             mode: Mode::Enforced,
             limits: self.settings()?.limits,
             gone: Vec::new(),
+            anyway: false,
         })
     }
 

@@ -1,15 +1,21 @@
-//! A plan in a file: a header line, a line an item, a line a journal entry.
+//! A plan in a file: a header line, a line an item, a line a journal entry. Several plans stand one after
+//! the other.
 //!
 //! Texts are exact. What comes in is believed only if it adds up: the journal, replayed from
 //! nothing, must give the items and the header, and each step must fit the plan as it then is. So a
 //! file that somebody wrote by hand cannot bring in a plan that no sequence of changes leads to.
 
+pub(crate) mod origin;
 mod replay;
 
 use punchlist_formats::text::escape;
+use punchlist_model::json::{DEEPEST, is_too_deep};
 use punchlist_model::store::Entry;
-use punchlist_model::{End, Goal, Item, Number, Plan, PlanId, Revision, Rules, Timestamp};
+use punchlist_model::{
+    Delta, End, Event, Goal, Item, Number, Plan, PlanId, Revision, Rules, Timestamp,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::error::Fail;
 
@@ -70,40 +76,98 @@ pub(crate) fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
     Ok(out)
 }
 
-/// Reads a file and holds it against itself.
-pub(crate) fn read(text: &str) -> Result<(Plan, Vec<Entry>), Fail> {
-    let mut plan: Option<Plan> = None;
-    let mut journal: Vec<(usize, Entry)> = Vec::new();
+/// A plan that was read, with its whole journal.
+pub(crate) type Read = (Plan, Vec<Entry>);
+
+/// Reads a file of one plan or several, and holds each against itself.
+pub(crate) fn read(text: &str) -> Result<Vec<Read>, Fail> {
+    let mut plans: Vec<Read> = Vec::new();
+    let mut under_way: Option<Draft> = None;
     for (n, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |why: String| bad(n, &why);
         if has_nul(line) {
             return Err(wrong("a text contains a NUL character".to_owned()));
         }
         let line: Line = serde_json::from_str(line).map_err(|why| wrong(why.to_string()))?;
-        match (line, &mut plan) {
-            (Line::Plan(header), None) => plan = Some(begin(*header).map_err(wrong)?),
-            (Line::Plan(_), Some(_)) => return Err(wrong("a second header".to_owned())),
+        if line.is_too_deep() {
+            return Err(wrong(format!("metadata is nested more than {DEEPEST} levels deep")));
+        }
+        match (line, &mut under_way) {
+            (Line::Plan(header), before) => {
+                let id = header.id;
+                let plan = begin(*header).map_err(wrong)?;
+                if let Some(draft) = before.replace(Draft { plan, journal: Vec::new() }) {
+                    plans.push(draft.finish()?);
+                }
+                if plans.iter().any(|(plan, _)| plan.id == id) {
+                    return Err(wrong("a plan for the second time".to_owned()));
+                }
+            }
             (Line::Item(_) | Line::Entry(_), None) => {
                 return Err(wrong("the header has to come first".to_owned()));
             }
-            (Line::Item(item), Some(plan)) => {
-                if !journal.is_empty() {
-                    return Err(wrong("an item behind the journal".to_owned()));
-                }
-                let number = item.number;
-                if plan.items.insert(number, *item).is_some() {
-                    return Err(wrong(format!("item {number} for the second time")));
-                }
-            }
-            (Line::Entry(entry), Some(_)) => journal.push((n, *entry)),
+            (Line::Item(item), Some(draft)) => draft.item(*item).map_err(wrong)?,
+            (Line::Entry(entry), Some(draft)) => draft.journal.push((n, *entry)),
         }
     }
-    let Some(mut plan) = plan else {
+    let Some(last) = under_way else {
         return Err(Fail::usage("the file is empty").hint("make one with `punchlist export`."));
     };
-    (plan.placed, plan.open) = plan.recount();
-    replay::check(&plan, &journal)?;
-    Ok((plan, journal.into_iter().map(|(_, entry)| entry).collect()))
+    plans.push(last.finish()?);
+    Ok(plans)
+}
+
+/// A plan that is being read.
+struct Draft {
+    plan: Plan,
+    /// With the lines where they stand.
+    journal: Vec<(usize, Entry)>,
+}
+
+impl Draft {
+    fn item(&mut self, item: Item) -> Result<(), String> {
+        if !self.journal.is_empty() {
+            return Err("an item behind the journal".to_owned());
+        }
+        let number = item.number;
+        match self.plan.items.insert(number, item) {
+            Some(_) => Err(format!("item {number} for the second time")),
+            None => Ok(()),
+        }
+    }
+
+    fn finish(mut self) -> Result<Read, Fail> {
+        (self.plan.placed, self.plan.open) = self.plan.recount();
+        replay::check(&self.plan, &self.journal)?;
+        Ok((self.plan, self.journal.into_iter().map(|(_, entry)| entry).collect()))
+    }
+}
+
+impl Line {
+    /// Whether metadata in it is nested deeper than any that is taken in.
+    fn is_too_deep(&self) -> bool {
+        let is_deep = |metadata: &Option<Map<String, Value>>| {
+            metadata.iter().flat_map(Map::values).any(|value| is_too_deep(value, 1))
+        };
+        let of_delta = |delta: &Delta| {
+            let Delta::Metadata { before, after } = delta else { return false };
+            is_deep(before) || is_deep(after)
+        };
+        let of_event = |event: &Event| match event {
+            Event::Added { item } => is_deep(&item.metadata),
+            Event::Changed { deltas, .. } => deltas.iter().any(of_delta),
+            Event::Moved { .. }
+            | Event::Superseded { .. }
+            | Event::Restored { .. }
+            | Event::PlanChanged { .. }
+            | Event::Forgotten { .. } => false,
+        };
+        match self {
+            Self::Plan(_) => false,
+            Self::Item(item) => is_deep(&item.metadata),
+            Self::Entry(entry) => entry.events.iter().any(of_event),
+        }
+    }
 }
 
 fn begin(header: Header) -> Result<Plan, String> {
@@ -190,7 +254,7 @@ mod tests {
             }),
             1 => (item(), item()).prop_map(|(item, to)| Op::Move { item, to: Place::Before(to) }),
             1 => item().prop_map(Op::Supersede),
-            1 => prop::collection::vec(entry, 0..4).prop_map(Op::Replace),
+            1 => prop::collection::vec(entry, 0..4).prop_map(Op::ReplaceAll),
         ]
     }
 
@@ -230,6 +294,7 @@ mod tests {
                 mode,
                 limits: Limits::default(),
                 gone: Vec::new(),
+                anyway: false,
             };
             // Much of this is refused, which is as good: what happened is what counts.
             match step {
@@ -255,7 +320,8 @@ mod tests {
         fn whatever_happened_to_a_plan_it_comes_back_as_it_was(steps in prop::collection::vec(step(), 0..20)) {
             let (plan, journal) = lived(steps);
             let text = write(&plan, journal.clone()).unwrap();
-            let (again, entries) = read(&text).map_err(|fail| TestCaseError::fail(fail.message))?;
+            let all = read(&text).map_err(|fail| TestCaseError::fail(fail.message))?;
+            let [(again, entries)] = <[Read; 1]>::try_from(all).unwrap();
             prop_assert_eq!(again, plan);
             prop_assert_eq!(entries, journal);
         }

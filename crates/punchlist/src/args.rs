@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::Resettable;
-use clap::{Args, Command};
+use clap::{Args, Command, FromArgMatches};
 
 use crate::print::Colour;
 use crate::verb::{self, Group, Ready, Row};
@@ -57,6 +57,8 @@ const WITH_VALUE: [&str; 6] = ["--plan", "--as", "--db", "-c", "-C", "--color"];
 pub(crate) enum Called {
     /// A verb, and the arguments without it.
     Verb(&'static Row, Vec<OsString>),
+    /// No verb: the plan as it stands.
+    Bare(Globals),
     /// The overview.
     Overview,
     /// The help of one verb.
@@ -79,9 +81,14 @@ pub(crate) fn called(mut arguments: Vec<OsString>) -> Called {
         return match verb_at(&arguments).map(|at| arguments.remove(at)) {
             None => Called::Overview,
             Some(word) => {
-                word.to_str().and_then(verb::find).map_or(Called::Unknown(word), Called::Help)
+                let name = word.to_str().map(|it| verb::alias(it).map_or(it, |alias| alias.0));
+                name.and_then(verb::find).map_or(Called::Unknown(word), Called::Help)
             }
         };
+    }
+    if let Some((name, before)) = word.to_str().and_then(verb::alias) {
+        arguments.splice(0..0, before.iter().map(OsString::from));
+        return verb::find(name).map_or(Called::Unknown(word), |row| Called::Verb(row, arguments));
     }
     match word.to_str().and_then(verb::find) {
         Some(row) => Called::Verb(row, arguments),
@@ -95,18 +102,27 @@ fn without_verb(arguments: &[OsString]) -> Called {
     if has(["-V", "--version"]) {
         return Called::Version;
     }
-    if arguments.is_empty() || has(["-h", "--help"]) {
+    if has(["-h", "--help"]) {
         return Called::Overview;
+    }
+    if arguments.is_empty() {
+        return Called::Bare(Globals::default());
     }
     let options = Command::new("punchlist")
         .no_binary_name(true)
         .disable_help_flag(true)
         .override_usage("punchlist VERB [ARGUMENTS] [OPTIONS]");
     let options = Globals::augment_args(options);
-    match options.try_get_matches_from(arguments) {
-        Ok(_) => Called::Overview,
+    let globals = options.try_get_matches_from(arguments);
+    match globals.and_then(|mut found| Globals::from_arg_matches_mut(&mut found)) {
+        Ok(globals) => Called::Bare(globals),
         Err(error) => Called::Bad(error),
     }
+}
+
+/// Where the verb stands among words that are typed just now.
+pub(crate) fn first_word(words: &[String]) -> Option<usize> {
+    verb_at(&words.iter().map(OsString::from).collect::<Vec<_>>())
 }
 
 /// Where the verb stands: the first word that is neither an option nor the value of one.
@@ -181,7 +197,8 @@ pub(crate) fn whole() -> Command {
         .subcommand_required(true);
     let command = Globals::augment_args(command);
     verb::all().iter().fold(command, |command, row| {
-        command.subcommand((row.augment)(Command::new(row.name).hide(row.hidden)))
+        let verb = Command::new(row.name).hide(row.hidden).aliases(verb::aliases_of(row.name));
+        command.subcommand((row.augment)(verb))
     })
 }
 
@@ -199,7 +216,7 @@ pub(crate) fn overview() -> String {
         }
     }
     text.push_str(
-        "\nStart with `punchlist add \"Fix the failing tests\"`, then `punchlist list`.\n\
+        "\nStart with `punchlist add \"Fix the failing tests\"`; `punchlist` alone then shows the list.\n\
          `punchlist help VERB` shows a verb's options and examples.\n",
     );
     text
@@ -214,13 +231,13 @@ pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
     }
     let names = || verb::all().iter().filter(|row| !row.hidden).map(|row| row.name);
     let meant = match word.as_str() {
-        "ls" | "status" => Some("list"),
-        "complete" | "finish" | "check" => Some("done"),
-        "rm" | "remove" | "delete" | "cancel" | "drop" => Some("skip"),
+        "status" => Some("list"),
+        "finish" | "check" => Some("done"),
+        "remove" | "delete" | "drop" => Some("skip"),
         "new" | "create" | "todo" => Some("add"),
         "mv" => Some("move"),
         "cat" | "view" | "info" => Some("show"),
-        "begin" | "claim" => Some("start"),
+        "begin" => Some("start"),
         _ => None,
     };
     let near = || names().map(|name| (distance(&word, name), name)).min().filter(|it| it.0 <= 2);
@@ -276,13 +293,21 @@ mod tests {
     }
 
     #[test]
+    fn every_alias_leads_to_a_verb_and_hides_none() {
+        for (word, name, _) in verb::ALIASES {
+            assert!(verb::find(word).is_none(), "{word}");
+            assert!(verb::find(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
     fn typing_errors_and_other_programs_words_find_their_verb() {
         for (word, expected) in [
             ("lsit", Some("list")),
             ("ad", Some("add")),
             ("LIST", Some("list")),
-            ("ls", Some("list")),
-            ("rm", Some("skip")),
+            ("status", Some("list")),
+            ("remove", Some("skip")),
             ("comp", Some("completions")),
             ("xylophone", None),
             ("", None),

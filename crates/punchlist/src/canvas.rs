@@ -18,8 +18,9 @@ use rustix::termios::{
 use crate::error::Fail;
 use crate::print;
 
-const HIDE_CURSOR: &str = "\x1b[?25l";
-const SHOW_CURSOR: &str = "\x1b[?25h";
+/// What is pasted meanwhile comes between marks, so that it can be told from keys.
+const HIDE_CURSOR: &str = "\x1b[?25l\x1b[?2004h";
+const SHOW_CURSOR: &str = "\x1b[?2004l\x1b[?25h";
 /// A terminal that knows them shows all between them at once. Lines are cut at its edge and not wrapped: it
 /// may have become narrower since it was asked, and a line that takes two would put the cursor too low.
 const BEGIN_FRAME: &str = "\x1b[?2026h\x1b[?7l";
@@ -143,6 +144,17 @@ impl Canvas {
             left.below = self.frame.below();
         }
         if out.is_empty() { Ok(true) } else { print::live(&out) }
+    }
+
+    /// Writes a line above what is drawn, where it stays. What is drawn is drawn again below it.
+    pub(crate) fn above(&mut self, line: &str) -> Result<bool, Fail> {
+        let lines = std::mem::take(&mut self.frame).lines;
+        let line = format!("\r{}{line}\r\n", cleared(lines.len()));
+        let frame = self.frame.draw(lines, None);
+        if let Some(left) = &mut *left() {
+            left.below = self.frame.below();
+        }
+        print::live(&(line + &frame))
     }
 
     /// Gives the terminal back as it was, with the last frame above.

@@ -14,6 +14,7 @@ use punchlist_model::{
 
 use crate::app::{App, no_plan};
 use crate::error::{Code, Fail};
+use crate::person;
 use crate::print::Reply;
 use crate::settle::settle;
 use crate::which::{self, Missing};
@@ -71,12 +72,14 @@ pub(crate) struct Request {
     pub(crate) attempt: Option<u32>,
     /// The process that holds what is started.
     pub(crate) pid: Option<u32>,
+    /// What is blocked is started or completed all the same, by a person's word.
+    pub(crate) anyway: bool,
 }
 
 impl Request {
     /// A change of a plan that is there.
     pub(crate) fn new(ops: Vec<Op>, changing: Changing) -> Self {
-        Self { ops, changing, makes_plan: false, attempt: None, pid: None }
+        Self { ops, changing, makes_plan: false, attempt: None, pid: None, anyway: false }
     }
 
     /// Makes the change.
@@ -84,7 +87,11 @@ impl Request {
         if !self.makes_plan && !app.has_store()? {
             return Err(no_plan());
         }
+        if self.anyway {
+            person::not_an_agent("blocked items are started and completed", "list")?;
+        }
         let mut ctx = app.ctx()?;
+        ctx.anyway = self.anyway;
         ctx.attempt = self.attempt.map(Attempt);
         if self.pid.is_some() {
             ctx.holder = who::holder(&ctx.holder.name, self.pid)?;
@@ -142,7 +149,14 @@ fn never_changed(expected: Revision) -> Fail {
 
 /// Whether a step takes an item for the worker: then it matters whose processes have ended.
 fn begins(op: &Op) -> bool {
-    matches!(op, Op::Start(_) | Op::Next | Op::Replace(_) | Op::Reopen { start: true, .. })
+    matches!(
+        op,
+        Op::Start(_)
+            | Op::Next
+            | Op::Replace(_)
+            | Op::ReplaceAll(_)
+            | Op::Reopen { start: true, .. }
+    )
 }
 
 fn is_held(refusal: &Refusal) -> bool {
@@ -153,7 +167,7 @@ fn is_held(refusal: &Refusal) -> bool {
 pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Reply, Fail> {
     let warnings: Vec<String> = applied.warnings().iter().map(ToString::to_string).collect();
     if app.globals.json {
-        let applied = with_dependencies(store, applied)?;
+        let applied = with_obstacles(store, applied)?;
         let changed: Vec<_> =
             changed(&applied).map(|item| json::item(&applied.plan, item, false)).collect();
         let value = serde_json::json!({
@@ -163,7 +177,7 @@ pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Repl
         });
         return Ok(Reply { changed: true, ..Reply::json(&value) });
     }
-    Ok(Reply { out: lines(&applied), notes: warnings, changed: true, ..Reply::default() })
+    Ok(Reply { notes: warnings, changed: true, ..Reply::prose(lines(&applied)) })
 }
 
 /// The items that changed or were picked, by number. That a claim was renewed is no change to speak
@@ -177,12 +191,16 @@ fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
     applied.items().into_iter().filter(move |item| told(item.number))
 }
 
-/// Whether an item is ready follows from what it depends on, which a slice need not have.
-fn with_dependencies(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fail> {
-    let lacks = |item: &&Item| item.depends_on.iter().any(|on| applied.plan.get(*on).is_none());
+/// Whether an item is ready follows from what it depends on and what is under it, which a slice need not
+/// have. Nothing is under a new one that is not new itself.
+fn with_obstacles(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fail> {
+    let lacks = |item: &&Item| {
+        item.depends_on.iter().any(|on| applied.plan.get(*on).is_none())
+            || (applied.plan.is_ready(item) && !applied.decision.added.contains(&item.number))
+    };
     let around = |item: &Item| Reach {
         item: ItemRef::Number(item.number),
-        around: vec![Around::Dependencies],
+        around: vec![Around::Dependencies, Around::Children],
     };
     let items: Vec<Reach> = changed(&applied).filter(lacks).map(around).collect();
     if items.is_empty() {
@@ -232,7 +250,7 @@ fn word(event: &Event) -> Option<&'static str> {
     Some(match event {
         Event::Added { .. } => "added",
         Event::Moved { .. } => "moved",
-        Event::Superseded { .. } => "superseded",
+        Event::Superseded { .. } => "dropped",
         Event::Restored { .. } => "restored",
         Event::Forgotten { .. } => "forgotten",
         Event::PlanChanged { .. } => return None,
@@ -248,8 +266,8 @@ fn word(event: &Event) -> Option<&'static str> {
             What::Edited => "edited",
             What::Evidence => "added evidence to",
             What::Parked => "parked",
-            What::Undone => "took back",
-            What::Renewed => return None,
+            What::Undone => "undid a change of",
+            What::Renewed | What::Unreadable => return None,
         },
     })
 }

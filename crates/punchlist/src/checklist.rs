@@ -6,10 +6,10 @@ use punchlist_model::{ItemRef, ListEntry, Status};
 use serde::Deserialize;
 
 use crate::error::Fail;
-use crate::items::Typed;
+use crate::items;
 
 /// Most entries of a list.
-const MOST: usize = 10_000;
+pub(crate) const MOST: usize = 10_000;
 
 /// Reads a list.
 pub(crate) fn parse(text: &str) -> Result<Vec<ListEntry>, Fail> {
@@ -52,7 +52,8 @@ fn json(text: &str) -> Result<Vec<ListEntry>, Fail> {
     (1..).zip(values).map(|(n, value)| entry(value).map_err(|why| bad_entry(n, &why))).collect()
 }
 
-fn too_many() -> Fail {
+/// A list that is too long to be read at once.
+pub(crate) fn too_many() -> Fail {
     Fail::refused(format!("a list of more than {MOST} entries"))
         .hint("split it into several plans with `--plan NAME`.")
 }
@@ -97,7 +98,7 @@ fn typed(id: &serde_json::Value) -> Option<ItemRef> {
         | serde_json::Value::Array(_)
         | serde_json::Value::Object(_) => return None,
     };
-    text.parse::<Typed>().ok().map(|it| it.0)
+    items::reference(text.strip_prefix('#').unwrap_or(&text))
 }
 
 fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
@@ -148,6 +149,26 @@ fn line_entry(line: &str) -> Option<ListEntry> {
     // Only in Markdown do backslashes mean anything.
     let plain = |text: &str| if bullet.is_some() { unescaped(text) } else { text.to_owned() };
     Some(ListEntry { active_form: active.map(plain), ..ListEntry::titled(plain(title), status) })
+}
+
+/// A line with a box, wherever it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Boxed<'a> {
+    /// How far in it stands.
+    pub(crate) indent: usize,
+    /// What the box says.
+    pub(crate) status: Status,
+    /// The text behind the box, as it is written.
+    pub(crate) title: &'a str,
+}
+
+/// A line such as `  - [x] title`; `None` for any other.
+pub(crate) fn boxed(line: &str) -> Option<Boxed<'_>> {
+    let body = line.trim_start();
+    let indent =
+        line[..line.len() - body.len()].chars().map(|it| if it == '\t' { 4 } else { 1 }).sum();
+    let (status, title) = marker(without_bullet(body)?)?;
+    Some(Boxed { indent, status, title: title.trim() })
 }
 
 fn without_bullet(line: &str) -> Option<&str> {

@@ -4,7 +4,6 @@
 //! features are passed over. A project's file is used only if it is trusted. Rules of policy stand in
 //! files alone: the user's may allow, the project's may only tighten.
 
-use std::fs;
 use std::path::Path;
 
 use punchlist_agent::rules::{self, Rules};
@@ -16,7 +15,7 @@ use punchlist_model::remind::{Kind, Policy};
 
 use crate::error::Fail;
 use crate::project::Project;
-use crate::trust::{self, Found};
+use crate::trust::{self, Content};
 use crate::{places, project};
 
 /// What configuration comes to.
@@ -68,9 +67,6 @@ const KEYS: [&str; 15] = [
 /// First words of keys that other parts read.
 const OTHERS: [&str; 3] = ["policy", "workers", "team"];
 
-/// The largest configuration file that is read.
-const MOST: u64 = 1024 * 1024;
-
 /// Reads all layers. A file that is not there costs one look.
 pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail> {
     let mut settings = Settings::default();
@@ -78,14 +74,14 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
     if let Ok(path) = places::config()
         && path.exists()
     {
-        settings.file(&path, Whose::User)?;
+        settings.file(&path, &trust::text(&path)?, Whose::User)?;
     }
-    let path = project.root.join("punchlist.toml");
-    match trust::look(&path) {
-        Ok(Found::Absent) => {}
-        Ok(Found::Trusted) => settings.file(&path, Whose::Project)?,
-        Ok(Found::Ignored(why)) => settings.notes.push(why),
-        Err(_) => settings.notes.push(format!("ignored {}: no home directory", path.display())),
+    let path = project.root.join(project::CONFIG);
+    match trust::read(&path) {
+        Ok(Content::Absent) => {}
+        Ok(Content::Trusted(text)) => settings.file(&path, &text, Whose::Project)?,
+        Ok(Content::Ignored(why)) => settings.notes.push(why),
+        Err(why) => settings.notes.push(format!("ignored {}: {}", path.display(), why.message)),
     }
     for pair in given {
         let Some((key, value)) = pair.split_once('=') else {
@@ -101,6 +97,9 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
             .hint("write a [[policy]] table into your config.toml."));
         }
         settings.set(key, value.trim()).map_err(|why| why.in_place("-c"))?;
+        if is_for_others(key) {
+            settings.notes.push(format!("-c {key} does nothing yet"));
+        }
     }
     Ok(settings)
 }
@@ -111,29 +110,52 @@ pub(crate) fn own_database(project: &Project) -> std::path::PathBuf {
 }
 
 impl Settings {
-    fn file(&mut self, path: &Path, whose: Whose) -> Result<(), Fail> {
+    fn file(&mut self, path: &Path, text: &str, whose: Whose) -> Result<(), Fail> {
         let place = path.display().to_string();
-        let fail = |why: String| Fail::usage(format!("{place}: {why}"));
-        let size = fs::metadata(path).map_err(|why| fail(why.to_string()))?.len();
-        if size > MOST {
-            return Err(fail(format!("a configuration of {size} bytes is not read")));
-        }
-        let text = fs::read_to_string(path).map_err(|why| fail(why.to_string()))?;
         let table: toml::Table = text.parse().map_err(|why: toml::de::Error| {
             let before = why.span().and_then(|it| text.get(..it.start)).unwrap_or_default();
             let line = 1 + before.matches('\n').count();
             Fail::usage(format!("{place}:{line}: {}", why.message().replace('\n', ", ")))
                 .hint("mend that line; nothing is done with half a configuration.")
         })?;
+        let users = self.gate;
         self.table("", &table).map_err(|why| why.in_place(&place))?;
+        self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
+        if let (Whose::Project, true, Some(gate)) = (whose, table.contains_key("gate"), self.gate) {
+            self.gate = tightened(users, gate);
+            if self.gate != Some(gate) {
+                self.notes.push(format!(
+                    "ignored gate = {:?} of {place}: a project may only tighten the gate",
+                    gate.as_str()
+                ));
+            }
+        }
         if table.contains_key("policy") {
-            let rules = rules::read(&text).map_err(|bad| {
+            let rules = rules::placed(text).map_err(|bad| {
                 Fail::usage(format!("{place}:{}: {}", bad.line, bad.what))
                     .hint("mend the rule or take it out; docs/policy.md has examples.")
             })?;
             match whose {
                 Whose::User => self.rules.user = rules,
-                Whose::Project => self.rules.project = rules,
+                Whose::Project => {
+                    if let Some(rule) = rules.iter().find(|it| it.rule.project.is_some()) {
+                        let line = rule.line;
+                        return Err(Fail::usage(format!(
+                            "{place}:{line}: policy.project: a project's own rules are about itself"
+                        ))
+                        .hint("leave the key out; it is for rules in your config.toml."));
+                    }
+                    self.rules.project = rules;
+                }
+            }
+            for rule in self.rules.of_no_project().filter(|_| whose == Whose::User) {
+                let program = rule.rule.command.iter().flatten().next().cloned();
+                self.notes.push(format!(
+                    "{place}:{}: this rule allows nothing: every project has its own {}; add a line \
+                     project = \"/path/of/the/project\"",
+                    rule.line,
+                    program.unwrap_or_default()
+                ));
             }
             if let ignored @ 1.. = self.rules.ignored() {
                 let rules = if ignored == 1 { "1 rule" } else { &format!("{ignored} rules") };
@@ -203,6 +225,30 @@ impl Settings {
         } else {
             self.reminders.off.insert(kind);
         }
+    }
+}
+
+/// That parts of a configuration do nothing in this version, in one line.
+fn not_yet(table: &toml::Table) -> Option<String> {
+    let workers = table.get("workers").and_then(toml::Value::as_table);
+    let mut parts: Vec<String> =
+        workers.into_iter().flat_map(|it| it.keys()).map(|it| format!("[workers.{it}]")).collect();
+    if table.contains_key("workers") && parts.is_empty() {
+        parts.push("[workers]".to_owned());
+    }
+    if table.contains_key("team") {
+        parts.insert(0, "[team]".to_owned());
+    }
+    let does = if parts.len() == 1 { "does" } else { "do" };
+    (!parts.is_empty()).then(|| format!("{} {does} nothing yet", parts.join(", ")))
+}
+
+/// What the gate is where a project's file has one too. Without a setting of the user's it is `once` in
+/// interactive sessions and `full` in headless ones, so only `full` is no looser in either.
+fn tightened(users: Option<Gate>, projects: Gate) -> Option<Gate> {
+    match users {
+        Some(users) => Some(users.max(projects)),
+        None => Some(projects).filter(|it| *it == Gate::Full),
     }
 }
 
@@ -315,6 +361,22 @@ mod tests {
         assert_eq!(settings.tag, Tag::new("system-reminder").unwrap());
         for key in KEYS {
             assert!(set(&[(key, "no sense")]).is_err(), "{key}");
+        }
+    }
+
+    #[test]
+    fn a_projects_file_tightens_the_gate_and_never_loosens_it() {
+        use Gate::{Full, Off, Once};
+        for (users, projects, expected) in [
+            (None, Full, Some(Full)),
+            (None, Once, None),
+            (None, Off, None),
+            (Some(Off), Once, Some(Once)),
+            (Some(Once), Off, Some(Once)),
+            (Some(Once), Full, Some(Full)),
+            (Some(Full), Once, Some(Full)),
+        ] {
+            assert_eq!(tightened(users, projects), expected, "{users:?} {projects:?}");
         }
     }
 

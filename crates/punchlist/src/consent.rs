@@ -4,15 +4,14 @@
 //! may come from anybody. It is asked for at a terminal, in words that say what it means, and never
 //! from inside an agent.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::app::App;
 use crate::error::{Code, Fail};
-use crate::print::{self, Said};
-use crate::{person, places};
+use crate::person::{self, Act};
+use crate::{places, private};
 
 /// Whether it was given for a project.
 pub(crate) fn is_given(project: &str) -> Result<bool, Fail> {
@@ -26,17 +25,16 @@ pub(crate) fn ask(app: &App, about: Option<&str>) -> Result<(), Fail> {
     if is_given(project)? {
         return Ok(());
     }
-    let what = "the word for checks that agents write is given";
-    person::at_terminal(what, "verify --consent")?;
+    let (what, verb) = ("the word for checks that agents write is given", "verify --consent");
+    person::at_terminal(what, verb)?;
     if project.contains('\n') {
         return Err(Fail::usage(format!("{project:?} has a line break in its path"))
             .hint("rename the directory."));
     }
-    print::say(&words(project, about));
-    match print::confirm("Run checks that agents write in this project?") {
-        Said::Yes => append(&record()?, project),
-        Said::No | Said::Nothing => Err(Fail::new(Code::Interrupted, "no check was run")),
-    }
+    let question = "Run checks that agents write in this project?";
+    let (about, otherwise) = (words(project, about), "no check was run");
+    Act { what, verb, about: &about, question, otherwise }.confirm()?;
+    append(&record()?, project)
 }
 
 /// What a yes means.
@@ -72,12 +70,7 @@ pub(crate) fn take_back(app: &App) -> Result<bool, Fail> {
     };
     let rewrite = || -> io::Result<()> {
         let text = keep(&fs::read_to_string(&file)?);
-        let beside = file.with_extension("new");
-        let mut options = OpenOptions::new();
-        let mut out = options.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-        out.write_all(text.as_bytes())?;
-        out.sync_all()?;
-        fs::rename(&beside, &file)
+        private::replace(&file, text.as_bytes())
     };
     rewrite().map_err(|why| unwritable(&file, &why))?;
     Ok(true)
@@ -94,9 +87,9 @@ fn recorded(file: &Path, project: &str) -> bool {
 fn append(file: &Path, project: &str) -> Result<(), Fail> {
     let write = || -> io::Result<()> {
         if let Some(dir) = file.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+            private::directory(dir)?;
         }
-        let mut out = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+        let mut out = private::append(file)?;
         // One write, so that two at once do not mix their lines.
         out.write_all(format!("{project}\n").as_bytes())?;
         out.sync_all()

@@ -19,7 +19,7 @@ pub(crate) enum Code {
     Usage,
     /// A rule says no.
     Refused,
-    /// There is no such plan or item.
+    /// There is no such plan, item or file.
     NotFound,
     /// The plan has changed meanwhile.
     Conflict,
@@ -42,7 +42,7 @@ impl Code {
             Self::Refused,
             "a rule of the plan says no, and nothing was changed; `verify`: a check failed",
         ),
-        (Self::NotFound, "there is no such plan or item"),
+        (Self::NotFound, "there is no such plan, item, question or file; `next`: nothing is ready"),
         (
             Self::Conflict,
             "the plan is at another revision than `--expect` said, or the same fields were changed since",
@@ -212,7 +212,7 @@ impl From<store::Error> for Fail {
                 .hint("`punchlist log` shows both changes; put it right by hand with `punchlist edit`."),
             Error::Undo(Conflict::Refused { revision, refusal }) => {
                 let fail = Self::from(refusal);
-                let message = format!("revision {revision} cannot be taken back: {}", fail.message);
+                let message = format!("revision {revision} cannot be undone: {}", fail.message);
                 Self { message, code: Code::Refused, ..fail }
             }
             Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` shows those there are."),
@@ -222,6 +222,7 @@ impl From<store::Error> for Fail {
             Error::NoQuestion(_) => {
                 Self::not_found(message).hint("`punchlist questions` shows those that wait.")
             }
+            Error::Message(_) => Self::refused(message).hint("shorten it, or wait until the first are worked off."),
             Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
             Error::Exists(_) => Self::refused(message)
                 .hint("a plan is imported once; `punchlist plans --all` shows where it is."),

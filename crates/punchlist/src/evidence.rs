@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::app::App;
 use crate::error::Fail;
-use crate::glob;
+use crate::{glob, project};
 
 /// Most files that a check may speak for: each is kept with every piece of evidence.
 const MOST_FILES: usize = 10_000;
@@ -39,20 +39,35 @@ impl Sum {
     }
 }
 
-/// Where an item's check runs, and what its files are named from: the directory of the plan file
-/// that it came from, else the top of the worktree that the call is made in.
-pub(crate) fn place(app: &App, item: &Item) -> Result<PathBuf, Fail> {
+/// Where an item's check runs, and what its files are named from: in the plan's own project and nowhere
+/// else. There it is the directory of the plan file that the item came from, else the top of the worktree
+/// that the call is made in; for a call from another project, the project's root.
+pub(crate) fn place(app: &App, plan: &Plan, item: &Item) -> Result<PathBuf, Fail> {
+    let here = app.project()?;
+    let is_here = here.name == plan.project;
+    let root = if is_here { here.root.clone() } else { project::root_of(&plan.project)? };
     if let Some(directory) = planfile::directory(item) {
-        return Ok(PathBuf::from(directory));
+        return project::inside(&root, Path::new(directory)).ok_or_else(|| {
+            let number = item.number;
+            let mut fail = Fail::refused(format!(
+                "the check of item {number} belongs to {directory}, which is not in the project {}",
+                plan.project
+            ))
+            .hint("a check runs in its plan's own project alone: run the plan file there.");
+            fail.items.push(number);
+            fail
+        });
     }
-    let root = &app.project()?.root;
+    if !is_here {
+        return Ok(root);
+    }
     let start = match &app.globals.directory {
         Some(directory) => fs::canonicalize(directory).ok(),
         None => env::current_dir().ok(),
     };
-    let Some(start) = start else { return Ok(root.clone()) };
-    let top = start.ancestors().find(|it| it.join(".git").exists());
-    Ok(top.map_or_else(|| root.clone(), Path::to_owned))
+    let start = start.and_then(|it| fs::canonicalize(it).ok());
+    let top = start.as_deref().and_then(project::around).filter(|it| it.0 == root);
+    Ok(top.map_or_else(|| root.clone(), |(_, top)| top.to_owned()))
 }
 
 /// The files that a check speaks for, as they are now.
@@ -138,7 +153,7 @@ fn stamp(meta: &fs::Metadata) -> (u64, i64, u64) {
 
 /// The run of the check that an item is believed for, if it is for one.
 pub(crate) fn believed(item: &Item) -> Option<&CheckRun> {
-    let last = item.evidence.iter().rfind(|it| it.level > Level::Claimed)?;
+    let last = item.evidence.iter().rfind(|it| it.level > Level::Reported)?;
     last.run.as_ref().filter(|_| last.level == Level::Checked && last.passed())
 }
 

@@ -12,7 +12,9 @@ use std::thread;
 use std::time::Duration;
 
 use punchlist_formats::stream::event::{Event, KindSet};
-use punchlist_formats::stream::{LOOK_AHEAD, Options, Source, Stream, Tally, recognise};
+use punchlist_formats::stream::{
+    Foreign, LOOK_AHEAD, Options, Source, Stream, Tally, foreign, recognise,
+};
 
 /// How much is read at once. It and what comes of it stay in the processor's cache.
 const CHUNK: usize = 256 << 10;
@@ -65,8 +67,8 @@ pub(crate) struct How {
 pub(crate) enum Ended {
     /// At its end.
     Read(Tally),
-    /// It could not be told whose it is.
-    Unrecognised,
+    /// It could not be told whose it is, or it is another program's.
+    Unrecognised(Option<Foreign>),
     /// It could not be read.
     Failed(io::Error),
 }
@@ -197,7 +199,7 @@ fn pump(
                         head = Vec::new();
                         stream = Some(found);
                     }
-                    None if is_enough => return Ok(Ended::Unrecognised),
+                    None if is_enough => return Ok(Ended::Unrecognised(foreign(&head))),
                     None => {}
                 }
             }
@@ -212,7 +214,9 @@ fn pump(
         Some(stream) => stream,
         None if head.trim_ascii().is_empty() => return Ok(Ended::Read(Tally::default())),
         None => {
-            let Some(found) = recognise(&head) else { return Ok(Ended::Unrecognised) };
+            let Some(found) = recognise(&head) else {
+                return Ok(Ended::Unrecognised(foreign(&head)));
+            };
             let mut found = Stream::new(found, options);
             found.push(&head, &mut sink);
             found

@@ -59,7 +59,8 @@ pub(crate) fn meant(
         Some(name) => {
             let filter = SessionFilter { project: Some(project.clone()), ..Default::default() };
             let mut all = settle(store.sessions(filter))?;
-            all.retain(|it| it.key.id.starts_with(name) || it.actor_name("") == name);
+            let ends = |it: &Session| it.actor_name("").ends_with(name);
+            all.retain(|it| it.key.id.starts_with(name) || ends(it));
             if all.is_empty() {
                 return Err(Fail::not_found(format!("there is no session {name:?} here"))
                     .hint("leave `--session` out if one agent runs here; `punchlist reminders --json` lists every session."));

@@ -3,7 +3,9 @@
 //! The model says what is wrong; every face says in its own words what to do next. Hints are whole
 //! sentences.
 
-use punchlist_model::{Broken, Level, Problem, Status};
+use punchlist_model::{Broken, Level, Problem, Status, Tag};
+
+use crate::person;
 
 /// The next step for somebody who meets this problem.
 pub(crate) fn of(problem: &Problem) -> String {
@@ -26,6 +28,10 @@ pub(crate) fn of(problem: &Problem) -> String {
             format!("shorten it, or allow more with `-c limits.{key}=N`.")
         }
         Broken::Nul { .. } => "take the NUL character out.".to_owned(),
+        Broken::TooDeep { .. } => "make it flatter, or keep it in a file and name that.".to_owned(),
+        Broken::PersonsGoal => {
+            "ask the person for it; `punchlist goal --met` says that it is met.".to_owned()
+        }
         Broken::TooManyOpen { .. } => {
             "complete or skip some first, or allow more with `-c limits.open_items=N`.".to_owned()
         }
@@ -57,8 +63,12 @@ pub(crate) fn of(problem: &Problem) -> String {
             "complete or skip {} first, or run `punchlist done {number} --with-children`.",
             child.number
         ),
+        Broken::Blocked { to, by } => blocked(&number, *to, by),
         Broken::ParentCompleted { parent } => {
             format!("open that one first with `punchlist reopen {}`.", parent.number)
+        }
+        Broken::Unverified { demanded: Level::Approved, .. } if person::is_agent() => {
+            person::ASK_USER.to_owned()
         }
         Broken::Unverified { demanded: Level::Approved, .. } => format!(
             "a person says so at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
@@ -71,6 +81,21 @@ pub(crate) fn of(problem: &Problem) -> String {
         Broken::Conflict(_) => {
             "look at it with `punchlist list`, then send the list again.".to_owned()
         }
+    }
+}
+
+/// What is in the way comes first, unless nobody will do it.
+fn blocked(number: &str, to: Status, by: &[Tag]) -> String {
+    let verb = if to == Status::InProgress { "start" } else { "done" };
+    let anyway = format!("a person may say `punchlist {verb} {number} --anyway`.");
+    let cancelled = by.iter().find(|tag| tag.status == Status::Cancelled);
+    match (cancelled, by.first()) {
+        (Some(tag), _) => format!(
+            "`punchlist edit {number} --not-after {}` takes the dependency away; {anyway}",
+            tag.number
+        ),
+        (None, Some(tag)) => format!("finish {} first; {anyway}", tag.number),
+        (None, None) => anyway,
     }
 }
 
@@ -95,7 +120,7 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_model::refusal::{Sides, Tag};
+    use punchlist_model::refusal::Sides;
     use punchlist_model::{Attempt, Level, Number, Refusal, Revision, Timestamp};
 
     use super::*;
@@ -133,6 +158,13 @@ mod tests {
             Broken::Cycle { path: vec![Number(3), Number(3)] },
             Broken::ParentCycle { path: vec![Number(3), Number(5), Number(3)] },
             Broken::OpenChild { child: other.clone() },
+            Broken::Blocked { to: Status::InProgress, by: vec![other.clone()] },
+            Broken::Blocked {
+                to: Status::Completed,
+                by: vec![other.clone(), tag(6, "Choose a name", Status::Cancelled)],
+            },
+            Broken::TooDeep { field: "metadata" },
+            Broken::PersonsGoal,
             Broken::ParentCompleted { parent: other },
             Broken::Unverified { demanded: Level::Checked, failed: false },
             Broken::Unverified { demanded: Level::Checked, failed: true },

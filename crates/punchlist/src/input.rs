@@ -1,7 +1,7 @@
 //! What comes in on stdin or in a file: bounded, and UTF-8.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 use crate::error::Fail;
@@ -47,6 +47,11 @@ fn text(bytes: Vec<u8>, name: &str) -> Result<String, Fail> {
     })
 }
 
-fn unreadable(name: &str, why: &io::Error) -> Fail {
+/// Why a file cannot be read. One that is not there is not found, whichever verb was given it.
+pub(crate) fn unreadable(name: &str, why: &io::Error) -> Fail {
+    if why.kind() == ErrorKind::NotFound {
+        return Fail::not_found(format!("there is no file {name:?}"))
+            .hint("look at the path; it counts from the current directory.");
+    }
     Fail::usage(format!("cannot read {name}: {why}"))
 }

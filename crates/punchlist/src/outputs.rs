@@ -2,15 +2,18 @@
 //!
 //! A call's detail names the file as `whole`. Nothing outside of the directory of outputs is touched,
 //! whatever a detail says. They are there to be looked at after a failure and are not kept for ever: after
-//! each run those go that are old, and the oldest of those that are too many.
+//! each run, and after each step that printed much, those go that are old, and the oldest of those that are
+//! too many.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use punchlist_model::call::{CallStore, RunFilter};
 use punchlist_model::{Number, PlanId, RunId, Timestamp};
+use punchlist_sched::call::Output;
+use punchlist_sched::output;
 use serde_json::Value;
 
 use crate::error::Fail;
@@ -19,7 +22,7 @@ use crate::{clock, places};
 
 /// How many days the outputs of a run are kept.
 pub(crate) const DAYS: u64 = 30;
-/// How many bytes of outputs are kept in all, those of the last day left aside.
+/// How many bytes of outputs are kept in all.
 pub(crate) const MOST: u64 = 2 << 30;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -53,27 +56,121 @@ pub(crate) fn all(directory: &Path, now: Timestamp) -> Vec<Kept> {
     found.flatten().filter(is_ours).map(kept).collect()
 }
 
-/// Those that need not be kept: the old ones, and the oldest while all together are more than `most`. What
-/// was written within a day may belong to a run that is under way.
-fn spent(mut all: Vec<Kept>, most: u64) -> Vec<Kept> {
-    all.sort_by(|one, other| other.age.cmp(&one.age).then_with(|| one.path.cmp(&other.path)));
+/// A file of an output.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Piece {
+    path: PathBuf,
+    bytes: u64,
+    written: SystemTime,
+}
+
+/// The files of a run's outputs.
+fn pieces(run: &Path) -> Vec<Piece> {
+    let files = fs::read_dir(run).into_iter().flatten().flatten();
+    let piece = |it: fs::DirEntry| {
+        let about = it.metadata().ok().filter(fs::Metadata::is_file)?;
+        let written = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        Some(Piece { path: it.path(), bytes: about.len(), written })
+    };
+    files.filter_map(piece).collect()
+}
+
+/// Whether outputs were written so long ago that nobody looks at them any more.
+fn is_old(age: Duration) -> bool {
+    age > DAY * u32::try_from(DAYS).unwrap_or(0)
+}
+
+/// Those that need not be kept, because all together are more than `most`: the oldest. What a step writes
+/// just now is the newest, and goes last.
+fn spent(mut all: Vec<Piece>, most: u64) -> Vec<Piece> {
+    all.sort_by(|one, other| (one.written, &one.path).cmp(&(other.written, &other.path)));
     let mut left: u64 = all.iter().map(|it| it.bytes).sum();
-    all.retain(|it| {
-        let is_spent =
-            it.age > DAY && (it.age > DAY * u32::try_from(DAYS).unwrap_or(0) || left > most);
-        if is_spent {
-            left = left.saturating_sub(it.bytes);
-        }
+    let is_spent = |it: &Piece| {
+        let is_spent = left > most;
+        left -= if is_spent { it.bytes } else { 0 };
         is_spent
-    });
+    };
+    let mut is_spent = is_spent;
+    all.retain(|it| is_spent(it));
     all
 }
 
-/// Drops what need not be kept. What cannot be dropped now is tried again after the next run.
+/// Drops what need not be kept. What cannot be dropped now is tried again next time.
 pub(crate) fn tidy() {
     let Ok(directory) = places::outputs() else { return };
-    for it in spent(all(&directory, clock::now()), MOST) {
+    let (old, kept): (Vec<Kept>, Vec<Kept>) =
+        all(&directory, clock::now()).into_iter().partition(|it| is_old(it.age));
+    for it in old {
         drop(fs::remove_dir_all(&it.path));
+    }
+    for it in spent(kept.iter().flat_map(|it| pieces(&it.path)).collect(), MOST) {
+        drop(fs::remove_file(&it.path));
+        // The directory goes with the last of its files.
+        it.path.parent().map(fs::remove_dir).map(Result::ok);
+    }
+}
+
+/// How many lines an output has, whole.
+pub(crate) fn lines(output: &Output) -> u64 {
+    let kept = output.text.trim_end().lines().count() as u64;
+    let whole = output.whole.as_ref().and_then(|it| fs::File::open(it).ok());
+    // The file may be gone, and then what is kept is all that there is.
+    whole.and_then(|it| count(it).ok()).unwrap_or(0).max(kept)
+}
+
+fn count(mut file: impl Read) -> io::Result<u64> {
+    let mut piece = vec![0; 64 << 10];
+    let (mut lines, mut last) = (0, b'\n');
+    loop {
+        let read = match file.read(&mut piece) {
+            Ok(0) => return Ok(lines + u64::from(last != b'\n')),
+            Ok(read) => read,
+            Err(why) if why.kind() == ErrorKind::Interrupted => continue,
+            Err(why) => return Err(why),
+        };
+        let bytes = piece.get(..read).unwrap_or_default();
+        lines += bytes.iter().filter(|it| **it == b'\n').count() as u64;
+        last = bytes.last().copied().unwrap_or(last);
+    }
+}
+
+/// What was said first, and then: as one output.
+pub(crate) fn joined(first: Output, then: Output) -> Output {
+    let mut text = first.text.clone();
+    if !text.is_empty() && !text.ends_with('\n') && !then.text.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(&then.text);
+    let whole = match (&first.whole, &then.whole) {
+        (None, None) => None,
+        (Some(path), _) => append(Path::new(path), &then).map(|()| path.clone()),
+        (None, Some(path)) => prepend(&first.text, Path::new(path)).map(|()| path.clone()),
+    };
+    // If it cannot be one file, the last one is better than none.
+    Output { text, whole: whole.or(then.whole).or(first.whole) }
+}
+
+fn append(path: &Path, then: &Output) -> Option<()> {
+    let mut file = fs::OpenOptions::new().append(true).open(path).ok()?;
+    match &then.whole {
+        Some(whole) => io::copy(&mut fs::File::open(whole).ok()?, &mut file).ok().map(drop),
+        None => file.write_all(then.text.as_bytes()).ok(),
+    }
+}
+
+fn prepend(first: &str, path: &Path) -> Option<()> {
+    let beside = path.with_extension("joined");
+    let mut file = fs::File::create(&beside).ok()?;
+    file.write_all(first.as_bytes()).ok()?;
+    io::copy(&mut fs::File::open(path).ok()?, &mut file).ok()?;
+    fs::rename(&beside, path).ok()
+}
+
+/// Drops the directory of a run that has left no output in it.
+pub(crate) fn ended(run: RunId) {
+    if let Ok(directory) = places::outputs() {
+        // One that is not empty stays, and one that cannot be removed is tidied up later.
+        drop(fs::remove_dir(directory.join(run.to_string())));
     }
 }
 
@@ -96,6 +193,12 @@ pub(crate) fn of(
             named(&call.detail.unwrap_or_default(), &mut |path| {
                 found.extend(Some(path.to_owned()).filter(|it| is_within(&own, it)));
             });
+            // A run that was killed leaves files that no record names.
+            let files = fs::read_dir(&own).into_iter().flatten().flatten();
+            let is_of = |it: &fs::DirEntry| {
+                it.file_name().to_str().is_some_and(|it| output::is_of(it, call.number))
+            };
+            found.extend(files.filter(is_of).map(|it| it.path()));
         }
     }
     found.sort();
@@ -157,24 +260,65 @@ mod tests {
     }
 
     #[test]
-    fn what_is_old_goes_and_the_oldest_of_what_is_too_much() {
-        let kept = |name: &str, days: u64, bytes| Kept {
+    fn of_what_is_too_much_the_oldest_goes_also_within_a_day() {
+        let piece = |name: &str, second: u64, bytes| Piece {
             path: PathBuf::from(name),
             bytes,
-            age: Duration::from_secs(days * 24 * 60 * 60 + 60),
+            written: SystemTime::UNIX_EPOCH + Duration::from_secs(second),
         };
-        let check = |all: &[Kept], most, expected: &[&str]| {
+        let check = |all: &[Piece], most, expected: &[&str]| {
             let spent = spent(all.to_vec(), most);
             let names: Vec<&str> = spent.iter().map(|it| it.path.to_str().unwrap()).collect();
             assert_eq!(names, expected, "at most {most}");
         };
-        let all = [kept("new", 0, 50), kept("old", 31, 10), kept("b", 3, 20), kept("c", 9, 30)];
-        check(&all, 1_000, &["old"]);
+        let all = [piece("now", 9, 50), piece("old", 1, 10), piece("b", 7, 20), piece("c", 3, 30)];
+        check(&all, 110, &[]);
+        check(&all, 109, &["old"]);
         check(&all, 100, &["old"]);
         check(&all, 99, &["old", "c"]);
         check(&all, 60, &["old", "c", "b"]);
-        check(&all, 0, &["old", "c", "b"]);
+        check(&all, 0, &["old", "c", "b", "now"]);
         check(&[], 0, &[]);
+    }
+
+    #[test]
+    fn outputs_are_old_after_a_month() {
+        assert!(!is_old(DAY * 30));
+        assert!(is_old(DAY * 30 + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn all_lines_are_counted_also_those_that_were_cut() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("0.txt");
+        fs::write(&path, "a\nb\nc\nd").unwrap();
+        let whole = Some(path.display().to_string());
+        assert_eq!(lines(&Output { text: "a\n…\nd".to_owned(), whole }), 4);
+        let gone = Some("/nowhere/0.txt".to_owned());
+        assert_eq!(lines(&Output { text: "a\n…\nd".to_owned(), whole: gone }), 3);
+        assert_eq!(lines(&Output { text: "a\n\n".to_owned(), whole: None }), 1);
+    }
+
+    #[test]
+    fn two_outputs_are_one_also_in_the_file_that_has_the_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        let output = |text: &str, whole: Option<&String>| Output {
+            text: text.to_owned(),
+            whole: whole.cloned(),
+        };
+        assert_eq!(joined(output("a", None), output("b\n", None)), output("a\nb\n", None));
+        let (one, two) = (file("1.txt", "a\nx\n"), file("2.txt", "b\ny\n"));
+        let both = joined(output("a\n", Some(&one)), output("b\n", Some(&two)));
+        assert_eq!((both.text.as_str(), both.whole.as_ref()), ("a\nb\n", Some(&one)));
+        assert_eq!(fs::read_to_string(&one).unwrap(), "a\nx\nb\ny\n");
+        let both = joined(output("z\n", None), output("b\n", Some(&two)));
+        assert_eq!(both.whole.as_ref(), Some(&two));
+        assert_eq!(fs::read_to_string(&two).unwrap(), "z\nb\ny\n");
     }
 
     #[test]

@@ -2,18 +2,19 @@
 //!
 //! A yes to a question lets something happen that a rule holds back, so it must come from somebody who
 //! sits before a terminal, and not from the agent that asks. Agents are known by what they put into the
-//! environment of the programs that they start, and by the processes above. That stops mistakes and lazy
-//! agents, not a hostile program under the same user: such a one can do all that its user can.
+//! environment of the programs that they start, and by the processes above. What that promises and what
+//! it does not is in `docs/security.md`.
 
 use std::env;
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::io::{self, IsTerminal};
+use std::sync::OnceLock;
 
 use punchlist_bridge::process::Ancestor;
 use punchlist_bridge::session;
 
-use crate::error::Fail;
+use crate::error::{Code, Fail};
+use crate::keyboard::Keyboard;
 use crate::who;
 
 /// What agents set for the programs that they start, and nobody sets for a terminal of their own. A
@@ -37,8 +38,21 @@ const SIGNS: &[(&str, &str)] = &[
     ("COPILOT_CLI", "copilot"),
     ("GOOSE_TERMINAL", "goose"),
     ("OPENCODE", "opencode"),
-    ("AI_AGENT", "an agent"),
+    ("OPENCODE_CALLER", "opencode"),
+    ("AMP_CURRENT_THREAD_ID", "amp"),
+    ("CRUSH", "crush"),
+    ("QWEN_CODE", "qwen"),
+    ("ANTIGRAVITY_AGENT", "antigravity"),
+    ("AI_AGENT", UNNAMED),
 ];
+
+/// An agent of which no more is known.
+const UNNAMED: &str = "an agent";
+
+/// A variable that several agents set to their own name. Others use it for something else, so only
+/// these names count.
+const NAMED: &str = "AGENT";
+const NAMES: &[&str] = &["aider", "amp", "copilot", "crush", "goose", "kiro", "opencode", "qwen"];
 
 /// What a step of a run finds in its environment.
 const RUN: &str = "PUNCHLIST_RUN";
@@ -56,37 +70,96 @@ enum Not {
 
 /// Refuses what needs a person at a terminal: `what` happens by their word alone.
 pub(crate) fn at_terminal(what: &str, verb: &str) -> Result<(), Fail> {
-    let variable = |name: &str| env::var_os(name);
-    let not = agent(variable, who::up_to_agent)
+    let not = called_by()
         .map(Not::Agent)
-        .or_else(|| is_set(variable(RUN)).then_some(Not::Step))
+        .or_else(|| is_set(env::var_os(RUN)).then_some(Not::Step))
         .or_else(|| (!has_terminal()).then_some(Not::Attended));
     not.map_or(Ok(()), |not| Err(not.fail(what, verb)))
 }
 
+/// What a person confirms at their terminal by a key.
+pub(crate) struct Act<'a> {
+    /// What happens by their word alone, as in `items are approved`.
+    pub(crate) what: &'a str,
+    /// The verb that it is done with.
+    pub(crate) verb: &'a str,
+    /// What the question is about, drawn above it.
+    pub(crate) about: &'a [String],
+    pub(crate) question: &'a str,
+    /// What is told after a no.
+    pub(crate) otherwise: &'a str,
+}
+
+impl Act<'_> {
+    /// Asks for a yes at the terminal; anything else is an error.
+    pub(crate) fn confirm(&self) -> Result<(), Fail> {
+        at_terminal(self.what, self.verb)?;
+        let no = || Fail::new(Code::Interrupted, self.otherwise);
+        let mut keyboard =
+            Keyboard::open().ok_or_else(|| Not::Attended.fail(self.what, self.verb))?;
+        keyboard.say(self.about);
+        if keyboard.confirms(self.question) { Ok(()) } else { Err(no()) }
+    }
+}
+
+/// The keyboard of the person who calls, where no agent does; stdin may be a pipe.
+pub(crate) fn keyboard() -> Option<Keyboard> {
+    let is_person = called_by().is_none() && !is_set(env::var_os(RUN));
+    is_person.then(Keyboard::open).flatten()
+}
+
 /// Refuses what is for people alone, where an agent makes the call. There need not be a terminal.
 pub(crate) fn not_an_agent(what: &str, verb: &str) -> Result<(), Fail> {
-    let agent = agent(|name| env::var_os(name), who::up_to_agent);
-    agent.map_or(Ok(()), |agent| Err(Not::Agent(agent).fail(what, verb)))
+    called_by().map_or(Ok(()), |agent| Err(Not::Agent(agent).fail(what, verb)))
 }
 
 /// Whether an agent makes the call: then what it writes down is not a person's word.
 pub(crate) fn is_agent() -> bool {
-    agent(|name| env::var_os(name), who::up_to_agent).is_some()
+    called_by().is_some()
+}
+
+/// The agent that makes this call. It does not change while the process runs.
+static AGENT: OnceLock<Option<&str>> = OnceLock::new();
+
+pub(crate) fn called_by() -> Option<&'static str> {
+    *AGENT.get_or_init(|| agent(|name| env::var_os(name), who::up_to_agent))
+}
+
+/// The verb that was called is one that agents start, whether or not anything else shows that: a hook, or
+/// the MCP server.
+pub(crate) fn serve_agent() {
+    AGENT.get_or_init(|| agent(|name| env::var_os(name), who::up_to_agent).or(Some(UNNAMED)));
+}
+
+/// Whether what the user of an MCP client answers is a person's word, as far as this server can tell: not in a
+/// step of a run, and not where an agent stands above that is not the client.
+pub(crate) fn is_heard_through_client() -> bool {
+    let variable = |name: &str| env::var_os(name);
+    let named: Vec<&str> = signs(variable).collect();
+    !is_set(variable(RUN)) && is_clients_own(&named, &who::ancestors(|_| false))
+}
+
+/// Whether every sign of an agent is one of the client's own. The client is the process that started the
+/// server, with those of the same agent right above it; a shell between them would be the agent's tool.
+fn is_clients_own(named: &[&str], above: &[Ancestor]) -> bool {
+    let own = above.first().and_then(session::agent_of);
+    let is_own = |it: &&Ancestor| own.is_some() && session::agent_of(it) == own;
+    let rest = &above[above.iter().take_while(is_own).count()..];
+    let fits = |sign: &str| own.is_some_and(|own| sign == UNNAMED || own.starts_with(sign));
+    named.iter().all(|sign| fits(sign)) && !rest.iter().any(session::is_known)
 }
 
 impl Not {
     fn fail(self, what: &str, verb: &str) -> Fail {
-        let elsewhere =
-            format!("run `punchlist {verb}` in a terminal of your own, in the same project.");
         match self {
+            // An agent is not shown what a person would type: it would try that next.
             Self::Agent(agent) => {
                 Fail::refused(format!("{what} by people, and this call is made by {agent}"))
-                    .hint(elsewhere)
+                    .hint(ASK_USER)
             }
             Self::Step => {
                 Fail::refused(format!("{what} by people, and this call is made by a step of a run"))
-                    .hint(elsewhere)
+                    .hint("take it out of the plan's commands; it is for whoever started the run.")
             }
             Self::Attended => {
                 Fail::refused(format!("{what} by a person at a terminal, and there is none here"))
@@ -96,14 +169,24 @@ impl Not {
     }
 }
 
+/// What an agent is told that may not do something itself.
+pub(crate) const ASK_USER: &str = "ask your user: it needs their own word.";
+
 /// The agent that a call is made by, whether or not its session is known: by the environment, else by
 /// the processes above.
 fn agent(
     variable: impl Fn(&str) -> Option<OsString>,
     ancestors: impl FnOnce() -> Vec<Ancestor>,
 ) -> Option<&'static str> {
-    let sign = SIGNS.iter().find(|(name, _)| is_set(variable(name)));
-    sign.map(|it| it.1).or_else(|| session::known_agent(&ancestors()).map(|it| it.0))
+    signs(&variable).next().or_else(|| session::known_agent(&ancestors()).map(|it| it.0))
+}
+
+/// The agents that the environment names.
+fn signs(variable: impl Fn(&str) -> Option<OsString>) -> impl Iterator<Item = &'static str> {
+    let named = variable(NAMED);
+    let named = NAMES.iter().find(|it| named.as_ref().is_some_and(|value| value == **it));
+    let set = SIGNS.iter().filter(move |(name, _)| is_set(variable(name)));
+    set.map(|it| it.1).chain(named.copied())
 }
 
 fn is_set(value: Option<OsString>) -> bool {
@@ -112,8 +195,7 @@ fn is_set(value: Option<OsString>) -> bool {
 
 /// Whether keys come from a terminal, and it is the one that this process belongs to.
 fn has_terminal() -> bool {
-    let controls = || OpenOptions::new().read(true).write(true).open("/dev/tty").is_ok();
-    io::stdin().is_terminal() && controls()
+    io::stdin().is_terminal() && Keyboard::open().is_some()
 }
 
 #[cfg(test)]
@@ -154,8 +236,42 @@ mod tests {
         check(&[("GEMINI_CLI", "1")], &["bash"], Some("gemini"));
         check(&[("CURSOR_AGENT", "1")], &["bash"], Some("cursor"));
         check(&[("AI_AGENT", "new-tool/2")], &["bash"], Some("an agent"));
+        check(&[("QWEN_CODE", "1")], &["bash"], Some("qwen"));
+        check(&[("CRUSH", "1")], &["bash"], Some("crush"));
+        check(&[("AGENT", "amp")], &["bash"], Some("amp"));
+        check(&[("AGENT", "build-7")], &["bash"], None);
         check(&[], &["bash", "codex", "bash"], Some("codex"));
+        for name in ["aider", "amp", "opencode", "goose", "cursor-agent", "copilot", "crush"] {
+            check(&[], &["bash", name, "bash"], Some(name));
+        }
+        check(&[], &["bash", "qwen"], Some("qwen"));
+        check(&[], &["bash", "kiro-cli"], Some("kiro-cli"));
+        check(&[], &["bash", "cursor"], None);
         check(&[("CLAUDECODE", "1")], &["bash", "codex"], Some("claude"));
+    }
+
+    #[test]
+    fn an_approval_through_a_client_counts_unless_another_agent_stands_above() {
+        for (named, names, expected) in [
+            (&[][..], &[][..], true),
+            (&[], &["zed", "systemd"], true),
+            // Claude Code tells its servers what it tells its tools.
+            (&["claude", "claude"], &["claude", "bash", "tmux"], true),
+            (&["codex"], &["codex", "codex", "bash"], true),
+            (&["an agent"], &["crush", "bash"], true),
+            // A program that an agent has written plays the client.
+            (&["claude"], &["python3", "bash", "claude"], false),
+            (&[], &["python3", "bash", "claude"], false),
+            (&["claude"], &["bash", "claude"], false),
+            (&["claude"], &["python3"], false),
+            (&["an agent"], &["python3"], false),
+            // An agent that an agent has started: nobody sits before it.
+            (&["codex"], &["codex", "bash", "claude"], false),
+            (&["claude", "codex"], &["codex", "bash"], false),
+            (&[], &["claude", "bash", "claude"], false),
+        ] {
+            assert_eq!(is_clients_own(named, &above(names)), expected, "{named:?} {names:?}");
+        }
     }
 
     #[test]
@@ -182,7 +298,8 @@ mod tests {
         ] {
             let fail = not.fail("answers are given", "answer");
             assert_eq!((fail.code.exit(), fail.message.as_str()), (3, message));
-            assert!(fail.hint.unwrap().contains("`punchlist answer`"));
+            let is_command = fail.hint.unwrap().contains("`punchlist answer`");
+            assert_eq!(is_command, not == Not::Attended, "{not:?}");
         }
     }
 }

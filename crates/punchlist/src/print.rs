@@ -135,6 +135,15 @@ pub(crate) fn live_bytes(part: &[u8]) -> Result<bool, Fail> {
     }
 }
 
+/// The same, of lines of JSON. Characters that act on whoever looks at them are written as escapes, wherever
+/// stdout leads: a log is looked at later.
+pub(crate) fn live_json(lines: Vec<u8>) -> Result<bool, Fail> {
+    match String::from_utf8(lines) {
+        Ok(text) => live_bytes(text::escape::json(&text).as_bytes()),
+        Err(error) => live_bytes(error.as_bytes()),
+    }
+}
+
 /// Warnings beside the result; for programs each is a JSON object on a line of its own, as errors are.
 pub(crate) fn notes(lines: &[String], json: bool) {
     let mut all = String::new();
@@ -146,7 +155,7 @@ pub(crate) fn notes(lines: &[String], json: bool) {
             all.push_str(&format!("warning: {}\n", text::one_line(line)));
         }
     }
-    err(&all);
+    if json { err(&all) } else { err_prose(&all) }
 }
 
 /// Writes what a person wants to know besides the result; for programs, the value instead.
@@ -154,7 +163,8 @@ pub(crate) fn aside(text: &str, json: Option<&serde_json::Value>) {
     match json {
         Some(value) => err(&(json::render(value) + "\n")),
         None => {
-            err(&text.lines().map(|it| text::one_line(it).into_owned() + "\n").collect::<String>());
+            let lines = text.lines().map(|it| text::one_line(it).into_owned() + "\n");
+            err_prose(&lines.collect::<String>());
         }
     }
 }
@@ -175,8 +185,7 @@ pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     for line in fail.hint.iter().flat_map(|hint| hint.lines()) {
         all.push_str(&format!("hint: {}\n", text::one_line(line)));
     }
-    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
-    err(&if columns > 0 { wrapped(&all, columns) } else { Cow::from(&all) });
+    err_prose(&all);
     fail.code.exit()
 }
 
@@ -244,7 +253,7 @@ pub(crate) enum Said {
 /// Says what a question is about, before it is asked: lines that are no result.
 pub(crate) fn say(lines: &[String]) {
     let text: String = lines.iter().map(|it| text::many_lines(it).into_owned() + "\n").collect();
-    err(&text);
+    err_prose(&text);
 }
 
 /// Whether there is a terminal to ask at.
@@ -265,22 +274,6 @@ pub(crate) fn confirm(question: &str) -> Said {
     }
 }
 
-/// Shows lines of a view before something is asked: no result, and harmless already.
-pub(crate) fn show(lines: &[String]) {
-    let text: String = lines.iter().map(|it| format!("{it}\n")).collect();
-    err(&text);
-}
-
-/// Asks for a line at the terminal; `None` at the end of the input.
-pub(crate) fn ask(question: &str) -> Option<String> {
-    err(&format!("{} ", text::one_line(question)));
-    let mut line = String::new();
-    match io::stdin().read_line(&mut line) {
-        Ok(1..) => Some(line.trim().to_owned()),
-        Ok(_) | Err(_) => None,
-    }
-}
-
 fn out(bytes: &[u8]) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
@@ -290,6 +283,12 @@ fn out(bytes: &[u8]) -> io::Result<()> {
         Err(why) if why.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
+}
+
+/// Sentences for a person, which a terminal shows broken between words.
+fn err_prose(text: &str) {
+    let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
+    err(&if columns > 0 { wrapped(text, columns) } else { Cow::from(text) });
 }
 
 fn err(text: &str) {

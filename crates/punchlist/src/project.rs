@@ -13,6 +13,9 @@ use crate::error::Fail;
 /// The directory that keeps a project's own database.
 pub(crate) const FOLDER: &str = ".punchlist";
 
+/// The file with a project's own configuration.
+pub(crate) const CONFIG: &str = "punchlist.toml";
+
 /// A project: where it is, and the text that the store knows it by.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Project {
@@ -20,6 +23,13 @@ pub(crate) struct Project {
     pub(crate) root: PathBuf,
     /// The root as text.
     pub(crate) name: String,
+}
+
+impl Project {
+    /// Whether its root is that of a repository.
+    pub(crate) fn is_repository(&self) -> bool {
+        self.root.join(".git").exists() || is_bare(&self.root)
+    }
 }
 
 /// The project that a directory is in.
@@ -46,6 +56,35 @@ fn root(start: &Path) -> PathBuf {
         }
     }
     kept.unwrap_or(start).to_owned()
+}
+
+/// The root of the project that a store knows by this name, if it is still one on this machine.
+pub(crate) fn root_of(name: &str) -> Result<PathBuf, Fail> {
+    let root = PathBuf::from(name);
+    let is_it = root.is_absolute() && find(&root).is_ok_and(|it| it.name == name);
+    if is_it {
+        return Ok(root);
+    }
+    Err(Fail::refused(format!("the project {name} of this plan is not on this machine")).hint(
+        "checks run in their plan's own project: call it there, or import the plan into this one.",
+    ))
+}
+
+/// The real path of a directory, if it lies in the project with this root: in its repository or a worktree
+/// of it, and in no other repository; outside of repositories, below the root.
+pub(crate) fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
+    let real = fs::canonicalize(directory).ok().filter(|it| it.is_dir())?;
+    let is_inside = match around(&real) {
+        Some((repository, _)) => repository == root,
+        None => real.starts_with(root),
+    };
+    is_inside.then_some(real)
+}
+
+/// The root of the repository that a directory lies in, and the top of the worktree there. A directory that
+/// does not exist lies where it would.
+pub(crate) fn around(directory: &Path) -> Option<(PathBuf, &Path)> {
+    directory.ancestors().find_map(|top| Some((repository(top)?, top)))
 }
 
 /// The root of the repository whose top is this very directory.

@@ -1,17 +1,20 @@
 //! Which files found in a directory tree may be used.
 //!
 //! A database or configuration that came with somebody's repository could lead the engine anywhere,
-//! so one that lies in a tree is used only if this user's `init` recorded its path and the file is
-//! this user's own. The record is one path a line in the user's data directory.
+//! so one that lies in a tree is used only if this user's `init` recorded it and the file is this
+//! user's own. The record lies in the user's data directory, one file a line: the path of a database;
+//! of other files the digest of their content before it, because those change with every `git pull`. The
+//! last line about a file counts.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Code, Fail};
-use crate::places;
+use crate::evidence::Sum;
+use crate::{person, places, private, project};
 
 /// What is known of a file in a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,19 +27,125 @@ pub(crate) enum Found {
     Ignored(String),
 }
 
-/// Looks at a file in a tree. Costs one `stat` where there is none.
+/// What is known of a file in a tree of which the content is trusted, and no other.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Content {
+    /// There is none.
+    Absent,
+    /// It may be used as it was read.
+    Trusted(String),
+    /// It may not, for this reason.
+    Ignored(String),
+}
+
+/// Looks at a database in a tree. Costs one `stat` where there is none.
 pub(crate) fn look(path: &Path) -> Result<Found, Fail> {
     let Ok(meta) = fs::symlink_metadata(path) else { return Ok(Found::Absent) };
+    let why = match strange(path, &meta) {
+        Some(why) => why.to_owned(),
+        None if recorded(&record()?, path) == Some(Recorded::Path) => return Ok(Found::Trusted),
+        None => unlisted(),
+    };
+    Ok(Found::Ignored(format!("ignored {}: {why}", path.display())))
+}
+
+/// Refuses a database that `--db` or `PUNCHLIST_DB` names and that lies in a repository, unless `init`
+/// recorded it: whoever wrote the repository may have set the name, too. In our own data directory nothing
+/// comes with a repository, even where the home directory is one.
+pub(crate) fn named(path: &Path) -> Result<(), Fail> {
+    let given = real(path);
+    let target = fs::canonicalize(path).ok().filter(|it| *it != given);
+    let data = places::data().map(|it| real(&it));
+    for path in [Some(given), target].into_iter().flatten() {
+        let Some((root, _)) = path.parent().and_then(project::around) else { continue };
+        if data.as_ref().is_ok_and(|it| path.starts_with(it)) {
+            continue;
+        }
+        let why = match fs::symlink_metadata(&path) {
+            Ok(meta) => match strange(&path, &meta) {
+                Some(why) => why,
+                None if recorded(&record()?, &path) == Some(Recorded::Path) => continue,
+                None => "it is not on your list of trusted files",
+            },
+            Err(_) => "only what `init` made there is used",
+        };
+        let message =
+            format!("{} lies in the repository {}: {why}", path.display(), root.display());
+        let hint = if person::is_agent() {
+            "ask your user whether it is theirs.".to_owned()
+        } else {
+            format!(
+                "if it is yours, `punchlist --db {} init` shows what it holds and trusts it; a file outside of repositories needs no trust.",
+                path.display()
+            )
+        };
+        return Err(Fail::refused(message).hint(hint));
+    }
+    Ok(())
+}
+
+/// A path from the root, its directories by their real names as far as they exist.
+fn real(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // It ends in a step up: what that leads to is no name in the directory before it.
+    if whole.file_name().is_none() {
+        return fs::canonicalize(&whole).unwrap_or(whole);
+    }
+    for above in whole.ancestors().skip(1) {
+        if let (Ok(real), Ok(below)) = (fs::canonicalize(above), whole.strip_prefix(above)) {
+            return real.join(below);
+        }
+    }
+    whole
+}
+
+/// Why a file is not trusted that nothing is wrong with.
+fn unlisted() -> String {
+    let next = next("if it is yours, run `punchlist init`");
+    format!("it is not on your list of trusted files; {next}")
+}
+
+/// What a person does next. An agent is not told the command: whether a file is trusted is not its to say.
+fn next(person: &'static str) -> &'static str {
+    if person::is_agent() { "ask your user whether it is theirs" } else { person }
+}
+
+/// Reads a file in a tree other than a database.
+pub(crate) fn read(path: &Path) -> Result<Content, Fail> {
+    let Ok(meta) = fs::symlink_metadata(path) else { return Ok(Content::Absent) };
+    let ignored = |why: String| Content::Ignored(format!("ignored {}: {why}", path.display()));
     if let Some(why) = strange(path, &meta) {
-        return Ok(Found::Ignored(format!("ignored {}: {why}", path.display())));
+        return Ok(ignored(why.to_owned()));
     }
-    if !recorded(&record()?, path) {
-        return Ok(Found::Ignored(format!(
-            "ignored {}: it is not on your list of trusted files; if it is yours, run `punchlist init`",
-            path.display()
-        )));
+    let known = recorded(&record()?, path);
+    if known.is_none() {
+        return Ok(ignored(unlisted()));
     }
-    Ok(Found::Trusted)
+    let text = text(path)?;
+    if known != Some(Recorded::Digest(digest(&text))) {
+        let next = next("look at it, and run `punchlist init` to trust it again");
+        return Ok(ignored(format!("it has changed since you trusted it; {next}")));
+    }
+    Ok(Content::Trusted(text))
+}
+
+/// The whole text of a file.
+pub(crate) fn text(path: &Path) -> Result<String, Fail> {
+    let fail = |why: String| Fail::usage(format!("{}: {why}", path.display()));
+    let size = fs::metadata(path).map_err(|why| fail(why.to_string()))?.len();
+    if size > MOST {
+        return Err(fail(format!("a configuration of {size} bytes is not read")));
+    }
+    fs::read_to_string(path).map_err(|why| fail(why.to_string()))
+}
+
+/// The largest configuration file that is read.
+const MOST: u64 = 1024 * 1024;
+
+fn digest(text: &str) -> String {
+    let mut sum = Sum::default();
+    sum.add(text.as_bytes());
+    sum.digits()
 }
 
 /// Why a file could not be trusted even if it were recorded.
@@ -59,48 +168,62 @@ pub(crate) fn strange_beside(path: &Path) -> Option<&'static str> {
     let strange = ["-bell", "-wal", "-shm", "-journal"].iter().any(|suffix| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
-        fs::symlink_metadata(&name).is_ok_and(|meta| is_foreign(&meta))
+        fs::symlink_metadata(&name).is_ok_and(|meta| !private::is_own(&meta))
     });
     strange.then_some("a file beside it is a link, or not your own")
 }
 
-/// Whether it is anything but a plain file of this user's.
-fn is_foreign(meta: &fs::Metadata) -> bool {
-    !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw()
+/// A file that is to be trusted.
+#[derive(Clone, Debug)]
+pub(crate) struct Trusting {
+    pub(crate) path: PathBuf,
+    /// What it says; `None` for a database.
+    pub(crate) text: Option<String>,
 }
 
-/// Records paths as trusted. Says which of them are new.
-pub(crate) fn add(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Fail> {
-    let file = record()?;
-    let mut text = Vec::new();
-    let mut new = Vec::new();
-    for path in paths {
-        let bytes = path.as_os_str().as_bytes();
+impl Trusting {
+    fn recorded(&self) -> Recorded {
+        self.text.as_ref().map_or(Recorded::Path, |text| Recorded::Digest(digest(text)))
+    }
+}
+
+/// Those of the files that are not trusted as they are now.
+pub(crate) fn new(files: Vec<Trusting>) -> Result<Vec<Trusting>, Fail> {
+    let record = record()?;
+    let is_new = |it: &Trusting| recorded(&record, &it.path) != Some(it.recorded());
+    Ok(files.into_iter().filter(is_new).collect())
+}
+
+/// Records files as trusted.
+pub(crate) fn add(files: &[Trusting]) -> Result<(), Fail> {
+    let mut lines = Vec::new();
+    for file in files {
+        let bytes = file.path.as_os_str().as_bytes();
         if bytes.contains(&b'\n') {
-            let message = format!("{} has a line break in its path", path.display());
+            let message = format!("{} has a line break in its path", file.path.display());
             return Err(Fail::usage(message).hint("rename the directory."));
         }
-        if !recorded(&file, path) {
-            text.extend_from_slice(bytes);
-            text.push(b'\n');
-            new.push(path.clone());
+        if let Recorded::Digest(digest) = file.recorded() {
+            lines.extend_from_slice(format!("{SHA256}{digest} ").as_bytes());
         }
+        lines.extend_from_slice(bytes);
+        lines.push(b'\n');
     }
-    if text.is_empty() {
-        return Ok(new);
+    if lines.is_empty() {
+        return Ok(());
     }
-    append(&file, &text).map_err(|why| {
+    let file = record()?;
+    append(&file, &lines).map_err(|why| {
         Fail::new(Code::Unusable, format!("cannot write {}: {why}", file.display()))
             .hint("the record of trusted files lies in your data directory.")
-    })?;
-    Ok(new)
+    })
 }
 
 fn append(file: &Path, text: &[u8]) -> std::io::Result<()> {
     if let Some(dir) = file.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        private::directory(dir)?;
     }
-    let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(file)?;
+    let mut file = private::append(file)?;
     // One write, so that two at once do not mix their lines.
     file.write_all(text)?;
     file.sync_all()
@@ -110,7 +233,52 @@ fn record() -> Result<PathBuf, Fail> {
     Ok(places::data()?.join("trusted"))
 }
 
-fn recorded(file: &Path, path: &Path) -> bool {
-    let Ok(bytes) = fs::read(file) else { return false };
-    bytes.split(|byte| *byte == b'\n').any(|line| line == path.as_os_str().as_bytes())
+/// What a line about a file says.
+#[derive(PartialEq, Eq, Debug)]
+enum Recorded {
+    /// Its path, whatever it holds.
+    Path,
+    /// The digest of what it says.
+    Digest(String),
+}
+
+/// What a digest begins with. A path begins with a slash.
+const SHA256: &str = "sha256:";
+
+/// What was last recorded of a file.
+fn recorded(record: &Path, path: &Path) -> Option<Recorded> {
+    let bytes = fs::read(record).ok()?;
+    let path = path.as_os_str().as_bytes();
+    bytes.rsplit(|byte| *byte == b'\n').find_map(|line| {
+        if line == path {
+            return Some(Recorded::Path);
+        }
+        let rest = line.strip_prefix(SHA256.as_bytes())?.strip_suffix(path)?;
+        let digest = str::from_utf8(rest.strip_suffix(b" ")?).ok()?;
+        (digest.len() == 64).then(|| Recorded::Digest(digest.to_owned()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_about_a_file_counts_and_other_paths_are_not_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let record = dir.path().join("trusted");
+        let (one, two) = (digest("one"), digest("two"));
+        let lines = format!(
+            "/p/a.db\n{SHA256}{one} /p/a.toml\n{SHA256}{two} /p/a.toml\n{SHA256}{one} /q/p/a.toml\n"
+        );
+        fs::write(&record, lines).unwrap();
+        let of = |path: &str| recorded(&record, Path::new(path));
+        assert_eq!(of("/p/a.db"), Some(Recorded::Path));
+        assert_eq!(of("/p/a.toml"), Some(Recorded::Digest(two)));
+        assert_eq!(of("/q/p/a.toml"), Some(Recorded::Digest(one)));
+        for other in ["a.toml", "/a.toml", "/p/a.d", "/p/b.db"] {
+            assert_eq!(of(other), None, "{other}");
+        }
+        assert_eq!(recorded(&dir.path().join("none"), Path::new("/p/a.db")), None);
+    }
 }

@@ -2,12 +2,14 @@
 //!
 //! `--plan` names one; else it is the plan of the agent session that the verb runs in; else, if
 //! exactly one live session here has a plan, that one; else the project's own, made by the first
-//! `add`. A session that has no plan yet works on the project's own if there is one, and else begins
-//! its own.
+//! `add`; else, to look at and to settle, the one that was changed last of those that sessions left,
+//! and a line says whose it is. A session that has no plan yet works on the project's own if there is
+//! one, and else begins its own; it never comes upon another's.
 
 use punchlist_bridge::session;
 use punchlist_db::Sqlite;
-use punchlist_formats::view::log;
+use punchlist_formats::view::{duration, log};
+use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{self, AttachmentKey, Filter, NewPlan, PlanStore, Summary};
@@ -16,7 +18,7 @@ use punchlist_model::{Plan, PlanId, Rules, Session, SessionKey};
 use crate::app::{App, no_plan};
 use crate::clock;
 use crate::error::{Code, Fail};
-use crate::print::Screen;
+use crate::print::{self, Screen};
 use crate::settle::settle;
 use crate::who;
 
@@ -49,9 +51,10 @@ pub(crate) fn with<T>(
         };
         return act(id).map_err(|error| explain(app, store, error));
     }
-    let session = match meant(app, store)? {
+    let (session, may_be_left) = match meant(app, store)? {
         Meant::Plan(id) => return act(id).map_err(|error| explain(app, store, error)),
-        Meant::Own(session) => session,
+        Meant::Own(session) => (Some(session), false),
+        Meant::Project { in_a_session } => (None, !in_a_session),
     };
     match act(PlanId::of_project(project)) {
         Err(store::Error::NoPlan(_)) => {}
@@ -66,9 +69,33 @@ pub(crate) fn with<T>(
                 None => make(app, store, None)?,
             }
         }
-        (None, Missing::Refuse) => return Err(no_plan()),
+        (None, Missing::Refuse) => match left(store, project)?.filter(|_| may_be_left) {
+            Some(plan) => {
+                tell_whose(app, &plan);
+                plan.id
+            }
+            None => return Err(no_plan()),
+        },
     };
     act(id).map_err(|error| explain(app, store, error))
+}
+
+/// The plan that was changed last of those that sessions here work or worked on, none of which is live.
+fn left(store: &dyn PlanStore, project: &str) -> Result<Option<Summary>, Fail> {
+    let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
+    let mut plans = settle(store.plans(filter))?;
+    plans.retain(|plan| !plan.archived && plan.title != TOMBSTONE);
+    plans.retain(|plan| plan.attachment.as_ref().is_some_and(|key| key.sub_agent.is_empty()));
+    Ok(plans.into_iter().max_by_key(|plan| plan.updated_at))
+}
+
+/// Says whose plan it is, where nobody asked for it by name. Programs find that in the result.
+fn tell_whose(app: &App, plan: &Summary) {
+    let Some(key) = plan.attachment.as_ref().filter(|_| !app.globals.json) else { return };
+    let name = SessionKey { agent: key.agent.clone(), id: key.conversation.clone() };
+    let ago = duration::ago(plan.updated_at, app.now);
+    let (name, id) = (name.actor_name(""), plan.id.short());
+    print::aside(&format!("plan {id} of {name}, which has ended; last changed {ago}"), None);
 }
 
 /// What is meant where `--plan` does not say.
@@ -76,22 +103,27 @@ enum Meant<'a> {
     /// A session's plan.
     Plan(PlanId),
     /// The project's own; if there is none, this session's, which has none yet either.
-    Own(Option<&'a Session>),
+    Own(&'a Session),
+    /// The project's own.
+    Project {
+        /// Whether the call is made in a session that the store does not know.
+        in_a_session: bool,
+    },
 }
 
 fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
     let here = app.here(store)?;
     if let Some(session) = here.recorded() {
         let attached = settle(store.attachment(session.attachment()))?;
-        return Ok(attached.map_or(Meant::Own(Some(session)), |it| Meant::Plan(it.plan)));
+        return Ok(attached.map_or(Meant::Own(session), |it| Meant::Plan(it.plan)));
     }
     // Whoever is in a session must not come upon the list of another.
     if here.session.is_some() || !here.any {
-        return Ok(Meant::Own(None));
+        return Ok(Meant::Project { in_a_session: here.session.is_some() });
     }
     let project = &app.project()?.name;
     match live_plans(app, store, project)?.as_slice() {
-        [] => Ok(Meant::Own(None)),
+        [] => Ok(Meant::Project { in_a_session: false }),
         [one] => Ok(Meant::Plan(*one)),
         several => {
             let filter = Filter { project: Some(project.clone()), ..Filter::default() };
@@ -121,7 +153,7 @@ fn begin(app: &App, store: &dyn Store, session: &Session) -> Result<PlanId, Fail
         id,
         project: key.project.clone(),
         name: None,
-        title: String::new(),
+        title: session.memory.prompt.clone().unwrap_or_default(),
         rules: Rules::default(),
         at: app.now,
     };
@@ -171,6 +203,8 @@ pub(crate) fn find(app: &App, store: &dyn Store, text: &str) -> Result<PlanId, F
 fn loose(store: &dyn PlanStore, project: &str) -> Result<Option<PlanId>, Fail> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     let mut loose = settle(store.plans(filter))?;
+    // What was put away or erased is not what anybody means.
+    loose.retain(|plan| !plan.archived && plan.title != TOMBSTONE);
     loose.retain(|plan| plan.name.is_none() && plan.attachment.is_none());
     match loose.as_slice() {
         [] => Ok(None),

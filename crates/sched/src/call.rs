@@ -165,6 +165,9 @@ pub enum Live {
         allowed: bool,
         /// When it may be tried again, after an attempt that failed.
         again_at: Option<Timestamp>,
+        /// What that attempt gave back, should there be no other.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<Box<Output>>,
     },
     /// A person is asked.
     AwaitingApproval {
@@ -200,7 +203,13 @@ pub enum Outcome {
     /// It did not.
     Error(CallError),
     /// It was not allowed to come to an end, or to begin.
-    Cancelled(CancelReason),
+    Cancelled {
+        /// Why.
+        reason: CancelReason,
+        /// What it gave back until then; nothing if it never began or said nothing.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output: Option<Box<Output>>,
+    },
 }
 
 /// What a call gives back.
@@ -241,7 +250,7 @@ pub enum CallError {
         output: Box<Output>,
     },
     /// It took too long and was ended.
-    #[error("it took longer than {after_ms} ms and was ended")]
+    #[error("timed out after {}", span(*after_ms))]
     TimedOut {
         /// How long it had.
         after_ms: u64,
@@ -251,6 +260,14 @@ pub enum CallError {
     /// The tool itself broke. That is a fault in the tool, not in the call.
     #[error("the tool broke: {0}")]
     Panicked(String),
+}
+
+/// `1 s`, `1500 ms`.
+fn span(ms: u64) -> String {
+    match (ms / 1000, ms % 1000) {
+        (seconds, 0) => format!("{seconds} s"),
+        _ => format!("{ms} ms"),
+    }
 }
 
 fn circle(calls: &[CallId]) -> String {
@@ -274,6 +291,9 @@ pub enum CancelReason {
     /// It had not begun when this one failed, after which nothing was to begin.
     #[error("{0} failed, so it did not begin")]
     Halted(CallId),
+    /// It had not begun when a person refused this one, and did not say why.
+    #[error("{0} was refused, so it did not begin")]
+    Beside(CallId),
     /// The tool found that it is not to be done.
     #[error("{0}")]
     Declined(String),
@@ -353,7 +373,7 @@ impl Live {
             Self::Validating { .. } => match step {
                 Step::Valid { allowed } => {
                     let tried = Attempt(0);
-                    Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None }))
+                    Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None, said: None }))
                 }
                 Step::Invalid(error) => Ok(State::Done(Outcome::Error(error))),
                 Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
@@ -364,7 +384,7 @@ impl Live {
                 | Step::Start(_)
                 | Step::End { .. } => Err(illegal),
             },
-            Self::Scheduled { tried, allowed, again_at: _ } => match step {
+            Self::Scheduled { tried, allowed, again_at: _, said } => match step {
                 Step::Ask(question) if !allowed => {
                     Ok(State::Live(Self::AwaitingApproval { question }))
                 }
@@ -373,9 +393,13 @@ impl Live {
                     Ok(State::Live(Self::Executing { attempt, started_at, stopping: None }))
                 }
                 Step::Allow => {
-                    Ok(State::Live(Self::Scheduled { tried, allowed: true, again_at: None }))
+                    let (allowed, again_at) = (true, None);
+                    Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
-                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(Stop::Cancelled(reason)) => {
+                    let said = said.map(|it| *it).unwrap_or_default();
+                    Ok(State::Done(Outcome::cancelled(reason, said)))
+                }
                 Step::Stop(Stop::TimedOut)
                 | Step::Ask(_)
                 | Step::Start(_)
@@ -387,7 +411,8 @@ impl Live {
             Self::AwaitingApproval { .. } => match step {
                 Step::Allow => {
                     let tried = Attempt(0);
-                    Ok(State::Live(Self::Scheduled { tried, allowed: true, again_at: None }))
+                    let (allowed, again_at, said) = (true, None, None);
+                    Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
                 Step::Modify(look) => Ok(State::Live(Self::Validating { look })),
                 Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
@@ -433,7 +458,7 @@ impl Live {
 }
 
 fn cancelled(reason: CancelReason) -> State {
-    State::Done(Outcome::Cancelled(reason))
+    State::Done(Outcome::cancelled(reason, Output::default()))
 }
 
 fn ended(
@@ -446,9 +471,10 @@ fn ended(
     let error = match (stopping, how) {
         // It was quicker than who wanted to stop it: what is done is done.
         (_, Ended::Well(output)) => return State::Done(Outcome::Success(output)),
-        (Some(Stop::Cancelled(reason)), Ended::Badly { .. } | Ended::Panicked(_)) => {
-            return cancelled(reason);
+        (Some(Stop::Cancelled(reason)), Ended::Badly { output, .. }) => {
+            return State::Done(Outcome::cancelled(reason, output));
         }
+        (Some(Stop::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
         (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
         (Some(Stop::TimedOut), Ended::Badly { output, .. }) => {
             CallError::TimedOut { after_ms: timeout_ms, output: Box::new(output) }
@@ -458,9 +484,14 @@ fn ended(
             CallError::Failed { what, output: Box::new(output) }
         }
     };
+    let outcome = Outcome::Error(error);
     match again_at {
-        Some(_) => State::Live(Live::Scheduled { tried: attempt, allowed: true, again_at }),
-        None => State::Done(Outcome::Error(error)),
+        Some(_) => {
+            let said = outcome.output().filter(|it| **it != Output::default());
+            let said = said.map(|it| Box::new(it.clone()));
+            State::Live(Live::Scheduled { tried: attempt, allowed: true, again_at, said })
+        }
+        None => State::Done(outcome),
     }
 }
 
@@ -476,6 +507,33 @@ impl Step {
             Self::End { .. } => "end",
             Self::Stop(Stop::Cancelled(_)) => "be cancelled",
             Self::Stop(Stop::TimedOut) => "time out",
+        }
+    }
+}
+
+impl Outcome {
+    /// A call that was cancelled, with what it gave back until then.
+    pub fn cancelled(reason: CancelReason, output: Output) -> Self {
+        let output = (output != Output::default()).then(|| Box::new(output));
+        Self::Cancelled { reason, output }
+    }
+
+    /// What the call gave back, whole or in part.
+    pub fn output(&self) -> Option<&Output> {
+        match self {
+            Self::Success(output) => Some(output),
+            Self::Error(CallError::Failed { output, .. } | CallError::TimedOut { output, .. }) => {
+                Some(output)
+            }
+            Self::Cancelled { output, .. } => output.as_deref(),
+            Self::Error(
+                CallError::Invalid(_)
+                | CallError::Unknown(_)
+                | CallError::Circle(_)
+                | CallError::Denied(_)
+                | CallError::NobodyToAsk(_)
+                | CallError::Panicked(_),
+            ) => None,
         }
     }
 }
@@ -498,7 +556,7 @@ impl State {
             Self::Live(live) => live.name(),
             Self::Done(Outcome::Success(_)) => "success",
             Self::Done(Outcome::Error(_)) => "error",
-            Self::Done(Outcome::Cancelled(_)) => "cancelled",
+            Self::Done(Outcome::Cancelled { .. }) => "cancelled",
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) mod mailbox;
 mod todo;
 
 use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use punchlist_model::{Attempt, Timestamp};
 use tokio::sync::oneshot;
 
 use crate::call::{BatchId, CallId, Ended, Illegal, Look, Outcome, Output, State};
-use crate::machine::{self, Effect, Input, Scheduler, Target, WakeToken};
+use crate::machine::{self, Answer, Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
 use crate::policy::Verdict;
 use crate::process::Processes;
@@ -140,6 +140,10 @@ pub struct Driver<L> {
     timers: Timers<Due>,
     /// Who waits for a batch to be done.
     batches: BTreeMap<BatchId, Vec<Waiter>>,
+    /// What the question about a call rests on, until the call begins.
+    stamps: BTreeMap<CallId, Option<String>>,
+    /// Calls that were allowed and are asked about again, because that has changed.
+    again: BTreeSet<CallId>,
     now: Timestamp,
 }
 
@@ -150,7 +154,8 @@ impl<L: Ledger> Driver<L> {
         let watchers = Arc::new(Watchers::default());
         let (sender, wishes) = mailbox();
         let handle = Handle { wishes: sender, watchers: Arc::clone(&watchers) };
-        let around = Surroundings { watchers, processes, output, attempts: Attempts::default() };
+        let (files, attempts) = (Arc::default(), Attempts::default());
+        let around = Surroundings { watchers, processes, output, files, attempts };
         let driver = Self {
             machine: Scheduler::new(machine),
             tools,
@@ -171,6 +176,8 @@ impl<L: Ledger> Driver<L> {
             running: FuturesUnordered::new(),
             timers: Timers::default(),
             batches: BTreeMap::new(),
+            stamps: BTreeMap::new(),
+            again: BTreeSet::new(),
         };
         (driver, handle)
     }
@@ -287,7 +294,14 @@ impl<L: Ledger> Driver<L> {
             }
             Wish::Answer { question, answer, told } => {
                 let counts = self.machine.is_open(question);
-                self.tell(Input::Answered { question, answer });
+                match self.machine.asker(question) {
+                    // A yes was meant for what stood there, not for what stands there now.
+                    Some(call) if answer == Answer::Once && self.is_changed(call) => {
+                        self.again.insert(call);
+                        self.tell(Input::Changed(question));
+                    }
+                    Some(_) | None => self.tell(Input::Answered { question, answer }),
+                }
                 self.replies.push(Reply::Answered(told, counts));
             }
             Wish::Cancel { target, reason, told } => {
@@ -302,6 +316,13 @@ impl<L: Ledger> Driver<L> {
                 self.tell(Input::Cancel(Target::All, reason));
             }
         }
+    }
+
+    /// Whether what a question about a call rested on is not so any more.
+    fn is_changed(&self, call: CallId) -> bool {
+        let Some(asked) = self.stamps.get(&call) else { return false };
+        let request = self.machine.call(call).map(|it| it.request);
+        request.is_some_and(|it| self.tools.stamp(&it.tool, &it.arguments) != *asked)
     }
 
     fn wait_for(&mut self, batch: BatchId, waiter: Waiter) {
@@ -323,6 +344,8 @@ impl<L: Ledger> Driver<L> {
                 && let Some(call) = self.machine.call(*call)
             {
                 let (tool, arguments) = (&call.request.tool, &call.request.arguments);
+                // Before it is shown, so that what changes in between is noticed too.
+                self.stamps.insert(call.id, self.tools.stamp(tool, arguments));
                 let policy = self.machine.policy();
                 let because = match policy.verdict(subject) {
                     Verdict::Ask(because) => because,
@@ -336,6 +359,7 @@ impl<L: Ledger> Driver<L> {
                     preview: self.tools.preview(tool, arguments),
                     subject: subject.clone(),
                     because,
+                    is_again: self.again.remove(&call.id),
                     allowing: policy.offers(subject),
                 });
             }
@@ -357,6 +381,9 @@ impl<L: Ledger> Driver<L> {
                     self.written.push(Deed::Take(calls));
                 }
                 Effect::Record(call, state) => {
+                    if let State::Done(outcome) = &state {
+                        self.around.files.recorded(call, outcome.output());
+                    }
                     if watchers.is_anybody_there() {
                         watchers.tell(&Event::Moved { call, state });
                     }
@@ -449,6 +476,12 @@ impl<L: Ledger> Driver<L> {
             let what = "stopped before it began".to_owned();
             return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
         }
+        let is_changed = self.is_changed(call);
+        if self.stamps.remove(&call).is_some() && is_changed && !self.machine.is_given(call) {
+            let what = "what it would change has changed since it was allowed; look at it again";
+            let how = Ended::Badly { what: what.to_owned(), output: Output::default() };
+            return self.ended(call, attempt, how);
+        }
         let index = usize::try_from(call.0).unwrap_or(usize::MAX);
         let found = self.found.get(index).copied().flatten();
         let Some(tool) = found.and_then(|it| self.tools.at(it)) else {
@@ -457,7 +490,7 @@ impl<L: Ledger> Driver<L> {
             return self.ended(call, attempt, Ended::Badly { what, output: Output::default() });
         };
         let work = Work::new(call, attempt, Arc::clone(&self.around));
-        match begin(&**tool, it.request.arguments.clone(), work, &self.around.attempts) {
+        match begin(&**tool, it.request.arguments.clone(), work, &self.around) {
             First::Ended(how) => self.ended(call, attempt, how),
             First::Waits(attempted) => self.running.push(attempted),
         }

@@ -94,6 +94,14 @@ impl Inbox {
         Ok(())
     }
 
+    /// Moves a message before another: at the end without that one, or if it waits no more.
+    pub fn move_before(&mut self, id: MessageId, before: Option<MessageId>) -> Result<(), Gone> {
+        let message = self.remove(id)?;
+        let at = before.and_then(|before| self.waiting.iter().position(|it| it.id == before));
+        self.waiting.insert(at.unwrap_or(self.waiting.len()), message);
+        Ok(())
+    }
+
     /// Takes a message back.
     pub fn remove(&mut self, id: MessageId) -> Result<Message, Gone> {
         let at = self.waiting.iter().position(|it| it.id == id).ok_or(Gone(id))?;

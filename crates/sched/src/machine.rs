@@ -19,7 +19,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use punchlist_model::{Attempt, Timestamp};
@@ -29,7 +29,7 @@ use crate::call::{
     BatchId, CallError, CallId, CallRef, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
     Outcome, QuestionId, Request, State, Step, Stop,
 };
-use crate::policy::{Policy, Rule, Subject, Verdict};
+use crate::policy::{Policy, Reader, Rule, Subject, Verdict};
 use brief::Stage;
 use calls::Calls;
 use line::Line;
@@ -52,8 +52,31 @@ pub struct Options {
     pub limits: Limits,
     /// The rules.
     pub policy: Policy,
-    /// Somebody can be asked.
-    pub attended: bool,
+    /// Who can be asked.
+    pub attended: Attended,
+    /// Who reads why a call did not run.
+    pub reader: Reader,
+}
+
+/// Whether somebody can be asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Attended {
+    /// Always.
+    Yes,
+    /// Never: a call that needs a person is an error.
+    No,
+    /// Nobody is there, but about these calls a person has said something already.
+    Only(BTreeSet<CallId>),
+}
+
+impl Attended {
+    fn is_about(&self, call: CallId) -> bool {
+        match self {
+            Self::Yes => true,
+            Self::No => false,
+            Self::Only(calls) => calls.contains(&call),
+        }
+    }
 }
 
 /// A fact.
@@ -77,6 +100,8 @@ pub enum Input {
         /// What they said.
         answer: Answer,
     },
+    /// What a question showed is not so any more: the call is looked at again, and asks again.
+    Changed(QuestionId),
     /// An execution ended.
     Ended {
         /// Which call.
@@ -108,12 +133,14 @@ pub enum Target {
 pub enum Answer {
     /// Yes, this once.
     Once,
-    /// Yes, and from now on whatever this rule allows.
-    Always(Rule),
-    /// With these arguments instead.
+    /// Yes, and from now on whatever these rules allow.
+    Always(Vec<Rule>),
+    /// With these arguments instead, which then need no further yes. A rule may still deny them.
     Modify(Value),
-    /// No, and possibly why.
+    /// No, and possibly why. Without a reason, nothing else of the batch begins.
     Refuse(Option<String>),
+    /// No, possibly why, and everything else of the batch is ended too.
+    RefuseAndStop(Option<String>),
 }
 
 /// Whose time it is.
@@ -179,6 +206,8 @@ pub struct Scheduler {
     queue: Queue,
     questions: BTreeMap<QuestionId, CallId>,
     next_question: u32,
+    /// The calls whose arguments a person has written: they need no further yes.
+    given: BTreeSet<CallId>,
     /// Steps that follow from a step; kept so that their place need not be made each time.
     steps: Vec<(CallId, Step)>,
 }
@@ -196,6 +225,7 @@ impl Scheduler {
             queue,
             questions: BTreeMap::new(),
             next_question: 0,
+            given: BTreeSet::new(),
             steps: Vec::new(),
         }
     }
@@ -250,6 +280,16 @@ impl Scheduler {
         !self.questions.is_empty()
     }
 
+    /// The call that a question is about, while it waits for its answer.
+    pub fn asker(&self, question: QuestionId) -> Option<CallId> {
+        self.questions.get(&question).copied()
+    }
+
+    /// Whether a person has written a call's arguments.
+    pub fn is_given(&self, id: CallId) -> bool {
+        self.given.contains(&id)
+    }
+
     /// Whether a question waits for its answer.
     pub fn is_open(&self, question: QuestionId) -> bool {
         self.questions.contains_key(&question)
@@ -274,6 +314,11 @@ impl Scheduler {
             Input::Schedule(requests) => self.schedule(requests, effects),
             Input::Validated { call, look, found } => self.validated(call, look, found, effects),
             Input::Answered { question, answer } => self.answered(question, answer, effects),
+            Input::Changed(question) => {
+                if let Some(id) = self.questions.get(&question).copied() {
+                    self.look_again(id, effects);
+                }
+            }
             Input::Ended { call, attempt, how } => self.ended(now, call, attempt, how, effects),
             Input::Woke(token) => self.woke(token, effects),
             Input::Cancel(target, reason) => self.cancel(target, &reason, effects),
@@ -359,13 +404,17 @@ impl Scheduler {
             Ok(checked) => {
                 let step = match self.options.policy.verdict(&checked.subject) {
                     Verdict::Allow => Step::Valid { allowed: true },
-                    Verdict::Ask(_) if self.options.attended => Step::Valid { allowed: false },
+                    Verdict::Ask(_) if self.given.contains(&id) => Step::Valid { allowed: true },
+                    Verdict::Ask(_) if self.options.attended.is_about(id) => {
+                        Step::Valid { allowed: false }
+                    }
                     Verdict::Ask(because) => {
                         let policy = &self.options.policy;
-                        let what = policy.unasked(&checked.subject, because.as_deref());
+                        let reader = self.options.reader;
+                        let what = policy.unasked(&checked.subject, because.as_deref(), reader);
                         Step::Invalid(CallError::NobodyToAsk(what))
                     }
-                    Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.to_string())),
+                    Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.told())),
                 };
                 let is_free = checked.access.is_free();
                 if let Some(brief) = self.calls.briefs.get_mut(id) {
@@ -387,9 +436,9 @@ impl Scheduler {
         let Some(id) = self.questions.get(&question).copied() else { return };
         match answer {
             Answer::Once => self.allow(id, effects),
-            Answer::Always(rule) => {
-                self.options.policy.add(rule);
-                // What was asked is answered, even if the rule is too narrow to say so.
+            Answer::Always(rules) => {
+                rules.into_iter().for_each(|it| self.options.policy.add(it));
+                // What was asked is answered, even if the rules are too narrow to say so.
                 self.allow(id, effects);
                 let waiting: Vec<CallId> = self.questions.values().copied().collect();
                 for other in waiting {
@@ -401,17 +450,51 @@ impl Scheduler {
             Answer::Modify(arguments) => {
                 let Some(request) = self.calls.request_mut(id) else { return };
                 request.arguments = arguments;
-                let look = self.calls.next_look(id);
-                self.calls.forget(id);
-                // It may touch other things now, so it gives up its place.
-                self.leave(id, effects);
-                self.step(id, Step::Modify(look), effects);
-                self.validating.insert(id);
-                effects.push(Effect::Validate(id, look));
+                self.given.insert(id);
+                self.look_again(id, effects);
             }
             Answer::Refuse(reason) => {
+                let is_for_all = reason.is_none();
                 let stop = Stop::Cancelled(CancelReason::Refused(reason));
                 self.step(id, Step::Stop(stop), effects);
+                if is_for_all {
+                    self.stop_beside(id, false, effects);
+                }
+            }
+            Answer::RefuseAndStop(reason) => {
+                let stop = Stop::Cancelled(CancelReason::Refused(reason));
+                self.step(id, Step::Stop(stop), effects);
+                self.stop_beside(id, true, effects);
+            }
+        }
+    }
+
+    /// A call that waits for an answer is looked at again.
+    fn look_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        let look = self.calls.next_look(id);
+        self.calls.forget(id);
+        // It may touch other things now, so it gives up its place.
+        self.leave(id, effects);
+        self.step(id, Step::Modify(look), effects);
+        self.validating.insert(id);
+        effects.push(Effect::Validate(id, look));
+    }
+
+    /// A person refused a call: what else of its batch has not begun does not begin, or all of it ends.
+    fn stop_beside(&mut self, id: CallId, with_running: bool, effects: &mut Vec<Effect>) {
+        let batch = self.calls.briefs.get(id).and_then(|it| self.calls.batch(it.batch));
+        let calls = batch.map_or(0..0, |it| it.calls.clone());
+        // From the end: so a call is told what was meant, not that another was cancelled before it.
+        for other in calls.rev().map(CallId).filter(|it| *it != id) {
+            let has_begun = match self.live(other) {
+                None => continue,
+                Some(Live::Executing { .. }) => true,
+                Some(Live::Scheduled { tried, .. }) => tried.0 > 0,
+                Some(Live::Validating { .. } | Live::AwaitingApproval { .. }) => false,
+            };
+            if with_running || !has_begun {
+                let stop = Stop::Cancelled(CancelReason::Beside(id));
+                self.step(other, Step::Stop(stop), effects);
             }
         }
     }

@@ -1,10 +1,12 @@
 //! What a running call says: live by lines, and kept up to a limit.
 //!
 //! Live lines are bounded in length and may be lost by whoever is too slow for them. What is kept is cut
-//! in the middle, because beginnings and ends say most, and then the whole is in a file. Text is made
-//! of whatever bytes came; making it harmless is the work of whoever shows it.
+//! in the middle, because beginnings and ends say most, and then the whole is in a file. While a call
+//! runs, all that it says is in a file, so that a call whose process is killed keeps its output. Text is
+//! made of whatever bytes came; making it harmless is the work of whoever shows it.
 
 mod capture;
+mod files;
 mod lines;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,8 @@ mod tests;
 use std::path::PathBuf;
 
 pub use capture::Capture;
+pub(crate) use files::{Files, name};
+pub use files::{is_of, so_far};
 pub(crate) use lines::Lines;
 
 /// Where a line came from.
@@ -39,7 +43,8 @@ pub struct Options {
     pub most: usize,
     /// How many bytes of a live line are passed on.
     pub longest_line: usize,
-    /// Where whole outputs go that were cut. Made if it is not there; for this user alone.
+    /// Where outputs go while a call runs, and whole outputs that were cut. Made if it is not there;
+    /// for this user alone.
     pub directory: Option<PathBuf>,
     /// How many bytes of a whole output are written there.
     pub most_whole: u64,

@@ -7,11 +7,20 @@
 //! [`Commands::Opaque`], which no rule about commands can allow. Where a rule that tightens might be
 //! meant and nobody can tell, a person is asked.
 
+mod explain;
+mod offer;
+mod rule;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use serde::{Deserialize, Serialize};
+
+pub use explain::{Explained, Part};
+pub use offer::allowing;
+use rule::Catch;
+pub use rule::{Rule, is_relative_program, like};
+pub use write::{Reader, TO_ALLOW};
 
 /// What policy looks at.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -24,9 +33,21 @@ pub struct Subject {
     /// It changes nothing: allowed where no rule says otherwise.
     #[serde(default)]
     pub harmless: bool,
+    /// A person is asked whatever rules allow: because the plan wants it so, or because nobody but a
+    /// person can say it.
+    #[serde(default)]
+    pub always_asks: bool,
+    /// What it touches may be secret: a rule about the tool does not allow it, only one that names the
+    /// argument.
+    #[serde(default)]
+    pub is_secret: bool,
     /// What it executes.
     #[serde(default)]
     pub commands: Commands,
+    /// Commands that may hide in what it executes, for rules that tighten: what a wrapper is handed, and
+    /// `git push` in `git -C x push`. No rule allows anything because of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<Words>,
     /// Its arguments that are texts, for rules that look at one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<(String, String)>,
@@ -89,118 +110,13 @@ pub enum Decision {
     Deny,
 }
 
-/// A rule: what it fits, and what it says. What it does not name, it does not look at.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Rule {
-    /// What it says.
-    pub decision: Decision,
-    /// The tool; `*` stands for anything.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    /// The server that the tool comes from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    /// What a command begins with, word by word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<Vec<String>>,
-    /// An argument by name, and a pattern with `*` for its text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub argument: Option<(String, String)>,
-}
-
-impl Rule {
-    /// A rule about a tool.
-    pub fn tool(decision: Decision, tool: &str) -> Self {
-        Self { decision, tool: Some(tool.to_owned()), server: None, command: None, argument: None }
-    }
-
-    /// A rule about commands of a tool that begin so.
-    pub fn command(decision: Decision, tool: &str, words: &[&str]) -> Self {
-        let words = words.iter().map(|word| (*word).to_owned()).collect();
-        Self { command: Some(words), ..Self::tool(decision, tool) }
-    }
-
-    /// A rule about all tools of a server.
-    pub fn server(decision: Decision, server: &str) -> Self {
-        Self {
-            decision,
-            tool: None,
-            server: Some(server.to_owned()),
-            command: None,
-            argument: None,
-        }
-    }
-
-    /// Whether it is about this call, its commands left aside.
-    fn fits(&self, subject: &Subject) -> bool {
-        let tool = self.tool.as_ref().is_none_or(|it| like(it, &subject.tool));
-        let server = match (&self.server, &subject.server) {
-            (None, _) => true,
-            (Some(rule), Some(server)) => like(rule, server),
-            (Some(_), None) => false,
-        };
-        let argument = self.argument.as_ref().is_none_or(|(name, pattern)| {
-            subject.arguments.iter().any(|(it, text)| it == name && like(pattern, text))
-        });
-        tool && server && argument
-    }
-
-    /// Whether a command certainly begins as the rule says.
-    fn begins(&self, words: &Words) -> bool {
-        self.command.as_ref().is_none_or(|prefix| {
-            !prefix.is_empty() && words.known.get(..prefix.len()) == Some(prefix.as_slice())
-        })
-    }
-
-    /// Whether it holds for a command, if it is one that tightens.
-    fn catches(&self, words: &Words) -> Catch {
-        let Some(prefix) = &self.command else { return Catch::Surely };
-        let Some((program, rest)) = prefix.split_first() else { return Catch::No };
-        let Some((called, given)) = words.known.split_first() else {
-            return if words.more { Catch::Perhaps } else { Catch::No };
-        };
-        let same = |(rule, word): (&String, &String)| rule == word;
-        if !is_called(program, called) || !rest.iter().zip(given).all(same) {
-            return Catch::No;
-        }
-        match (given.len() >= rest.len(), words.more) {
-            (true, _) => Catch::Surely,
-            (false, true) => Catch::Perhaps,
-            (false, false) => Catch::No,
-        }
-    }
-
-    /// Whether it is about commands, which then must be known.
-    fn is_about_commands(&self) -> bool {
-        self.command.is_some()
-    }
-}
-
-/// How sure it is that a rule that tightens is about a call.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Catch {
-    /// It is not.
-    No,
-    /// It may be, and only running it would show.
-    Perhaps,
-    /// It is.
-    Surely,
-}
-
-/// Whether a program is the one that a rule forbids: also by its path, and in any case, since some
-/// file systems tell no difference.
-fn is_called(program: &str, called: &str) -> bool {
-    let name =
-        if program.contains('/') { called } else { called.rsplit('/').next().unwrap_or(called) };
-    name.eq_ignore_ascii_case(program)
-}
-
 /// The rules that hold.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Policy {
     user: Vec<Rule>,
     project: Vec<Rule>,
+    /// The project that they hold in, for rules that must name it.
+    place: Option<String>,
 }
 
 /// What the rules say of a call.
@@ -218,7 +134,13 @@ impl Policy {
     /// The user's rules and the project's. What a project allows does not count.
     pub fn new(user: Vec<Rule>, project: Vec<Rule>) -> Self {
         let project = project.into_iter().filter(|it| it.decision != Decision::Allow).collect();
-        Self { user, project }
+        Self { user, project, place: None }
+    }
+
+    /// The same, in a project of that root.
+    #[must_use]
+    pub fn in_project(self, root: &str) -> Self {
+        Self { place: Some(root.to_owned()), ..self }
     }
 
     /// Adds a rule of the user's, from now on.
@@ -228,15 +150,21 @@ impl Policy {
         }
     }
 
+    /// Whether a rule denies all that a tool can do: then a model need not know that there is such a tool.
+    pub fn denies_all_of(&self, tool: &str, server: Option<&str>) -> bool {
+        let mut rules = self.user.iter().chain(&self.project);
+        rules.any(|it| it.decision == Decision::Deny && it.is_about_all_of(tool, server))
+    }
+
     /// What the rules say.
     pub fn verdict(&self, subject: &Subject) -> Verdict {
+        let is_free = subject.harmless && !subject.is_secret && !subject.always_asks;
         if self.user.is_empty() && self.project.is_empty() {
-            return if subject.harmless { Verdict::Allow } else { Verdict::Ask(None) };
+            return if is_free { Verdict::Allow } else { Verdict::Ask(None) };
         }
-        let fitting = || self.user.iter().chain(&self.project).filter(|it| it.fits(subject));
         let strict = |decision| {
-            let caught = fitting().filter(|it| it.decision == decision);
-            caught.map(|it| (catch(it, &subject.commands), it)).max_by_key(|it| it.0)
+            let caught = self.fitting(subject).filter(|it| it.decision == decision);
+            caught.map(|it| (it.catches_any(subject), it)).max_by_key(|it| it.0)
         };
         let because = |rule: &Rule| Some(Box::new(rule.clone()));
         match strict(Decision::Deny) {
@@ -249,94 +177,33 @@ impl Policy {
             Some((Catch::Surely | Catch::Perhaps, rule)) => return Verdict::Ask(because(rule)),
             Some((Catch::No, _)) | None => {}
         }
-        let allows = |words: Option<&Words>| {
-            fitting().any(|rule| {
-                rule.decision == Decision::Allow
-                    && match words {
-                        Some(words) => rule.begins(words),
-                        None => !rule.is_about_commands(),
-                    }
-            })
-        };
+        if subject.always_asks {
+            return Verdict::Ask(None);
+        }
         let allowed = match &subject.commands {
-            Commands::None | Commands::Opaque => allows(None),
+            Commands::None | Commands::Opaque => self.allows(subject, None).is_some(),
             Commands::All(commands) => {
-                (!commands.is_empty() && commands.iter().all(|it| allows(Some(it)))) || allows(None)
+                let each = |it| self.allows(subject, Some(it)).is_some();
+                (!commands.is_empty() && commands.iter().all(each))
+                    || self.allows(subject, None).is_some()
             }
         };
-        if allowed || subject.harmless { Verdict::Allow } else { Verdict::Ask(None) }
-    }
-}
-
-impl Policy {
-    /// What "always" may mean for a call that is asked about: each of these rules alone would let it pass
-    /// from now on. None, if a rule wants it asked or denies it, or if one rule would not be enough.
-    pub fn offers(&self, subject: &Subject) -> Vec<Rule> {
-        let server = subject.server.as_ref().map(|it| Rule::server(Decision::Allow, it));
-        let is_enough = |rule: &Rule| {
-            let mut with = self.clone();
-            with.add(rule.clone());
-            with.verdict(subject) == Verdict::Allow
-        };
-        self.lacking(subject).into_iter().chain(server).filter(is_enough).collect()
+        if allowed || is_free { Verdict::Allow } else { Verdict::Ask(None) }
     }
 
-    /// The rules that would have to be added for a call to be allowed, if none stands against it.
-    pub fn lacking(&self, subject: &Subject) -> Vec<Rule> {
-        let Commands::All(all) = &subject.commands else { return allowing(subject) };
-        let is_allowed = |words: &Words| {
-            let commands = Commands::All(vec![words.clone()]);
-            let alone = Subject { commands, ..subject.clone() };
-            self.verdict(&alone) == Verdict::Allow
-        };
-        let lacking = all.iter().filter(|it| !is_allowed(it)).cloned().collect();
-        allowing(&Subject { commands: Commands::All(lacking), ..subject.clone() })
+    fn fitting(&self, subject: &Subject) -> impl Iterator<Item = &Rule> {
+        self.user.iter().chain(&self.project).filter(|it| it.fits(subject))
     }
-}
 
-/// How sure it is that a rule that tightens is about what a call executes.
-fn catch(rule: &Rule, commands: &Commands) -> Catch {
-    match commands {
-        _ if !rule.is_about_commands() => Catch::Surely,
-        Commands::None => Catch::No,
-        Commands::All(all) => all.iter().map(|it| rule.catches(it)).max().unwrap_or(Catch::No),
-        Commands::Opaque => Catch::Perhaps,
-    }
-}
-
-/// The rules that would allow a call, for whoever wants to write them down.
-pub fn allowing(subject: &Subject) -> Vec<Rule> {
-    match &subject.commands {
-        Commands::All(commands) if !commands.is_empty() => commands
-            .iter()
-            .map(|words| {
-                let words: Vec<&str> = words.known.iter().take(2).map(String::as_str).collect();
-                Rule::command(Decision::Allow, &subject.tool, &words)
-            })
-            .collect(),
-        Commands::None | Commands::All(_) | Commands::Opaque => {
-            vec![Rule::tool(Decision::Allow, &subject.tool)]
-        }
-    }
-}
-
-/// Whether a text fits a pattern in which `*` stands for any text.
-fn like(pattern: &str, text: &str) -> bool {
-    let mut pieces = pattern.split('*');
-    let Some(mut rest) = pieces.next().and_then(|first| text.strip_prefix(first)) else {
-        return false;
-    };
-    let mut last = None;
-    for piece in pieces {
-        if let Some(piece) = last.replace(piece) {
-            match rest.find(piece) {
-                Some(at) => rest = rest.get(at + piece.len()..).unwrap_or_default(),
-                None => return false,
-            }
-        }
-    }
-    match last {
-        Some(piece) => rest.ends_with(piece),
-        None => rest.is_empty(),
+    /// The rule that allows a command of a call, or the call as a whole.
+    fn allows(&self, subject: &Subject, words: Option<&Words>) -> Option<&Rule> {
+        self.fitting(subject).find(|rule| {
+            rule.decision == Decision::Allow
+                && (!subject.is_secret || rule.argument.is_some())
+                && match words {
+                    Some(words) => rule.begins(words),
+                    None => !rule.is_about_commands(),
+                }
+        })
     }
 }

@@ -9,8 +9,12 @@
 //! of it is left: **what it leaves behind in the background is ended too**, after a short while in which
 //! it may end by itself. On Linux that includes what left the group or the session, because orphans come
 //! to the guardian; elsewhere it is the group and no more.
+//!
+//! If we and the guardian are killed together, a command that was started dies with the guardian on Linux
+//! ([`leash`]); processes that the command itself has started do not.
 
 pub mod guardian;
+pub mod leash;
 mod link;
 mod running;
 mod socket;

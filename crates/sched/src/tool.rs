@@ -23,6 +23,11 @@ pub trait Tool: Send + Sync {
     /// What it is called by.
     fn name(&self) -> &str;
 
+    /// The server that it comes from, if it is not our own.
+    fn server(&self) -> Option<&str> {
+        None
+    }
+
     /// What it does, for whoever may call it.
     fn description(&self) -> &str;
 
@@ -36,6 +41,12 @@ pub trait Tool: Send + Sync {
     /// What will happen, for a person who is asked: the command, or the diff. May read files, changes
     /// nothing.
     fn preview(&self, arguments: &Value) -> Preview;
+
+    /// What a question rests on, in a few bytes: if it is another when the answer comes, the question is
+    /// asked again. Nothing, if nobody can change that meanwhile. May read files, changes nothing.
+    fn stamp(&self, _arguments: &Value) -> Option<String> {
+        None
+    }
 
     /// Does it.
     ///

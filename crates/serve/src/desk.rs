@@ -23,6 +23,8 @@ pub struct Caller {
     pub key: AttachmentKey,
     /// Which plan.
     pub wanted: Wanted,
+    /// What a plan of its own is called, should it have to be made; empty where nobody said.
+    pub title: String,
 }
 
 /// Which plan a conversation works on.
@@ -118,7 +120,7 @@ pub async fn change(
                 let answer = Answer::Failed(&Error::Refused(refusal), Some(&empty));
                 return Ok(Told::new(call.reply(answer), None));
             }
-            make(store, caller, change.ctx.now).await?
+            make(store, caller, &change).await?
         }
     };
     let (id, shown) = (found.plan, found.shown);
@@ -246,10 +248,11 @@ fn beginning(caller: &Caller) -> (PlanId, Option<String>) {
     }
 }
 
-async fn make(store: &dyn PlanStore, caller: &Caller, at: Timestamp) -> Result<Found, Error> {
+async fn make(store: &dyn PlanStore, caller: &Caller, change: &Change) -> Result<Found, Error> {
     let (id, name) = beginning(caller);
-    let project = caller.key.project.clone();
-    let (title, rules) = (String::new(), Rules::default());
+    let (project, at) = (caller.key.project.clone(), change.ctx.now);
+    let title = if name.is_none() { title(caller, change) } else { String::new() };
+    let rules = Rules::default();
     let new = NewPlan { id, project, name: name.clone(), title, rules, at };
     let plan = match (store.create(new).await, name) {
         // Two first calls at once make one plan.
@@ -261,6 +264,21 @@ async fn make(store: &dyn PlanStore, caller: &Caller, at: Timestamp) -> Result<F
     };
     let attachment = store.attach(caller.key.clone(), plan, at).await?;
     Ok(Found::attached(attachment))
+}
+
+/// What a conversation's own plan is called: as the user said, else like its first item.
+fn title(caller: &Caller, change: &Change) -> String {
+    if !caller.title.is_empty() {
+        return caller.title.clone();
+    }
+    let first = change.ops.iter().find_map(|op| {
+        if let Op::Add(item) = op {
+            return Some(&item.title);
+        }
+        let Op::Replace(list) = op else { return None };
+        list.first().map(|it| &it.title)
+    });
+    first.cloned().unwrap_or_default()
 }
 
 /// Whether it matters to a step who holds what: putting something new on the list it does not.

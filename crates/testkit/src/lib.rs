@@ -6,5 +6,6 @@
 pub mod features;
 pub mod model;
 pub mod naughty;
+pub mod person;
 
 pub use naughty::{Naughty, NotText, dangers, naughty, not_utf8};

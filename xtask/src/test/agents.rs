@@ -20,6 +20,8 @@ struct Agent {
     package: Package,
     /// The version that was studied; the newest runs beside it.
     studied: &'static str,
+    /// Releases before that, the oldest that Punchlist works with first; run by `--full` alone.
+    older: &'static [&'static str],
     /// Names the program for the tests.
     variable: &'static str,
     /// Chooses its tests among all.
@@ -34,6 +36,7 @@ const AGENTS: &[Agent] = &[
         name: "Claude Code",
         package: Package { name: "@anthropic-ai/claude-code", program: "claude", has_script: true },
         studied: "2.1.197",
+        older: &["2.1.50", "2.1.100", "2.1.150"],
         variable: "PUNCHLIST_TEST_CLAUDE",
         tests: &["--skip", "codex::", "--skip", "gemini::", "--skip", ALL],
     },
@@ -41,6 +44,7 @@ const AGENTS: &[Agent] = &[
         name: "Codex",
         package: Package { name: "@openai/codex", program: "codex", has_script: false },
         studied: "0.166.0",
+        older: &["0.135.0", "0.145.0", "0.155.0"],
         variable: "PUNCHLIST_TEST_CODEX",
         tests: &["codex::"],
     },
@@ -48,6 +52,7 @@ const AGENTS: &[Agent] = &[
         name: "Gemini CLI",
         package: Package { name: "@google/gemini-cli", program: "gemini", has_script: false },
         studied: "0.61.0",
+        older: &["0.47.0", "0.51.0", "0.55.1"],
         variable: "PUNCHLIST_TEST_GEMINI",
         tests: &["gemini::"],
     },
@@ -63,7 +68,7 @@ const WITH_LOOPBACK: &str = "{ ip link set lo up || ifconfig lo up || busybox ip
 /// Installs what is missing and builds the tests, or says what cannot be had here.
 pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let enclosure = enclosure()?;
-    results::begin()?;
+    results::begin(&results::noted())?;
     let mut script = Command::new("script");
     script.arg("--version").stdin(Stdio::null()).stderr(Stdio::null());
     text_of(script).ok_or("it needs `script` of util-linux, which makes terminals")?;
@@ -76,6 +81,26 @@ pub(super) fn prepare() -> Result<Vec<Step>, String> {
     let mut steps: Vec<Step> = found.iter().map(|it| it.step(enclosure)).collect();
     steps.push(all(&found, enclosure));
     Ok(steps)
+}
+
+/// The same for older releases. Not all of them can do all that the newest can, so that what fails there is
+/// no failure of ours: what passes is what the table of older releases says.
+pub(super) fn prepare_older() -> Result<Vec<Step>, String> {
+    let enclosure = enclosure()?;
+    results::begin(&results::noted_of_older())?;
+    let found: Vec<Found> = AGENTS.iter().flat_map(|it| it.older(enclosure)).collect();
+    let is_any = found.iter().any(|it| it.program.is_ok());
+    if is_any && !tests(cargo()).arg("--no-run").status().is_ok_and(|it| it.success()) {
+        return Err("the tests did not build".to_owned());
+    }
+    let step = |it: &Found| match it.step(enclosure) {
+        Step::Run(mut program) => {
+            program.command.env(results::VARIABLE, results::noted_of_older());
+            Step::Run(program)
+        }
+        skip @ Step::Skip(_) => skip,
+    };
+    Ok(found.iter().map(step).collect())
 }
 
 /// The newest of each agent that can be had, all in one run.
@@ -132,6 +157,16 @@ impl Agent {
         command.env(self.variable, program);
         command.env(format!("{}_VERSION", self.variable), version);
         command.env(results::VARIABLE, results::noted());
+    }
+
+    /// The older releases.
+    fn older(&'static self, enclosure: &[&str]) -> Vec<Found> {
+        let found = |version: &&str| Found {
+            agent: self,
+            version: (*version).to_owned(),
+            program: self.package.installed(version, enclosure),
+        };
+        self.older.iter().map(found).collect()
     }
 
     /// The version that was studied, and the newest where that is another.

@@ -72,6 +72,9 @@ pub(crate) const GROUPS: &[Group] = &[
 
 /// Runs the named groups, or all.
 pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
+    if names.contains(&"--full") {
+        return run_older(names);
+    }
     let groups = chosen(names)?;
     let must_run = std::env::var("CI").is_ok_and(|it| it == "true");
     let mut total = Tally::default();
@@ -93,6 +96,18 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
     }
     say(&total.to_string());
     if total.failed == 0 { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// Runs the tests of agents with older releases of them, and keeps what passes. That some cannot do what
+/// newer ones can is what it is to find out, and no failure.
+fn run_older(names: &[&str]) -> Result<(), Failure> {
+    if names != ["agents", "--full"] {
+        return Err(Failure::Usage("--full is for the group agents alone".to_owned()));
+    }
+    let steps = agents::prepare_older().map_err(Failure::Chore)?;
+    let tally = run_all("agents --full", steps, false)?;
+    say(&format!("agents --full: {tally}"));
+    results::finish_older()
 }
 
 fn chosen(names: &[&str]) -> Result<Vec<&'static Group>, Failure> {
@@ -212,6 +227,14 @@ mod tests {
     fn an_unknown_group_is_a_usage_error_that_names_the_known_ones() {
         let Err(Failure::Usage(message)) = chosen(&["core", "moon"]) else { panic!("accepted") };
         assert_eq!(message, "there is no group \"moon\"; there is: core, agents, mcp");
+    }
+
+    #[test]
+    fn older_releases_are_asked_for_with_the_agents_and_nothing_else() {
+        for names in [&["--full"][..], &["core", "--full"], &["agents", "mcp", "--full"]] {
+            let Err(Failure::Usage(message)) = run(names) else { panic!("accepted") };
+            assert_eq!(message, "--full is for the group agents alone");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Failure;
 use crate::documents;
@@ -18,17 +18,24 @@ pub(super) const VARIABLE: &str = "PUNCHLIST_TEST_RESULTS";
 
 /// What is kept, from the root.
 const KEPT: &str = "docs/agents.tsv";
+/// The same of older releases.
+const KEPT_OF_OLDER: &str = "docs/agents-older.tsv";
 
 /// Where the tests of this run note what they show.
 pub(super) fn noted() -> PathBuf {
     root().join("target/agents/noted.tsv")
 }
 
+/// The same of older releases.
+pub(super) fn noted_of_older() -> PathBuf {
+    root().join("target/agents/noted-older.tsv")
+}
+
 /// Forgets the notes of an earlier run.
-pub(super) fn begin() -> Result<(), String> {
-    match fs::remove_file(noted()) {
+pub(super) fn begin(noted: &Path) -> Result<(), String> {
+    match fs::remove_file(noted) {
         Err(why) if why.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{} cannot be removed: {why}", noted().display()))
+            Err(format!("{} cannot be removed: {why}", noted.display()))
         }
         Err(_) | Ok(()) => Ok(()),
     }
@@ -59,6 +66,21 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
     fs::write(&kept, new)
         .map_err(|why| Failure::Chore(format!("{KEPT} cannot be written: {why}")))?;
     say(&format!("{KEPT} has changed, and the README's table with it. See `git diff`."));
+    documents::generate()
+}
+
+/// Keeps what older releases showed, and makes their table anew.
+pub(super) fn finish_older() -> Result<(), Failure> {
+    let Ok(noted) = fs::read_to_string(noted_of_older()) else { return Ok(()) };
+    let kept = root().join(KEPT_OF_OLDER);
+    let old = fs::read_to_string(&kept).unwrap_or_default();
+    let new = merged(&old, &noted);
+    if new == old {
+        return Ok(());
+    }
+    fs::write(&kept, new)
+        .map_err(|why| Failure::Chore(format!("{KEPT_OF_OLDER} cannot be written: {why}")))?;
+    say(&format!("{KEPT_OF_OLDER} has changed, and docs/agents.md with it. See `git diff`."));
     documents::generate()
 }
 

@@ -1,7 +1,7 @@
-//! A rule is added to the user's file, and nothing else in it changes.
+//! Rules are added to the user's file, and nothing else in it changes.
 //!
-//! The rule goes to the end, as a table of its own. The new text is believed only if it holds all the
-//! rules that were there and this one, and all else that it said before. Writers queue at a lock on the
+//! They go to the end, each as a table of its own. The new text is believed only if it holds all the
+//! rules that were there and these, and all else that it said before. Writers queue at a lock on the
 //! directory, so that of two rules at once none is lost.
 
 use std::fs::{self, DirBuilder, File};
@@ -46,17 +46,23 @@ pub enum Unkept {
         bad: Bad,
     },
     /// A table at its end would not be the rule.
-    #[error("{} cannot take a table at its end; add the rule by hand:\n\n{}", path.display(), rule.to_toml())]
+    #[error("{} cannot take a table at its end; add this by hand:\n\n{}", path.display(), tables(rules))]
     Unfit {
         /// Which.
         path: PathBuf,
-        /// The rule.
-        rule: Box<Rule>,
+        /// The rules.
+        rules: Vec<Rule>,
     },
 }
 
-/// Adds a rule to the user's file, which is made if there is none. Gives whether it was new.
-pub fn remember(path: &Path, rule: &Rule) -> Result<bool, Unkept> {
+/// Rules as they stand in a file.
+fn tables(rules: &[Rule]) -> String {
+    rules.iter().map(Rule::to_toml).collect::<Vec<String>>().join("\n")
+}
+
+/// Adds rules to the user's file, which is made if there is none: all of them or none. Gives whether any
+/// was new.
+pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     let unwritable = |why| Unkept::Unwritable { path: path.to_owned(), why };
     let odd = |what| Unkept::Odd { path: path.to_owned(), what };
     let bad = |bad| Unkept::Bad { path: path.to_owned(), bad };
@@ -88,12 +94,13 @@ pub fn remember(path: &Path, rule: &Rule) -> Result<bool, Unkept> {
         Some(_) => fs::read_to_string(&real).map_err(unwritable)?,
     };
     let had = read(&old).map_err(bad)?;
-    if had.contains(rule) {
+    let rules: Vec<Rule> = rules.iter().filter(|it| !had.contains(it)).cloned().collect();
+    if rules.is_empty() {
         return Ok(false);
     }
-    let new = added(&old, rule);
-    if !is_only_that(&old, &new, had, rule) {
-        return Err(Unkept::Unfit { path: path.to_owned(), rule: Box::new(rule.clone()) });
+    let new = added(&old, &rules);
+    if !is_only_that(&old, &new, had, &rules) {
+        return Err(Unkept::Unfit { path: path.to_owned(), rules });
     }
     // Others do not know our lock; what they wrote meanwhile is not overwritten.
     if meta.is_some() && fs::read_to_string(&real).ok().as_ref() != Some(&old) {
@@ -104,20 +111,20 @@ pub fn remember(path: &Path, rule: &Rule) -> Result<bool, Unkept> {
     Ok(true)
 }
 
-/// The text with the rule at its end, after an empty line, in the file's own line ends.
-fn added(old: &str, rule: &Rule) -> String {
+/// The text with rules at its end, after an empty line, in the file's own line ends.
+fn added(old: &str, rules: &[Rule]) -> String {
     let end = if old.contains("\r\n") { "\r\n" } else { "\n" };
     let gap = match old {
         "" => String::new(),
         _ if old.ends_with('\n') => end.to_owned(),
         _ => end.repeat(2),
     };
-    format!("{old}{gap}{}", rule.to_toml().replace('\n', end))
+    format!("{old}{gap}{}", tables(rules).replace('\n', end))
 }
 
-/// Whether a text says what it said before, and the rule.
-fn is_only_that(old: &str, new: &str, mut rules: Vec<Rule>, rule: &Rule) -> bool {
-    rules.push(rule.clone());
+/// Whether a text says what it said before, and the rules that were added.
+fn is_only_that(old: &str, new: &str, mut rules: Vec<Rule>, added: &[Rule]) -> bool {
+    rules.extend_from_slice(added);
     let rest = |text: &str| {
         text.parse::<toml::Table>().ok().map(|mut it| {
             it.remove("policy");

@@ -43,12 +43,7 @@ const OPENERS: &[&str] = &["{", "if", "elif", "else", "for", "while", "until", "
 
 /// The commands that a command line consists of.
 pub fn commands(line: &str) -> Commands {
-    let brackets = |line: &str| line.bytes().filter(|it| b"({`".contains(it)).count();
-    if line.len() > LONGEST
-        || brackets(line) > MOST_BRACKETS
-        || !line.chars().all(is_harmless)
-        || may_begin_a_here_document(line)
-    {
+    if !is_bounded(line) || !line.chars().all(is_harmless) {
         return Commands::Opaque;
     }
     // A foreign grammar meets hostile text: should it fail, nothing is known of the line.
@@ -63,13 +58,39 @@ pub fn commands(line: &str) -> Commands {
     }
 }
 
-/// The same of a line that runs in another directory than rules are written for: what is relative to it
-/// is something else there.
-pub fn elsewhere(commands: Commands) -> Commands {
-    match commands {
-        Commands::All(all) if all.iter().any(is_relative) => Commands::Opaque,
-        Commands::All(_) | Commands::Opaque | Commands::None => commands,
+/// Whether a line is small enough for the grammar, which would otherwise take for ever.
+pub(super) fn is_bounded(line: &str) -> bool {
+    let brackets = line.bytes().filter(|it| b"({`".contains(it)).count();
+    line.len() <= LONGEST && brackets <= MOST_BRACKETS && !may_begin_a_here_document(line)
+}
+
+/// The same of a line that runs in a directory below the one that rules are written for: what is relative
+/// to it is named from there. What leads out of it cannot be told.
+pub(super) fn below(commands: Commands, directory: &str) -> Commands {
+    let Commands::All(all) = commands else { return commands };
+    let moved = all.into_iter().map(|mut words| {
+        if is_relative(&words) {
+            let place = usize::from(words.is_write());
+            if let Some(path) = words.known.get_mut(place) {
+                *path = joined(directory, path)?;
+            }
+        }
+        Some(words)
+    });
+    moved.collect::<Option<Vec<Words>>>().map_or(Commands::Opaque, Commands::All)
+}
+
+/// A path from the root, `./` before it so that it is one; `None` if it leads out.
+fn joined(directory: &str, path: &str) -> Option<String> {
+    let mut steps: Vec<&str> = Vec::new();
+    for step in directory.split('/').chain(path.split('/')) {
+        match step {
+            "" | "." => {}
+            ".." => drop(steps.pop()?),
+            step => steps.push(step),
+        }
     }
+    Some(format!("./{}", steps.join("/")))
 }
 
 /// Whether it has anything in it that a here-document begins with, quoted or not. No such line is understood
@@ -312,19 +333,23 @@ fn is_relative(words: &Words) -> bool {
     words.known.first().is_some_and(|it| it.contains('/') && relative(it))
 }
 
+/// Whether there is little enough for the grammar to work on.
+pub(super) fn are_few(tokens: &[Token]) -> bool {
+    let opens = |token: &&Token| match token {
+        Token::Operator(it, _) => it.contains('('),
+        Token::Word(it, _) => OPENERS.contains(&it.as_str()),
+    };
+    tokens.len() <= MOST_TOKENS && tokens.iter().filter(opens).count() <= MOST_OPEN
+}
+
 /// Whether a line consists of what every shell knows, and little enough of it.
 fn are_plain(tokens: &[Token]) -> bool {
-    let mut open = 0;
-    for token in tokens {
-        match token {
-            Token::Operator(it, _) => {
-                if !OPERATORS.contains(&it.as_str()) {
-                    return false;
-                }
-                open += usize::from(it == "(");
-            }
-            Token::Word(it, _) => open += usize::from(OPENERS.contains(&it.as_str())),
-        }
+    let is_known = |token: &Token| match token {
+        Token::Operator(it, _) => OPERATORS.contains(&it.as_str()),
+        Token::Word(..) => true,
+    };
+    if !tokens.iter().all(is_known) {
+        return false;
     }
     let is_number = |token: &Token| {
         let Token::Word(it, _) = token else { return false };
@@ -335,5 +360,5 @@ fn are_plain(tokens: &[Token]) -> bool {
     // Descriptors of several digits are read in different ways, if at all.
     let odd =
         tokens.windows(2).any(|it| matches!(it, [one, two] if is_number(one) && redirects(two)));
-    tokens.len() <= MOST_TOKENS && open <= MOST_OPEN && !odd
+    are_few(tokens) && !odd
 }

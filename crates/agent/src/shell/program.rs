@@ -220,9 +220,7 @@ fn one(words: Words) -> Option<(Words, Option<Words>)> {
         // Whether there is such a program, and where.
         "command" => arguments.first().is_some_and(|it| it == "-v" || it == "-V"),
         "find" => !has(&|it| FIND_ACTS.iter().any(|act| it.starts_with(act))),
-        "fd" | "fdfind" => {
-            !has(&|it| it.starts_with("-x") || it.starts_with("-X") || it.starts_with("--exec"))
-        }
+        "fd" | "fdfind" => !has(&executes),
         // Some shells compute what they are given here, and run commands to do so.
         "test" | "[" => !has(&|it| it == "-v" || it == "-R" || it.contains(['$', '`'])),
         "printf" => {
@@ -238,6 +236,33 @@ fn one(words: Words) -> Option<(Words, Option<Words>)> {
         _ => true,
     };
     alone.then_some((words, None))
+}
+
+/// Whether a word has `fd` run something: `-x` and `-X`, also among other letters, and their long names.
+pub(super) fn executes(word: &str) -> bool {
+    let letters = word.strip_prefix('-').filter(|it| !it.starts_with('-'));
+    word.starts_with("--exec") || letters.is_some_and(|it| it.contains(['x', 'X']))
+}
+
+/// Whether a program is a shell.
+pub(super) fn is_shell(name: &str) -> bool {
+    SHELLS.contains(&name)
+}
+
+/// Whether nothing that begins with these words can ever be told, so that no rule can allow it.
+pub(super) fn is_never_told(words: &[String]) -> bool {
+    let Some(first) = words.first() else { return false };
+    let name = first.rsplit('/').next().unwrap_or(first).to_ascii_lowercase();
+    let name = name.as_str();
+    let second = words.get(1).map(String::as_str);
+    match name {
+        _ if first == Words::WRITE => false,
+        _ if !is_plain(first) => true,
+        "env" => second.is_some(),
+        "command" => second.is_some_and(|it| it != "-v" && it != "-V"),
+        _ if SHELLS.contains(&name) => second.is_some_and(|it| it.starts_with(['-', '+'])),
+        _ => STATE.contains(&name) || RUNNERS.contains(&name),
+    }
 }
 
 /// Whether a format takes texts alone. A number may be computed, and what it is computed from only shows

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::diff::diff;
-use super::text::{Found, MOST, is_crlf, look, put, to_crlf};
+use super::text::{Found, MOST, is_crlf, look, put, stamp, to_crlf};
 use super::{Place, Root, arguments, aside, schema, writes};
 
 /// How many places of a piece are named.
@@ -87,6 +87,11 @@ impl Tool for Edit {
         };
         let what = format!("edit {}", place.shown);
         Preview { what, command: None, diff, touches: vec![place.shown] }
+    }
+
+    fn stamp(&self, given: &Value) -> Option<String> {
+        let given: Arguments = arguments(given).ok()?;
+        Some(stamp(&self.root.resolve_to_write(&given.path).ok()?))
     }
 
     fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {

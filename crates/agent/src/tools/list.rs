@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Place, Root, arguments, aside, reads, schema};
+use super::{Place, Root, arguments, aside, looks, schema};
 
 /// How many entries are shown.
 const MOST: usize = 1_000;
@@ -59,7 +59,7 @@ impl Tool for List {
     }
 
     fn check(&self, given: &Value) -> Result<Checked, String> {
-        Ok(reads(self.name(), &place(&self.root, given)?.0))
+        Ok(looks(self.name(), &place(&self.root, given)?.0))
     }
 
     fn preview(&self, given: &Value) -> Preview {

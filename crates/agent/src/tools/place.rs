@@ -4,12 +4,62 @@
 //! place inside must be one: a link that leads out is refused, because whoever is asked sees the path
 //! and not where it leads. What is written as a place outside is allowed to be one, and says so.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-/// Names that hold what is the user's or git's own: what stands there is run, or decides what may.
-const NOT_TO_WRITE: &[&str] = &[".git", ".punchlist", "punchlist.toml"];
+use punchlist_sched::policy::like;
+
+/// Names that hold what is git's, an editor's, an agent's or our own: what stands there is run, or
+/// decides what may.
+const GUARDED: &[&str] = &[
+    ".git",
+    ".vscode",
+    ".mcp.json",
+    ".claude",
+    ".codex",
+    ".gemini",
+    ".punchlist",
+    "punchlist.toml",
+];
+
+/// Where our own configuration and data are, wherever the home directory is.
+const OWN: &[&[&str]] = &[
+    &[".config", "punchlist"],
+    &[".local", "share", "punchlist"],
+    &["Application Support", "punchlist"],
+];
+
+/// Names of files that hold secrets by custom, in small letters.
+const SECRETS: &[&str] = &[
+    ".env*",
+    "*.env",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ecdsa_sk",
+    "id_ed25519",
+    "id_ed25519_sk",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".git-credentials",
+    ".npmrc",
+    ".pypirc",
+    ".htpasswd",
+];
+
+/// Directories whose files hold secrets by custom.
+const SECRET_FOLDERS: &[&str] = &[".ssh", ".gnupg", ".aws", ".kube"];
 
 /// The longest path that systems take.
 const LONGEST: usize = 4_096;
@@ -19,6 +69,8 @@ const LONGEST: usize = 4_096;
 pub struct Root {
     named: PathBuf,
     real: PathBuf,
+    /// Further places that tools do not write.
+    guarded: Vec<PathBuf>,
 }
 
 /// A path, resolved.
@@ -30,6 +82,8 @@ pub struct Place {
     pub shown: String,
     /// Whether it is inside the root.
     pub inside: bool,
+    /// Whether it holds secrets by custom.
+    pub is_secret: bool,
 }
 
 impl Place {
@@ -47,7 +101,15 @@ impl Root {
         if !real.is_dir() || real.to_str().is_none() {
             return Err(ErrorKind::NotADirectory.into());
         }
-        Ok(Self { named: path.to_owned(), real })
+        Ok(Self { named: path.to_owned(), real, guarded: Vec::new() })
+    }
+
+    /// The same, with places that tools do not write.
+    #[must_use]
+    pub fn guarding(mut self, places: &[PathBuf]) -> Self {
+        let real = |it: &PathBuf| fs::canonicalize(it).unwrap_or_else(|_| it.clone());
+        self.guarded = places.iter().map(real).collect();
+        self
     }
 
     /// Where it is, links resolved.
@@ -82,28 +144,49 @@ impl Root {
             Some(shown) if real.to_str().is_some() => shown.to_owned(),
             Some(_) | None => return Err(format!("{text:?} leads to a name that is not text")),
         };
-        Ok(Place { real, shown, inside })
+        let is_secret = is_secret(&real);
+        Ok(Place { real, shown, inside, is_secret })
     }
 
     /// The same for a path that is to be written.
     pub fn resolve_to_write(&self, text: &str) -> Result<Place, String> {
         let place = self.resolve(text)?;
-        let below = place.real.strip_prefix(&self.real).unwrap_or(Path::new(""));
-        let forbidden = below.components().any(|part| {
-            let name = part.as_os_str();
-            NOT_TO_WRITE.iter().any(|it| name.eq_ignore_ascii_case(it))
-        });
-        if forbidden {
-            return Err(format!(
-                "{} is not written by tools; ask the user to change it",
-                place.shown
-            ));
+        // The project itself may lie in a directory of such a name.
+        let below = place.real.strip_prefix(&self.real).unwrap_or(&place.real);
+        if is_guarded(below) || self.guarded.iter().any(|it| place.real.starts_with(it)) {
+            return Err(guarded(&place.shown));
         }
         if below.as_os_str().is_empty() && place.inside {
             return Err(format!("{text:?} is the project's directory, not a file"));
         }
         Ok(place)
     }
+}
+
+/// Whether tools do not write there.
+pub(super) fn is_guarded(path: &Path) -> bool {
+    let names: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
+    let is_named = |it: &&OsStr| GUARDED.iter().any(|name| it.eq_ignore_ascii_case(name));
+    let is_own = |own: &&[&str]| {
+        names
+            .windows(own.len())
+            .any(|it| it.iter().zip(own.iter()).all(|(a, b)| a.eq_ignore_ascii_case(b)))
+    };
+    names.iter().any(is_named) || OWN.iter().any(is_own)
+}
+
+/// What is said of such a place.
+pub(super) fn guarded(shown: &str) -> String {
+    format!("{shown} is not written by tools; ask the user to change it")
+}
+
+/// Whether a file holds secrets by custom, as far as its name tells.
+pub(super) fn is_secret(path: &Path) -> bool {
+    let lower = |it: &OsStr| it.to_string_lossy().to_ascii_lowercase();
+    let name = path.file_name().map(lower).unwrap_or_default();
+    let folders = path.parent().into_iter().flat_map(Path::components).map(Component::as_os_str);
+    let is_below = |it: &OsStr| SECRET_FOLDERS.contains(&lower(it).as_str());
+    SECRETS.iter().any(|it| like(it, &name)) || folders.into_iter().any(is_below)
 }
 
 /// A path without `.` and `..`, by its letters alone.

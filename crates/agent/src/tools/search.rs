@@ -14,6 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::list::{shown, walk};
+use super::place::is_secret;
 use super::{Place, Root, arguments, aside, reads, schema};
 
 /// How many lines are found unless fewer are wanted.
@@ -150,6 +151,7 @@ fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String
     }
     // A file that is searched by itself is shown by its name, others by the path below.
     let below = if place.real.is_file() { place.real.parent() } else { Some(&*place.real) };
+    let mut left_out = 0;
     for entry in walk(&place.real).build() {
         if work.is_stopping() {
             return Err("stopped".to_owned());
@@ -164,6 +166,11 @@ fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String
         if !is_file || !wanted {
             continue;
         }
+        // One that was named was asked about. The others nobody has thought of.
+        if entry.depth() > 0 && is_secret(entry.path()) {
+            left_out += 1;
+            continue;
+        }
         hits.file = Some(shown(entry.path(), below.unwrap_or(&place.real)));
         // A file that cannot be read, or has lines beyond all bounds, is left out.
         searcher.search_path(&matcher, entry.path(), &mut hits).ok();
@@ -172,7 +179,16 @@ fn found(place: &Place, given: &Arguments, work: &Work) -> Result<String, String
             break;
         }
     }
-    if hits.count == 0 { Ok("no matches\n".to_owned()) } else { Ok(hits.out) }
+    if hits.count == 0 {
+        hits.out.push_str("no matches\n");
+    }
+    if left_out > 0 {
+        let files = if left_out == 1 { "1 file" } else { &format!("{left_out} files") };
+        hits.out.push_str(&format!(
+            "({files} left out that may hold secrets; name one to search it)\n"
+        ));
+    }
+    Ok(hits.out)
 }
 
 /// Takes what is found, until there is enough of it.

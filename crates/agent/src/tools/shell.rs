@@ -4,15 +4,17 @@
 //! or writes runs beside it.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use futures_core::future::BoxFuture;
 use punchlist_sched::call::{Checked, Ended};
-use punchlist_sched::policy::Subject;
+use punchlist_sched::policy::Commands;
 use punchlist_sched::{Access, Command, Preview, Tool, Work};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::place::{guarded, is_guarded};
 use super::{Root, SHELL, arguments, ended, schema};
 use crate::shell;
 
@@ -82,16 +84,11 @@ impl Tool for Shell {
             return Err("sh would take the command for an option".to_owned());
         }
         let place = self.directory(directory.as_deref())?;
-        let mut commands = shell::commands(&command);
-        if place.real != self.root.path() {
-            commands = shell::elsewhere(commands);
+        let subject = shell::subject_below(self.name(), &command, Some(&place.shown));
+        if let Commands::All(all) = &subject.commands {
+            let files = all.iter().filter(|it| it.is_write()).filter_map(|it| it.known.get(1));
+            files.filter(|it| is_guarded(Path::new(it))).try_for_each(|it| Err(guarded(it)))?;
         }
-        let subject = Subject {
-            tool: self.name().to_owned(),
-            commands,
-            arguments: vec![("command".to_owned(), command)],
-            ..Subject::default()
-        };
         Ok(Checked { access: Access::writes(["/"]), kind: SHELL, subject })
     }
 

@@ -4,6 +4,8 @@ use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 
+use sha2::{Digest, Sha256};
+
 use super::place::Place;
 use crate::file::{self, Stamp};
 
@@ -47,6 +49,23 @@ pub(super) fn look(place: &Place) -> Result<Found, String> {
         Ok(text) => Found::Text(text, stamp),
         Err(_) => Found::Other("it is not UTF-8 text".to_owned(), stamp),
     })
+}
+
+/// What is there, as far as a question about it rests on that: the content of a text, else what the file
+/// system says of the file.
+pub(super) fn stamp(place: &Place) -> String {
+    match look(place) {
+        Ok(Found::Nothing) => "nothing".to_owned(),
+        Ok(Found::Text(text, _)) => {
+            let digest: Vec<String> =
+                Sha256::digest(text.as_bytes()).iter().map(|it| format!("{it:02x}")).collect();
+            digest.concat()
+        }
+        Ok(Found::Other(..)) | Err(_) => match fs::symlink_metadata(&place.real) {
+            Ok(it) => format!("{} {} {}.{}", it.ino(), it.len(), it.mtime(), it.mtime_nsec()),
+            Err(why) => why.to_string(),
+        },
+    }
 }
 
 /// Whether it is a plain file, or what it is instead. Pipes and devices might never end.

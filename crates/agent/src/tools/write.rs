@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::diff::diff;
-use super::text::{Found, is_crlf, lines, look, put, to_crlf};
+use super::text::{Found, is_crlf, lines, look, put, stamp, to_crlf};
 use super::{Place, Root, arguments, aside, schema, writes};
 
 /// The tool.
@@ -74,6 +74,11 @@ impl Tool for Write {
         };
         let what = format!("{verb} {}", place.shown);
         Preview { what, command: None, diff, touches: vec![place.shown] }
+    }
+
+    fn stamp(&self, given: &Value) -> Option<String> {
+        let given: Arguments = arguments(given).ok()?;
+        Some(stamp(&self.root.resolve_to_write(&given.path).ok()?))
     }
 
     fn run(&self, given: Value, work: Work) -> BoxFuture<'static, Ended> {

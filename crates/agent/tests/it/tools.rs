@@ -26,7 +26,9 @@ impl Project {
         let root = directory.path().join("project");
         fs::create_dir(&root).unwrap();
         let mut all = Tools::new();
-        for tool in tools::all(Options { root, environment: Vec::new() }).unwrap() {
+        for tool in
+            tools::all(Options { root, environment: Vec::new(), guarded: Vec::new() }).unwrap()
+        {
             all.add(tool).unwrap();
         }
         Self { directory, tools: all }

@@ -16,9 +16,6 @@ use crate::install::{Scope, document};
 /// Looks at all files that count in a directory. A file that is not read by the agent either is passed
 /// over.
 pub(super) fn look(options: &Options, root: &Path) -> Vec<Finding> {
-    if options.install.agent != Agent::Claude {
-        return Vec::new();
-    }
     let (home, config) = (&options.install.home, options.install.config_dir.as_deref());
     let user = Places::of(home, config, &Scope::User);
     let project = Places::of(home, config, &Scope::Project(root.to_owned()));

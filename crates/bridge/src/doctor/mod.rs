@@ -4,19 +4,25 @@
 //! Nothing is changed and nothing is believed that can be tried. A finding says what is so and, where
 //! something is amiss, the command that mends it. The store is looked at by the caller, who has it.
 
+mod allowed;
 mod around;
 pub mod locks;
 mod mcp;
-mod run;
+pub(crate) mod run;
+mod started;
 #[cfg(test)]
 mod tests;
 mod transcripts;
 mod wiring;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use punchlist_formats::hook::{Agent, Version};
+
+use crate::install::known::minimum;
 use crate::install::{self, Scope};
 
 /// What is looked at.
@@ -32,6 +38,8 @@ pub struct Options {
     pub directory: PathBuf,
     /// How long anything may take.
     pub patience: Duration,
+    /// Processes of the agent that are known to run.
+    pub running: Vec<u32>,
 }
 
 /// One finding.
@@ -113,7 +121,11 @@ pub struct Report {
 
 /// Looks at an agent.
 pub fn agent(options: &Options) -> Report {
-    let mut report = Report { findings: vec![program(options)], ..Report::default() };
+    let (program, version) = program(options);
+    // What is wired is held against what this version knows.
+    let install = install::Options { version, ..options.install.clone() };
+    let options = &Options { install, ..options.clone() };
+    let mut report = Report { findings: vec![program], ..Report::default() };
     let root = match &options.install.scope {
         Scope::Project(root) => root.clone(),
         Scope::User => options.directory.clone(),
@@ -155,7 +167,13 @@ pub fn agent(options: &Options) -> Report {
     report.databases = wired.iter().rev().filter_map(wiring::Wiring::database).collect();
     report.is_for_project = wired.last().is_some_and(wiring::Wiring::is_for_project);
     if wired_at_all {
-        report.findings.extend(around::look(options, &root));
+        report.findings.extend(match install.agent {
+            Agent::Claude => around::look(options, &root),
+            Agent::Gemini => allowed::look(options, &root),
+            Agent::Codex => Vec::new(),
+        });
+        let sources = wired.iter().map(|it| if it.is_for_project() { "project" } else { "user" });
+        report.findings.extend(started::look(options, &sources.collect::<Vec<_>>()));
     }
     if wired_at_all || options.program.is_some() {
         let config = install.config_dir.as_deref();
@@ -180,23 +198,36 @@ fn twice(options: &Options, one: &wiring::Wiring, other: &wiring::Wiring) -> Fin
     )
 }
 
-/// The agent itself.
-fn program(options: &Options) -> Finding {
+/// The version that an agent's program says it is.
+pub fn version(program: &Path, patience: Duration) -> Option<Version> {
+    let ran = ask_version(program, patience).ok().filter(|it| it.code == Some(0))?;
+    Version::read(&String::from_utf8_lossy(&ran.out))
+}
+
+/// Runs `PROGRAM --version`. Agents write into their own directories even then, so the program is given
+/// an empty one, which is removed afterwards.
+fn ask_version(program: &Path, patience: Duration) -> io::Result<run::Ran> {
+    let home = tempfile::tempdir()?;
+    let mut command = Command::new(program);
+    command.arg("--version");
+    for variable in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME"] {
+        command.env(variable, home.path());
+    }
+    run::run(command, b"", patience)
+}
+
+/// The agent itself, and its version if it says which.
+fn program(options: &Options) -> (Finding, Option<Version>) {
     let Some(path) = &options.program else {
         let said = "not found on this machine";
         let fix = format!("install {}, or put it on the PATH", options.install.agent.title());
-        return Finding::note("program", said, fix);
+        return (Finding::note("program", said, fix), None);
     };
-    let mut command = Command::new(path);
-    command.arg("--version");
     let place = path.display();
-    match run::run(command, b"", options.patience) {
+    let finding = match ask_version(path, options.patience) {
         Ok(ran) if ran.code == Some(0) => {
             let text = String::from_utf8_lossy(&ran.out);
-            let is_version = |it: &&str| it.starts_with(|it: char| it.is_ascii_digit());
-            let version =
-                text.split_whitespace().find(is_version).unwrap_or("of unknown version").to_owned();
-            Finding::good("program", format!("{version}  {place}"))
+            return (in_version(options.install.agent, &text, path), Version::read(&text));
         }
         // One that starts slowly is not broken.
         Ok(ran) if ran.code.is_none() => Finding::note(
@@ -212,7 +243,22 @@ fn program(options: &Options) -> Finding {
         Err(why) => {
             Finding::bad("program", format!("{place} does not start: {why}"), "install it anew")
         }
+    };
+    (finding, None)
+}
+
+/// What is to be said of the version that a program printed.
+fn in_version(agent: Agent, text: &str, path: &Path) -> Finding {
+    let is_version = |it: &&str| it.starts_with(|it: char| it.is_ascii_digit());
+    let version = text.split_whitespace().find(is_version).unwrap_or("of unknown version");
+    let (place, minimum) = (path.display(), minimum(agent));
+    if Version::read(text).is_some_and(|it| it < minimum) {
+        let said =
+            format!("{version}  {place} is too old: Punchlist works with {minimum} and newer");
+        let fix = format!("upgrade {}, then punchlist install {}", agent.title(), agent.as_str());
+        return Finding::bad("program", said, fix);
     }
+    Finding::good("program", format!("{version}  {place}"))
 }
 
 /// `1240` as `1,240`.

@@ -13,16 +13,16 @@ use rustix::process::{Pid, Signal, kill_process_group};
 const MOST: u64 = 1024 * 1024;
 
 /// What became of a program.
-pub(super) struct Ran {
+pub(crate) struct Ran {
     /// Its exit code; `None` if it had to be ended or was.
-    pub(super) code: Option<i32>,
-    pub(super) out: Vec<u8>,
-    pub(super) took: Duration,
+    pub(crate) code: Option<i32>,
+    pub(crate) out: Vec<u8>,
+    pub(crate) took: Duration,
 }
 
 impl Ran {
     /// How it ended, in words.
-    pub(super) fn end(&self) -> String {
+    pub(crate) fn end(&self) -> String {
         match self.code {
             Some(0) => "says something else".to_owned(),
             Some(code) => format!("ends with {code}"),
@@ -32,11 +32,11 @@ impl Ran {
 }
 
 /// A program whose whole group ends when this is dropped.
-pub(super) struct Group(pub(super) Child);
+pub(crate) struct Group(pub(crate) Child);
 
 impl Group {
     /// Starts a program in a group of its own, so that what it starts can be ended with it.
-    pub(super) fn start(mut command: Command) -> io::Result<Self> {
+    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         command.process_group(0).spawn().map(Self)
     }
@@ -54,7 +54,7 @@ impl Drop for Group {
 }
 
 /// Runs a program with that input.
-pub(super) fn run(command: Command, input: &[u8], patience: Duration) -> io::Result<Ran> {
+pub(crate) fn run(command: Command, input: &[u8], patience: Duration) -> io::Result<Ran> {
     let begun = Instant::now();
     let mut group = Group::start(command)?;
     let (stdin, stdout) = (group.0.stdin.take(), group.0.stdout.take());

@@ -61,11 +61,13 @@ impl Place {
                 permission: true,
                 trust: true,
                 own_tools: false,
+                version: None,
             },
             program: Some(self.path("claude")),
             version: "1.2.3".to_owned(),
             directory: self.path("project"),
             patience: Duration::from_secs(20),
+            running: Vec::new(),
         }
     }
 
@@ -389,4 +391,45 @@ fn numbers_are_easy_to_read() {
     for (number, text) in [(0, "0"), (999, "999"), (1240, "1,240"), (1_234_567, "1,234,567")] {
         assert_eq!(thousands(number), text);
     }
+}
+
+#[test]
+fn an_agent_that_is_too_old_or_was_changed_since_is_said_to_be() {
+    let place = Place::new(WELL);
+    let is = |version: &str| {
+        place.program("claude", &format!("#!/bin/sh\necho '{version} (Claude Code)'\n"));
+    };
+    let options = place.options();
+    let said = |about: &str| {
+        let findings = agent(&options).findings;
+        let it = findings.iter().find(|it| it.about == about).unwrap();
+        (it.state, it.said.clone(), it.fix.clone().unwrap_or_default())
+    };
+    install::install(&options.install).unwrap();
+    assert_eq!((said("program").0, said("entries").0), (State::Good, State::Good));
+
+    // After a downgrade: what was written for the newer one may cost the user's whole file.
+    is("2.1.60");
+    let (state, what, fix) = said("entries");
+    assert_eq!(state, State::Bad, "{what}");
+    let unknown = "Claude Code 2.1.60 does not know ";
+    assert!(what.contains(unknown) && what.contains("PostToolBatch"), "{what}");
+    assert!(fix.starts_with("punchlist install claude"), "{fix}");
+    let version = Some(Version(2, 1, 60));
+    install::install(&install::Options { version, ..options.install.clone() }).unwrap();
+    assert_eq!((said("program").0, said("entries").0), (State::Good, State::Good));
+
+    // And after the upgrade.
+    is("9.8.7");
+    let (state, what, fix) = said("entries");
+    assert_eq!((state, what.contains("no hook at ")), (State::Bad, true), "{what}");
+    assert!(fix.starts_with("punchlist install claude"), "{fix}");
+
+    is("1.0.3");
+    let (state, what, _) = said("program");
+    assert_eq!((state, what.contains("is too old")), (State::Bad, true), "{what}");
+    let version = Some(Version(1, 0, 3));
+    let refused = install::install(&install::Options { version, ..options.install.clone() });
+    let why = refused.unwrap_err().to_string();
+    assert!(why.starts_with("Claude Code 1.0.3 is too old: Punchlist works with "), "{why}");
 }

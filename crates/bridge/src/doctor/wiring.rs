@@ -9,9 +9,8 @@ use serde_json::{Value, json};
 use super::{BUT, Finding, Options, is_same_file, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
-use crate::install::entries::{
-    self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, events, hooked, our_hooks,
-};
+use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, hooked, our_hooks};
+use crate::install::known::events;
 use crate::install::{self, Scope, codex, gemini};
 
 /// Where the caller says what keeps us from our work.
@@ -174,7 +173,8 @@ impl Wiring {
         }
         let mut missing = Vec::new();
         let mut differs = Vec::new();
-        for &(event, matcher) in events(self.agent) {
+        let wanted = events(self.agent, options.install.version);
+        for &(event, matcher) in &wanted {
             let groups = &self.settings["hooks"][event];
             let ours = our_hooks(self.agent, groups);
             let mut is_right = |(group, hook): &(usize, usize)| {
@@ -190,9 +190,18 @@ impl Wiring {
                 [_, ..] => differs.push(event),
             }
         }
-        let known = |event: &String| events(self.agent).iter().any(|(it, _)| it == event);
-        let old = hooked(self.agent, &self.settings).into_iter().filter(|it| !known(it));
-        let old: Vec<String> = old.collect();
+        let is_wanted = |event: &String| wanted.iter().any(|(it, _)| it == event);
+        let old = hooked(self.agent, &self.settings).into_iter().filter(|it| !is_wanted(it));
+        let (unknown, old): (Vec<String>, Vec<String>) =
+            old.partition(|event| events(self.agent, None).iter().any(|(it, _)| it == event));
+        if let (false, Some(version)) = (unknown.is_empty(), options.install.version) {
+            wrong.push(format!(
+                "{} {version} does not know {}, and may pass over the whole file for it, permissions \
+                 included",
+                self.agent.title(),
+                unknown.join(", ")
+            ));
+        }
         for (what, events) in [
             ("no hook at", missing.join(", ")),
             ("another hook at", differs.join(", ")),
@@ -367,7 +376,7 @@ impl Wiring {
 
     /// Whether the agent trusts the hooks: one that it does not is passed over in silence.
     fn trust(&self, options: &Options) -> Option<Finding> {
-        let all = events(self.agent).len();
+        let all = events(self.agent, options.install.version).len();
         match self.untrusted? {
             0 => Some(Finding::good("trust", "Codex trusts the hooks")),
             n => Some(Finding::bad(

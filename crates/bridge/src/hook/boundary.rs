@@ -51,13 +51,27 @@ impl Call<'_> {
         })
     }
 
+    /// What the user said, if it is news and the session's plan, which is yet to be made, is to be called
+    /// after it.
+    async fn title<'a>(&self, said: Option<&'a str>) -> Result<Option<&'a str>, Error> {
+        let news = said.filter(|it| self.session.memory.prompt.as_deref() != Some(it));
+        if news.is_none() || !self.sub_agent.is_empty() || self.attached("").await?.is_some() {
+            return Ok(None);
+        }
+        Ok(news)
+    }
+
     /// The user said something: the governor counts afresh, what is owed is said, and what was said
     /// before is held against the turn that begins.
-    pub(super) async fn prompt(&self) -> Result<Answer, Error> {
-        if self.session.memory.turn != Turn::Fresh {
+    pub(super) async fn prompt(&self, said: Option<&str>) -> Result<Answer, Error> {
+        let title = self.title(said).await?;
+        if self.session.memory.turn != Turn::Fresh || title.is_some() {
             self.remember(|memory| {
                 let (next, _) = std::mem::take(&mut memory.turn).step(Guard::Prompt);
                 memory.turn = next;
+                if let Some(title) = title {
+                    memory.prompt = Some(title.to_owned());
+                }
             })
             .await?;
         }

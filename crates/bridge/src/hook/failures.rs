@@ -6,7 +6,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::text::{mask, one_line};
@@ -49,6 +49,7 @@ pub fn describe(error: &Error) -> String {
         | Error::NoCall { .. }
         | Error::CallMoved { .. }
         | Error::NoQuestion(_)
+        | Error::Message(_)
         | Error::NewerSchema { .. }
         | Error::ReadOnly(_)
         | Error::Busy(_)
@@ -63,7 +64,7 @@ pub fn note(directory: &Path, failure: &Failure) -> io::Result<()> {
     let failure = Failure { what, ..failure.clone() };
     let mut line = serde_json::to_string(&failure)?;
     line.push('\n');
-    fs::create_dir_all(directory)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     let path = directory.join(FILE);
     shorten(&path)?;
     let mut file = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use punchlist_formats::hook::{Answer, Stop, Task};
-use punchlist_formats::prompt;
+use punchlist_formats::hook::{Answer, Stop, Task, What};
+use punchlist_formats::prompt::{self, Also};
 use punchlist_model::goal::{Missing, Reached};
 use punchlist_model::guard::{Asking, Input, Pass, Scope, Turn, Verdict, Wish, outlook};
 use punchlist_model::session::{Memory, SubAgent};
@@ -15,25 +15,62 @@ use punchlist_model::{Level, Plan, Verification};
 
 use super::Call;
 use super::mirror::item_id;
-use super::words::Words;
+use super::words::{Words, server};
 
 /// Most sub-agents that are remembered. A session has a handful at a time.
 const MOST_SUB_AGENTS: usize = 256;
 
-/// Why this stop is none that the gate looks at.
-fn pass(stop: &Stop, plan_mode: bool) -> Option<Pass> {
-    if plan_mode {
-        Some(Pass::PlanMode)
-    } else if stop.asks {
-        Some(Pass::AsksUser)
-    } else if stop.background {
-        Some(Pass::Background)
-    } else {
-        None
-    }
+/// Tools of the agents' own that ask the user something.
+const ASKING: [&str; 3] = ["AskUserQuestion", "ask_user", "request_user_input"];
+
+/// A stop that was asked for, with what it depends on beside the list.
+#[derive(Clone, Copy)]
+struct Wanted {
+    /// Why it is none that the gate looks at.
+    pass: Option<Pass>,
+    /// It asks something of somebody who is not there.
+    unheard: bool,
 }
 
 impl Call<'_> {
+    /// Where nobody sits, a question is an answer like any other: it would end the turn with everything
+    /// open, and wait for ever.
+    fn wanted(&self, stop: &Stop, plan_mode: bool) -> Wanted {
+        let asks = stop.asks || self.session.memory.asked && self.sub_agent.is_empty();
+        let pass = if plan_mode {
+            Some(Pass::PlanMode)
+        } else if asks && self.is_attended() {
+            Some(Pass::AsksUser)
+        } else if stop.background {
+            Some(Pass::Background)
+        } else {
+            None
+        };
+        Wanted { pass, unheard: asks && !self.is_attended() }
+    }
+
+    /// Notes whether the last that the agent did was to ask the user by a tool.
+    pub(super) async fn note_asking(&self, what: &What) -> Result<(), Error> {
+        let asked = match what {
+            What::Turn(called) => called.iter().any(|it| ASKING.contains(&it.tool.as_str())),
+            What::Prompt | What::Wrote(_) | What::Begins(_) => false,
+            What::Ends
+            | What::Compacted
+            | What::NotCreated(_)
+            | What::Creating(_)
+            | What::Completing(_)
+            | What::Planning(_)
+            | What::Stop(_)
+            | What::SubBegins
+            | What::SubStop(_)
+            | What::Doctor => return Ok(()),
+        };
+        if !self.sub_agent.is_empty() || asked == self.session.memory.asked {
+            return Ok(());
+        }
+        self.remember(|memory| memory.asked = asked).await
+    }
+
     pub(super) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else {
             self.remember(|memory| self.is_over(memory)).await?;
@@ -48,8 +85,9 @@ impl Call<'_> {
             }
             verdict
         };
-        let verdict = self.judge(&plan, &Scope::All, pass(stop, plan_mode), turn).await?;
-        self.act(&plan, &verdict).await
+        let wanted = self.wanted(stop, plan_mode);
+        let verdict = self.judge(&plan, &Scope::All, wanted.pass, turn).await?;
+        self.act(&plan, &verdict, wanted).await
     }
 
     /// A sub-agent answers for its own list, else for what it made or claimed on the session's.
@@ -77,7 +115,8 @@ impl Call<'_> {
             }
             verdict
         };
-        let verdict = self.judge(&plan, &scope, pass(stop, plan_mode), turn).await?;
+        let wanted = self.wanted(stop, plan_mode);
+        let verdict = self.judge(&plan, &scope, wanted.pass, turn).await?;
         match (&scope, &verdict) {
             // What it leaves behind on the session's list is not parked: whoever it works for has
             // not been asked yet, and answers for it.
@@ -85,7 +124,7 @@ impl Call<'_> {
             (
                 Scope::All | Scope::Own(_),
                 Verdict::Noted | Verdict::End(_) | Verdict::Refuse { .. } | Verdict::LetGo { .. },
-            ) => self.act(&plan, &verdict).await,
+            ) => self.act(&plan, &verdict, wanted).await,
         }
     }
 
@@ -150,19 +189,40 @@ impl Call<'_> {
         }
     }
 
-    async fn act(&self, plan: &Plan, verdict: &Verdict) -> Result<Answer, Error> {
+    async fn act(&self, plan: &Plan, verdict: &Verdict, wanted: Wanted) -> Result<Answer, Error> {
         if let Some(op) = verdict.op() {
             self.store.change(plan.id, Change::new(vec![op], self.ctx())).await?;
         }
         Ok(match verdict {
-            Verdict::Refuse { open, .. } if open.is_empty() => {
-                Answer::Refuse(prompt::goal_refusal(plan, &self.missing(plan)))
-            }
-            Verdict::Refuse { open, .. } => {
-                Answer::Refuse(Words::of(self.agent(), &self.session, plan).refusal(plan, open))
+            Verdict::Refuse { open, refusal } => {
+                let words = Words::of(self.agent(), &self.session, plan);
+                // Whoever was refused once and has not settled it may need somebody.
+                let park = (*refusal > 1 || wanted.unheard).then(|| self.park(&words));
+                let also = Also { unheard: wanted.unheard, park: park.as_deref() };
+                Answer::Refuse(if open.is_empty() {
+                    prompt::goal_refusal(plan, &self.missing(plan), also)
+                } else {
+                    words.refusal(plan, open, also)
+                })
             }
             Verdict::Noted | Verdict::End(_) | Verdict::LetGo { .. } => Answer::Nothing,
         })
+    }
+
+    /// How what needs a person is put aside: with the tools that wrote the list, else with ours, else by a
+    /// verb in the agent's shell. Only the first know the items by the names that the agent has for them.
+    fn park(&self, words: &Words) -> String {
+        let ours = server(self.agent());
+        match (words.tools().park, ours.park) {
+            (Some(own), _) => own.to_owned(),
+            (None, Some(park)) if self.given.has_server => {
+                format!("{park} (the ids are those of {})", ours.list)
+            }
+            (None, _) => {
+                let program = (self.given.program)();
+                format!("`{program} wait NUMBER WHAT` (the numbers are those of `{program} list`)")
+            }
+        }
     }
 
     /// A task is about to be completed. Where its plan demands a check that it lacks, it is not yet:

@@ -12,6 +12,7 @@ mod gate;
 mod mirror;
 mod plan;
 mod remind;
+pub mod spool;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -81,6 +82,8 @@ pub struct Given<'a> {
     pub task: &'a (dyn Fn(&str, &str) -> Option<Task> + Sync),
     /// The list that the agent keeps its tasks in, if it is not named after the session.
     pub task_list: Option<&'a str>,
+    /// How our program is called in the agent's shell.
+    pub program: &'a (dyn Fn() -> String + Sync),
     /// This version, for whoever asks.
     pub version: &'a str,
 }
@@ -147,9 +150,10 @@ struct News {
 
 impl Call<'_> {
     async fn answer(&self, event: &Event) -> Result<Answer, Error> {
+        self.note_asking(&event.what).await?;
         match &event.what {
             What::Begins(source) => self.begins(*source).await,
-            What::Prompt => self.prompt().await,
+            What::Prompt => self.prompt(event.prompt.as_deref()).await,
             What::Compacted => self.compacted().await,
             What::Wrote(write) => self.mirror(write).await,
             What::Creating(task) => self.creating(task).await,
@@ -246,15 +250,20 @@ impl Call<'_> {
             mode: Mode::Recorded,
             limits: self.given.limits,
             gone: Vec::new(),
+            anyway: false,
         }
     }
 
     /// How often this session's stops may be refused.
     fn bounds(&self, memory: &Memory) -> Option<guard::Bounds> {
-        // Where nobody knows, somebody may sit there, who is to be asked rather than looped over.
-        let interactive = self.session.interactive.unwrap_or(true);
         let gate = memory.gate.or(self.given.gate);
-        gate.unwrap_or_else(|| Gate::default_for(interactive)).bounds()
+        gate.unwrap_or_else(|| Gate::default_for(self.is_attended())).bounds()
+    }
+
+    /// Whether somebody sits before the agent. Where nobody knows, somebody may, who is to be asked
+    /// rather than looped over.
+    fn is_attended(&self) -> bool {
+        self.session.interactive.unwrap_or(true)
     }
 
     fn has_ended(&self, process: &Process) -> bool {

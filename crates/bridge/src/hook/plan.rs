@@ -54,7 +54,7 @@ impl Call<'_> {
             id: name.map_or_else(|| PlanId::first_of(&key), |_| self.given.plan_id),
             project: self.session.project.clone(),
             name: name.map(str::to_owned),
-            title: String::new(),
+            title: self.title_of(sub_agent),
             rules: Rules::default(),
             at: self.given.now,
         };
@@ -68,6 +68,12 @@ impl Call<'_> {
             (Err(error), _) => return Err(error),
         };
         self.store.attach(key, id, self.given.now).await
+    }
+
+    /// What a plan of the session's own is called: what the user said last before it was made.
+    fn title_of(&self, sub_agent: &str) -> String {
+        let is_own = sub_agent.is_empty() && self.name(sub_agent).is_none();
+        self.session.memory.prompt.clone().filter(|_| is_own).unwrap_or_default()
     }
 
     async fn named(&self, name: &str) -> Result<Option<PlanId>, Error> {

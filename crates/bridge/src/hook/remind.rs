@@ -120,7 +120,9 @@ impl Call<'_> {
         let tag = self.given.tag;
         match (reminder, plan) {
             (Reminder::Initial, _) => Some(prompt::initial(server(self.agent()), tag)),
-            (Reminder::Offer(others), _) => Some(prompt::offer(*others, tag)),
+            (Reminder::Offer(others), _) => {
+                Some(prompt::offer(*others, &(self.given.program)(), tag))
+            }
             (Reminder::Boundary, Some(plan)) => {
                 Words::of(self.agent(), &self.session, plan).boundary(plan, tag)
             }

@@ -1,7 +1,7 @@
 //! In whose words the agent is spoken to: those of the tools that wrote the list last.
 
 use punchlist_formats::hook::Agent;
-use punchlist_formats::prompt::{self, Names, Tag, Tools};
+use punchlist_formats::prompt::{self, Also, Names, Tag, Tools};
 use punchlist_model::session::Session;
 use punchlist_model::{Number, Plan};
 
@@ -42,12 +42,12 @@ impl Words {
     }
 
     /// Why the turn may not end yet.
-    pub(super) fn refusal(&self, plan: &Plan, open: &[Number]) -> String {
+    pub(super) fn refusal(&self, plan: &Plan, open: &[Number], also: Also<'_>) -> String {
         match self {
             Self::Tasks(own, names, others) => {
-                prompt::stop_refusal_named(plan, open, own, names, others)
+                prompt::stop_refusal_named(plan, open, own, names, others, also)
             }
-            Self::Tools(tools) => prompt::stop_refusal(plan, open, tools),
+            Self::Tools(tools) => prompt::stop_refusal(plan, open, tools, also),
         }
     }
 

@@ -8,6 +8,7 @@ use punchlist_formats::hook::Agent;
 use serde_json::{Value, json};
 
 use super::edit::{Document, Step, Unfit};
+use super::known::{Event, events};
 use super::{Options, claude, codex, gemini};
 use Step::{Index, Key};
 
@@ -21,15 +22,6 @@ pub const HOOK_SECONDS: u32 = 3;
 /// What the hook of an installation that uses the agent's own tools is called with.
 pub(crate) const OWN_TOOLS: &str = " --own-tools";
 
-/// The events of an agent that we hear of, with the tools that matter where an event is about a tool.
-pub fn events(agent: Agent) -> &'static [(&'static str, Option<&'static str>)] {
-    match agent {
-        Agent::Claude => &claude::EVENTS,
-        Agent::Codex => &codex::EVENTS,
-        Agent::Gemini => &gemini::EVENTS,
-    }
-}
-
 /// What ought to stand in the files.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Wanted {
@@ -39,6 +31,8 @@ pub(crate) struct Wanted {
     pub(crate) command: String,
     pub(crate) permission: bool,
     pub(crate) trust: bool,
+    /// The events that hooks are written for.
+    pub(crate) events: Vec<Event>,
 }
 
 impl Wanted {
@@ -67,6 +61,7 @@ impl Wanted {
             command: guard(agent, &command),
             permission: options.permission,
             trust: options.trust,
+            events: events(agent, options.version),
         })
     }
 
@@ -248,7 +243,7 @@ pub(crate) fn take_server(doc: &mut Document, before: Option<&Value>, made: Made
 
 /// Puts our hooks in.
 pub(crate) fn put_hooks(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
-    let events = events(wanted.agent);
+    let events = &wanted.events;
     for (event, matcher) in events {
         put_hook(doc, event, *matcher, wanted)?;
     }
@@ -335,7 +330,7 @@ pub(crate) fn take_all_hooks(doc: &mut Document, agent: Agent, made: Made<'_>) -
     for event in &found {
         take_hooks(doc, agent, event, None, made);
     }
-    for (event, _) in events(agent) {
+    for (event, _) in events(agent, None) {
         drop_if_empty(doc, &[Key("hooks"), Key(event)], &format!("hooks/{event}"), made, false);
     }
     drop_if_empty(doc, &[Key("hooks")], "hooks", made, !found.is_empty());
@@ -376,7 +371,7 @@ pub(crate) fn drop_if_empty(
 pub(crate) fn missing(value: &Value, agent: Agent, more: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = more.iter().map(|it| (*it).to_owned()).collect();
     names.push("hooks".to_owned());
-    names.extend(events(agent).iter().map(|(event, _)| format!("hooks/{event}")));
+    names.extend(events(agent, None).iter().map(|(event, _)| format!("hooks/{event}")));
     names.retain(|name| value.pointer(&format!("/{name}")).is_none());
     names
 }
@@ -388,7 +383,7 @@ mod tests {
     #[test]
     fn every_event_that_is_asked_for_is_understood() {
         for agent in Agent::ALL {
-            for (event, tools) in events(agent) {
+            for (event, tools) in events(agent, None) {
                 let tools = tools.filter(|it| *it != "*").unwrap_or("");
                 for tool in tools.split('|') {
                     let told = json!({

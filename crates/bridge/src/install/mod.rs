@@ -12,6 +12,7 @@ pub(crate) mod edit;
 pub mod entries;
 mod file;
 pub mod gemini;
+pub mod known;
 mod part;
 mod record;
 #[cfg(test)]
@@ -24,7 +25,7 @@ use edit::Document;
 use entries::Wanted;
 use file::{For, Seen};
 use part::{Around, Doc, Part};
-use punchlist_formats::hook::Agent;
+use punchlist_formats::hook::{Agent, Version};
 use record::{Drawer, Edited, Layer, Original, Record, stamp};
 
 pub use diff::diff;
@@ -57,6 +58,8 @@ pub struct Options {
     pub trust: bool,
     /// Whether the agent's own tool for plans is switched on instead of our server (Codex).
     pub own_tools: bool,
+    /// Which version of the agent is there, if that is known.
+    pub version: Option<Version>,
 }
 
 /// For whom something is installed.
@@ -156,6 +159,16 @@ pub enum Error {
         /// Which file.
         path: PathBuf,
     },
+    /// The agent is older than Punchlist works with.
+    #[error("{} {version} is too old: Punchlist works with {minimum} and newer", agent.title())]
+    TooOld {
+        /// Which.
+        agent: Agent,
+        /// The version that is there.
+        version: Version,
+        /// The oldest that would do.
+        minimum: Version,
+    },
     /// A path that such files cannot spell.
     #[error("the path of the binary or of the database is not UTF-8")]
     NoText,
@@ -181,6 +194,7 @@ impl Error {
             Self::Malformed { .. }
             | Self::NotLoaded { .. }
             | Self::Odd { .. }
+            | Self::TooOld { .. }
             | Self::ReadOnly { .. } => {
                 format!("nothing was changed; {}, and try again.", self.remedy())
             }
@@ -215,6 +229,7 @@ impl Error {
             Self::Unreadable { .. } | Self::Unwritable { .. } => {
                 "see who owns it and what its directory allows".to_owned()
             }
+            Self::TooOld { agent, .. } => format!("upgrade {}", agent.title()),
             Self::Busy { .. } => "close the program that writes it".to_owned(),
             Self::NoText => "move it to a path that is".to_owned(),
             Self::Variable { .. } => "move it to a path without a dollar sign".to_owned(),
@@ -376,6 +391,15 @@ impl Options {
         if self.is_shared() { Err(Error::Shared { path: self.place() }) } else { Ok(()) }
     }
 
+    /// Refuses a version that would not do what is promised, or could not read what is written.
+    fn refuse_too_old(&self) -> Result<(), Error> {
+        let (agent, minimum) = (self.agent, known::minimum(self.agent));
+        match self.version.filter(|it| *it < minimum) {
+            Some(version) => Err(Error::TooOld { agent, version, minimum }),
+            None => Ok(()),
+        }
+    }
+
     fn new_for(&self) -> For {
         match self.scope {
             Scope::User => For::User,
@@ -464,6 +488,7 @@ pub fn switches_own_tools_off(changes: &[Change]) -> bool {
 /// Works out what installing makes of all files.
 fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     options.refuse_shared()?;
+    options.refuse_too_old()?;
     let wanted = Wanted::of(options).ok_or(Error::NoText)?;
     if options.agent == Agent::Gemini {
         let said = [options.binary.to_str(), options.database.to_str(), options.plan.as_deref()];

@@ -50,6 +50,7 @@ impl Place {
             permission: true,
             trust: true,
             own_tools: false,
+            version: None,
         }
     }
 

@@ -54,11 +54,10 @@ pub(super) fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool)
         if stat.start_time > below.start_time || found.iter().any(|it| it.process.pid == pid) {
             break;
         }
-        let bytes = bounded(&format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let next = Ancestor {
             process: here.process(pid, stat.start_time),
             name: stat.name.clone(),
-            argv: Argv { bytes },
+            argv: arguments(pid),
         };
         let is_last = is_it(&next);
         found.push(next);
@@ -68,6 +67,10 @@ pub(super) fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool)
         below = stat;
     }
     found
+}
+
+pub(super) fn arguments(pid: u32) -> Argv {
+    Argv { bytes: bounded(&format!("/proc/{pid}/cmdline")).unwrap_or_default() }
 }
 
 /// What all processes that we can see have in common.

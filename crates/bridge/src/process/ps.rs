@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use punchlist_model::Process;
 
-use super::{ARGUMENTS, Ancestor, BYTES, DEPTH, Fate};
+use super::{ARGUMENTS, Ancestor, Argv, BYTES, DEPTH, Fate};
 
 #[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
 pub(super) fn process(host: &str, pid: u32) -> Option<Process> {
@@ -46,6 +46,13 @@ pub(super) fn ancestors(host: &str, pid: u32, is_it: impl Fn(&Ancestor) -> bool)
         found.truncate(at + 1);
     }
     found
+}
+
+#[cfg_attr(test, expect(dead_code, reason = "Linux has `/proc`; here only the parts are tested"))]
+pub(super) fn arguments(pid: u32) -> Argv {
+    let table = Table::of(&["-p", &format!("1,{pid}")]);
+    let words = table.as_ref().and_then(|it| it.running(pid)).map(|it| &it.words);
+    words.into_iter().flatten().collect()
 }
 
 /// What `ps` said.

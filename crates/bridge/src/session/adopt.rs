@@ -234,6 +234,7 @@ fn copy(plan: PlanId, item: &Item) -> NewItem {
         retry: item.retry,
         timeout: item.timeout,
         metadata: Some(metadata),
+        from_list: false,
         place: Place::Back,
     }
 }

@@ -5,8 +5,25 @@ use punchlist_model::Process;
 
 use crate::process::{self, Ancestor};
 
-/// The agents that we know by name.
+/// The agents whose sessions we know.
 pub const AGENTS: [&str; 3] = ["claude", "codex", "gemini"];
+
+/// Other agents, of which we only know that they are some. An editor of the same name is none: people have
+/// terminals in it.
+const OTHERS: [&str; 12] = [
+    "aider",
+    "amp",
+    "auggie",
+    "cline",
+    "copilot",
+    "crush",
+    "cursor-agent",
+    "droid",
+    "goose",
+    "kiro-cli",
+    "opencode",
+    "qwen",
+];
 
 /// Programs that only run other programs, and ourselves: never the agent.
 const BETWEEN: [&str; 34] = [
@@ -107,16 +124,22 @@ pub fn agent_process<'a>(agent: &str, ancestors: &'a [Ancestor]) -> Option<&'a A
 
 /// The nearest process above us that is called like an agent that we know, and which.
 pub fn known_agent(ancestors: &[Ancestor]) -> Option<(&'static str, &Ancestor)> {
-    ancestors.iter().find_map(|it| {
-        let agent = AGENTS.into_iter().find(|agent| is_called(agent, it))?;
-        Some((agent, it))
-    })
+    ancestors.iter().find_map(|it| Some((agent_of(it)?, it)))
 }
 
 /// Whether a process is called like an agent that we know. Of what is above it, neither [`known_agent`]
 /// nor [`reach`] want to know.
 pub fn is_known(it: &Ancestor) -> bool {
-    AGENTS.into_iter().any(|agent| is_called(agent, it))
+    all().any(|agent| is_called(agent, it))
+}
+
+/// The agent that a process is called like.
+pub fn agent_of(it: &Ancestor) -> Option<&'static str> {
+    all().find(|agent| is_called(agent, it))
+}
+
+fn all() -> impl Iterator<Item = &'static str> {
+    AGENTS.into_iter().chain(OTHERS)
 }
 
 /// The processes above us in which our session may run, nearest first: up to the first that is an
@@ -135,9 +158,9 @@ pub fn is_called(agent: &str, it: &Ancestor) -> bool {
     if is(agent, &it.name) {
         return true;
     }
-    let program = it.argv.program();
-    let program = file(&program);
-    if is(agent, program) {
+    let path = it.argv.program();
+    let program = file(&path);
+    if is(agent, program) || is_version(agent, &path) {
         return true;
     }
     if !INTERPRETERS.contains(&plain(program)) {
@@ -157,10 +180,22 @@ fn is(agent: &str, name: &str) -> bool {
 }
 
 /// A script of the agent's package, whatever the file is called:
-/// `…/node_modules/@anthropic-ai/claude-code/cli.js`.
+/// `…/node_modules/@anthropic-ai/claude-code/cli.js`, `…/gemini-cli/bundle/start.js`.
 fn is_package(agent: &str, path: &str) -> bool {
-    let mut folders = path.split('/').skip_while(|it| *it != "node_modules");
-    folders.any(|folder| is(agent, folder))
+    let mut installed = path.split('/').skip_while(|it| *it != "node_modules");
+    let mut folders = path.split('/');
+    let is_source = |it: &str| PACKAGES.contains(&it) && is(agent, it);
+    installed.any(|folder| is(agent, folder)) || folders.any(is_source)
+}
+
+/// Folders that agents' programs are kept in, where no package manager put them.
+const PACKAGES: [&str; 6] =
+    ["aider-chat", "claude-code", "codex-cli", "gemini-cli", "opencode-ai", "qwen-code"];
+
+/// An installation in versions, whose file is called by its version alone: `…/claude/versions/2.1.3`.
+fn is_version(agent: &str, path: &str) -> bool {
+    let mut folders = path.rsplit('/').skip(1);
+    folders.next() == Some("versions") && folders.next().is_some_and(|it| is(agent, it))
 }
 
 fn lies_in(agent: &str, it: &Ancestor) -> bool {
@@ -294,6 +329,35 @@ mod tests {
             let chain = chain(&["make: make", &format!("{name}: {name}")]);
             let (agent, at) = known_agent(&chain).unwrap();
             assert!(name.starts_with(agent) && *at == chain[1], "{name}");
+        }
+    }
+
+    #[test]
+    fn agents_are_known_by_versioned_paths_packages_and_interpreters() {
+        for (line, expected) in [
+            ("2.1.3: /home/me/.local/share/claude/versions/2.1.3", Some("claude")),
+            ("2.1.3: /opt/other/versions/2.1.3", None),
+            ("node: node /opt/gemini-cli/bundle/start.js -p x", Some("gemini")),
+            ("node: node /usr/lib/node_modules/@sourcegraph/amp/dist/main.js", Some("amp")),
+            ("node: node /usr/lib/node_modules/@github/copilot/index.js", Some("copilot")),
+            ("node: node /usr/lib/node_modules/@qwen-code/qwen-code/cli.js", Some("qwen")),
+            ("aider: /usr/bin/python3 /home/me/.local/bin/aider --yes", Some("aider")),
+            ("python3: python3 /home/me/.local/bin/aider", Some("aider")),
+            ("opencode: opencode run x", Some("opencode")),
+            ("goose: goose session", Some("goose")),
+            ("cursor-agent: cursor-agent -p x", Some("cursor-agent")),
+            ("crush: crush", Some("crush")),
+            ("kiro-cli-chat: /usr/bin/kiro-cli-chat chat", Some("kiro-cli")),
+            // Editors in which people have terminals, and programs with such a folder above.
+            ("cursor: /usr/share/cursor/cursor", None),
+            ("code: /usr/share/code/code", None),
+            ("node: node /home/me/gemini-tools/server.js", None),
+            ("amplify: amplify push", None),
+        ] {
+            let mut chain = chain(&[line]);
+            // In these lines an underscore is one.
+            chain[0].argv = line.split(' ').skip(1).collect();
+            assert_eq!(known_agent(&chain).map(|it| it.0), expected, "{line}");
         }
     }
 

@@ -245,6 +245,7 @@ fn ctx(session: &Session, now: Timestamp) -> Ctx {
         mode: Mode::Enforced,
         limits: Limits::default(),
         gone: Vec::new(),
+        anyway: false,
     }
 }
 

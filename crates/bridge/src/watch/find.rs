@@ -141,7 +141,7 @@ fn codex(home: &Path, since: i64, found: &mut Found) {
     }
 }
 
-/// `tmp/PROJECT/chats/session-….jsonl`, and `chats/SESSION/ID.jsonl` for sub-agents.
+/// `tmp/PROJECT/chats/session-….jsonl` (`.json` of older versions), and `chats/SESSION/ID.jsonl` for sub-agents.
 fn gemini(home: &Path, since: i64, found: &mut Found) {
     let projects = home.join("tmp");
     found.directories.push(standing(&projects));
@@ -186,7 +186,7 @@ fn files(directory: &Path, since: i64, source: Source, found: &mut Found) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let path = entry.path();
-        if path.extension().is_none_or(|it| it != "jsonl") {
+        if !is_session(&path, source) {
             continue;
         }
         // A pipe or a device of that name would hold us up for ever.
@@ -201,6 +201,17 @@ fn files(directory: &Path, since: i64, source: Source, found: &mut Found) {
                 directory: None,
             });
         }
+    }
+}
+
+/// Whether a file has a session in it, by its name. Older versions of Gemini CLI wrote a session as one object.
+fn is_session(path: &Path, source: Source) -> bool {
+    let is_old =
+        |it: &Path| it.file_name().is_some_and(|it| it.to_string_lossy().starts_with("session-"));
+    match path.extension() {
+        Some(it) if it == "jsonl" => true,
+        Some(it) if it == "json" => source == Source::Gemini && is_old(path),
+        Some(_) | None => false,
     }
 }
 
@@ -234,6 +245,6 @@ pub(super) fn modified(data: &fs::Metadata) -> i64 {
 }
 
 /// A directory, or what stands of the way to it: there it will appear.
-fn standing(path: &Path) -> PathBuf {
+pub(super) fn standing(path: &Path) -> PathBuf {
     path.ancestors().find(|it| it.is_dir()).unwrap_or(path).to_owned()
 }

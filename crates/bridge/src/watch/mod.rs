@@ -90,6 +90,8 @@ pub struct Watch {
     notes_in: BTreeSet<PathBuf>,
     scanned: Option<i64>,
     looked: Option<i64>,
+    /// A file that is not there yet, and whose coming is to be heard.
+    awaited: Option<PathBuf>,
 }
 
 impl Watch {
@@ -105,7 +107,13 @@ impl Watch {
             notes_in: BTreeSet::new(),
             scanned: None,
             looked: None,
+            awaited: None,
         }
+    }
+
+    /// Wakes when this file comes, from the next look around on; `None` if nothing is awaited any more.
+    pub fn awaits(&mut self, file: Option<PathBuf>) {
+        self.awaited = file;
     }
 
     /// Reads what is new, looks everywhere if it is time to, and says whether anything has changed.
@@ -120,6 +128,9 @@ impl Watch {
                 waiting.insert(path);
             } else if path.parent().is_some_and(|it| self.notes_in.contains(it)) {
                 lives = true;
+            } else if self.awaited.as_ref().is_some_and(|it| it.starts_with(&path)) {
+                // A directory on the way to it: from now on that one is listened to.
+                look_around = true;
             } else if self.options.concerns(&path) {
                 // A new file or directory, or one that was too old until now.
                 look_around = true;
@@ -250,6 +261,9 @@ impl Watch {
             found.files.push(find::File::named(path.clone()));
             found.directories.extend(path.parent().map(Path::to_owned));
         }
+        found
+            .directories
+            .extend(self.awaited.as_deref().and_then(Path::parent).map(find::standing));
         found
     }
 

@@ -12,7 +12,9 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::stream::event::{Event, KindName, KindSet};
-use punchlist_formats::stream::{LOOK_AHEAD, Options, Shared, Source, Stream, Tally, recognise};
+use punchlist_formats::stream::{
+    LOOK_AHEAD, Options, Shared, Source, Stream, Tally, foreign, recognise,
+};
 use punchlist_formats::watch::Seen;
 
 use super::group::{self, Group};
@@ -115,9 +117,11 @@ impl Tail {
         (self.calls, self.lists)
     }
 
-    /// Why it cannot be read.
+    /// Why it cannot be read, or not be understood.
     pub(super) fn trouble(&self) -> Option<String> {
-        Some(format!("cannot read {}: {}", self.target.path.display(), self.trouble.as_ref()?))
+        let name = self.target.path.display();
+        let unread = self.trouble.as_ref().map(|why| format!("cannot read {name}: {why}"));
+        unread.or_else(|| Some(unknown(&name.to_string(), self.reader.as_ref()?.head()?)))
     }
 
     /// Whether it is worth keeping although it was not found any more.
@@ -266,12 +270,20 @@ impl Tail {
     }
 }
 
+/// What to say of something whose first lines do not tell whose it is.
+fn unknown(name: &str, head: &[u8]) -> String {
+    match foreign(head) {
+        Some(program) => format!("{name} was written by {program}, which is not supported"),
+        None => format!("cannot tell which agent wrote {name}"),
+    }
+}
+
 /// What takes the bytes of a stream.
 enum Reader {
     /// It is not clear yet whose they are.
     Unknown(Vec<u8>),
-    /// It is nobody's that we know.
-    Foreign,
+    /// It is nobody's that we know: how it begins.
+    Foreign(Vec<u8>),
     /// Everything is taken.
     Whole(Source, Box<Stream>),
     /// Only lists are taken from the beginning.
@@ -279,9 +291,21 @@ enum Reader {
 }
 
 impl Reader {
+    /// How it begins, as long as nobody knows whose it is: whole lines, if there are any.
+    fn head(&self) -> Option<&[u8]> {
+        match self {
+            Self::Unknown(head) => {
+                let whole = head.iter().rposition(|it| *it == b'\n')?;
+                Some(&head[..=whole]).filter(|it| !it.trim_ascii().is_empty())
+            }
+            Self::Foreign(head) => Some(head),
+            Self::Whole(..) | Self::Long(_) => None,
+        }
+    }
+
     fn source(&self) -> Option<Source> {
         match self {
-            Self::Unknown(_) | Self::Foreign => None,
+            Self::Unknown(_) | Self::Foreign(_) => None,
             Self::Whole(source, _) => Some(*source),
             Self::Long(long) => Some(long.source),
         }
@@ -289,7 +313,7 @@ impl Reader {
 
     fn tally(&self) -> Option<&Tally> {
         match self {
-            Self::Unknown(_) | Self::Foreign => None,
+            Self::Unknown(_) | Self::Foreign(_) => None,
             Self::Whole(_, stream) => Some(stream.tally()),
             Self::Long(long) => Some(long.lists.tally()),
         }
@@ -303,7 +327,7 @@ impl Reader {
         sink: &mut dyn FnMut(&Event<'_>),
     ) {
         match self {
-            Self::Foreign => {}
+            Self::Foreign(_) => {}
             Self::Whole(_, stream) => {
                 stream.push_sharing(chunk, shared, &mut |event: &Event<'_>| sink(event));
             }
@@ -319,7 +343,7 @@ impl Reader {
                     stream.push_sharing(head, shared, &mut |event: &Event<'_>| sink(event));
                     *self = Self::Whole(source, stream);
                 } else if is_enough {
-                    *self = Self::Foreign;
+                    *self = Self::Foreign(std::mem::take(head));
                 }
             }
         }
@@ -441,8 +465,16 @@ impl Piped {
                 });
                 true
             }
-            Reader::Unknown(_) | Reader::Foreign => false,
+            Reader::Unknown(_) | Reader::Foreign(_) => false,
             Reader::Long(_) => true,
+        }
+    }
+
+    /// What to say if nobody knows whose it is.
+    pub fn unknown(&self) -> Option<String> {
+        match &self.reader {
+            Reader::Unknown(head) | Reader::Foreign(head) => Some(unknown("stdin", head)),
+            Reader::Whole(..) | Reader::Long(_) => None,
         }
     }
 

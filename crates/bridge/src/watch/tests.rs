@@ -140,6 +140,7 @@ fn begins(id: &str) -> String {
     format!(
         r#"{{"timestamp":"2026-01-02T02:00:00.000Z","type":"session_meta","payload":{{"id":"{id}","session_id":"{id}","cwd":"/home/me/api","originator":"codex_exec","cli_version":"0.166.0","source":"exec"}}}}
 {{"timestamp":"2026-01-02T02:00:00.100Z","type":"event_msg","payload":{{"type":"task_started"}}}}
+{{"timestamp":"2026-01-02T02:00:00.100Z","type":"event_msg","payload":{{"type":"user_message","message":"go"}}}}
 "#
     )
 }
@@ -382,7 +383,7 @@ fn of_a_long_file_lists_are_taken_from_its_beginning_and_the_rest_from_its_end()
     let kinds: Vec<(&str, u64)> = told.0.iter().map(|it| (it.0.as_str(), it.1)).collect();
     assert_eq!(
         kinds,
-        [("todo_list", lines + 2), ("session.started", lines + 3), ("turn.started", lines + 4)]
+        [("todo_list", lines + 2), ("session.started", lines + 3), ("turn.started", lines + 5)]
     );
 }
 

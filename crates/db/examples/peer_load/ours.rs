@@ -94,6 +94,7 @@ fn ctx(who: u32, n: u32) -> Ctx {
         mode: Mode::Enforced,
         limits: Limits { open_items: u32::MAX, ..Limits::default() },
         gone: Vec::new(),
+        anyway: false,
     }
 }
 

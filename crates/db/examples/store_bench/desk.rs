@@ -46,6 +46,7 @@ pub(crate) fn ctx(n: u64) -> Ctx {
         mode: Mode::Enforced,
         limits: Limits { open_items: u32::MAX, ..Limits::default() },
         gone: Vec::new(),
+        anyway: false,
     }
 }
 

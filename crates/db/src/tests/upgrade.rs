@@ -154,3 +154,122 @@ fn a_journal_with_a_hole_is_an_error_and_not_a_short_journal() {
     assert!(error.to_string().contains("of the journal is missing"), "{error}");
     assert_eq!(now(store.journal(plan, Revision(7), u32::MAX)).unwrap()[0].revision, Revision(8));
 }
+
+/// A plan whose items stand under one another, with some that an agent's list has brought.
+fn with_children_and_lists(store: &Sqlite) -> PlanId {
+    use punchlist_model::{Actor, ListEntry, Status};
+    let plan = PlanId(IdSource::fixed(at(0), 6).nth(0));
+    now(store.import(Plan::new(plan, "/project", at(0)), Vec::new())).unwrap();
+    let under = |title: &str, parent: u32| {
+        let parent = Some(ItemRef::Number(Number(parent)));
+        Op::Add(Box::new(NewItem { parent, ..NewItem::titled(title) }))
+    };
+    let entry = |title: &str| ListEntry::titled(title, Status::Pending);
+    let steps = [
+        vec![Op::Add(Box::new(NewItem::titled("house"))), under("walls", 1), under("roof", 1)],
+        vec![Op::Replace(vec![entry("agent's own"), entry("and another")])],
+        vec![Op::Complete {
+            item: ItemRef::Number(Number(2)),
+            outcome: None,
+            with_children: false,
+        }],
+    ];
+    for (n, ops) in (1..).zip(steps) {
+        let ids = IdSource::fixed(at(n), u8::try_from(n).unwrap());
+        let ctx = Ctx { ids, now: at(n), actor: Actor::agent("me"), ..ctx() };
+        now(store.change(plan, Change::new(ops, ctx))).unwrap();
+    }
+    plan
+}
+
+#[test]
+fn a_database_of_version_5_learns_what_is_under_an_item_and_where_it_came_from() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("plans.db");
+    let store = store_at(path.clone());
+    let plan = with_children_and_lists(&store);
+    let expected = all(&store);
+    assert_eq!(expected[0].0.items.values().filter(|it| it.from_list).count(), 2);
+    drop(store);
+    let conn = Connection::open(&path).unwrap();
+    let before: u32 =
+        conn.query_row("SELECT unmet FROM item WHERE number = 1", [], |row| row.get(0)).unwrap();
+    assert_eq!(before, 1);
+    conn.execute_batch(
+        "UPDATE item SET unmet = 0, extra = json_remove(extra, '$.from_list'); \
+         UPDATE item SET extra = NULL WHERE extra = '{}'; PRAGMA user_version = 5",
+    )
+    .unwrap();
+    drop(conn);
+    let store = store_at(path);
+    assert_eq!(all(&store), expected);
+    let next =
+        now(PlanStore::read(&store, plan, Needs { next: true, ..Needs::default() })).unwrap();
+    assert_eq!(next.next_ready().map(|it| it.title.as_str()), Some("agent's own"));
+}
+
+/// Metadata as deep as a reader went when it was taken in, with our own words around it when it is stored.
+#[test]
+fn what_was_taken_in_is_read_again_however_deep_it_is() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("plans.db");
+    let store = store_at(path.clone());
+    let [plan, _] = worked_on(&store);
+    let conn = Connection::open(&path).unwrap();
+    for levels in [100, 123, 125, 127] {
+        let deep = format!("{{\"a\":{}1{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1));
+        let row = format!("{{\"metadata\":{deep}}}");
+        conn.execute("UPDATE item SET extra = ?1 WHERE plan = 1 AND number = 2", [row]).unwrap();
+        let changed = format!(
+            "[{{\"event\":\"changed\",\"number\":2,\"what\":\"edited\",\"deltas\":\
+             [{{\"metadata\":{{\"before\":null,\"after\":{deep}}}}}]}}]"
+        );
+        conn.execute("UPDATE journal SET events = ?1 WHERE plan = 1 AND revision = 3", [changed])
+            .unwrap();
+        let whole = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+        let item = whole.get(Number(2)).unwrap();
+        assert!(item.metadata.is_some() && item.marks.is_empty(), "{levels}: {item:?}");
+        let journal = now(store.journal(plan, Revision(0), u32::MAX)).unwrap();
+        let punchlist_model::Event::Changed { deltas, .. } = &journal[2].events[0] else {
+            panic!("{:?}", journal[2]);
+        };
+        assert_eq!(deltas.len(), 1, "{levels}");
+    }
+}
+
+#[test]
+fn what_cannot_be_read_says_so_and_the_rest_is_there() {
+    use punchlist_model::{Event, Mark, What};
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("plans.db");
+    let store = store_at(path.clone());
+    let [plan, other] = worked_on(&store);
+    let good = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+    let conn = Connection::open(&path).unwrap();
+    conn.execute_batch(
+        "UPDATE item SET extra = '{\"marks\":17}', claim = 'x' WHERE plan = 1 AND number = 2; \
+         UPDATE item SET status = 'asleep' WHERE plan = 1 AND number = 3; \
+         UPDATE journal SET events = 'no JSON' WHERE plan = 1 AND revision = 2; \
+         UPDATE journal SET events = '[{\"event\":\"added\",\"item\":{\"number\":3}}]' \
+         WHERE plan = 1 AND revision = 3; \
+         UPDATE plan SET goal = '[]', end = 'nowhere' WHERE key = 2",
+    )
+    .unwrap();
+    let whole = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+    assert_eq!(whole.items.len(), good.items.len());
+    for (number, item) in &whole.items {
+        let is_bad = matches!(number.0, 2 | 3);
+        assert_eq!(item.marks.contains(&Mark::Unreadable), is_bad, "{item:?}");
+        assert_eq!(item.title, good.get(*number).unwrap().title);
+    }
+    let journal = now(store.journal(plan, Revision(0), u32::MAX)).unwrap();
+    assert_eq!(journal[1].events, [Event::PlanChanged { deltas: Vec::new() }]);
+    let unreadable =
+        Event::Changed { number: Number(3), what: What::Unreadable, deltas: Vec::new() };
+    assert_eq!(journal[2].events, [unreadable]);
+    assert!(journal.len() > 30);
+    let plans = now(store.plans(Filter::default())).unwrap();
+    assert_eq!(plans.len(), 2);
+    let bad = now(PlanStore::read(&store, other, Needs::whole())).unwrap();
+    assert_eq!(bad.goal.unwrap().statement, "[unreadable]");
+}

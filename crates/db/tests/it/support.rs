@@ -92,6 +92,7 @@ pub(crate) fn ctx(who: &str, seconds: i64) -> Ctx {
         mode: Mode::Enforced,
         limits: Limits::default(),
         gone: Vec::new(),
+        anyway: false,
     }
 }
 
@@ -168,6 +169,7 @@ pub(crate) fn asked(n: u8, call: u32) -> Asked {
         what: "run".to_owned(),
         command: Some(format!("./publish.sh {call}")),
         diff: None,
+        printed: Vec::new(),
         touches: vec!["writes dist/**".to_owned()],
         why: "no rule allows it".to_owned(),
         arguments: json!({"command": format!("./publish.sh {call}")}),

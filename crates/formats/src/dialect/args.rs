@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use punchlist_model::json::{DEEPEST, is_text_too_deep, is_too_deep};
 use serde_json::{Map, Value};
 
 use crate::text::one_line;
@@ -94,12 +95,28 @@ pub(super) fn object(bytes: &[u8]) -> Result<Object, String> {
     if bytes.trim_ascii().is_empty() {
         return Ok(Object::new());
     }
+    if is_text_too_deep(bytes) {
+        return Err(too_deep());
+    }
     match serde_json::from_slice(bytes) {
         Ok(Value::Object(fields)) => Ok(fields),
         Ok(Value::Null) => Ok(Object::new()),
         Ok(other) => Err(format!("The arguments must be a JSON object, not {}.", kind(&other))),
         Err(error) => Err(format!("The arguments are not valid JSON: {error}.")),
     }
+}
+
+/// Fields that were read already, unless they are nested too deeply.
+pub(super) fn shallow(fields: Object) -> Result<Object, Bad> {
+    if fields.values().any(|value| is_too_deep(value, 1)) {
+        return Err(Bad::from(too_deep()));
+    }
+    Ok(fields)
+}
+
+/// What is said of arguments that are nested too deeply.
+pub(super) fn too_deep() -> String {
+    format!("The arguments are nested more than {DEEPEST} levels deep. Make them flatter.")
 }
 
 /// The fields of the call, or of one entry of a list in it.

@@ -3,7 +3,7 @@
 //! Checks are run and approvals are given outside the dialects: the words name the verb, and who may run
 //! it. Whether evidence is missing is the model crate's to say.
 
-use punchlist_model::{Item, Level, Tag};
+use punchlist_model::{Level, Tag};
 
 use super::refuse::Names;
 use crate::prompt::Tools;
@@ -33,7 +33,7 @@ pub(super) fn hint(
             let (is, how) = (names.status(item), prove::check(&[item], |_| "it".to_owned()));
             format!("It stays {is} until it is verified{how} Then {again}.")
         }
-        Lacks::Person => by_person(missing, item),
+        Lacks::Person => by_person(missing),
     }
 }
 
@@ -58,17 +58,14 @@ pub(super) fn hint_whole(
             // A tool that has a word for what waits would take the wait back without it.
             let how =
                 if tools.wait.is_some() { "with it blocked" } else { "without completing it" };
-            format!("Send {tool} again {how}. {}", by_person(missing, item))
+            format!("Send {tool} again {how}. {}", by_person(missing))
         }
     }
 }
 
 /// Whoever runs the call lets an item wait for which nothing but the approval is missing; one whose check
 /// failed before it was taken away does not wait by itself.
-fn by_person(missing: Missing, item: &Item) -> String {
-    let number = item.number;
+fn by_person(missing: Missing) -> String {
     let waits = if missing.failed { "" } else { " It waits for that until then." };
-    format!(
-        "Only a person can approve it: ask the user to run `punchlist approve {number}`.{waits}"
-    )
+    format!("Only a person can approve it: ask the user to do so.{waits}")
 }

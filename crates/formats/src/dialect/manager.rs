@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::args::{self, Bad, BadEntries, Fields, Object};
 use super::evidence::{self, Missing};
-use super::refuse::{self, Names, Voice};
+use super::refuse::{self, Names, Voice, blocker};
 use super::{Answer, MISMATCH, Reply, ToolSpec, schema};
 use crate::text::escape::xml_text;
 use crate::view::xml;
@@ -92,6 +92,7 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
         "ok": {"type": "boolean"},
         "output": schema::any_text(),
         "error": schema::any_text(),
+        "reminder": schema::any_text(),
         "warnings": schema::list(schema::any_text(), 0),
     });
     vec![ToolSpec {
@@ -172,7 +173,7 @@ fn read(fields: Fields<'_>) -> Result<Call, Bad> {
             let todos = todos(fields, 0, &mut entries, &mut bad);
             let entry = |title: &&str| ListEntry::titled(*title, Status::Pending);
             let done = format!("Replaced all TODOs with {} new items", todos.len());
-            (Some(vec![Op::Replace(todos.iter().map(entry).collect())]), done)
+            (Some(vec![Op::ReplaceAll(todos.iter().map(entry).collect())]), done)
         }
     };
     if !bad.is_empty() {
@@ -399,6 +400,14 @@ impl Voice for Call {
             Broken::OpenChild { child } => {
                 format!("Use complete_multiple or skip on {} first.", names.typed(child))
             }
+            Broken::Blocked { by, .. } => match blocker(by) {
+                Some(cancelled) if cancelled.status == Status::Cancelled => {
+                    "Use skip on it too, and add_multiple for what is to be done instead."
+                        .to_owned()
+                }
+                Some(first) => format!("Use complete_multiple on {} first.", names.typed(first)),
+                None => return None,
+            },
             Broken::HeldByOther { .. } | Broken::StaleAttempt { .. } => {
                 "Use next to get another TODO.".to_owned()
             }
@@ -407,13 +416,17 @@ impl Voice for Call {
                 evidence::hint(missing, names, subject, "use complete_multiple again")
             }
             Broken::TooLong { .. } => "Shorten it, or use several TODOs.".to_owned(),
-            Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
-                "Mend it and send all entries again.".to_owned()
-            }
+            Broken::EmptyTitle { .. }
+            | Broken::EmptyText { .. }
+            | Broken::Nul { .. }
+            | Broken::TooDeep { .. } => "Mend it and send all entries again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use list to see it as it is now.".to_owned(),
             Broken::ParentCompleted { .. } => "Use add_multiple for further work.".to_owned(),
-            Broken::Cycle { .. } | Broken::ParentCycle { .. } | Broken::NameTaken { .. } => {
+            Broken::Cycle { .. }
+            | Broken::ParentCycle { .. }
+            | Broken::NameTaken { .. }
+            | Broken::PersonsGoal => {
                 return None;
             }
         };

@@ -30,7 +30,7 @@ use punchlist_model::{Op, Plan};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::text::escape;
+use crate::text::{escape, mend};
 
 /// A set of tools through which a model works on a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -145,6 +145,7 @@ impl Dialect {
     ///
     /// The bytes may be anything at all. No bytes, and `null`, are an object without fields.
     pub fn call(self, tool: &str, arguments: &[u8]) -> Result<Call, Reply> {
+        let arguments = &*mend(arguments);
         let decoded = || args::object(arguments).map_err(args::Bad::from);
         match self {
             Self::Manager => manager::call(tool, decoded()).map(Inner::Manager),
@@ -172,11 +173,15 @@ impl Dialect {
     /// The same for arguments that were read already.
     pub fn call_with(self, tool: &str, arguments: Map<String, Value>) -> Result<Call, Reply> {
         match self {
-            Self::Manager => manager::call(tool, Ok(arguments)).map(Inner::Manager),
-            Self::Turn => turn::call(tool, Ok(arguments)).map(Inner::Turn),
-            Self::TodoWrite => todowrite::call(tool, Ok(arguments)).map(Inner::TodoWrite),
-            Self::WriteTodos => write_todos::call(tool, Ok(arguments)).map(Inner::WriteTodos),
-            Self::Tasks => tasks::call(tool, Ok(arguments)).map(Inner::Tasks),
+            Self::Manager => manager::call(tool, args::shallow(arguments)).map(Inner::Manager),
+            Self::Turn => turn::call(tool, args::shallow(arguments)).map(Inner::Turn),
+            Self::TodoWrite => {
+                todowrite::call(tool, args::shallow(arguments)).map(Inner::TodoWrite)
+            }
+            Self::WriteTodos => {
+                write_todos::call(tool, args::shallow(arguments)).map(Inner::WriteTodos)
+            }
+            Self::Tasks => tasks::call(tool, args::shallow(arguments)).map(Inner::Tasks),
             // Its errors say where in the text something is wrong.
             Self::UpdatePlan => {
                 let arguments = Value::Object(arguments).to_string();

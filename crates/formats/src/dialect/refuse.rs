@@ -13,6 +13,9 @@ use super::args::{self, BadEntries, brief, cut};
 /// Most problems that a reply lists.
 const MOST_PROBLEMS: usize = 100;
 
+/// Most items that a reply names as what another depends on.
+const MOST_BLOCKERS: usize = 5;
+
 /// How a dialect speaks of items and of its tools.
 pub(super) trait Voice {
     /// What an item is called.
@@ -139,6 +142,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::NoCall { .. }
         | Error::CallMoved { .. }
         | Error::NoQuestion(_)
+        | Error::Message(_)
         | Error::Undo(_) => format!(
             "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
              it.",
@@ -229,7 +233,7 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         Broken::Ambiguous { what, candidates } => {
             format!("{} may be any of {}", plain(what), names.numbers(candidates, ", "))
         }
-        Broken::Superseded => "is no longer on the list: it was replaced".to_owned(),
+        Broken::Superseded => "is no longer on the list: it was dropped".to_owned(),
         Broken::EmptyTitle { .. } => "the title is empty".to_owned(),
         Broken::EmptyText { field } => format!("the {field} must not be empty"),
         Broken::Illegal { to, legal } => illegal(*to, legal, subject, voice),
@@ -255,6 +259,12 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         Broken::OpenChild { child } => {
             format!("cannot be completed: {} under it is open", names.of(child))
         }
+        Broken::Blocked { to, by } => {
+            let blocker =
+                |tag: &Tag| format!("{}, which is {}", names.of(tag), voice.status(tag.status));
+            let by: Vec<String> = by.iter().take(MOST_BLOCKERS).map(blocker).collect();
+            format!("cannot be {}: it depends on {}", Broken::made(*to), by.join(", "))
+        }
         Broken::ParentCompleted { parent } => {
             format!("cannot be open under {}, which is completed", names.of(parent))
         }
@@ -262,6 +272,8 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         | Broken::Twice { .. }
         | Broken::TooLong { .. }
         | Broken::Nul { .. }
+        | Broken::TooDeep { .. }
+        | Broken::PersonsGoal
         | Broken::TooManyOpen { .. }
         | Broken::HeldByOther { .. }
         | Broken::StaleAttempt { .. }
@@ -298,6 +310,8 @@ fn stands_alone(broken: &Broken) -> bool {
         | Broken::EmptyText { .. }
         | Broken::TooLong { .. }
         | Broken::Nul { .. }
+        | Broken::TooDeep { .. }
+        | Broken::PersonsGoal
         | Broken::TooManyOpen { .. }
         | Broken::NameTaken { .. }
         | Broken::Conflict(_)
@@ -311,9 +325,15 @@ fn stands_alone(broken: &Broken) -> bool {
         | Broken::Cycle { .. }
         | Broken::ParentCycle { .. }
         | Broken::OpenChild { .. }
+        | Broken::Blocked { .. }
         | Broken::ParentCompleted { .. }
         | Broken::Unverified { .. } => false,
     }
+}
+
+/// Of what an item depends on, what to speak of: what nobody will do, else the first.
+pub(super) fn blocker(by: &[Tag]) -> Option<&Tag> {
+    by.iter().find(|tag| tag.status == Status::Cancelled).or(by.first())
 }
 
 /// A text cut short and printable, without quotes.
@@ -343,6 +363,9 @@ pub(super) fn warning(warning: &Warning, names: &Names<'_>) -> String {
             names.voice.status(Status::Cancelled),
             names.list(dependants)
         ),
+        Warning::NotFromList(tag) => {
+            format!("Not of this list, and still open: {}", names.of(tag))
+        }
         Warning::AddedSince { .. }
         | Warning::ChangedSince { .. }
         | Warning::RemovedSince { .. }

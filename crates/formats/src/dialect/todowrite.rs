@@ -4,7 +4,7 @@
 //! after the result.
 
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Item, ItemId, ItemRef, ListEntry, Number, Op, Status, Tag};
+use punchlist_model::{Broken, Item, ItemId, ItemRef, Limits, ListEntry, Number, Op, Status, Tag};
 use serde_json::{Value, json};
 
 use super::args::{self, Bad, BadEntries, Fields, Object};
@@ -33,11 +33,12 @@ const THIN: &str =
     "Create and update the task list of this session: send the whole list each time.";
 
 const FULL: &str = "\
-Create and update the structured task list of this session. Send the whole list each time; the \
-result is the list as it stands.
+Create and update the structured task list of this session. It has two purposes: the user sees \
+from it how far you are, and it is your memory: the plan stays here when it is gone from your \
+context. Send the whole list each time; the result is the list as it stands.
 
-Use it for work of 3 or more steps, or several tasks from the user; not for a single \
-straightforward task or a question.
+Use it for complex work of 3 or more steps, several tasks from the user, or non-trivial work \
+requiring planning; not for a single straightforward task, a trivial operation or a question.
 
 - Only one task may be in_progress at a time
 - Mark a task completed immediately after finishing it
@@ -58,9 +59,9 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
     let words: Vec<&str> = statuses.iter().map(|(word, _)| *word).collect();
     let entry = schema::object(
         json!({
-            "content": schema::text(),
+            "content": text(),
             "status": schema::choice(&words),
-            "activeForm": schema::text(),
+            "activeForm": text(),
             "id": schema::any_text(),
         }),
         &["content", "status", "activeForm"],
@@ -75,6 +76,13 @@ pub(super) fn tools(full: bool) -> Vec<ToolSpec> {
         output_schema: None,
         read_only: false,
     }]
+}
+
+/// A text that is neither empty nor longer than a title may be.
+fn text() -> Value {
+    let mut text = schema::text();
+    schema::add(&mut text, "maxLength", Limits::default().title.into());
+    text
 }
 
 /// A call that was understood.

@@ -4,6 +4,7 @@
 //! is shown here only when somebody else had a hand in it. `explanation` says why the plan changes,
 //! to whoever watches the agent; it is no part of the plan, so it is checked and passed over.
 
+use punchlist_model::json::is_text_too_deep;
 use punchlist_model::store::Applied;
 use punchlist_model::{Broken, Item, ListEntry, Op, Plan, Status, Tag};
 use serde::Deserialize;
@@ -100,6 +101,10 @@ pub(super) fn call(tool: &str, arguments: &[u8]) -> Result<Call, Reply> {
     }
     let nothing = matches!(arguments.trim_ascii(), b"" | b"null");
     let arguments = if nothing { b"{}" } else { arguments };
+    if is_text_too_deep(arguments) {
+        let what = args::too_deep();
+        return Err(Reply::error(format!("failed to parse function arguments: {what}")));
+    }
     let read = serde_json::from_slice(arguments).map_err(|error| faults(&error, arguments));
     let entries = read
         .and_then(entries)

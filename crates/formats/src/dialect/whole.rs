@@ -2,11 +2,11 @@
 //! what to do when a list is refused. Which entries a list has is each tool's own business.
 
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Item, Plan, Tag, Warning};
+use punchlist_model::{Broken, Item, Plan, Status, Tag, Warning};
 
 use super::Reply;
 use super::evidence::{self, Missing};
-use super::refuse::{self, Names, Voice};
+use super::refuse::{self, Names, Voice, blocker};
 use crate::prompt::Tools;
 use crate::text::one_line;
 
@@ -28,6 +28,7 @@ pub(super) fn met_others(applied: &Applied) -> bool {
         | Warning::RemovedSince { .. }
         | Warning::Conflict { .. } => true,
         Warning::DroppedOpen(_)
+        | Warning::NotFromList(_)
         | Warning::Blocked { .. }
         | Warning::OpenUnderCancelled { .. }
         | Warning::DependsOnCancelled { .. }
@@ -78,6 +79,18 @@ pub(super) fn hint(
             format!(" with {} completed or pending, or this one pending", names.typed(holder))
         }
         Broken::OpenChild { child } => format!(" with {} {ends}", names.typed(child)),
+        Broken::Blocked { by, .. } => match blocker(by) {
+            Some(cancelled) if cancelled.status == Status::Cancelled => {
+                format!(
+                    " with this one pending, because {} will not be done",
+                    names.typed(cancelled)
+                )
+            }
+            Some(first) => {
+                format!(" with {} completed, or this one pending", names.typed(first))
+            }
+            None => return None,
+        },
         Broken::TooManyOpen { .. } => format!(" with fewer open {noun}s"),
         Broken::Twice { .. } => " with one of them".to_owned(),
         Broken::Conflict(_) => {
@@ -97,12 +110,13 @@ pub(super) fn hint(
         | Broken::EmptyTitle { .. }
         | Broken::EmptyText { .. }
         | Broken::Nul { .. }
+        | Broken::TooDeep { .. }
         | Broken::Illegal { .. }
         | Broken::NotOpen
         | Broken::Cycle { .. }
         | Broken::ParentCycle { .. }
         | Broken::ParentCompleted { .. } => return Some(format!("Mend it and send {tool} again.")),
-        Broken::NameTaken { .. } => return None,
+        Broken::NameTaken { .. } | Broken::PersonsGoal => return None,
     };
     Some(format!("Send {tool} again{how}."))
 }

@@ -227,7 +227,14 @@ fn ends_in_mark(line: &str) -> bool {
     let bare = line.trim_end_matches(is_ornament);
     // "Really?!" asks as well.
     let bare = bare.trim_end_matches(['!', '！']);
-    bare.ends_with(MARKS) || ENDS.iter().any(|end| bare.ends_with(end))
+    bare.ends_with(MARKS) || ENDS.iter().any(|end| bare.ends_with(end)) || asks_in_greek(bare)
+}
+
+/// Greek keyboards write the question mark as a semicolon, which behind a Greek word is nothing else.
+fn asks_in_greek(bare: &str) -> bool {
+    let before = bare.strip_suffix(';').map(|it| it.trim_end_matches(is_ornament));
+    let last = before.and_then(|it| it.chars().next_back());
+    last.is_some_and(|it| matches!(it, '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}'))
 }
 
 /// What stands before a choice like `(y/n)`, `[Y/n]`, `**(yes or no)**` or `y/n` at the end of a line;
@@ -423,6 +430,9 @@ mod tests {
             "要继续吗。",
             "هل أتابع؟",
             "Να συνεχίσω\u{37e}",
+            "Να συνεχίσω;",
+            "Να συνεχίσω; 🙂",
+            "Ποιό προτιμάς ;",
             "**Shall I delete the table?**",
             "_Really delete it?_ 🤔",
             "Is that right? 🙂\u{fe0f}",
@@ -599,6 +609,9 @@ mod tests {
             "Done:\n```\nis it?\n```",
             "Done, and this never closes:\n```\nis it?",
             "The pattern is `a.*b?`",
+            "All done;",
+            "Η συνάρτηση είναι `α();`",
+            "Έγινε· τέλος.",
             "Let me know if you have questions.",
             "I am done. Let me know.",
             "Is this the end? Not yet: I will go on with the second part now and report later.",

@@ -5,6 +5,7 @@
 //! does not carry the new values (`TaskUpdate`), they are taken from the call once the result says
 //! that it succeeded. Nothing here fails: what is not understood is no event.
 
+use punchlist_model::item::RESERVED;
 use punchlist_model::{ListEntry, Status};
 use serde_json::Value;
 
@@ -12,8 +13,9 @@ use super::fields::{
     Fields, MOST_ENTRIES, answered, called, entries, flag, id, ids, masked, masked_value, object,
     status, text,
 };
-use super::say::{Voice, say};
-use super::{Answer, Called, Event, Source, Stop, Task, What, Write, asks_user, fields};
+use super::say::{Voice, context, say};
+use super::{Answer, Called, Event, Source, Stop, Task, Version, What, Write, asks_user, fields};
+use crate::text::mend;
 
 /// The tools of the agent's own lists, as the matcher of the tool hooks names them.
 pub const MATCHER: &str = "TodoWrite|TaskCreate|TaskUpdate|TaskList|TaskGet";
@@ -110,7 +112,7 @@ fn list(call: &Fields, result: &Fields) -> Option<Vec<ListEntry>> {
     }
     let todos = call.get("todos")?;
     match todos.as_str() {
-        Some(text) => entries(&serde_json::from_str(text).ok()?, entry),
+        Some(text) => entries(&serde_json::from_slice(&mend(text.as_bytes())).ok()?, entry),
         None => entries(todos, entry),
     }
 }
@@ -143,7 +145,9 @@ fn updated(call: &Fields, result: &Fields) -> Option<Write> {
 
 /// The fields of a task that a call or a file has.
 fn task_of(fields: &Fields) -> Task {
-    let metadata = object(fields, "metadata").cloned().unwrap_or_default();
+    let mut metadata = object(fields, "metadata").cloned().unwrap_or_default();
+    // What a run keeps of its plan file is not an agent's to write.
+    metadata.remove(RESERVED);
     let both = |one: &str, other: &str| {
         let mut all = ids(fields, one);
         all.extend(ids(fields, other));
@@ -170,7 +174,7 @@ fn seen(fields: &Fields) -> Option<Task> {
 
 /// A task as the agent keeps it in a file of its own.
 pub fn task_file(bytes: &[u8]) -> Option<Task> {
-    let fields: Fields = serde_json::from_slice(bytes).ok()?;
+    let fields = fields::parse(bytes)?;
     seen(&fields)
 }
 
@@ -236,6 +240,21 @@ fn wakes(task: &Fields) -> bool {
 pub fn write(answer: &Answer, to: &What) -> Option<String> {
     let refuses = |it: &What| matches!(it, What::Stop(_) | What::SubStop(_) | What::Completing(_));
     say(answer, to, &Voice { name, refuses, no: "block" })
+}
+
+/// The oldest version that goes on for what a hook says as context when it wants to stop. It reads that
+/// once; newer ones read a `block` twice, and the command of the hook with it.
+const CONTEXT_AT_STOP: Version = Version(2, 1, 197);
+
+/// The same for a version of Claude Code, if it is known which one asks.
+pub fn write_for(answer: &Answer, to: &What, version: Option<Version>) -> Option<String> {
+    let reads_context = version.is_some_and(|it| it >= CONTEXT_AT_STOP);
+    match (answer, to) {
+        (Answer::Refuse(reason), What::Stop(_) | What::SubStop(_)) if reads_context => {
+            serde_json::to_string(&context(name(to), reason)).ok()
+        }
+        _ => write(answer, to),
+    }
 }
 
 /// What Claude Code calls an event.

@@ -3,11 +3,12 @@
 //! Nothing here knows an agent. Texts are masked where they are read, ids are believed only if they
 //! look like some.
 
+use punchlist_model::json::cut_deep;
 use punchlist_model::{ItemId, ListEntry, Status};
 use serde_json::{Map, Value};
 
 use super::{Called, Event, What};
-use crate::text::mask;
+use crate::text::{mask, mend, one_line, truncate};
 
 /// Longest id that is believed to be one, in bytes.
 const MOST_ID: usize = 200;
@@ -25,7 +26,7 @@ pub(super) fn read(
     event: Option<&str>,
     what: impl Fn(&str, &Fields) -> Option<What>,
 ) -> Option<Event> {
-    let fields: Fields = serde_json::from_slice(bytes).ok()?;
+    let fields = parse(bytes)?;
     let named = event.or_else(|| text(&fields, "hook_event_name"))?;
     let plain: String = named.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
     let what = what(&plain.to_ascii_lowercase(), &fields)?;
@@ -40,8 +41,36 @@ pub(super) fn read(
         transcript: text(&fields, "transcript_path").unwrap_or_default().to_owned(),
         sub_agent: id(&fields, "agent_id"),
         plan_mode: text(&fields, "permission_mode") == Some("plan"),
+        prompt: text(&fields, "prompt").filter(|_| what == What::Prompt).and_then(title),
         what,
     })
+}
+
+/// Most columns of a title that is made from what the user said.
+const MOST_TITLE: usize = 60;
+
+/// What the user said, as a title: its first line, shortened. A command to the program, and what a
+/// program says in the user's place, is none.
+fn title(prompt: &str) -> Option<String> {
+    let line = prompt.lines().map(str::trim).find(|it| !it.is_empty())?;
+    let line = &line[..line.char_indices().nth(20 * MOST_TITLE).map_or(line.len(), |it| it.0)];
+    let said = mask(line);
+    let said = one_line(&said);
+    let is_said = !said.trim().is_empty() && !said.starts_with(['/', '<', '!']);
+    is_said.then(|| truncate(said.trim(), MOST_TITLE).into_owned())
+}
+
+/// How deep a call of a tool may be nested that is looked at. What is below is cut out: the rest of the call
+/// happened all the same, and what is still too deep for a plan is left out there, with a mark.
+const DEEPEST: usize = 64;
+
+/// The JSON that an agent wrote. Half a character in some text must not cost the whole event, nor may a byte
+/// that belongs to none.
+pub(super) fn parse(bytes: &[u8]) -> Option<Fields> {
+    let text = String::from_utf8_lossy(bytes);
+    let mended = mend(text.as_bytes());
+    let read = serde_json::from_slice(&mended);
+    read.or_else(|_| serde_json::from_slice(&cut_deep(&mended, DEEPEST))).ok()
 }
 
 pub(super) fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {

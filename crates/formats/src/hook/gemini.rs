@@ -172,7 +172,7 @@ fn task_of(fields: &Fields) -> Task {
 
 /// A task as the agent keeps it in a file of its own.
 pub fn task_file(bytes: &[u8]) -> Option<Task> {
-    let fields: Fields = serde_json::from_slice(bytes).ok()?;
+    let fields = fields::parse(bytes)?;
     Some(Task { id: id(&fields, "id")?, ..task_of(&fields) })
 }
 

@@ -12,11 +12,13 @@ pub mod gemini;
 mod say;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use punchlist_model::{ItemId, ListEntry, Status};
 use serde_json::{Map, Value};
 
 pub use asks::asks_user;
+pub use version::Version;
 
 /// An agent whose hooks are understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,10 +70,10 @@ impl Agent {
     }
 
     /// The JSON of an answer, on one line; `None` if there is nothing to say, or if this event takes
-    /// no such answer.
-    pub fn write(self, answer: &Answer, to: &What) -> Option<String> {
+    /// no such answer. `version` is that of the program that asks, where it is known.
+    pub fn write(self, answer: &Answer, to: &What, version: Option<Version>) -> Option<String> {
         match self {
-            Self::Claude => claude::write(answer, to),
+            Self::Claude => claude::write_for(answer, to, version),
             Self::Codex => codex::write(answer, to),
             Self::Gemini => gemini::write(answer, to),
         }
@@ -100,6 +102,8 @@ pub struct Event {
     pub sub_agent: Option<String>,
     /// The agent may only plan.
     pub plan_mode: bool,
+    /// What the user said, in a line that can be a title; only of [`What::Prompt`].
+    pub prompt: Option<String>,
     /// What happened.
     pub what: What,
 }

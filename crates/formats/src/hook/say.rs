@@ -28,7 +28,7 @@ pub(super) fn say(answer: &Answer, to: &What, voice: &Voice) -> Option<String> {
             return None;
         }
     };
-    serde_json::to_string(&value).ok()
+    Some(crate::view::json::render(&value))
 }
 
 /// Whether the model reads what is said to an event.
@@ -49,6 +49,6 @@ fn is_read(to: &What) -> bool {
 }
 
 /// Something for the model to read.
-fn context(event: &str, text: &str) -> Value {
+pub(super) fn context(event: &str, text: &str) -> Value {
     json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
 }

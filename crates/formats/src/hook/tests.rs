@@ -187,7 +187,7 @@ fn an_answer_has_only_keys_that_the_event_knows() {
         table.push_str(&format!("{}\n", agent.as_str()));
         for what in &all {
             for answer in &answers {
-                if let Some(text) = agent.write(answer, what) {
+                if let Some(text) = agent.write(answer, what, None) {
                     assert!(!text.contains('\n'), "{text}");
                     table.push_str(&format!("  {:<17} {text}\n", agent.event(what)));
                 }
@@ -201,7 +201,8 @@ fn an_answer_has_only_keys_that_the_event_knows() {
 fn a_list_of_any_length_and_depth_is_read_or_passed_over() {
     let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
     let event = format!(r#"{{"session_id":"s","hook_event_name":"Stop","x":{deep}}}"#);
-    assert_eq!(claude::read(event.as_bytes(), None), None);
+    // What is too deep is cut out of it; that the agent stops is told all the same.
+    assert!(claude::read(event.as_bytes(), None).is_some());
     let todos: Vec<Value> = (0..20_000).map(|n| json!({"content": n.to_string()})).collect();
     let Some(Write::List(list)) = used("TodoWrite", json!({}), json!({"newTodos": todos})) else {
         panic!("a list was written");
@@ -258,8 +259,32 @@ fn tools_of_ours_are_known_by_each_agents_name_for_them_and_by_what_they_answere
 fn gemini_has_a_tag_and_marks_of_its_own_for_what_hooks_say() {
     let said = "<reminder>One line.</reminder>\n<reminder>\nYour <b>list</b>:\n[>] 1. <reminder>\n</reminder>";
     let context = Answer::Context(said.to_owned());
-    let text = Agent::Gemini.write(&context, &What::Prompt).unwrap();
+    let text = Agent::Gemini.write(&context, &What::Prompt, None).unwrap();
     let value: Value = serde_json::from_str(&text).unwrap();
     let shown = value["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     assert_eq!(shown, "One line.\nYour <b>list</b>:\n[in_progress] 1. <reminder>");
+}
+
+#[test]
+fn a_version_that_goes_on_for_context_is_told_once_and_older_ones_as_before() {
+    let refusal = Answer::Refuse("Not finished.".to_owned());
+    let blocked = r#"{"decision":"block","reason":"Not finished."}"#;
+    let context = |event: &str| {
+        let said = json!({"hookEventName": event, "additionalContext": "Not finished."});
+        json!({"hookSpecificOutput": said}).to_string()
+    };
+    let (stop, sub_stop) = (What::Stop(Stop::default()), What::SubStop(Stop::default()));
+    let completing = What::Completing(Task::default());
+    let new = Some(Version(2, 1, 197));
+    for (what, version, expected) in [
+        (&stop, new, context("Stop")),
+        (&sub_stop, new, context("SubagentStop")),
+        (&stop, Some(Version(2, 1, 196)), blocked.to_owned()),
+        (&stop, None, blocked.to_owned()),
+        // A completion is refused, which no context does.
+        (&completing, new, blocked.to_owned()),
+    ] {
+        assert_eq!(Agent::Claude.write(&refusal, what, version), Some(expected), "{version:?}");
+    }
+    assert_eq!(Agent::Codex.write(&refusal, &stop, new).as_deref(), Some(blocked));
 }

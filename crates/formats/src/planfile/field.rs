@@ -212,12 +212,19 @@ pub(super) fn globs(text: &str) -> Vec<String> {
     globs
 }
 
-/// A command without the backticks that people put around one in prose.
+/// The command that a value is: all of it, or what stands in the one pair of backticks around it. None if it is
+/// a sentence with code in it, which must never be run.
 ///
-/// All of it in backticks would mean to run what the command prints; nobody writes that here.
-pub(super) fn command(text: &str) -> &str {
-    let inner = text.strip_prefix('`').and_then(|it| it.strip_suffix('`'));
-    inner.filter(|it| !it.contains('`') && !it.trim().is_empty()).map_or(text, str::trim)
+/// A shell takes backticks too, and means by them to run what a command prints. Who wants that writes `$(…)`,
+/// or puts the command into a block.
+pub(super) fn command(text: &str) -> Option<&str> {
+    if !text.contains('`') {
+        return Some(text);
+    }
+    let ticks = text.len() - text.trim_start_matches('`').len();
+    let inner = text.get(ticks..text.len().checked_sub(ticks)?)?;
+    let is_span = ticks > 0 && text.ends_with(text.get(..ticks)?) && !inner.contains('`');
+    Some(inner.trim()).filter(|it| is_span && !it.is_empty())
 }
 
 /// Whether a command goes on in the next line.
@@ -300,7 +307,17 @@ mod tests {
     fn only_an_odd_backslash_goes_on() {
         assert!(goes_on("a \\"));
         assert!(!goes_on("a \\\\"));
-        assert_eq!(command("`make all`"), "make all");
-        assert_eq!(command("`a` `b`"), "`a` `b`");
+    }
+
+    #[test]
+    fn a_command_is_a_whole_value_or_one_span_of_code() {
+        assert_eq!(command("make all"), Some("make all"));
+        assert_eq!(command("`make all`"), Some("make all"));
+        assert_eq!(command("`` make all ``"), Some("make all"));
+        for prose in
+            ["`a` `b`", "`x` in `y`", "the tests with `make`", "`", "``", "` `", "`a", "a`"]
+        {
+            assert_eq!(command(prose), None, "{prose}");
+        }
     }
 }

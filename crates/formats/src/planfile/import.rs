@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use punchlist_model::item::RESERVED;
 use punchlist_model::{
     Check, Item, ItemRef, NewItem, Number, Op, Origin, Patch, Place, Plan, PlanPatch, Run, Status,
 };
@@ -14,7 +15,7 @@ use serde_json::{Map, Value};
 use super::{FileItem, PlanFile, Tick};
 
 /// The key of an item's metadata that says that it came from a file, and what the file said.
-const KEY: &str = "plan_file";
+const KEY: &str = RESERVED;
 
 /// A box that was ticked when the item had to be done again: it counts no more.
 const OVERRULED: &str = "again";

@@ -116,6 +116,12 @@ pub(super) fn heading(body: &str) -> Option<(usize, &str)> {
     Some((level, text))
 }
 
+/// What a quotation says, without the signs that make it one.
+pub(super) fn quotation(body: &str) -> Option<&str> {
+    let said = body.strip_prefix('>')?;
+    Some(said.trim_start_matches(['>', ' ', '\t']))
+}
+
 /// The level of a heading that is drawn below its text.
 pub(super) fn underline(body: &str) -> Option<usize> {
     let sign = body.chars().next()?;
@@ -127,11 +133,12 @@ pub(super) fn underline(body: &str) -> Option<usize> {
     (body.chars().all(|it| it == sign)).then_some(level)
 }
 
-/// How many bytes a list marker and the blanks behind it take: `-`, `*`, `+`, `1.` or `1)`.
+/// How many bytes a list marker and the blanks behind it take: `-`, `*`, `+`, `1.` or `1)`, or a dot as word
+/// processors write it.
 pub(super) fn bullet(body: &str) -> Option<usize> {
     let first = body.chars().next()?;
-    let marker = if matches!(first, '-' | '*' | '+') {
-        1
+    let marker = if matches!(first, '-' | '*' | '+' | '•' | '◦' | '▪' | '‣' | '∙') {
+        first.len_utf8()
     } else {
         let digits = body.bytes().take(10).take_while(u8::is_ascii_digit).count();
         let closed = body.get(digits..)?.starts_with(['.', ')']);
@@ -183,6 +190,9 @@ mod tests {
         assert_eq!(bullet("- a"), Some(2));
         assert_eq!(bullet("10)  a"), Some(5));
         assert_eq!(bullet("*"), Some(1));
+        assert_eq!(bullet("• a"), Some(4));
+        assert_eq!(bullet("•a"), None);
+        assert_eq!(quotation("> > - [ ] a"), Some("- [ ] a"));
         assert_eq!(bullet("1.5 is a number"), None);
         assert_eq!(bullet("**bold**"), None);
         assert_eq!(bullet("1234567890. a"), None);

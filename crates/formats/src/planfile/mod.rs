@@ -23,6 +23,8 @@ mod tests;
 
 use std::ops::Range;
 
+use punchlist_model::Limits;
+
 pub use import::{
     Changed, Dropped, Import, Source, directory, finished_groups, is_from_file, matched, retry_wait,
 };
@@ -108,11 +110,11 @@ pub struct Retry {
 pub enum Tick {
     /// `[ ]`
     Open,
-    /// `[>]`
+    /// `[>]`, `[~]` or `[/]`
     Begun,
     /// `[x]`
     Done,
-    /// `[-]`
+    /// `[-]` or `[c]`
     Skipped,
 }
 
@@ -161,6 +163,27 @@ impl PlanFile {
     /// Whether it may be used: nothing in it is an error.
     pub fn is_sound(&self) -> bool {
         self.problems.iter().all(|it| it.severity < Severity::Error)
+    }
+
+    /// Holds texts to limits: what is too long is a problem at its line.
+    pub fn hold_to(&mut self, limits: &Limits) {
+        let mut problems = Vec::new();
+        for item in &self.items {
+            let too_long = |what: &str, text: &str, most: u32| {
+                let length = text.chars().count();
+                let what = format!("{what} of {length} characters; the limit is {most}");
+                let hint =
+                    "shorten it; what else is to be said may stand below, as prose.".to_owned();
+                let is_long = length > usize::try_from(most).unwrap_or(usize::MAX);
+                is_long.then(|| item.spot.problem(Severity::Error, what, Some(hint)))
+            };
+            let criteria = item.fields.criteria.as_deref().unwrap_or_default();
+            problems.extend(too_long("a title", &item.title, limits.title));
+            problems.extend(too_long("prose", &item.context, limits.text));
+            problems.extend(too_long("criteria", criteria, limits.text));
+        }
+        self.problems.append(&mut problems);
+        self.problems.sort_by_key(|it| (it.line, it.column));
     }
 
     /// The items directly under one.

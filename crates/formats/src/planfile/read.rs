@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use super::after::{self, Wanted};
 use super::field::{self, Key, Shape};
-use super::lines::{Fence, Line, bullet, heading, lines, underline};
+use super::lines::{Fence, Line, bullet, heading, lines, quotation, underline};
 use super::{Fields, FileItem, PlanFile, Problem, Severity, Tick};
 
 /// Items may stand this deep under each other.
@@ -91,6 +91,8 @@ struct Reader<'a> {
     was_blank: bool,
     /// A list entry without a box was just seen, outside of items.
     boxless: bool,
+    /// The item whose title may go on in the next line, and how wide the line was that it stands in.
+    titled: Option<(usize, usize)>,
 }
 
 #[derive(Default)]
@@ -102,6 +104,8 @@ enum State {
         fence: Fence,
         indent: usize,
         to: Option<(usize, Option<Key>)>,
+        /// How far the item is indented that the block stands in.
+        within: Option<usize>,
         text: String,
         begun: Spot,
     },
@@ -126,12 +130,20 @@ impl<'a> Reader<'a> {
             State::Block { fence, to, text, .. } if fence.is_closed_by(line.body()) => {
                 self.end_block(to, text);
             }
-            State::Block { fence, indent, to, mut text, begun } => {
+            State::Block { to, within: Some(within), text, begun, .. }
+                if ends_item(&line, within) =>
+            {
+                let hint = Some("end it with a line of the same signs.".to_owned());
+                self.warning(begun, "a block that ends with its item".to_owned(), hint);
+                self.end_block(to, text);
+                self.plain(line);
+            }
+            State::Block { fence, indent, to, within, mut text, begun } => {
                 if to.is_some() {
                     text.push_str(line.dedented(indent));
                     text.push('\n');
                 }
-                self.state = State::Block { fence, indent, to, text, begun };
+                self.state = State::Block { fence, indent, to, within, text, begun };
             }
             State::GoesOn { item, key } => self.go_on(item, key, &line),
         }
@@ -145,6 +157,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let above = self.above.take();
+        let titled = self.titled.take();
         let was_blank = std::mem::take(&mut self.was_blank);
         let begun = Spot::of(&line, line.body, line.body + body.len());
         if let Some(rest) = body.strip_prefix("<!--") {
@@ -161,8 +174,43 @@ impl<'a> Reader<'a> {
             self.heading(level, text);
         } else if let Some(width) = bullet(body) {
             self.entry(line, width, was_blank);
+        } else if let Some((item, wide)) = titled.filter(|_| !was_blank)
+            && self.is_wrapped(item, wide, &line)
+        {
+            self.go_on_with_title(item, &line);
         } else {
+            self.quoted_box(&line, body);
             self.under(&line, was_blank);
+        }
+    }
+
+    /// Whether a line right below a title is the rest of it: an editor broke it there. A sentence of its own is
+    /// prose about the item.
+    fn is_wrapped(&self, item: usize, wide: usize, line: &Line<'a>) -> bool {
+        let Some(title) = self.file.items.get(item).map(|it| it.title.as_str()) else {
+            return false;
+        };
+        let ends = title.ends_with(['.', '!', '?', ':', ';', '…']) || title.is_empty();
+        let body = line.body();
+        let goes_on = body.chars().next().is_some_and(char::is_lowercase);
+        let is_prose = matches!(field::shape(body), Shape::Prose) && quotation(body).is_none();
+        !ends && is_prose && (goes_on || wide >= WRAPPED)
+    }
+
+    fn go_on_with_title(&mut self, item: usize, line: &Line<'a>) {
+        let Some(item_of_file) = self.file.items.get_mut(item) else { return };
+        item_of_file.title.push(' ');
+        item_of_file.title.push_str(line.body());
+        self.titled = Some((item, wide(line)));
+    }
+
+    /// A box inside a quotation is no item, and looks like one.
+    fn quoted_box(&mut self, line: &Line<'a>, body: &str) {
+        let said = quotation(body).unwrap_or_default();
+        if bullet(said).is_some_and(|width| tick(&said[width..]).is_some()) {
+            let spot = Spot::of(line, line.body, line.body + body.len());
+            let hint = "take the `>` away if it is to be done.".to_owned();
+            self.warning(spot, "a box in a quotation is no item".to_owned(), Some(hint));
         }
     }
 
@@ -222,10 +270,14 @@ impl<'a> Reader<'a> {
             let hint = "write what is to be done behind the box.";
             self.error(spot, "an item without a title".to_owned(), hint);
         }
+        if found.is_tight {
+            let begun = Spot::of(line, inner.body, inner.body + found.end);
+            let hint = "write `[ ] ` before the title; it is taken as an item.".to_owned();
+            self.warning(begun, "no blank behind the box".to_owned(), Some(hint));
+        }
         if let Some(unknown) = found.unknown {
             let begun = Spot::of(line, inner.body, inner.body + found.end);
-            let hint =
-                "`[ ]` is open, `[x]` done, `[>]` begun, `[-]` skipped; it is taken as open.";
+            let hint = "`[ ]` is open, `[x]` done, `[>]`, `[~]` or `[/]` begun, `[-]` or `[c]` skipped; it is taken as open.";
             let what = format!("an unknown box `[{unknown}]`");
             self.warning(begun, what, Some(hint.to_owned()));
         }
@@ -244,6 +296,7 @@ impl<'a> Reader<'a> {
             fields: Fields::default(),
         });
         self.open.push((index, line.indent));
+        self.titled = Some((index, wide(line)));
     }
 
     /// A line that belongs to the item that it stands under, if any: a field or prose.
@@ -323,6 +376,13 @@ impl<'a> Reader<'a> {
             self.wanted.push(Wanted { item, line: *line, from: start, text: value });
             return;
         }
+        if key.is_command() && field::command(value).is_none() {
+            let what = format!("`{name}:` is a sentence and no command");
+            let hint = "a command stands alone, or in one pair of backticks; it is taken as prose.";
+            self.warning(spot, what, Some(hint.to_owned()));
+            self.set.remove(&(item, key));
+            return self.prose(item, line.body());
+        }
         if key.is_command() && field::goes_on(value) {
             self.state = State::GoesOn { item, key };
         }
@@ -342,8 +402,8 @@ impl<'a> Reader<'a> {
         let Some(item) = self.file.items.get_mut(item) else { return true };
         let fields = &mut item.fields;
         match key {
-            Key::Run => fields.run = Some(field::command(value).to_owned()),
-            Key::Verify => fields.verify = Some(field::command(value).to_owned()),
+            Key::Run => fields.run = field::command(value).map(str::to_owned),
+            Key::Verify => fields.verify = field::command(value).map(str::to_owned),
             Key::Covers => fields.covers.extend(field::globs(value)),
             Key::Agent => fields.agent = Some(value.to_owned()),
             Key::Criteria => match &mut fields.criteria {
@@ -408,8 +468,11 @@ impl<'a> Reader<'a> {
             Some((item, key, _)) => Some((item, Some(key))),
             None => self.owner(line.indent, was_blank).map(|item| (item, None)),
         };
+        // One that stands as far left as its item does not stand in it.
+        let item = to.and_then(|(item, _)| self.open.iter().find(|it| it.0 == item));
+        let within = item.map(|it| it.1).filter(|it| line.indent > *it);
         let text = String::new();
-        self.state = State::Block { fence, indent: line.indent, to, text, begun };
+        self.state = State::Block { fence, indent: line.indent, to, within, text, begun };
     }
 
     fn end_block(&mut self, to: Option<(usize, Option<Key>)>, text: String) {
@@ -444,6 +507,12 @@ impl<'a> Reader<'a> {
     fn finish(mut self) -> PlanFile {
         self.unanswered();
         match std::mem::take(&mut self.state) {
+            // Of a command that is not ended, nobody knows whether the file was cut off in it.
+            State::Block { to: to @ Some((_, None)), within: Some(_), text, begun, .. } => {
+                let hint = Some("end it with a line of the same signs.".to_owned());
+                self.warning(begun, "a block that ends with the file".to_owned(), hint);
+                self.end_block(to, text);
+            }
             State::Block { fence: _, begun, .. } => {
                 let hint = "end it with a line of the same signs.";
                 self.error(begun, "a block that is never closed".to_owned(), hint);
@@ -536,6 +605,23 @@ struct Found {
     /// Where the title begins, blanks not counted.
     end: usize,
     unknown: Option<char>,
+    /// Nothing is between the box and the title.
+    is_tight: bool,
+}
+
+/// A title in a line as wide as this was likely broken by an editor.
+const WRAPPED: usize = 60;
+
+/// How many columns a line takes, about.
+fn wide(line: &Line<'_>) -> usize {
+    line.indent + line.body().chars().count()
+}
+
+/// Whether a line is an item that does not stand under the one that is indented so far.
+fn ends_item(line: &Line<'_>, within: usize) -> bool {
+    let body = line.body();
+    let is_item = || bullet(body).is_some_and(|width| tick(&body[width..]).is_some());
+    line.indent <= within && is_item()
 }
 
 fn tick(body: &str) -> Option<Found> {
@@ -543,7 +629,9 @@ fn tick(body: &str) -> Option<Found> {
     // A box is short; a line of any length is judged by its beginning.
     let close = rest.char_indices().take(4).find(|(_, ch)| *ch == ']').map(|(at, _)| at)?;
     let after = &rest[close + 1..];
-    if !(after.is_empty() || after.starts_with(char::is_whitespace)) {
+    let is_tight = !(after.is_empty() || after.starts_with(char::is_whitespace));
+    // What follows a link or a reference at once is no letter.
+    if is_tight && !after.starts_with(char::is_alphanumeric) {
         return None;
     }
     let mut signs = rest[..close].trim().chars();
@@ -552,11 +640,13 @@ fn tick(body: &str) -> Option<Found> {
         (_, Some(_)) => return None,
         (None, None) => (Tick::Open, None),
         (Some('x' | 'X' | '✓' | '✔'), None) => (Tick::Done, None),
-        (Some('>'), None) => (Tick::Begun, None),
-        (Some('-'), None) => (Tick::Skipped, None),
+        (Some('>' | '~' | '/'), None) => (Tick::Begun, None),
+        (Some('-' | 'c' | 'C'), None) => (Tick::Skipped, None),
         // A footnote or a reference.
         (Some(sign), None) if sign.is_ascii_digit() || sign == '^' => return None,
+        // A letter in brackets with a word right behind it is many things.
+        (Some(_), None) if is_tight => return None,
         (Some(sign), None) => (Tick::Open, Some(sign)),
     };
-    Some(Found { tick, inside: 1..1 + close, end: close + 2, unknown })
+    Some(Found { tick, inside: 1..1 + close, end: close + 2, unknown, is_tight })
 }

@@ -18,6 +18,8 @@ mod wrap;
 pub use ask::{approval, declined, plan_task, review};
 pub use boundary::{boundary, boundary_named};
 pub use remind::{after_change, dropped, initial, nag, offer};
-pub use stop::{completion_refusal, goal_refusal, is_refusal, stop_refusal, stop_refusal_named};
+pub use stop::{
+    Also, completion_refusal, goal_refusal, is_refusal, stop_refusal, stop_refusal_named,
+};
 pub use tools::{Label, Names, Tools, Words, prompt_section};
 pub use wrap::Tag;

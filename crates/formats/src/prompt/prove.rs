@@ -58,7 +58,7 @@ pub(crate) fn check(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> S
         let _ = write!(
             text,
             " An agent wrote the check for {names}: run `punchlist verify {all}`, which a rule of the \
-             user's must allow, or ask the user to run `punchlist approve {all}`."
+             user's must allow, or ask the user to approve {names}."
         );
     }
     let bare = with(None);
@@ -76,7 +76,7 @@ pub(crate) fn check(unproven: &[&Item], named: impl Fn(&[&Item]) -> String) -> S
         text,
         " There is no check for {names}: give {it} one with `punchlist edit {number} --verify \
          COMMAND`{which} and run `punchlist verify {number}`, which a rule of the user's must allow, \
-         or ask the user to run `punchlist approve {all}`."
+         or ask the user to approve {names}."
     );
     text
 }
@@ -90,9 +90,7 @@ pub(crate) fn approve(items: &[&Item], wait: Option<&str>) -> String {
     };
     let verb = format!("`punchlist wait {number} \"{}\"`", Item::APPROVAL);
     let (all, wait) = (numbers(items), wait.unwrap_or(&verb));
-    format!(
-        "ask the user to run `punchlist approve {all}`, and let {them} wait until then: {wait}."
-    )
+    format!("ask the user to approve {all}, and let {them} wait until then: {wait}.")
 }
 
 fn numbers(items: &[&Item]) -> String {

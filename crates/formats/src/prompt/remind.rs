@@ -63,8 +63,9 @@ pub fn after_change(xml: &str, tag: &Tag) -> String {
     tag.around(&format!("TODO list updated. Current state:\n{xml}"))
 }
 
-/// What sessions that ended left open: a count, and the verbs to look and to take it over.
-pub fn offer(others: Others, tag: &Tag) -> String {
+/// What sessions that ended left open: a count, and the verbs to look and to take it over. `program` is
+/// how ours is called in the agent's shell.
+pub fn offer(others: Others, program: &str, tag: &Tag) -> String {
     let Others { items, sessions } = others;
     let (items_are, them) = if items == 1 { ("item is", "it") } else { ("items are", "them") };
     let of = match sessions {
@@ -72,7 +73,7 @@ pub fn offer(others: Others, tag: &Tag) -> String {
         _ => format!("{sessions} earlier sessions"),
     };
     tag.around(&format!(
-        "{items} {items_are} still open from {of}: `punchlist plans` shows {them}, \
-         `punchlist adopt` takes {them} over."
+        "{items} {items_are} still open from {of}: `{program} plans` shows {them}, \
+         `{program} adopt` takes {them} over."
     ))
 }

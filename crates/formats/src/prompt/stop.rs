@@ -34,12 +34,35 @@ pub fn is_refusal(text: &str) -> bool {
     begun.is_some_and(|at| words(at).any(|(one, other)| ENDS == format!("{one} {other}")))
 }
 
+/// What a refusal says beside what is open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Also<'a> {
+    /// The agent's answer asks something, and nobody is there who could answer.
+    pub unheard: bool,
+    /// How what needs a person is put aside, where the agent is to be told.
+    pub park: Option<&'a str>,
+}
+
+impl Also<'_> {
+    /// The same in words, each sentence with a blank behind it.
+    fn words(self, what: &str) -> String {
+        let mut text = String::new();
+        if self.unheard {
+            text.push_str("Nobody is here who could answer a question. ");
+        }
+        if let Some(park) = self.park {
+            let _ = write!(text, "{what}: {park}. ");
+        }
+        text
+    }
+}
+
 /// Why the turn may not end yet: what holds it, and what can be done about that with these tools.
 ///
 /// `held` are the numbers of [`punchlist_model::guard::Verdict::Refuse`]; unknown ones are passed
 /// over.
-pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools) -> String {
-    refusal(plan, held, Calls::plain(tools))
+pub fn stop_refusal(plan: &Plan, held: &[Number], tools: &Tools, also: Also<'_>) -> String {
+    refusal(plan, held, Calls::plain(tools), also)
 }
 
 /// The same for an agent that has names of its own for its items. What it has none for is called
@@ -50,11 +73,12 @@ pub fn stop_refusal_named(
     tools: &Tools,
     names: &Names,
     others: &Tools,
+    also: Also<'_>,
 ) -> String {
-    refusal(plan, held, Calls::named(tools, names, others))
+    refusal(plan, held, Calls::named(tools, names, others), also)
 }
 
-fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>) -> String {
+fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>, also: Also<'_>) -> String {
     let Calls { tools, others, .. } = calls;
     let mut items: Vec<&Item> = held.iter().filter_map(|number| plan.get(*number)).collect();
     items.sort_by_key(|item| (item.position, item.number));
@@ -90,6 +114,7 @@ fn refusal(plan: &Plan, held: &[Number], calls: Calls<'_>) -> String {
         let how = prove::check(&unproven, |items| names(plan, items, calls));
         let _ = write!(advice, "What is completed counts once it was checked{how} ");
     }
+    advice.push_str(&also.words("What needs a person can wait without holding you"));
     advice.push_str(ENDS);
     text.push('\n');
     text.push_str(&fill(&advice));
@@ -128,7 +153,7 @@ pub fn completion_refusal(item: &Item) -> String {
 }
 
 /// Why the turn may not end yet although no item is open: the goal above the list, and what is missing.
-pub fn goal_refusal(plan: &Plan, missing: &[Missing]) -> String {
+pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String {
     let statement = plan.goal.as_ref().map(|it| it.statement.as_str()).unwrap_or_default();
     let mut text = format!(
         "{BEGINS}every item is settled, but the goal is not met yet.\n  Goal: {}",
@@ -142,7 +167,7 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing]) -> String {
     let advice = if items {
         "The goal is accepted by these items. Take up again what was given up, or put what does the \
          same on the list and do it. If it is to stay as it is, say why. "
-    } else if !plan.is_word_enough(Some(Level::Claimed)) {
+    } else if !plan.is_word_enough(Some(Level::Reported)) {
         "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
          missing, a person says so: ask the user to run `punchlist goal --met`. "
     } else {
@@ -150,7 +175,8 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing]) -> String {
          missing, run `punchlist goal --met`. "
     };
     text.push('\n');
-    text.push_str(&fill(&format!("{advice}{ENDS}")));
+    let also = also.words("What needs a person goes on the list and waits there");
+    text.push_str(&fill(&format!("{advice}{also}{ENDS}")));
     text
 }
 

@@ -52,7 +52,7 @@ fn release() -> Plan {
 fn refusal(plan: &Plan, tools: &Tools) -> String {
     let now = Timestamp::UNIX_EPOCH;
     let asking = Asking { worker: "me", now, gone: &[], scope: &Scope::All };
-    stop_refusal(plan, &holding(plan, &asking), tools)
+    stop_refusal(plan, &holding(plan, &asking), tools, Also::default())
 }
 
 #[test]
@@ -187,7 +187,8 @@ fn an_agent_with_ids_of_its_own_reads_those_and_what_it_cannot_reach_names_the_o
     let held = |plan: &Plan| {
         let now = Timestamp::UNIX_EPOCH;
         let asking = Asking { worker: "me", now, gone: &[], scope: &Scope::All };
-        stop_refusal_named(plan, &holding(plan, &asking), &Tools::TASKS, &names, &Tools::MCP_TURN)
+        let held = holding(plan, &asking);
+        stop_refusal_named(plan, &held, &Tools::TASKS, &names, &Tools::MCP_TURN, Also::default())
     };
     let mut text = format!("# one of each\n{}\n\n", held(&release()));
     let mut own = release();
@@ -236,7 +237,7 @@ fn a_long_list_is_named_in_part_and_counted() {
 
 #[test]
 fn unknown_numbers_are_passed_over() {
-    let text = stop_refusal(&release(), &[Number(2), Number(77)], &Tools::TURN);
+    let text = stop_refusal(&release(), &[Number(2), Number(77)], &Tools::TURN, Also::default());
     assert!(text.contains("1 of 5 items is open"), "{text}");
 }
 
@@ -289,7 +290,7 @@ fn after_a_change_the_manager_is_shown_the_list_as_it_stands() {
 
 #[test]
 fn open_items_of_other_sessions_are_a_count_and_the_verb_to_look() {
-    let say = |items, sessions| offer(Others { items, sessions }, &Tag::reminder());
+    let say = |items, sessions| offer(Others { items, sessions }, "punchlist", &Tag::reminder());
     insta::assert_snapshot!([say(1, 1), say(4, 2)].join("\n"), @"
     <reminder>1 item is still open from an earlier session: `punchlist plans` shows it, `punchlist adopt` takes it over.</reminder>
     <reminder>4 items are still open from 2 earlier sessions: `punchlist plans` shows them, `punchlist adopt` takes them over.</reminder>

@@ -14,12 +14,16 @@ use crate::dialect::{Dialect, Surface};
 pub struct Tools {
     /// The tool that puts things on the list, as reminders name it.
     pub plan: &'static str,
+    /// The tool that shows the list with what its items are called.
+    pub list: &'static str,
     /// How the list is brought up to date, to follow "update todos".
     pub update: &'static str,
     /// What to do about open items, to follow "Finish them, or …".
     pub settle: &'static str,
     /// How an item is said to wait for a person's approval; `None` where the tools cannot say it.
     pub wait: Option<&'static str>,
+    /// How what needs a person is put aside, to follow "park it with"; `None` where the tools cannot.
+    pub park: Option<&'static str>,
     /// How items are pointed at.
     pub label: Label,
     /// The word for each status.
@@ -159,10 +163,12 @@ impl Tools {
     /// `create_todo`, `list_todo`, `complete_todo`, `update_todo`, `next_todo`.
     pub const TURN: Self = Self {
         plan: "create_todo",
+        list: "list_todo",
         update: "complete_todo and update_todo",
         settle: "say what became of each: complete_todo with an outcome, complete_todo with \
                  status \"cancelled\" and the reason, or update_todo with waitingOn",
         wait: Some("update_todo with waitingOn \"a person's approval\""),
+        park: Some("update_todo with its todoId and waitingOn"),
         label: Label::Number,
         status: Words { in_progress: "in progress", ..Words::PLAIN },
     };
@@ -170,32 +176,38 @@ impl Tools {
     /// The same tools as a client of our MCP server calls them where it puts the server's name first.
     pub const MCP_TURN: Self = Self {
         plan: "mcp__punchlist__create_todo",
+        list: "mcp__punchlist__list_todo",
         update: "mcp__punchlist__complete_todo and mcp__punchlist__update_todo",
         settle: "say what became of each: mcp__punchlist__complete_todo with an outcome, the same \
                  with status \"cancelled\" and the reason, or mcp__punchlist__update_todo with \
                  waitingOn",
         wait: Some("mcp__punchlist__update_todo with waitingOn \"a person's approval\""),
+        park: Some("mcp__punchlist__update_todo with its todoId and waitingOn"),
         ..Self::TURN
     };
 
     /// The same for a client that joins the names with one line.
     pub const MCP_TURN_SHORT: Self = Self {
         plan: "mcp_punchlist_create_todo",
+        list: "mcp_punchlist_list_todo",
         update: "mcp_punchlist_complete_todo and mcp_punchlist_update_todo",
         settle: "say what became of each: mcp_punchlist_complete_todo with an outcome, the same \
                  with status \"cancelled\" and the reason, or mcp_punchlist_update_todo with \
                  waitingOn",
         wait: Some("mcp_punchlist_update_todo with waitingOn \"a person's approval\""),
+        park: Some("mcp_punchlist_update_todo with its todoId and waitingOn"),
         ..Self::TURN
     };
 
     /// `todo_manager`.
     pub const MANAGER: Self = Self {
         plan: "todo_manager",
+        list: "todo_manager",
         update: "todo_manager",
         settle: "say what became of each: todo_manager with action \"complete_multiple\" and its \
                  id, or with action \"skip\", its id and the reason",
         wait: None,
+        park: None,
         label: Label::Position,
         status: Words {
             pending: "todo",
@@ -208,10 +220,12 @@ impl Tools {
     /// `TodoWrite`: the whole list each time. Fits a mirrored list too, which can only be rewritten.
     pub const TODOWRITE: Self = Self {
         plan: "TodoWrite",
+        list: "TodoWrite",
         update: "TodoWrite",
         settle: "rewrite the list with TodoWrite as it really stands: mark what is done as \
                  completed, leave out what will not be done and tell the user why",
         wait: None,
+        park: None,
         label: Label::Position,
         status: Words::PLAIN,
     };
@@ -219,11 +233,13 @@ impl Tools {
     /// Gemini CLI's `write_todos`: the whole list each time.
     pub const WRITE_TODOS: Self = Self {
         plan: "write_todos",
+        list: "write_todos",
         update: "write_todos",
         settle: "rewrite the list with write_todos as it really stands: mark what is done as \
                  completed, what will not be done as cancelled and what waits for somebody as \
                  blocked, and tell the user why",
         wait: Some("write_todos with status \"blocked\""),
+        park: Some("write_todos with status \"blocked\""),
         label: Label::Position,
         status: Words::PLAIN,
     };
@@ -231,10 +247,12 @@ impl Tools {
     /// Codex's `update_plan`: the whole plan each time.
     pub const UPDATE_PLAN: Self = Self {
         plan: "update_plan",
+        list: "update_plan",
         update: "update_plan",
         settle: "rewrite the plan with update_plan as it really stands: mark what is done as \
                  completed, leave out what will not be done and tell the user why",
         wait: None,
+        park: None,
         label: Label::Position,
         status: Words::PLAIN,
     };
@@ -243,10 +261,12 @@ impl Tools {
     /// will not be done.
     pub const TRACKER: Self = Self {
         plan: "tracker_create_task",
+        list: "tracker_list_tasks",
         update: "tracker_update_task",
         settle: "say what became of each: tracker_update_task with status \"closed\", or with \
                  status \"blocked\" for what waits for somebody, and tell the user why",
         wait: Some("tracker_update_task with status \"blocked\""),
+        park: Some("tracker_update_task with status \"blocked\""),
         label: Label::Number,
         status: Words { pending: "open", completed: "closed", ..Words::PLAIN },
     };
@@ -254,10 +274,12 @@ impl Tools {
     /// Claude Code's `TaskCreate`, `TaskGet`, `TaskUpdate` and `TaskList`.
     pub const TASKS: Self = Self {
         plan: "TaskCreate",
+        list: "TaskList",
         update: "TaskUpdate",
         settle: "say what became of each: TaskUpdate with status \"completed\", or with status \
                  \"deleted\" for what will not be done, and tell the user why",
         wait: None,
+        park: None,
         label: Label::Number,
         status: Words::PLAIN,
     };

@@ -5,8 +5,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::event::{AgentId, AgentType, Event, Kind, KindName, KindSet};
-use super::json::Str;
+use super::event::{AgentId, AgentType, Event, Kind, KindName, KindSet, Role};
+use super::json::{Str, Value};
+use super::names::tell;
+use super::ours::{Ours, Took, Tool};
 use super::{Options, Sink};
 
 /// The most names of unknown kinds that are counted apart, and the longest of them.
@@ -28,6 +30,8 @@ pub struct Tally {
     pub warnings: u64,
     /// Kinds of lines that we do not know, and how often each came.
     pub unknown: BTreeMap<String, u64>,
+    /// The version of the program that wrote the stream, as far as a line that we do not know says so.
+    pub version: Option<String>,
 }
 
 impl Tally {
@@ -68,7 +72,21 @@ pub(crate) struct Core {
     /// How many events the line has had: lists, and others.
     lists: u32,
     others: u32,
+    /// Which part of a line is told, where one line has what others write a line each.
+    part: Option<u64>,
+    /// A turn that has begun, until it is known whether the next thing is its prompt.
+    held: Option<Held>,
+    /// Calls of our own tools.
+    pub(super) ours: Ours,
     pub(crate) tally: Tally,
+}
+
+/// A turn of which was not told yet that it began.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Held {
+    session: String,
+    sub: Option<String>,
+    timestamp: Option<i64>,
 }
 
 impl Core {
@@ -87,6 +105,9 @@ impl Core {
             apart: 0,
             lists: 0,
             others: 0,
+            part: None,
+            held: None,
+            ours: Ours::default(),
             tally,
         }
     }
@@ -95,6 +116,7 @@ impl Core {
     pub(crate) fn next_line(&mut self) {
         self.tally.lines += 1;
         (self.lists, self.others) = (0, 0);
+        self.part = None;
         self.timestamp = None;
     }
 
@@ -168,13 +190,93 @@ impl<'a> Emit<'a> {
         self.core.timestamp
     }
 
-    /// The line that is read, counted from 1.
+    /// The line that is read, counted from 1, or the part of one.
     pub(crate) fn line(&self) -> u64 {
-        self.core.tally.lines
+        self.core.part.unwrap_or(self.core.tally.lines)
+    }
+
+    /// Says that the following events belong to a part of the line, counted from 1. A file that is written
+    /// anew as it grows has the same parts under other lines each time, and events keep their ids.
+    pub(crate) fn part(&mut self, part: u64) {
+        self.core.part = Some(part);
+        (self.core.lists, self.core.others) = (0, 0);
+    }
+
+    /// Whether the result of this call is awaited, though it is no tool of the agent's own list.
+    pub(crate) fn awaits(&self, call: &str) -> bool {
+        self.core.ours.awaits(call)
+    }
+
+    /// A turn begins. What the user says next is its prompt; if anything else comes next, it has none.
+    pub(crate) fn turn_starts(&mut self) {
+        self.begin_held();
+        self.core.held = Some(Held {
+            session: self.core.session.clone(),
+            sub: self.core.sub.clone(),
+            timestamp: self.core.timestamp,
+        });
+    }
+
+    /// Tells of a turn that was held back.
+    pub(crate) fn begin_held(&mut self) {
+        let Some(held) = self.core.held.take() else { return };
+        let now = Held {
+            session: std::mem::take(&mut self.core.session),
+            sub: self.core.sub.take(),
+            timestamp: self.core.timestamp,
+        };
+        self.go_to(&held);
+        self.tell(Kind::TurnStarted { prompt: None });
+        self.go_to(&now);
+    }
+
+    fn go_to(&mut self, to: &Held) {
+        let Held { session, sub, timestamp } = to;
+        self.core.go_to(Who { session, agent: sub.as_deref() });
+        self.core.timestamp = *timestamp;
     }
 
     /// Something happened.
     pub(crate) fn event(&mut self, kind: Kind<'_>) {
+        let is_held = self
+            .core
+            .held
+            .as_ref()
+            .is_some_and(|it| it.session == self.core.session && it.sub == self.core.sub);
+        let kind = if is_held && let Kind::Text { role: Role::User, text, .. } = kind {
+            self.core.held = None;
+            Kind::TurnStarted { prompt: Some(text) }
+        } else {
+            kind
+        };
+        self.begin_held();
+        if self.core.sub.is_none() && matches!(kind, Kind::TurnStarted { .. }) {
+            self.core.ours.give_up();
+        }
+        match self.core.ours.take(&kind) {
+            Took::Nothing => self.tell(kind),
+            Took::Call => {}
+            Took::Answer(tool, said) => self.tell_ours(tool, &said),
+        }
+    }
+
+    /// A tool of ours was answered: the session's plan is told.
+    fn tell_ours(&mut self, tool: Tool, said: &str) {
+        self.core.tally.todo_calls += 1;
+        let session = self.core.session.clone();
+        let sub = self.core.sub.take();
+        self.core.go_to(Who { session: &session, agent: None });
+        let todo_id = format!("{}#punchlist", self.core.agent.as_str());
+        let mut ours = std::mem::take(&mut self.core.ours);
+        if let Some(mut items) = ours.answered(&session, tool, said) {
+            tell(todo_id, &mut items, false, self);
+        }
+        self.core.ours = ours;
+        self.core.go_to(Who { session: &session, agent: sub.as_deref() });
+    }
+
+    fn tell(&mut self, kind: Kind<'_>) {
+        let line = self.line();
         let name = kind.name();
         let tally = &mut self.core.tally;
         tally.events += 1;
@@ -190,7 +292,7 @@ impl<'a> Emit<'a> {
                 agent: &self.core.agent,
                 agent_type: self.core.agent_type,
                 timestamp: self.core.timestamp,
-                line: self.core.tally.lines,
+                line,
                 index,
                 kind,
             });
@@ -206,6 +308,17 @@ impl<'a> Emit<'a> {
     /// A kind of line that we do not know.
     pub(crate) fn unknown(&mut self, kind: &str) {
         self.core.tally.unknown(kind);
+    }
+
+    /// Notes which version wrote a line of a kind that we do not know, if it says so.
+    pub(crate) fn note_version(&mut self, line: Value<'_>) {
+        if self.core.tally.version.is_some() || self.core.tally.unknown.is_empty() {
+            return;
+        }
+        let names = ["version", "cli_version", "claude_code_version", "cliVersion"];
+        let found = names.into_iter().find_map(|it| line.text(it));
+        let version = found.map(|it| it.cow().chars().take(LONGEST_UNKNOWN).collect());
+        self.core.tally.version = version;
     }
 
     /// A kind of something within a line that we do not know, by the name that it has or lacks.

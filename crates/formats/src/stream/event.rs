@@ -304,6 +304,11 @@ pub struct Usage {
 pub struct RawJson<'a>(pub(crate) &'a str);
 
 impl<'a> RawJson<'a> {
+    /// A text that is a JSON document.
+    pub fn of(text: &'a str) -> Option<Self> {
+        serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok().then_some(Self(text))
+    }
+
     /// The JSON text.
     pub fn get(&self) -> &'a str {
         self.0

@@ -96,6 +96,11 @@ impl Lines {
         self.carry.len()
     }
 
+    /// What is kept of an unfinished line.
+    pub(super) fn carried(&self) -> &[u8] {
+        &self.carry
+    }
+
     fn keep(&mut self, part: &[u8]) {
         if let Some(dropped) = &mut self.dropped {
             *dropped += part.len() as u64;

@@ -16,6 +16,7 @@ mod json;
 mod kinds;
 pub mod lines;
 mod names;
+mod ours;
 pub mod owned;
 mod pending;
 mod recognise;
@@ -23,15 +24,16 @@ mod search;
 mod texts;
 mod time;
 mod todo;
+mod turns;
 mod wide;
 mod write;
 
 pub use emit::Tally;
 use emit::{Core, Emit};
 use event::{AgentType, Event, KindName, KindSet};
-use json::{Tape, Value};
+use json::{Flaw, Tape, Value};
 use lines::{LONGEST_LINE, Lines, Piece, Take};
-pub use recognise::{LOOK_AHEAD, recognise};
+pub use recognise::{Foreign, LOOK_AHEAD, foreign, recognise};
 use search::Needle;
 
 /// Which program's stream it is.
@@ -156,6 +158,24 @@ pub struct Parser {
     /// Whether only lists are wanted, so that lines that cannot change one need not be read.
     is_quick: bool,
     longest_line: usize,
+    document: Document,
+}
+
+/// The most objects that one line may have.
+const MOST_OBJECTS: usize = 64;
+
+/// A stream that is one object over many lines, as older programs write a whole session.
+#[derive(Default, Debug)]
+enum Document {
+    /// No line has come.
+    #[default]
+    Unknown,
+    /// Lines are objects.
+    None,
+    /// It has begun.
+    Begun(Vec<u8>),
+    /// It is longer than what is kept.
+    TooLong,
 }
 
 impl Parser {
@@ -169,6 +189,7 @@ impl Parser {
             agent,
             is_quick: only_lists,
             longest_line: options.longest_line,
+            document: Document::Unknown,
         }
     }
 
@@ -178,16 +199,74 @@ impl Parser {
             return self.too_long(line.len() as u64, sink);
         }
         self.core.next_line();
-        let line = line.trim_ascii();
-        if line.is_empty() {
+        if self.is_of_document(line, sink) {
             return;
         }
-        let mut emit = Emit::new(&mut self.core, sink);
-        match self.tape.read(line) {
-            Ok(value) if value.is_object() => self.agent.line(value, &mut emit),
-            Ok(_) => emit.warn("not a JSON object"),
-            Err(flaw) => emit.warn(flaw.to_string()),
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            self.objects(line, sink);
         }
+    }
+
+    /// Reads the objects of a line: one, or several where two programs wrote at once.
+    fn objects(&mut self, line: &[u8], sink: &mut dyn Sink) {
+        let mut rest = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+        for _ in 0..MOST_OBJECTS {
+            let mut emit = Emit::new(&mut self.core, sink);
+            let end = match self.tape.read(rest) {
+                Ok(value) => return take(&mut *self.agent, value, &mut emit),
+                Err(Flaw::Syntax(at)) if rest.get(at) == Some(&b'{') => at,
+                Err(flaw) => return emit.warn(flaw.to_string()),
+            };
+            let (first, next) = rest.split_at(end);
+            match self.tape.read(first) {
+                Ok(value) => take(&mut *self.agent, value, &mut emit),
+                // What follows a flaw begins nothing.
+                Err(_) => return emit.warn(Flaw::Syntax(end).to_string()),
+            }
+            rest = next;
+        }
+        Emit::new(&mut self.core, sink).warn(format!("more than {MOST_OBJECTS} objects in a line"));
+    }
+
+    /// Keeps a line that belongs to an object over many lines, and reads the whole with the last of them.
+    fn is_of_document(&mut self, line: &[u8], sink: &mut dyn Sink) -> bool {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match &mut self.document {
+            Document::None => return false,
+            Document::Unknown if line.trim_ascii().is_empty() => return false,
+            Document::Unknown => {
+                let is_begin = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) == b"{";
+                self.document =
+                    if is_begin { Document::Begun(b"{".to_vec()) } else { Document::None };
+                return is_begin;
+            }
+            Document::TooLong => {}
+            Document::Begun(text) if text.len() + line.len() >= self.longest_line => {
+                self.document = Document::TooLong;
+            }
+            Document::Begun(text) => {
+                text.push(b'\n');
+                text.extend_from_slice(line);
+            }
+        }
+        // Within the object every line is indented.
+        if line == b"}" {
+            match std::mem::replace(&mut self.document, Document::None) {
+                Document::Begun(text) => self.objects(&text, sink),
+                Document::TooLong => {
+                    let why = format!("a document of more than {} bytes", self.longest_line);
+                    Emit::new(&mut self.core, sink).warn(why);
+                }
+                Document::Unknown | Document::None => {}
+            }
+        }
+        true
+    }
+
+    /// Whether an object over many lines has begun and not ended.
+    fn is_in_document(&self) -> bool {
+        matches!(self.document, Document::Begun(_) | Document::TooLong)
     }
 
     /// Goes over a line that was too long to keep.
@@ -207,7 +286,8 @@ impl Parser {
     fn read(&mut self, lines: &[u8], is_cut: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
         while at < lines.len() {
-            if self.is_quick && !self.agent.is_waiting() {
+            let is_waiting = self.agent.is_waiting() || self.core.ours.is_waiting();
+            if self.is_quick && !is_waiting && !self.is_in_document() {
                 let found = search::next(&*self.agent, lines, at);
                 self.core.skip_lines(found.newlines);
                 let Some(line) = found.line else {
@@ -235,13 +315,29 @@ impl Parser {
     /// The stream is over. What comes now is on the line after the last.
     pub fn end(&mut self, sink: &mut dyn Sink) {
         self.core.next_line();
-        self.agent.end(&mut Emit::new(&mut self.core, sink));
+        let is_cut = self.is_in_document();
+        let mut emit = Emit::new(&mut self.core, sink);
+        if is_cut {
+            emit.warn(Flaw::Short.to_string());
+        }
+        self.agent.end(&mut emit);
+        emit.begin_held();
         self.core.tally.lines -= 1;
     }
 
     /// What the stream had in it so far.
     pub fn tally(&self) -> &Tally {
         &self.core.tally
+    }
+}
+
+/// Hands one value to whoever knows the agent's.
+fn take(agent: &mut dyn Agent, value: Value<'_>, emit: &mut Emit<'_>) {
+    if value.is_object() {
+        agent.line(value, emit);
+        emit.note_version(value);
+    } else {
+        emit.warn("not a JSON object");
     }
 }
 
@@ -260,6 +356,10 @@ impl Stream {
     /// Takes the next bytes.
     pub fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
         self.lines.push_to(chunk, Reader { parser: &mut self.parser, sink });
+        // Who writes a whole object over many lines mostly leaves out the last line's end.
+        if self.parser.is_in_document() && self.lines.carried() == b"}" {
+            self.lines.end_to(Reader { parser: &mut self.parser, sink });
+        }
     }
 
     /// Takes the next bytes of one of several streams that share what they know. All bytes of it must come

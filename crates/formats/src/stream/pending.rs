@@ -71,6 +71,11 @@ impl<T: Copy> Pending<T> {
         self.calls.len() < before
     }
 
+    /// Whether this call is awaited.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.calls.iter().any(|it| it.id == id)
+    }
+
     /// The call that a result belongs to.
     pub(crate) fn take(&mut self, id: &str) -> Option<Call<T>> {
         let at = self.calls.iter().position(|it| it.id == id)?;

@@ -101,7 +101,7 @@ pub fn mermaid(text: &str) -> String {
     out
 }
 
-/// JSON as a serialiser wrote it, fit for a terminal: the same values, but DEL, C1 and the
+/// JSON as a serialiser wrote it, fit for whoever looks at it: the same values, but DEL, C1 and the
 /// characters that turn text around are written as escapes.
 pub fn json(serialised: &str) -> Cow<'_, str> {
     let acts = |ch: char| {

@@ -86,6 +86,11 @@ impl Style {
     }
 }
 
+/// A piece of text as the place where somebody types: the other way round, which needs no colour.
+pub fn caret(text: &str) -> String {
+    format!("\u{1b}[7m{text}\u{1b}[0m")
+}
+
 /// A line being put together. It knows how wide it is, and takes only clean text.
 #[derive(Clone, Debug)]
 pub struct Line {

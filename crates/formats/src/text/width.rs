@@ -20,6 +20,11 @@ pub fn width(text: &str) -> usize {
     }
 }
 
+/// What a reader takes for the characters of a text, one by one.
+pub fn graphemes(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    text.graphemes(true)
+}
+
 /// The text, or its beginning and `…`, in at most `most` columns.
 pub fn truncate(text: &str, most: usize) -> Cow<'_, str> {
     truncate_with(text, most, "…")

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::width::{pieces, spaces, width};
+use super::width::{spaces, width};
 
 /// A clean line, coloured or not, in lines of at most `columns`. What goes on below stands two columns
-/// further in than the beginning. A word that is wider than a line is broken, unless it is coloured.
+/// further in than the beginning. No word is broken: a path or an address that is wider than a line
+/// stays what can be copied.
 pub fn wrap(line: &str, columns: usize) -> Vec<Cow<'_, str>> {
     if shown(line) <= columns {
         return vec![Cow::Borrowed(line)];
@@ -29,18 +30,8 @@ pub fn wrap(line: &str, columns: usize) -> Vec<Cow<'_, str>> {
             here = spaces(hang);
             taken = hang;
         }
-        let room = columns.saturating_sub(taken);
-        let is_broken = wide > room && !word.contains('\x1b');
-        let (first, rest) = if is_broken { broken(word, room) } else { (word, "") };
-        here.push_str(first);
-        taken += shown(first);
-        for part in
-            pieces(rest, columns.saturating_sub(hang)).into_iter().filter(|it| !it.is_empty())
-        {
-            lines.push(finished(&mut here));
-            here = spaces(hang) + part;
-            taken = hang + shown(part);
-        }
+        here.push_str(word);
+        taken += wide;
         here.push_str(gap);
         taken += gap.len();
     }
@@ -48,12 +39,6 @@ pub fn wrap(line: &str, columns: usize) -> Vec<Cow<'_, str>> {
         lines.push(finished(&mut here));
     }
     lines
-}
-
-/// What fits of a word, and the rest of it.
-fn broken(word: &str, columns: usize) -> (&str, &str) {
-    let fits = pieces(word, columns).first().map_or(word.len(), |it| it.len());
-    word.split_at(fits)
 }
 
 fn finished(line: &mut String) -> Cow<'static, str> {
@@ -90,9 +75,10 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_too_wide_is_broken_where_the_line_ends() {
-        check("see /a/very/long/path", 10, &["see", "  /a/very/", "  long/pat", "  h"]);
-        check("abcdefghij", 4, &["abcd", "  ef", "  gh", "  ij"]);
+    fn a_word_that_is_too_wide_stays_whole() {
+        check("see /a/very/long/path", 10, &["see", "  /a/very/long/path"]);
+        check("abcdefghij", 4, &["abcdefghij"]);
+        check("a abcdefghij b", 4, &["a", "  abcdefghij", "  b"]);
     }
 
     #[test]
@@ -102,13 +88,14 @@ mod tests {
     }
 
     proptest! {
-        /// Nothing is lost but spaces, and nothing is wider than it may be.
+        /// Nothing is lost but spaces, and nothing is wider than it may be but a word.
         #[test]
         fn every_word_stays(line in "[ab日 ]{0,60}", columns in 0_usize..40) {
             let lines = wrap(&line, columns);
             let letters = |text: &str| text.replace(' ', "");
             prop_assert_eq!(letters(&lines.concat()), letters(&line));
-            prop_assert!(lines.iter().all(|it| shown(it) <= columns.max(4)));
+            let is_word = |it: &str| !it.trim_matches(' ').contains(' ');
+            prop_assert!(lines.iter().all(|it| shown(it) <= columns || is_word(it)));
         }
     }
 }

@@ -71,7 +71,7 @@ impl Lines<'_> {
 fn standing(plan: &Plan, item: &Item, out: &mut Lines<'_>) {
     let mut status = item.status.words().to_owned();
     if item.is_superseded() {
-        status.push_str(", superseded");
+        status.push_str(", dropped");
     } else if plan.is_ready(item) {
         status.push_str(", ready");
     } else if plan.is_blocked(item) {
@@ -101,6 +101,9 @@ fn evidence(it: &Evidence, options: &Options) -> String {
             None => "killed".to_owned(),
         };
         words.push_str(&format!(": {} ({ended})", one_line(&run.command)));
+        if !run.worktree.is_empty() {
+            words.push_str(&format!(", in {}", one_line(&run.worktree)));
+        }
     }
     words
 }
@@ -158,11 +161,13 @@ fn mark(mark: Mark) -> &'static str {
         Mark::OverLimit => "over limit",
         Mark::IllegalTransition => "illegal transition",
         Mark::OpenChild => "open child",
+        Mark::Blocked => "blocked",
         Mark::Unverified => "unverified",
         Mark::BadLink => "bad link",
         Mark::HeldByOther => "held by other",
         Mark::Conflict => "conflict",
         Mark::NulRemoved => "NUL removed",
+        Mark::Unreadable => "partly unreadable",
         Mark::Parked => "parked",
     }
 }
@@ -171,7 +176,7 @@ fn times(item: &Item, out: &mut Lines<'_>) {
     out.time("created", Some(item.created_at));
     out.time("started", item.started_at);
     out.time("completed", item.completed_at);
-    out.time("superseded", item.superseded_at);
+    out.time("dropped", item.superseded_at);
     out.field("id", &item.id.to_string());
 }
 

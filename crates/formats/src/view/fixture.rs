@@ -96,7 +96,7 @@ pub(super) fn screen() -> Plan {
     with(&mut plan, 6, |item| {
         item.parent = Some(Number(2));
         item.evidence = vec![Evidence {
-            level: Level::Claimed,
+            level: Level::Reported,
             at: at(500),
             by: "claude".to_owned(),
             run: None,

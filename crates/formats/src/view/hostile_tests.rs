@@ -170,6 +170,7 @@ fn summary(plan: &Plan, text: &str) -> Summary {
         title: text.to_owned(),
         revision: plan.revision,
         end: plan.end,
+        archived: false,
         open: plan.open,
         progress: plan.progress(),
         created_at: plan.created_at,

@@ -1,8 +1,10 @@
 //! Plans, items and journal entries as JSON: what `--json` prints.
 //!
-//! The shapes are an interface that programs rely on: fields may be added, never renamed. Every
-//! field is always there, `null` where there is nothing, so that no reader must ask twice. Texts
-//! are as they were written; see [`render`] for how they get past a terminal.
+//! The shapes are an interface that programs rely on: fields may be added, never renamed. Names are
+//! in camelCase; only journal entries keep the names under which they are stored. Every field is
+//! always there, `null` where there is nothing, so that no reader must ask twice. Texts are as they
+//! were written; see [`render`] for how they get past a terminal. [`super::schema`] describes the
+//! shapes for programs.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +20,9 @@ use crate::text::escape;
 
 /// `{plan, items, progress}`: the whole list, in order, without what was superseded.
 pub fn list(plan: &Plan, attachment: Option<&AttachmentKey>, stale: &BTreeSet<Number>) -> Value {
-    let items: Vec<_> =
-        plan.listed().into_iter().map(|it| item(plan, it, stale.contains(&it.number))).collect();
     json!({
         "plan": header(plan, attachment),
-        "items": items,
+        "items": items(plan, plan.listed(), stale),
         "progress": progress(plan.progress()),
     })
 }
@@ -35,7 +35,7 @@ pub fn question(question: &Question) -> Value {
         Standing::Answered(it) => ("answered", Some(answered(it))),
         Standing::Settled => ("settled", None),
     };
-    json!({
+    camel_case(json!({
         "id": asked.id,
         "run": question.run,
         "project": question.project,
@@ -51,30 +51,41 @@ pub fn question(question: &Question) -> Value {
         "command": asked.command,
         "diff": asked.diff,
         "touches": asked.touches,
+        "printed": asked.printed,
         "why": asked.why,
         "arguments": asked.arguments,
         "offers": asked.offers.iter().map(offer).collect::<Vec<_>>(),
         "asked_at": time(asked.at),
         "standing": standing,
         "answer": answer,
-    })
+    }))
 }
 
 fn offer(offer: &Offer) -> Value {
-    let (name, words) = match offer {
-        Offer::Once => ("once", None),
-        Offer::AlwaysTool => ("always_tool", None),
-        Offer::AlwaysPrefix(words) => ("always_prefix", Some(words)),
-        Offer::AlwaysServer => ("always_server", None),
-        Offer::Modify => ("modify", None),
+    let (name, words, rules) = match offer {
+        Offer::Once => ("once", None, None),
+        Offer::Always(rules) => ("always", None, Some(rules)),
+        Offer::AlwaysTool => ("always_tool", None, None),
+        Offer::AlwaysPrefix(words) => ("always_prefix", Some(words), None),
+        Offer::AlwaysServer => ("always_server", None, None),
+        Offer::Modify => ("modify", None, None),
     };
-    json!({"answer": name, "words": words})
+    json!({"answer": name, "words": words, "rules": rules})
 }
 
 fn answered(answered: &Answered) -> Value {
     let (mut words, mut arguments, mut reason) = (None, None, None);
+    let (mut rules, mut reach) = (None, None);
     let name = match &answered.answer {
         Answer::Once => "once",
+        Answer::Session(it) => {
+            rules = Some(it);
+            "session"
+        }
+        Answer::Always { rules: it, reach: far } => {
+            (rules, reach) = (Some(it), Some(far));
+            "always"
+        }
         Answer::AlwaysTool => "always_tool",
         Answer::AlwaysPrefix(it) => {
             words = Some(it);
@@ -89,10 +100,16 @@ fn answered(answered: &Answered) -> Value {
             reason = it.as_ref();
             "refuse"
         }
+        Answer::RefuseAndStop(it) => {
+            reason = it.as_ref();
+            "refuse_and_stop"
+        }
     };
     json!({
         "answer": name,
         "words": words,
+        "rules": rules,
+        "reach": reach,
         "arguments": arguments,
         "reason": reason,
         "by": answered.by,
@@ -119,10 +136,10 @@ pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
             fields.insert("end".to_owned(), json!(plan.end));
         }
         if let Some(it) = &plan.goal {
-            fields.insert("goal".to_owned(), goal(it));
+            fields.insert("goal".to_owned(), camel_case(goal(it)));
         }
         if plan.rules != punchlist_model::Rules::default() {
-            fields.insert("rules".to_owned(), json!(plan.rules));
+            fields.insert("rules".to_owned(), camel_case(json!(plan.rules)));
         }
     }
     out
@@ -130,11 +147,55 @@ pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
 
 /// One item: what is stored of it, and what follows from that.
 pub fn item(plan: &Plan, item: &Item, stale: bool) -> Value {
+    derived(plan, item, stale, plan.is_ready(item))
+}
+
+/// The same of many.
+pub fn items<'a>(
+    plan: &Plan,
+    items: impl IntoIterator<Item = &'a Item>,
+    stale: &BTreeSet<Number>,
+) -> Vec<Value> {
+    let parents = plan.open_parents();
+    let made = |it: &Item| {
+        derived(plan, it, stale.contains(&it.number), plan.is_ready_among(it, &parents))
+    };
+    items.into_iter().map(made).collect()
+}
+
+fn derived(plan: &Plan, item: &Item, stale: bool, ready: bool) -> Value {
     let mut fields = stored(item);
-    fields.insert("ready".to_owned(), json!(plan.is_ready(item)));
+    fields.insert("ready".to_owned(), json!(ready));
     fields.insert("blocked".to_owned(), json!(plan.is_blocked(item)));
     fields.insert("verification".to_owned(), json!(plan.verification(item, stale)));
-    Value::Object(fields)
+    camel_case(Value::Object(fields))
+}
+
+/// The same value with names in camelCase instead of those of the store. What callers put in as JSON
+/// of their own keeps its names.
+pub fn camel_case(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| match name.as_str() {
+                "metadata" | "arguments" => (name, value),
+                _ => (camel(&name), camel_case(value)),
+            })
+            .collect(),
+        Value::Array(values) => values.into_iter().map(camel_case).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+fn camel(name: &str) -> String {
+    let mut words = name.split('_');
+    let mut out = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        out.extend(letters.next().map(|it| it.to_ascii_uppercase()));
+        out.push_str(letters.as_str());
+    }
+    out
 }
 
 /// One journal entry, with what was and what is.
@@ -163,10 +224,11 @@ pub fn summary(summary: &Summary) -> Value {
         "turn": attachment.map(|it| &it.turn).filter(|it| !it.is_empty()),
         "agent": attachment.map(|it| &it.agent),
         "end": summary.end,
+        "archived": summary.archived,
         "open": summary.open,
         "progress": progress(summary.progress),
-        "created_at": time(summary.created_at),
-        "updated_at": time(summary.updated_at),
+        "createdAt": time(summary.created_at),
+        "updatedAt": time(summary.updated_at),
     })
 }
 
@@ -241,7 +303,7 @@ fn claim(claim: &Claim) -> Value {
 
 /// What is stored of a goal.
 fn goal(goal: &Goal) -> Value {
-    let Goal { statement, acceptance, budget, since, given_up, met } = goal;
+    let Goal { statement, acceptance, budget, since, given_up, met, author } = goal;
     let met = met.as_ref();
     json!({
         "statement": statement,
@@ -250,6 +312,7 @@ fn goal(goal: &Goal) -> Value {
         "since": since.map(time),
         "given_up": given_up,
         "met": met.map(|it| json!({"at": time(it.at), "by": it.by, "level": it.level})),
+        "author": author,
     })
 }
 
@@ -270,7 +333,7 @@ pub fn aim(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Value {
             "next": super::goal::command(plan, *it),
         })
     });
-    let mut value = goal(stored);
+    let mut value = camel_case(goal(stored));
     value["standing"] = json!(standing);
     value["missing"] = missing.collect();
     value["spent"] = json!({

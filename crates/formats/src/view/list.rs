@@ -2,7 +2,10 @@
 //!
 //! Where it gets narrow, notes go first, then durations; titles keep their beginnings.
 
-use punchlist_model::{End, Item, Level, Plan, Status, Verification};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use punchlist_model::{End, Item, Level, Number, Plan, Status, Verification};
 
 use super::frame::Framed;
 use super::{Options, boxed, duration, goal, label, plain, tree};
@@ -19,15 +22,22 @@ const BAR: usize = 20;
 
 /// The list, `options.width` columns wide in every line.
 pub fn list(plan: &Plan, options: &Options) -> String {
+    part(plan, None, options)
+}
+
+/// The list with these items only. What is said of them, and the progress, are those of the whole.
+pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> String {
     let mut frame = Framed::new(options, 2);
     let room = frame.room();
-    frame.top("Tasks");
+    frame.top(&heading(plan));
     let rows: Vec<Row<'_>> = tree::nested(plan)
         .into_iter()
+        .filter(|(_, it)| only.is_none_or(|only| only.contains(&it.number)))
         .map(|(depth, it)| Row::of(plan, depth, it, options))
         .collect();
     if rows.is_empty() {
-        frame.push(boxed::words(plain::EMPTY, room, options));
+        let words = if only.is_some() { plain::NOTHING_FITS } else { plain::EMPTY };
+        frame.push(boxed::words(words, room, options));
     }
     // One column for all, so that numbers line up on the right.
     let durations = rows.iter().map(|row| width(&row.duration)).max().unwrap_or(0);
@@ -50,6 +60,16 @@ pub fn list(plan: &Plan, options: &Options) -> String {
     }
     frame.bottom();
     frame.finish()
+}
+
+/// The plan's title, else its name.
+fn heading(plan: &Plan) -> Cow<'_, str> {
+    let title = one_line(&plan.title);
+    match &plan.name {
+        Some(name) if title.is_empty() => isolated(&one_line(name)).into_owned().into(),
+        None if title.is_empty() => "Tasks".into(),
+        Some(_) | None => isolated(&title).into_owned().into(),
+    }
 }
 
 /// What belongs below a list that whoever worked on it left before it was done.
@@ -77,8 +97,7 @@ impl<'a> Row<'a> {
         let (note, note_style) = note(plan, item, options);
         let sign = sign(item);
         let sign_style = match sign {
-            // The sign of a finished item says as much as its evidence is worth.
-            Sign::Done => note_style,
+            Sign::Done => Style::In(Colour::Green),
             Sign::Active => Style::In(Colour::Cyan),
             Sign::Waiting => Style::In(Colour::Yellow),
             Sign::Cancelled => Style::Dim,
@@ -128,7 +147,14 @@ fn note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
         Status::Cancelled => {
             (one_line(item.outcome.as_deref().unwrap_or_default()).into_owned(), Style::Dim)
         }
-        Status::Pending | Status::InProgress => open_note(plan, item, options),
+        Status::Pending | Status::InProgress => {
+            let (note, style) = open_note(plan, item, options);
+            match item.priority {
+                Some(priority) if note.is_empty() => (format!("P{priority}"), style),
+                Some(priority) => (format!("P{priority}, {note}"), style),
+                None => (note, style),
+            }
+        }
     }
 }
 
@@ -143,8 +169,8 @@ fn evidence(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
             Some(level @ (Level::Checked | Level::Approved)) => {
                 (level.as_str().to_owned(), Style::In(Colour::Green))
             }
-            Some(Level::Claimed) => (Level::Claimed.as_str().to_owned(), Style::Plain),
-            None => (String::new(), Style::Plain),
+            // That somebody said so is what every tick says.
+            Some(Level::Reported) | None => (String::new(), Style::Plain),
         },
     }
 }
@@ -152,6 +178,9 @@ fn evidence(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
 fn open_note(plan: &Plan, item: &Item, options: &Options) -> (String, Style) {
     if let Some(whom) = &item.waiting_on {
         return (format!("waiting for: {}", one_line(whom)), Style::In(Colour::Yellow));
+    }
+    if item.status == Status::Pending && item.is_interrupted() {
+        return ("interrupted".to_owned(), Style::In(Colour::Yellow));
     }
     let stale = options.stale.contains(&item.number);
     if plan.verification(item, stale) == Verification::Failed {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use punchlist_model::event::{Delta, PlanDelta};
 use punchlist_model::store::Entry;
-use punchlist_model::{Actor, Event, Evidence, Goal, Number, Plan, Position, Revision, What};
+use punchlist_model::{
+    Actor, Event, Evidence, Goal, Number, Plan, Position, Revision, Status, What,
+};
 
 use super::{Options, duration, shown};
 use crate::text::width::{pad_left, truncate_with};
@@ -59,7 +61,12 @@ pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) ->
         head.fill(
             revision_width + 2 + name_width + 2 + if time_width > 0 { time_width + 2 } else { 0 },
         );
-        for (at, words) in phrases(plan, entry, &neighbours, show.only).into_iter().enumerate() {
+        let undone = entry.undoes.and_then(|it| entries.iter().find(|entry| entry.revision == it));
+        let words = match undone {
+            Some(undone) => undid_with(plan, undone, entry, &neighbours, show.only),
+            None => phrases(plan, entry, &neighbours, show.only),
+        };
+        for (at, words) in words.into_iter().enumerate() {
             // What else the same change did stands below, without saying again who and when.
             let mut line = if at == 0 { head.clone() } else { Line::new(options.colour) };
             line.fill(head.width()).push(&words, Style::Plain);
@@ -125,6 +132,66 @@ fn neighbours(plan: &Plan, entries: &[Entry]) -> Neighbours {
     found
 }
 
+/// What an undo took back, and how the items stand now: `undid: completed 1 "Build" (in progress
+/// again)`. `undone` is the entry that `undo` takes back.
+pub fn undid(plan: &Plan, undone: &Entry, undo: &Entry) -> Vec<String> {
+    undid_with(plan, undone, undo, &Neighbours::new(), None)
+}
+
+fn undid_with(
+    plan: &Plan,
+    undone: &Entry,
+    undo: &Entry,
+    neighbours: &Neighbours,
+    only: Option<Number>,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (at, event) in undone.events.iter().enumerate() {
+        let is_undone = undo.events.iter().any(|it| it.number() == event.number());
+        if only.is_some() && event.number() != only || !is_undone || is_by_the_way(event) {
+            continue;
+        }
+        let neighbour = neighbours.get(&(undone.revision, at)).copied();
+        let mut words = Vec::new();
+        phrase(plan, event, neighbour, &mut words);
+        let now = event.number().and_then(|number| stands_again(number, &undo.events));
+        let now = now.map(|it| format!(" ({it})")).unwrap_or_default();
+        lines.extend(words.into_iter().map(|words| format!("undid: {words}{now}")));
+    }
+    if lines.is_empty() && only.is_none() {
+        lines.push(format!("undid revision {}", undone.revision));
+    }
+    lines
+}
+
+/// What follows from other changes, and what is never undone.
+fn is_by_the_way(event: &Event) -> bool {
+    match event {
+        Event::Changed { what, .. } => matches!(what, What::Renewed | What::Evidence),
+        Event::PlanChanged { deltas } => {
+            deltas.iter().all(|it| matches!(it, PlanDelta::End { .. }))
+        }
+        Event::Added { .. }
+        | Event::Moved { .. }
+        | Event::Superseded { .. }
+        | Event::Restored { .. }
+        | Event::Forgotten { .. } => false,
+    }
+}
+
+/// How an item stands after these events, where they moved it.
+fn stands_again(number: Number, events: &[Event]) -> Option<String> {
+    events.iter().filter(|event| event.number() == Some(number)).find_map(|event| match event {
+        Event::Changed { deltas, .. } => deltas.iter().rev().find_map(status).map(again),
+        Event::Superseded { .. } => Some("dropped".to_owned()),
+        Event::Restored { .. } => Some("on the list again".to_owned()),
+        Event::Added { .. }
+        | Event::Moved { .. }
+        | Event::PlanChanged { .. }
+        | Event::Forgotten { .. } => None,
+    })
+}
+
 /// What one entry did, without who and when. Empty only if none of it is about `only`.
 fn phrases(
     plan: &Plan,
@@ -142,7 +209,7 @@ fn phrases(
     if let Some(revision) = entry.undoes
         && (only.is_none() || !phrases.is_empty())
     {
-        phrases.insert(0, format!("took back revision {revision}"));
+        phrases.insert(0, format!("undid revision {revision}"));
     }
     if phrases.is_empty() && only.is_none() {
         phrases.push(entry.kind.as_str().to_owned());
@@ -196,11 +263,17 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
             let reason = reason.map(|it| format!(": {}", brief(it))).unwrap_or_default();
             format!("cancelled {tag}{reason}")
         }
+        What::Completed => {
+            let came = deltas.iter().rev().find_map(outcome);
+            let came = came.map(|it| format!(": {}", brief(it))).unwrap_or_default();
+            format!("completed {tag}{came}")
+        }
         What::Edited => {
             let fields: Vec<_> =
                 deltas.iter().map(|delta| delta.field().as_str().replace('_', " ")).collect();
             format!("edited {tag} ({})", fields.join(", "))
         }
+        What::Unreadable => format!("did something to {tag} that cannot be read any more"),
         What::Evidence => {
             let last = deltas.iter().rev().find_map(last_evidence);
             match last {
@@ -212,7 +285,6 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
             }
         }
         What::Started
-        | What::Completed
         | What::Released
         | What::LeaseRanOut
         | What::Reopened
@@ -221,6 +293,14 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
         | What::Parked
         | What::Undone => format!("{} {tag}", what.word()),
     }
+}
+
+fn status(delta: &Delta) -> Option<Status> {
+    if let Delta::Status { after, .. } = delta { Some(*after) } else { None }
+}
+
+fn again(status: Status) -> String {
+    format!("{} again", status.words())
 }
 
 fn waiting_on(delta: &Delta) -> Option<&str> {
@@ -240,7 +320,11 @@ fn plan_changed(delta: &PlanDelta) -> String {
         PlanDelta::Title { after, .. } => format!("titled the plan {}", quoted(after)),
         PlanDelta::Name { after: Some(name), .. } => format!("named the plan {}", quoted(name)),
         PlanDelta::Name { after: None, .. } => "took the plan's name away".to_owned(),
-        PlanDelta::Rules { .. } => "changed the plan's rules".to_owned(),
+        PlanDelta::Rules { before, after } => match (before.archived, after.archived) {
+            (false, true) => "archived the plan".to_owned(),
+            (true, false) => "took the plan out of the archive".to_owned(),
+            (true, true) | (false, false) => "changed the plan's rules".to_owned(),
+        },
         PlanDelta::Goal { after: Some(goal), .. } => {
             format!("set the goal {}", quoted(&goal.statement))
         }

@@ -1,10 +1,10 @@
 //! The list as Markdown: a checklist as people write it.
 
-use punchlist_model::Plan;
+use punchlist_model::{Item, Plan};
 
 use super::tree;
-use crate::text::escape;
 use crate::text::glyph::marker;
+use crate::text::{escape, one_line};
 
 /// A heading if the plan has a title, and one line per item, nested. Empty for an empty plan.
 pub fn markdown(plan: &Plan) -> String {
@@ -20,4 +20,22 @@ pub fn markdown(plan: &Plan) -> String {
         out.push('\n');
     }
     out
+}
+
+/// One line per item with its number, to be edited and read again: `- [ ] #3 Title`, nested. Titles
+/// are cleaned, and otherwise as they are.
+pub fn numbered(plan: &Plan) -> String {
+    let mut out = String::new();
+    for (depth, item) in tree::nested(plan) {
+        let (indent, marker) = ("  ".repeat(depth), marker(item.status.into()));
+        let line = format!("{indent}- {marker} #{} {}", item.number, one_line(&item.title).trim());
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// The items in the order of the lines.
+pub fn order(plan: &Plan) -> Vec<&Item> {
+    tree::nested(plan).into_iter().map(|it| it.1).collect()
 }

@@ -6,6 +6,7 @@
 //! takes care of terminals.
 
 pub mod boxed;
+pub mod call;
 pub mod detail;
 pub mod duration;
 mod frame;
@@ -22,6 +23,7 @@ pub mod plain;
 pub mod plans;
 pub mod questions;
 pub mod run;
+pub mod schema;
 pub mod team;
 pub(crate) mod tree;
 pub mod watch;

@@ -2,7 +2,9 @@
 //!
 //! No width is known here and nothing is cut off: these lines go to models, pipes and logs.
 
-use punchlist_model::{Item, Plan, Status};
+use std::collections::BTreeSet;
+
+use punchlist_model::{Item, Number, Plan, Status};
 
 use super::{Options, label, shown, tree};
 use crate::text::glyph::{Sign, marker};
@@ -10,6 +12,9 @@ use crate::text::{Style, isolated, one_line};
 
 /// What an empty list says.
 pub const EMPTY: &str = "No todos.";
+
+/// What is said where items were asked for that there are not.
+pub const NOTHING_FITS: &str = "No item fits.";
 
 /// The list as `TodoWrite` answers it: flat, in order, with the count behind a blank line.
 pub fn text(plan: &Plan) -> String {
@@ -29,9 +34,24 @@ pub fn text(plan: &Plan) -> String {
 
 /// The list as the verb prints it into a pipe: numbers to type, nested by indentation.
 pub fn numbered(plan: &Plan) -> String {
-    let nested = tree::nested(plan);
-    if nested.is_empty() {
+    let mut out = lines(plan, None);
+    if out.is_empty() {
         return EMPTY.to_owned();
+    }
+    push_count(&mut out, plan);
+    out
+}
+
+/// The lines of these items only; what is said of each is told from the whole.
+pub fn part(plan: &Plan, only: &BTreeSet<Number>) -> String {
+    let out = lines(plan, Some(only));
+    if out.is_empty() { format!("{NOTHING_FITS}\n") } else { out }
+}
+
+fn lines(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
+    let mut nested = tree::nested(plan);
+    if let Some(only) = only {
+        nested.retain(|(_, item)| only.contains(&item.number));
     }
     let mut out = String::with_capacity(nested.len() * 64);
     for (depth, item) in nested {
@@ -42,7 +62,6 @@ pub fn numbered(plan: &Plan) -> String {
         push_remark(&mut out, plan, item);
         out.push('\n');
     }
-    push_count(&mut out, plan);
     out
 }
 
@@ -63,9 +82,12 @@ fn push_active(out: &mut String, item: &Item) {
     }
 }
 
-/// Why an open item does not go on, or was given up, in brackets.
+/// An open item's priority, why it does not go on, or was given up, in brackets.
 fn push_remark(out: &mut String, plan: &Plan, item: &Item) {
     if item.is_open() {
+        if let Some(priority) = item.priority {
+            push(out, &[" (P", &priority.to_string(), ")"]);
+        }
         if let Some(whom) = &item.waiting_on {
             push(out, &[" (waiting for: ", &one_line(whom), ")"]);
         } else if plan.is_blocked(item) {

@@ -89,8 +89,9 @@ impl Row {
             progress: (summary.progress.completed, summary.progress.total),
             end: summary.end,
             state: match summary.end {
+                _ if summary.archived => "archived",
                 End::Open => "open",
-                End::Drained => "drained",
+                End::Drained => "finished",
                 End::Stopped => "stopped",
             },
             agent: summary.attachment.as_ref().map(agent).unwrap_or_default(),

@@ -3,7 +3,9 @@
 //! Whoever answers must see all that they allow: a command is broken into lines and never cut at
 //! the screen's edge, and where something of it cannot be shown, that is said.
 
-use punchlist_model::call::{Answer, Answered, Asked, Offer, Question, Standing};
+use punchlist_model::call::{
+    Answer, Answered, Asked, Offer, Permit, Printed, Question, Reach, Standing,
+};
 
 use super::{Options, duration, shown};
 use crate::text::glyph::{Glyphs, Sign};
@@ -12,6 +14,8 @@ use crate::text::{Colour, Line, Style, many_lines, one_line, width};
 
 /// On a very wide screen nobody wants to look for the end of a line.
 const WIDEST: usize = 120;
+/// The tool of an item that a person does.
+const MANUAL: &str = "manual";
 /// How many lines of commands and diffs a list shows.
 const IN_A_LIST: usize = 20;
 /// How many are shown to who answers.
@@ -59,23 +63,57 @@ pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec
     lines
 }
 
-/// The same in so many rows, with `last` in the place of the keys: what may be pressed, or what is being
-/// typed. That is never left out, and what is left out of the command is said.
+/// What stands below a question that is asked in place.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Below {
+    /// Lines that are drawn already: what is being typed.
+    pub drawn: Vec<String>,
+    /// Lines of text, each broken where it must be: the rules that would be added.
+    pub text: Vec<String>,
+    /// What may be pressed.
+    pub keys: Vec<String>,
+}
+
+impl Below {
+    /// Nothing but the keys.
+    pub fn keys(keys: Vec<String>) -> Self {
+        Self { keys, ..Self::default() }
+    }
+
+    fn lines(&self, options: &Options) -> Vec<String> {
+        let room = columns(options).saturating_sub(3).max(1);
+        let mut lines: Vec<String> = Vec::new();
+        for line in &self.text {
+            let line = one_line(line);
+            lines.extend(
+                pieces(&line, room).into_iter().map(|it| indented(it, 3, Style::Plain, options)),
+            );
+        }
+        lines.extend(self.drawn.iter().cloned());
+        lines.extend(words(&self.keys, 3, Style::Bold, options));
+        lines
+    }
+}
+
+/// The same in so many rows, with what stands below it in the place of the keys. That is never left out,
+/// and what is left out of the command is said.
 pub fn asking(
     asked: &Asked,
     waiting: usize,
-    last: &[String],
+    below: &Below,
     rows: usize,
     options: &Options,
 ) -> Vec<String> {
     let about = if waiting > 1 { format!("1 of {waiting} waiting") } else { String::new() };
-    let last = words(last, 3, Style::Bold, options);
+    let last = below.lines(options);
     let room = rows.saturating_sub(last.len()).max(1);
     let mut parts = Parts::of(asked, &about, IN_A_LIST, options);
-    // What is written about the item goes first, then the end of the command.
+    // What is written about the item goes first, then what was printed, then the end of the command.
     if parts.height(IN_A_LIST) > room {
         parts.place.clear();
     }
+    let over = parts.height(IN_A_LIST).saturating_sub(room);
+    parts.cut_printed(over);
     let over = parts.height(IN_A_LIST).saturating_sub(room);
     // The line that says what was left out takes one too.
     let most = if over == 0 { IN_A_LIST } else { parts.drawn(IN_A_LIST).saturating_sub(over + 1) };
@@ -86,9 +124,44 @@ pub fn asking(
     lines
 }
 
-/// The first offer that holds for longer than once.
+/// What a set of rules allows, in words: `cd src, make test`, `edit src/a.rs`, `whatever edit does`.
+pub fn allowed(rules: &[Permit]) -> String {
+    let one = |it: &Permit| match (&it.command, &it.argument, &it.tool, &it.server) {
+        (Some(words), _, _, _) => words.join(" "),
+        (None, Some((_, text)), Some(tool), _) => format!("{tool} {text}"),
+        (None, Some((name, text)), None, _) => format!("{name} {text}"),
+        (None, None, Some(tool), Some(server)) => format!("{tool} of {server}"),
+        (None, None, Some(tool), None) => format!("whatever {tool} does"),
+        (None, None, None, Some(server)) => format!("whatever {server} does"),
+        (None, None, None, None) => "everything".to_owned(),
+    };
+    let all: Vec<String> = rules.iter().map(|it| one_line(&one(it)).into_owned()).collect();
+    all.join(", ")
+}
+
+/// The sets of rules that "always" may mean.
+pub fn sets(asked: &Asked) -> Vec<&[Permit]> {
+    let mut sets = Vec::new();
+    for offer in &asked.offers {
+        match offer {
+            Offer::Always(rules) => sets.push(rules.as_slice()),
+            Offer::Once
+            | Offer::AlwaysTool
+            | Offer::AlwaysPrefix(_)
+            | Offer::AlwaysServer
+            | Offer::Modify => {}
+        }
+    }
+    sets
+}
+
+/// The first offer that holds for longer than once, as an answer for the project.
 pub fn always(asked: &Asked) -> Option<(Answer, String)> {
     asked.offers.iter().find_map(|offer| match offer {
+        Offer::Always(rules) => {
+            let answer = Answer::Always { rules: rules.clone(), reach: Reach::Project };
+            Some((answer, allowed(rules)))
+        }
         Offer::AlwaysPrefix(words) => {
             Some((Answer::AlwaysPrefix(words.clone()), one_line(&words.join(" ")).into_owned()))
         }
@@ -107,12 +180,23 @@ pub fn always(asked: &Asked) -> Option<(Answer, String)> {
 pub fn word(answer: &Answer) -> String {
     match answer {
         Answer::Once => "yes, once".to_owned(),
+        Answer::Session(rules) => format!("until the run ends, {}", allowed(rules)),
+        Answer::Always { rules, reach: Reach::Project } => {
+            format!("always in this project, {}", allowed(rules))
+        }
+        Answer::Always { rules, reach: Reach::Everywhere } => {
+            format!("always and everywhere, {}", allowed(rules))
+        }
         Answer::AlwaysTool => "always, whatever this tool does".to_owned(),
         Answer::AlwaysPrefix(words) => format!("always {}", one_line(&words.join(" "))),
         Answer::AlwaysServer => "always, whatever this server does".to_owned(),
         Answer::Modify(_) => "with other arguments".to_owned(),
         Answer::Refuse(None) => "refused".to_owned(),
         Answer::Refuse(Some(reason)) => format!("refused: {}", one_line(reason)),
+        Answer::RefuseAndStop(None) => "refused, and stopped".to_owned(),
+        Answer::RefuseAndStop(Some(reason)) => {
+            format!("refused, and stopped: {}", one_line(reason))
+        }
     }
 }
 
@@ -130,11 +214,14 @@ fn choices(asked: &Asked, id: String) -> Vec<String> {
     if asked.offers.contains(&Offer::Once) {
         choices.push("yes once".to_owned());
     }
+    if !sets(asked).is_empty() {
+        choices.push("session".to_owned());
+    }
     choices.extend(always(asked).map(|(_, what)| format!("always {what}")));
     if asked.offers.contains(&Offer::Modify) {
         choices.push("edit".to_owned());
     }
-    choices.push("no".to_owned());
+    choices.extend(["no".to_owned(), "stop".to_owned()]);
     choices
 }
 
@@ -144,11 +231,15 @@ pub fn keys(asked: &Asked) -> Vec<String> {
     if asked.offers.contains(&Offer::Once) {
         keys.push("y once".to_owned());
     }
+    if !sets(asked).is_empty() {
+        keys.push("s this run".to_owned());
+    }
     keys.extend(always(asked).map(|(_, what)| format!("a always {what}")));
     if asked.offers.contains(&Offer::Modify) {
         keys.push("e edit".to_owned());
     }
-    keys.extend(["n refuse".to_owned(), "r refuse and say why".to_owned()]);
+    let no = ["n refuse this and the rest", "r refuse and say why", "q refuse and stop"];
+    keys.extend(no.map(str::to_owned));
     keys
 }
 
@@ -162,6 +253,8 @@ struct Parts {
     head: Vec<String>,
     /// Where that comes from, and what is written about it.
     place: Vec<String>,
+    /// What the steps that it comes after have printed.
+    printed: Vec<String>,
     /// The command, and what would change.
     text: Vec<String>,
     /// How many lines of that there are besides.
@@ -205,7 +298,13 @@ impl Parts {
         };
         let mut place = dotted(&asked.place, NOTE, options);
         place.extend(dotted(std::slice::from_ref(&asked.context), NOTE, options));
-        Self { head: who_wants_what(asked, about, options), place, text, more, rest, hint }
+        let printed = asked.printed.iter().flat_map(|it| printed(it, options)).collect();
+        Self { head: who_wants_what(asked, about, options), place, printed, text, more, rest, hint }
+    }
+
+    /// Leaves out so many of the first lines of what was printed: the last ones say most.
+    fn cut_printed(&mut self, over: usize) {
+        self.printed.drain(..over.min(self.printed.len()));
     }
 
     /// How many lines of the command stand there, if they may be so many.
@@ -216,7 +315,8 @@ impl Parts {
     /// How many lines it takes with so many of the command.
     fn height(&self, most: usize) -> usize {
         let left_out = usize::from(self.more > 0 || self.text.len() > most);
-        self.head.len() + self.place.len() + self.drawn(most) + left_out + self.rest.len()
+        let before = self.head.len() + self.place.len() + self.printed.len();
+        before + self.drawn(most) + left_out + self.rest.len()
     }
 
     /// All of it, with so many lines of the command.
@@ -225,6 +325,7 @@ impl Parts {
         self.text.truncate(most);
         let mut lines = self.head;
         lines.extend(self.place);
+        lines.extend(self.printed);
         lines.extend(self.text);
         if left_out > 0 {
             let s = if left_out == 1 { "" } else { "s" };
@@ -237,9 +338,40 @@ impl Parts {
     }
 }
 
+/// What is asked, as a sentence: `Publish wants to run`.
+pub fn sentence(asked: &Asked) -> String {
+    match asked.tool.as_str() {
+        MANUAL => format!("\"{}\" is a manual step. Is it done?", shown(&asked.title)),
+        _ => format!("{} wants to {}", shown(&asked.title), one_line(&asked.what)),
+    }
+}
+
+/// What a step before has printed: its title, and its last lines.
+fn printed(printed: &Printed, options: &Options) -> Vec<String> {
+    let head = format!("{} printed", shown(&printed.title));
+    let mut lines = words(&[head], 3, Style::Dim, options);
+    let room = columns(options).saturating_sub(5).max(1);
+    let ellipsis = options.glyphs.ellipsis();
+    if printed.before > 0 {
+        let before = lines_before(printed.before, options);
+        lines.push(indented(&truncate_with(&before, room, ""), 5, Style::Dim, options));
+    }
+    for line in &printed.lines {
+        let line = one_line(line);
+        lines.push(indented(&truncate_with(&line, room, ellipsis), 5, Style::Dim, options));
+    }
+    lines
+}
+
+/// `… 12 lines before`
+pub(super) fn lines_before(count: u64, options: &Options) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{} {count} line{s} before", options.glyphs.ellipsis())
+}
+
 /// `Publish wants to run`, in as many lines as that needs.
 fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<String> {
-    let what = format!("{} wants to {}", shown(&asked.title), one_line(&asked.what));
+    let what = sentence(asked);
     let what = truncate_with(&what, LONGEST, options.glyphs.ellipsis());
     let sign = (" ? ", Style::BoldIn(Colour::Yellow));
     // What is wanted is never cut either; the right-hand column goes first.
@@ -373,6 +505,7 @@ mod tests {
             what: "run".to_owned(),
             command: Some("./publish.sh --prod".to_owned()),
             diff: None,
+            printed: Vec::new(),
             touches: vec!["writes dist/**".to_owned()],
             why: "no rule allows it".to_owned(),
             arguments: json!({}),
@@ -393,6 +526,7 @@ mod tests {
             what: "edit src/main.rs".to_owned(),
             command: None,
             diff: Some("@@ -1 +1 @@\n-old line\n+new line\n".to_owned()),
+            printed: Vec::new(),
             touches: Vec::new(),
             offers: vec![Offer::Once, Offer::AlwaysTool],
             at: at(3),
@@ -449,13 +583,14 @@ mod tests {
         let command = (1..=9).map(|n| format!("step {n}\n")).collect();
         let asked = Asked { command: Some(command), ..publish() };
         let keys = keys(&asked);
-        let screen = |rows| asking(&asked, 2, &keys, rows, &options(80)).join("\n");
+        let below = Below::keys(keys.clone());
+        let screen = |rows| asking(&asked, 2, &below, rows, &options(80)).join("\n");
         let screens = [24, 13, 12, 6, 4, 2, 1].map(|it| format!("{it} rows\n{}", screen(it)));
         insta::assert_snapshot!(screens.join("\n\n"));
         for columns in [10, 40, 80, 120] {
             let keys_alone = words(&keys, 3, Style::Bold, &options(columns));
             for rows in 0..30 {
-                let lines = asking(&asked, 2, &keys, rows, &options(columns));
+                let lines = asking(&asked, 2, &below, rows, &options(columns));
                 assert!(lines.ends_with(&keys_alone), "{columns} columns, {rows} rows: {lines:?}");
                 assert!(
                     lines.len() <= rows.max(keys_alone.len() + 1),
@@ -502,6 +637,7 @@ mod tests {
         ) {
             let answer = Answer::Refuse(Some(why.clone()));
             let prefix = Offer::AlwaysPrefix(vec![command.clone()]);
+            let permit = Permit { command: Some(vec![command.clone()]), ..Permit::default() };
             let question = Asked {
                 command: Some(command.clone()),
                 diff: Some(command),
@@ -509,13 +645,15 @@ mod tests {
                 context: why.clone(),
                 title,
                 why,
-                offers: vec![Offer::Once, prefix],
+                offers: vec![Offer::Once, Offer::Always(vec![permit]), prefix],
                 ..publish()
             };
             let all = [asked(question.clone(), Standing::Waiting), asked(question.clone(), said(answer))];
             let mut lines = questions(&all, &options(columns));
             lines.extend(whole(&question, (1, 3), &options(columns)));
-            lines.extend(asking(&question, 3, &keys(&question), 9, &options(columns)));
+            let text = vec![question.title.clone(), question.why.clone()];
+            let below = Below { text, ..Below::keys(keys(&question)) };
+            lines.extend(asking(&question, 3, &below, 9, &options(columns)));
             for line in lines {
                 prop_assert!(width(&line) < usize::from(columns), "{columns}: {line:?}");
                 prop_assert!(!line.chars().any(char::is_control), "{line:?}");

@@ -9,7 +9,10 @@ mod tests;
 
 use std::borrow::Cow;
 
-use super::{Options, list, shown};
+use punchlist_model::Progress;
+use punchlist_model::call::Printed;
+
+use super::{Options, list, questions, shown};
 use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
@@ -35,6 +38,8 @@ pub struct Run {
     pub how: Vec<String>,
     /// Its items, each after the one that it is under.
     pub steps: Vec<Step>,
+    /// How far the plan has come, as it is counted everywhere.
+    pub progress: Progress,
     /// How long this run has taken.
     pub ms: u64,
     /// What the last line says on the right.
@@ -56,6 +61,8 @@ pub struct Step {
     pub ms: Option<u64>,
     /// What there is to say besides: its evidence, the last line that it wrote, what it waits for.
     pub note: String,
+    /// The last lines that it printed, which stand under it where there is room.
+    pub printed: Printed,
 }
 
 /// How a step stands.
@@ -82,19 +89,6 @@ pub enum State {
     Held,
     /// It will not be done.
     Cancelled,
-}
-
-impl Run {
-    /// How many are done, and of how many: as progress is counted everywhere.
-    fn progress(&self) -> (u32, u32) {
-        let top = self.steps.iter().filter(|it| it.depth == 0 && it.state != State::Cancelled);
-        let done = top.clone().filter(|it| matches!(it.state, State::Done { .. })).count();
-        (count(done), count(top.count()))
-    }
-}
-
-fn count(n: usize) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }
 
 /// The whole screen, line by line, at most `height` of them.
@@ -137,6 +131,14 @@ pub fn line(step: &Step) -> String {
     }
     words.retain(|it| !it.is_empty());
     words.join("  ")
+}
+
+/// What a step printed, as lines below its own.
+pub fn printed_lines(step: &Step, options: &Options) -> Vec<String> {
+    let before =
+        (step.printed.before > 0).then(|| questions::lines_before(step.printed.before, options));
+    let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
+    before.into_iter().chain(said).map(|it| format!("    {it}").trim_end().to_owned()).collect()
 }
 
 /// `850 ms`, `41.2 s`, `1 m 12 s`, `2 h 5 m`.
@@ -218,8 +220,7 @@ impl Page<'_> {
 
     /// ` 1/4  █████░░░░░░░░░░░░░░  25 %   53 s         Ctrl-C stops; run again to go on`
     fn foot(&self, run: &Run) -> String {
-        let (done, total) = run.progress();
-        let percent = punchlist_model::Progress::of(done, total).percent;
+        let Progress { completed: done, total, percent } = run.progress;
         let mut line = self.line();
         let counts = format!(" {done}/{total}  ");
         line.push(&truncate_with(&counts, self.columns, ""), Style::Plain);
@@ -239,7 +240,15 @@ impl Page<'_> {
     /// The steps that there is room for: what runs, asks or failed before all others, then what is near it.
     fn steps(&self, steps: &[Step], room: Option<usize>) -> Vec<String> {
         let Some(room) = room.filter(|it| *it < steps.len()) else {
-            return steps.iter().map(|it| self.step(it)).collect();
+            let spare = room.map_or(usize::MAX, |it| it - steps.len());
+            let mut lines = Vec::new();
+            for (step, is_printed) in steps.iter().zip(printed(steps, spare)) {
+                lines.push(self.step(step));
+                if is_printed {
+                    lines.extend(self.printed(step));
+                }
+            }
+            return lines;
         };
         let chosen = chosen(steps, room);
         let mut lines = Vec::new();
@@ -265,6 +274,22 @@ impl Page<'_> {
             lines.push(line.finish());
             *hidden = 0;
         }
+    }
+
+    /// What a step printed, line by line.
+    fn printed(&self, step: &Step) -> Vec<String> {
+        let indent = (5 + 2 * step.depth.min(8)).min(self.columns.saturating_sub(1));
+        let before = (step.printed.before > 0)
+            .then(|| questions::lines_before(step.printed.before, self.options));
+        let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
+        let drawn = |text: String| {
+            let mut line = self.line();
+            line.push(&" ".repeat(indent), Style::Plain);
+            let room = self.columns.saturating_sub(indent);
+            line.push_text(&text, room, self.glyphs(), Style::Dim);
+            line.finish().trim_end().to_owned()
+        };
+        before.into_iter().chain(said).map(drawn).collect()
     }
 
     fn step(&self, step: &Step) -> String {
@@ -356,6 +381,18 @@ fn noted(step: &Step) -> Cow<'_, str> {
         | State::Held
         | State::Cancelled => step.note.as_str().into(),
     }
+}
+
+/// Under which steps there is room for what they printed, if so many lines are left: the last ones first.
+fn printed(steps: &[Step], mut spare: usize) -> Vec<bool> {
+    let mut shown = vec![false; steps.len()];
+    for (shown, step) in shown.iter_mut().zip(steps).rev() {
+        let printed = &step.printed;
+        let height = printed.lines.len() + usize::from(printed.before > 0);
+        *shown = height > 0 && height <= spare;
+        spare -= if *shown { height } else { 0 };
+    }
+    shown
 }
 
 /// Which steps to show in so many lines, those that say how many were left out included.

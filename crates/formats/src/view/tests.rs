@@ -46,8 +46,15 @@ fn progress_is_completed_over_items_neither_cancelled_nor_superseded() {
     let mut plan = plan(&[(Completed, "a"), (Pending, "b"), (Completed, "c"), (Pending, "d")]);
     with(&mut plan, 3, |item| (item.superseded_at, item.position) = (Some(at(5)), None));
     with(&mut plan, 4, |item| item.parent = Some(Number(1)));
+    // One that others are under counts with these.
+    assert!(boxed::boxed(&plan, &options(46)).contains("Progress: 0/2 (0%)"));
+    assert!(plain::text(&plan).ends_with("(0/2 completed)"));
+    with(&mut plan, 4, |item| item.status = Completed);
     assert!(boxed::boxed(&plan, &options(46)).contains("Progress: 1/2 (50%)"));
-    assert!(plain::text(&plan).ends_with("(1/2 completed)"));
+    // Nearly all is not all.
+    let mut entries = vec![(Pending, "a")];
+    entries.extend([(Completed, "b"); 399]);
+    check(&entries, "Progress: 399/400 (99%)");
 }
 
 #[test]
@@ -69,13 +76,13 @@ fn the_list_is_the_screen() {
     ┌─ Tasks ────────────────────────────────────────────────────┐
     │ ✓ 1  Fix the failing tests                   checked  2 m  │
     │ ▶ 2  Updating documentation                   claude  1 m  │
-    │   ✓ 6  Install guide                         claimed  4 m  │
+    │   ✓ 6  Install guide                                  4 m  │
     │   ○ 7  API reference                                       │
     │ ○ 3  Run the final build                     after 2       │
     │ ◔ 4  Choose the licence           waiting for: legal       │
     │ ✗ 5  Port to Windows                    out of scope       │
     │                                                            │
-    │ Progress: 1/4 (25%)  █████░░░░░░░░░░░░░░░                  │
+    │ Progress: 2/5 (40%)  ████████░░░░░░░░░░░░                  │
     └────────────────────────────────────────────────────────────┘
     ");
 }
@@ -117,7 +124,7 @@ fn the_piped_list_has_numbers_to_type() {
     [ ] 4 Choose the licence (waiting for: legal)
     [-] 5 Port to Windows (out of scope)
 
-    (1/4 completed)
+    (2/5 completed)
     ");
     assert_eq!(plain::numbered(&plan::<&str>(&[])), "No todos.");
 }
@@ -403,8 +410,9 @@ fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&s
         title: title.to_owned(),
         revision: Revision(3),
         end,
+        archived: false,
         open: 1,
-        progress: Progress::of(count, count * 3),
+        progress: Progress::of(count, count * 3, true),
         created_at: at(0),
         updated_at: at(590 - i64::from(seed) * 50),
         attachment: agent.map(|agent| AttachmentKey {

@@ -4,6 +4,8 @@
 //! states are [`crate::watch`]'s. Every line is at least a column narrower than the screen, so that a terminal
 //! never wraps one.
 
+use std::collections::BTreeMap;
+
 use punchlist_model::{Status, Timestamp};
 
 use super::{Options, duration, list, shown};
@@ -11,7 +13,7 @@ use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
 use crate::watch::join::{Entry, Listed};
-use crate::watch::{Row, State};
+use crate::watch::{NoList, Row, State};
 
 /// Widest agent, place and model.
 const AGENT: usize = 9;
@@ -50,7 +52,9 @@ pub struct Look<'a> {
 /// The whole screen, line by line.
 pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<String> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
-    let page = Page { look, options, columns, widths: Widths::of(rows, columns) };
+    let mut page =
+        Page { look, options, columns, widths: Widths::of(rows, columns), titles: BTreeMap::new() };
+    page.titles = page.titles(rows);
     let mut lines = vec![page.head(rows)];
     let notes: Vec<String> = look.notes.iter().map(|it| page.note(it)).collect();
     let room = look.height.map(|it| it.saturating_sub(1 + notes.len()).max(1));
@@ -73,6 +77,7 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<String> {
 /// One row as a line of its own, for where nothing can be drawn in place.
 pub fn line(row: &Row) -> String {
     let mut words = vec![row.agent.clone(), place(row)];
+    words.extend(row.is_plan().then(|| row.model.clone()));
     words.extend(row.list.as_ref().map(|it| format!("{}/{}", it.done, it.total)));
     let state = match &row.state {
         State::Asks(question) => format!("asks: {question}"),
@@ -150,6 +155,13 @@ impl Widths {
                 *column(&mut widths) = 0;
             }
         }
+        if widths.model == 0 {
+            // The title of a plan stands in the place of what else is there.
+            let title = |it: &Row| width(&one_line(&it.model)).max(width(&one_line(&it.place)) + 5);
+            let title = rows.iter().filter(|it| it.is_plan()).map(title);
+            let wanted = title.max().unwrap_or(0).saturating_sub(widths.agent + 2);
+            widths.place = widths.place.max(wanted);
+        }
         widths.place = widths.place.min(columns.saturating_sub(widths.sum() - widths.place)).max(1);
         widths
     }
@@ -169,6 +181,8 @@ struct Page<'a> {
     options: &'a Options,
     columns: usize,
     widths: Widths,
+    /// What plans are called where there is no room for all of their titles, by key.
+    titles: BTreeMap<String, String>,
 }
 
 impl Page<'_> {
@@ -187,7 +201,8 @@ impl Page<'_> {
 
     /// ` 3 agents working · 1 idle · 1 died`
     fn head(&self, rows: &[Row]) -> String {
-        let count = |is: fn(&State) -> bool| rows.iter().filter(|row| is(&row.state)).count();
+        let agents = || rows.iter().filter(|row| !row.is_plan());
+        let count = |is: fn(&State) -> bool| agents().filter(|row| is(&row.state)).count();
         let asks = count(|it| matches!(it, State::Asks(_)));
         let states = [
             (asks, if asks == 1 { "waits for you" } else { "wait for you" }),
@@ -208,6 +223,11 @@ impl Page<'_> {
         }
         if parts.is_empty() {
             parts.push("no agents yet".to_owned());
+        }
+        match rows.len() - agents().count() {
+            0 => {}
+            1 => parts.push("1 plan".to_owned()),
+            plans => parts.push(format!("{plans} plans")),
         }
         let between = if self.glyphs() == Glyphs::Ascii { " - " } else { " · " };
         let mut line = self.line();
@@ -309,9 +329,90 @@ impl Page<'_> {
         let room = self.columns.saturating_sub(2);
         if room > 0 {
             line.push(" ", Style::Plain);
-            line.push_text(&one_line(&place(row)), room, self.glyphs(), Style::Plain);
+            let name = if row.is_plan() { self.title(row) } else { place(row) };
+            line.push_text(&one_line(&name), room, self.glyphs(), Style::Plain);
         }
         line.finish()
+    }
+
+    /// A text without its middle, where there is no room for all of it: of titles that differ at their ends
+    /// both ends are seen.
+    fn squeezed(&self, text: &str, room: usize) -> String {
+        let text = one_line(text);
+        if width(&text) <= room || room < 8 {
+            return text.into_owned();
+        }
+        let ellipsis = self.glyphs().ellipsis();
+        let tail = (room - width(ellipsis)) / 2;
+        let mut end = String::new();
+        for ch in text.chars().rev() {
+            let longer = format!("{ch}{end}");
+            if width(&longer) > tail {
+                break;
+            }
+            end = longer;
+        }
+        let head = truncate_with(&text, room - width(&end), ellipsis);
+        format!("{head}{end}")
+    }
+
+    /// What a plan is called on this screen.
+    fn title(&self, row: &Row) -> String {
+        self.titles.get(&row.key).unwrap_or(&row.model).clone()
+    }
+
+    /// The titles of plans as far as there is room, and the ends of their ids where they would look alike.
+    fn titles(&self, rows: &[Row]) -> BTreeMap<String, String> {
+        let Widths { agent, place, model, .. } = self.widths;
+        let room = match model {
+            _ if self.columns < TINY => self.columns.saturating_sub(2),
+            0 => agent + 2 + place,
+            _ => model,
+        };
+        let plans = || rows.iter().filter(|it| it.is_plan());
+        // Where the place is not shown, a plan without a title is called by it too.
+        let name = |row: &Row| match row.key.ends_with(&row.model) && model == 0 {
+            true => format!("{} {}", row.place, row.model),
+            false => row.model.clone(),
+        };
+        let mut titles: BTreeMap<String, String> =
+            plans().map(|it| (it.key.clone(), self.squeezed(&name(it), room))).collect();
+        let shown: Vec<String> = titles.values().cloned().collect();
+        for row in plans() {
+            let Some(title) = titles.get_mut(&row.key) else { continue };
+            if shown.iter().filter(|it| *it == title).count() > 1 {
+                let short = row.key.get(row.key.len().saturating_sub(4)..).unwrap_or_default();
+                let head = truncate_with(
+                    &one_line(&row.model),
+                    room.saturating_sub(short.len() + 1),
+                    self.glyphs().ellipsis(),
+                )
+                .into_owned();
+                *title = format!("{head} {short}");
+            }
+        }
+        titles
+    }
+
+    /// Who: the agent and the place, and the model if there is room. A plan has a title to go by, which takes
+    /// the place of the others where it gets narrow.
+    fn who(&self, line: &mut Line, row: &Row, style: Style) {
+        let Widths { agent, place: room, model, .. } = self.widths;
+        let cell = |text: &str, columns: usize| {
+            let text = one_line(text);
+            pad(&isolated(&truncate_with(&text, columns, self.glyphs().ellipsis())), columns)
+        };
+        let title = |columns: usize| pad(&isolated(&self.title(row)), columns);
+        if row.is_plan() && model == 0 {
+            line.push(&title(agent + 2 + room), style);
+            return;
+        }
+        line.push(&cell(&row.agent, agent), style).push("  ", Style::Plain);
+        line.push(&cell(&place(row), room), style);
+        if model > 0 {
+            let text = if row.is_plan() { title(model) } else { cell(&row.model, model) };
+            line.push("  ", Style::Plain).push(&text, Style::Dim);
+        }
     }
 
     fn row(&self, row: &Row) -> String {
@@ -323,16 +424,7 @@ impl Page<'_> {
         line.push(if is_selected { ">" } else { " " }, Style::Bold);
         let (sign, style) = self.sign(&row.state);
         line.push(sign, style).push(" ", Style::Plain);
-        let cell = |text: &str, columns: usize| {
-            let text = one_line(text);
-            pad(&isolated(&truncate_with(&text, columns, self.glyphs().ellipsis())), columns)
-        };
-        let strong = if is_selected { Style::Bold } else { Style::Plain };
-        line.push(&cell(&row.agent, self.widths.agent), strong).push("  ", Style::Plain);
-        line.push(&cell(&place(row), self.widths.place), strong);
-        if self.widths.model > 0 {
-            line.push("  ", Style::Plain).push(&cell(&row.model, self.widths.model), Style::Dim);
-        }
+        self.who(&mut line, row, if is_selected { Style::Bold } else { Style::Plain });
         match &row.state {
             State::Asks(question) => self.ask(&mut line, question),
             State::Failed(why) => {
@@ -437,9 +529,12 @@ impl Page<'_> {
     fn listed(&self, line: &mut Line, row: &Row, words: &str, span: &str) {
         let Some(list) = &row.list else {
             let offer = self.look.offers.iter().find(|(agent, _)| *agent == row.agent);
-            let none = match offer {
-                Some((_, command)) if !self.is_narrow() => format!("no list: {command}"),
-                Some(_) | None => "no list".to_owned(),
+            let none = match (row.no_list, offer) {
+                (NoList::Never, Some((_, command))) if !self.is_narrow() => {
+                    format!("no list: {command}")
+                }
+                (NoList::Never | NoList::NotYet, _) => "no list".to_owned(),
+                (NoList::Cleared, _) => "list cleared".to_owned(),
             };
             let words = if words.is_empty() { none } else { words.to_owned() };
             return self.words(line, &words, Style::Dim, span);

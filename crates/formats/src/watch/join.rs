@@ -58,6 +58,19 @@ pub struct Known<'a> {
     pub sessions: Vec<(&'a Session, Life)>,
     /// Plans, and who works on each.
     pub plans: Vec<(Option<&'a AttachmentKey>, &'a Plan)>,
+    /// Who was last heard of before this and does not run is left out; milliseconds since 1970.
+    pub since: Option<i64>,
+}
+
+/// Why an agent has no list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoList {
+    /// It never told one, and nothing shows that it has tools of ours.
+    Never,
+    /// Its hooks have told of it, and it has not planned anything.
+    NotYet,
+    /// It cleared its list.
+    Cleared,
 }
 
 /// How an agent stands, for whoever looks.
@@ -144,6 +157,8 @@ pub struct Row {
     pub state: State,
     /// Its list.
     pub list: Option<Listed>,
+    /// Why, if it has none.
+    pub no_list: NoList,
     /// Since when its turn runs, or when it was last heard of; milliseconds since 1970.
     pub at: i64,
     /// When it began.
@@ -154,6 +169,8 @@ pub struct Row {
 #[derive(Default)]
 struct Parts<'a> {
     seen: Option<&'a Seen>,
+    /// The same agent, as it was heard between it and its client.
+    heard_by_tap: Option<&'a Seen>,
     /// The last that was heard of any of its sub-agents.
     heard: Option<i64>,
     /// The sub-agent that was heard of last, of those that work.
@@ -206,9 +223,11 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
                     part.plan = Some(plan);
                 }
             }
-            None => rows.push(by_hand(plan)),
+            None => rows.extend(by_hand(plan)),
         }
     }
+    tell_plans_apart(&mut rows);
+    join_taps(&mut parts);
     let lives: BTreeMap<(String, String), Life> =
         parts.iter().map(|((agent, id, _), it)| ((agent.clone(), id.clone()), it.life)).collect();
     for (key, mut part) in parts {
@@ -217,7 +236,7 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
             let of = lives.get(&(key.0.clone(), key.1.clone())).copied();
             part.life = part.life.or(of.unwrap_or_default());
         }
-        rows.extend(part.row(key, now));
+        rows.extend(part.row(key, known.since, now));
     }
     let places: BTreeMap<String, (u8, i64)> =
         rows.iter().map(|row| (row.key.clone(), order(row))).collect();
@@ -230,6 +249,38 @@ pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
     rows
 }
 
+/// Plans of one title are told apart by their ids.
+fn tell_plans_apart(rows: &mut [Row]) {
+    let titles: Vec<String> = rows.iter().map(|it| it.model.clone()).collect();
+    for row in rows {
+        let is_twin = titles.iter().filter(|it| **it == row.model).count() > 1;
+        if is_twin || row.model.is_empty() {
+            let from = row.key.len().saturating_sub(4);
+            let short = row.key.get(from..).unwrap_or_default();
+            row.model = format!("{} {short}", row.model).trim_start().to_owned();
+        }
+    }
+}
+
+/// An agent that is heard through `acp-tap` may also keep a file of its own, or have a plan. Its session has
+/// one id everywhere, and is one row.
+fn join_taps(parts: &mut BTreeMap<Key, Parts<'_>>) {
+    let tap = name(AgentType::Acp);
+    let taps: Vec<Key> =
+        parts.keys().filter(|it| it.0 == tap && !it.1.is_empty()).cloned().collect();
+    for key in taps {
+        let own = parts.keys().find(|it| it.0 != tap && it.1 == key.1 && it.2 == key.2).cloned();
+        let Some((own, heard)) = own.and_then(|own| Some((own, parts.remove(&key)?))) else {
+            continue;
+        };
+        let Some(part) = parts.get_mut(&own) else { continue };
+        part.heard_by_tap = heard.seen;
+        part.life = part.life.or(heard.life);
+        part.session = part.session.or(heard.session);
+        part.plan = part.plan.or(heard.plan);
+    }
+}
+
 /// Those that work stand in the order in which they began, the others by their last news.
 fn order(row: &Row) -> (u8, i64) {
     let at = match &row.state {
@@ -239,7 +290,15 @@ fn order(row: &Row) -> (u8, i64) {
     (row.state.rank(), at)
 }
 
+/// What stands in an agent's place for a plan that no session works on.
+const PLAN: &str = "plan";
+
 impl Row {
+    /// Whether it is a plan that no session works on, and no agent.
+    pub fn is_plan(&self) -> bool {
+        self.agent == PLAN
+    }
+
     /// The key of the agent that it works for, if it is a sub-agent.
     fn parent(&self) -> Option<String> {
         let sub_agent = self.sub_agent.as_ref()?;
@@ -248,24 +307,61 @@ impl Row {
 }
 
 impl Parts<'_> {
-    fn row(&self, (agent, session, sub_agent): Key, now: i64) -> Option<Row> {
-        let list = match (self.plan, self.seen.and_then(|it| it.list.as_ref())) {
-            // A cleared list is none, and neither is a plan that nothing was put on.
-            (Some(plan), _) if !plan.items.is_empty() => Some(of_plan(plan)),
-            (_, Some(todos)) if !todos.items.is_empty() => Some(of_todos(todos)),
-            (_, _) => None,
-        };
+    /// What its own file and a tap tell of it.
+    fn all_seen(&self) -> impl Iterator<Item = &Seen> {
+        [self.seen, self.heard_by_tap].into_iter().flatten()
+    }
+
+    /// What was told of it last.
+    fn last_seen(&self) -> Option<&Seen> {
+        self.all_seen().max_by_key(|it| it.last)
+    }
+
+    fn asks(&self) -> Option<&str> {
+        self.all_seen().find_map(Seen::asks)
+    }
+
+    fn list(&self) -> Option<Listed> {
+        // A cleared list is none, and neither is a plan that nothing was put on.
+        if let Some(plan) = self.plan.filter(|it| !it.items.is_empty()) {
+            return Some(of_plan(plan));
+        }
+        let mut lists = self.all_seen().filter_map(|it| it.list.as_ref());
+        lists.find(|it| !it.items.is_empty()).map(of_todos)
+    }
+
+    fn no_list(&self) -> NoList {
+        if self.all_seen().any(|it| it.list.is_some()) {
+            NoList::Cleared
+        } else if self.session.is_some() || self.plan.is_some() {
+            NoList::NotYet
+        } else {
+            NoList::Never
+        }
+    }
+
+    fn row(&self, (agent, session, sub_agent): Key, since: Option<i64>, now: i64) -> Option<Row> {
+        let list = self.list();
         // A sub-agent that has no list of its own is its agent's affair.
-        if sub_agent.is_some() && list.is_none() && self.seen.and_then(Seen::asks).is_none() {
+        if sub_agent.is_some() && list.is_none() && self.asks().is_none() {
+            return None;
+        }
+        // A finished plan of which no session is known is no agent.
+        let is_known = self.seen.is_some() || self.heard_by_tap.is_some() || self.session.is_some();
+        if !is_known && list.as_ref().is_none_or(|it| it.open == 0) {
             return None;
         }
         let times = [
-            self.seen.map(|it| it.last),
+            self.last_seen().map(|it| it.last),
             self.heard,
             self.session.map(|it| it.seen_at.as_millisecond()),
             self.plan.map(|it| it.updated_at.as_millisecond()),
         ];
         let last = times.into_iter().flatten().max().unwrap_or(now);
+        let runs = matches!(self.life, Life::Runs { .. });
+        if !runs && since.is_some_and(|it| last < it) {
+            return None;
+        }
         let state = self.state(list.as_ref(), last, now);
         let begun = self.session.map(|it| it.begun_at.as_millisecond());
         let began = self.seen.map(|it| it.began).into_iter().chain(begun).min().unwrap_or(last);
@@ -277,13 +373,15 @@ impl Parts<'_> {
             (_, _) => last,
         };
         let directory = self.plan.map(|it| it.project.as_str());
-        let directory = directory.or_else(|| self.seen?.directory.as_deref());
+        let directory =
+            directory.or_else(|| self.all_seen().find_map(|it| it.directory.as_deref()));
         let directory = directory.or_else(|| Some(self.session?.directory.as_str()));
         let place = directory.map(last_part).filter(|it| !it.is_empty());
         let place = place.unwrap_or_else(|| session.chars().take(8).collect());
         let key = format!("{agent}/{session}/{}", sub_agent.as_deref().unwrap_or_default());
-        let model = self.seen.and_then(|it| it.model.clone()).unwrap_or_default();
-        Some(Row { key, agent, sub_agent, place, model, state, list, at, began })
+        let model = self.all_seen().find_map(|it| it.model.clone()).unwrap_or_default();
+        let no_list = self.no_list();
+        Some(Row { key, agent, sub_agent, place, model, state, list, no_list, at, began })
     }
 
     /// Whether a sub-agent's work is the agent's own. One with a list works for itself once its agent rests.
@@ -300,20 +398,21 @@ impl Parts<'_> {
     }
 
     fn state(&self, list: Option<&Listed>, last: i64, now: i64) -> State {
-        let phase = self.seen.map(|it| it.phase).unwrap_or_default();
+        let seen = self.last_seen();
+        let phase = seen.map(|it| it.phase).unwrap_or_default();
         let has_open = list.is_some_and(|it| it.open > 0);
         match self.life {
             Life::Died if phase == Phase::Working || has_open => return State::Died,
-            Life::Died | Life::Ended => return failed(phase, self.seen).unwrap_or(State::Idle),
+            Life::Died | Life::Ended => return failed(phase, seen).unwrap_or(State::Idle),
             Life::Runs { .. } | Life::Unknown => {}
         }
-        if let Some(question) = self.seen.and_then(Seen::asks) {
+        if let Some(question) = self.asks() {
             return State::Asks(question.to_owned());
         }
         if self.helper.is_some_and(|it| now.saturating_sub(it.last) < QUIET_MS) {
             return State::Working;
         }
-        let Some(seen) = self.seen else {
+        let Some(seen) = seen else {
             // Only the store tells, and it is told of work, not of turns.
             let works = list.is_some_and(|it| it.current().is_some());
             let runs = matches!(self.life, Life::Runs { .. });
@@ -328,7 +427,7 @@ impl Parts<'_> {
             (Phase::Working, _) if seen.has_answered => State::Idle,
             (Phase::Working, _) => State::Silent,
             (Phase::Quiet | Phase::Done(_), _) => {
-                failed(seen.phase, self.seen).unwrap_or(State::Idle)
+                failed(seen.phase, Some(seen)).unwrap_or(State::Idle)
             }
         }
     }
@@ -345,15 +444,18 @@ fn failed(phase: Phase, seen: Option<&Seen>) -> Option<State> {
     }
 }
 
-/// A plan that no session works on.
-fn by_hand(plan: &Plan) -> Row {
+/// A plan that no session works on. A finished one is no news to anybody.
+fn by_hand(plan: &Plan) -> Option<Row> {
     let list = of_plan(plan);
+    if list.open == 0 {
+        return None;
+    }
     let state = if list.current().is_some() { State::Working } else { State::Idle };
     let at = plan.updated_at.as_millisecond();
     let title = plan.name.clone().filter(|it| !it.is_empty()).unwrap_or_else(|| plan.title.clone());
-    Row {
+    Some(Row {
         key: format!("plan/{}", plan.id),
-        agent: "plan".to_owned(),
+        agent: PLAN.to_owned(),
         sub_agent: None,
         place: last_part(&plan.project),
         model: title,
@@ -361,7 +463,8 @@ fn by_hand(plan: &Plan) -> Row {
         at,
         began: plan.created_at.as_millisecond(),
         list: Some(list),
-    }
+        no_list: NoList::NotYet,
+    })
 }
 
 fn of_plan(plan: &Plan) -> Listed {

@@ -10,5 +10,5 @@ pub mod tell;
 #[cfg(test)]
 mod tests;
 
-pub use join::{Known, Life, Listed, Row, State, rows};
+pub use join::{Known, Life, Listed, NoList, Row, State, rows};
 pub use seen::{Fold, Phase, Seen, Todo, Todos};

@@ -129,8 +129,11 @@ impl Seen {
 
     /// Takes an event of this agent.
     fn take(&mut self, kind: &Kind<'_>, at: i64) {
-        self.last = self.last.max(at);
-        self.began = self.began.min(at);
+        // A line that cannot be read says nothing of when its agent did something.
+        if !matches!(kind, Kind::Warning { .. }) {
+            self.last = self.last.max(at);
+            self.began = self.began.min(at);
+        }
         match kind {
             Kind::SessionStarted { model, cwd, version: _ } => {
                 let word = |text: &Option<Text<'_>>| {
@@ -310,6 +313,12 @@ impl Fold {
         let Some(agent) = known.or_else(|| self.add(id, event.agent_type, at)) else { return };
         if let Some(agent) = self.agents.get_mut(agent) {
             agent.take(&event.kind, at);
+            // What Claude Code prints, unlike what it keeps, begins when it is asked something; that its turn
+            // began is told with what comes next.
+            let is_printed = event.agent_type == AgentType::ClaudeCode && event.timestamp.is_none();
+            if is_printed && matches!(event.kind, Kind::SessionStarted { .. }) {
+                agent.works(at);
+            }
         }
         if let Kind::SessionStarted { cwd: Some(_), .. } = event.kind {
             self.send_to_work(agent);

@@ -60,7 +60,7 @@ fn claude(id: &str, directory: &str, said: &[(i64, &str)]) -> Fold {
                     r#""type":"assistant","message":{{"id":"m{ago}","role":"assistant","model":"opus","content":[{{"type":"tool_use","id":"t{ago}","name":"AskUserQuestion","input":{{"questions":[{{"question":"{rest}"}}]}}}}],"stop_reason":"tool_use"}}}}"#
                 ),
                 "todos" => {
-                    let todos: Vec<String> = rest.split(';').map(|it| {
+                    let todos: Vec<String> = rest.split(';').filter(|it| !it.is_empty()).map(|it| {
                         let (status, text) = it.split_once(':').unwrap();
                         let status = match status { "x" => "completed", ">" => "in_progress", _ => "pending" };
                         format!(r#"{{"content":"{text}","status":"{status}","activeForm":"Doing {text}"}}"#)
@@ -320,6 +320,7 @@ fn a_session_whose_list_is_kept_as_a_plan_shows_the_plan_and_nothing_twice() {
         streams: vec![(only(&fold), Life::Unknown)],
         sessions: vec![(&session, Life::Runs { busy: None })],
         plans: vec![(Some(&key), &plan)],
+        since: None,
     };
     let rows = rows(&known, NOW);
     assert_eq!(rows.iter().map(line).collect::<Vec<_>>(), ["claude  shop  1/2  working  \"B\""]);
@@ -332,7 +333,141 @@ fn plans_that_no_session_works_on_and_sessions_without_a_file_have_rows_too() {
     let key = attached("zed", "c1");
     let known = Known { plans: vec![(None, &by_hand), (Some(&key), &mcp)], ..Known::default() };
     let rows: Vec<String> = rows(&known, NOW).iter().map(line).collect();
-    assert_eq!(rows, ["plan  garden  0/1  idle", "zed  shop  0/1  idle"]);
+    let short = by_hand.id.to_string();
+    let short = &short[short.len() - 4..];
+    assert_eq!(rows, [&format!("plan  garden  {short}  0/1  idle"), "zed  shop  0/1  idle"]);
+}
+
+#[test]
+fn finished_plans_are_no_agents() {
+    let done = plan("/home/me/garden", &[("Dig", Status::Completed), ("Rest", Status::Cancelled)]);
+    let empty = plan("/home/me/garden", &[]);
+    let key = attached("zed", "c1");
+    let plans = vec![(None, &done), (None, &empty), (Some(&key), &done)];
+    assert!(rows(&Known { plans, ..Known::default() }, NOW).is_empty());
+    // An agent that has finished its plan is still an agent.
+    let fold = claude("s1", "/home/me/shop", &[(90, "user go"), (80, "says Done.")]);
+    let key = attached("claude", "s1");
+    let known = Known {
+        streams: vec![(only(&fold), Life::Unknown)],
+        plans: vec![(Some(&key), &done)],
+        ..Known::default()
+    };
+    assert_eq!(
+        rows(&known, NOW).iter().map(line).collect::<Vec<_>>(),
+        ["claude  garden  1/1  idle"]
+    );
+}
+
+#[test]
+fn plans_are_told_apart_at_forty_columns_and_are_not_counted_as_agents() {
+    let named = |name: &str, seed: u8| {
+        let mut plan = plan("/home/me/shop", &[("Dig", Status::Pending)]);
+        plan.id = PlanId(uuid::Uuid::from_bytes([seed; 16]));
+        plan.title = name.to_owned();
+        plan
+    };
+    let plans = [
+        named("Release 1.2 of the shop", 1),
+        named("Release 1.3 of the shop", 2),
+        named("Release notes for everybody, part A", 3),
+        named("Release notes for everybody, part B", 4),
+        named("Twins", 0xa5),
+        named("Twins", 0xb6),
+        named("", 0xc7),
+    ];
+    let known = Known { plans: plans.iter().map(|it| (None, it)).collect(), ..Known::default() };
+    let rows = rows(&known, NOW);
+    let now = Timestamp::from_millisecond(NOW).unwrap();
+    for columns in [24, 40, 62, 80] {
+        let options = Options { width: columns, ..Options::plain(now) };
+        let shown = watch(&rows, Look::default(), &options);
+        assert!(columns < 40 || shown[0].trim() == "no agents yet · 7 plans", "{shown:#?}");
+        let different: BTreeSet<&String> = shown[1..].iter().collect();
+        assert_eq!(different.len(), plans.len(), "{shown:#?}");
+        assert!(shown.iter().all(|it| width(it) < usize::from(columns)), "{shown:#?}");
+        assert!(shown.iter().any(|it| it.contains("shop c7c7") || columns >= 62), "{shown:#?}");
+    }
+}
+
+/// A client and an agent between which we sat.
+fn tapped(session: &str, lines: &[&str]) -> Fold {
+    let lines: Vec<String> = lines.iter().map(|it| it.replace("SESSION", session)).collect();
+    fold(Source::Acp, &lines.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+#[test]
+fn one_tapped_agent_is_one_row() {
+    let own = claude("s1", "/home/me/shop", &[(90, "user go")]);
+    let asked = r#"{"jsonrpc":"2.0","id":3,"method":"session/request_permission","params":{"sessionId":"SESSION","toolCall":{"toolCallId":"c","title":"rm -rf build"}}}"#;
+    let planned = r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"SESSION","update":{"sessionUpdate":"plan","entries":[{"content":"A","priority":"medium","status":"in_progress"}]}}}"#;
+    let heard = tapped("s1", &[planned, asked]);
+    let other = tapped("s2", &[planned]);
+    let kept = plan("/home/me/shop", &[("Kept", Status::Pending)]);
+    let key = attached("acp", "s2");
+    let known = Known {
+        streams: vec![
+            (only(&own), Life::Unknown),
+            (only(&heard), Life::Unknown),
+            (only(&other), Life::Unknown),
+        ],
+        plans: vec![(Some(&key), &kept)],
+        ..Known::default()
+    };
+    let rows: Vec<String> = rows(&known, NOW).iter().map(line).collect();
+    assert_eq!(rows, ["claude  shop  0/1  asks: rm -rf build", "acp  shop  0/1  idle"]);
+}
+
+#[test]
+fn who_was_last_heard_of_too_long_ago_is_left_out_unless_it_runs() {
+    let old = claude("s1", "/home/me/old", &[(9_000, "user go"), (8_000, "says Done.")]);
+    let runs = claude("s2", "/home/me/runs", &[(9_000, "user go")]);
+    let new = claude("s3", "/home/me/new", &[(900, "user go"), (800, "says Done.")]);
+    let streams = vec![
+        (only(&old), Life::Unknown),
+        (only(&runs), Life::Runs { busy: Some(false) }),
+        (only(&new), Life::Unknown),
+    ];
+    let known = Known { streams, since: Some(at(3_600)), ..Known::default() };
+    let places: BTreeSet<String> = rows(&known, NOW).into_iter().map(|it| it.place).collect();
+    assert_eq!(places, BTreeSet::from(["new".to_owned(), "runs".to_owned()]));
+    // A line that cannot be read is no news, whenever it is read.
+    let mut spoilt = claude("s1", "/home/me/old", &[(9_000, "user go"), (8_000, "says Done.")]);
+    let mut stream = Stream::new(Source::ClaudeCode, Reading::default());
+    let line = format!(r#"{{"type":"user","sessionId":"s1","timestamp":"{}"}}"#, stamp(at(8_000)));
+    stream.push(format!("{line}\n{{broken\n").as_bytes(), &mut |event: &Event<'_>| {
+        spoilt.event(event, NOW);
+    });
+    let streams = vec![(only(&spoilt), Life::Unknown)];
+    let known = Known { streams, since: Some(at(3_600)), ..Known::default() };
+    assert!(rows(&known, NOW).is_empty());
+}
+
+#[test]
+fn only_who_has_nothing_of_ours_is_advised_to_install_it() {
+    let quiet = claude("s1", "/home/me/shop", &[(90, "user go")]);
+    let cleared =
+        claude("s2", "/home/me/shop", &[(90, "user go"), (80, "todos >:A"), (70, "todos ")]);
+    let hooked = claude("s3", "/home/me/shop", &[(90, "user go")]);
+    let time = Timestamp::from_millisecond(at(400)).unwrap();
+    let key = SessionKey { agent: "claude".to_owned(), id: "s3".to_owned() };
+    let session = Session::new(key, "/p", time);
+    let known = Known {
+        streams: [&quiet, &cleared, &hooked].map(|it| (only(it), Life::Unknown)).to_vec(),
+        sessions: vec![(&session, Life::Unknown)],
+        ..Known::default()
+    };
+    let rows = rows(&known, NOW);
+    let why = |id: &str| rows.iter().find(|it| it.key.contains(id)).map(|it| it.no_list);
+    assert_eq!(why("s1"), Some(NoList::Never));
+    assert_eq!(why("s2"), Some(NoList::Cleared));
+    assert_eq!(why("s3"), Some(NoList::NotYet));
+    let offers = [("claude".to_owned(), "punchlist install claude".to_owned())];
+    let options =
+        Options { width: 100, ..Options::plain(Timestamp::from_millisecond(NOW).unwrap()) };
+    let shown = watch(&rows, Look { offers: &offers, ..Look::default() }, &options).join("\n");
+    assert_eq!(shown.matches("punchlist install claude").count(), 1, "{shown}");
+    assert_eq!(shown.matches("list cleared").count(), 1, "{shown}");
 }
 
 /// Six agents in all states.

@@ -44,6 +44,9 @@ pub struct Asked {
     /// What would change, for an edit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// What the steps that it comes after have printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<Printed>,
     /// What it touches, in words: `writes dist/**`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
@@ -72,10 +75,71 @@ impl Asked {
         self.place.clear();
         self.context.clear();
         (self.command, self.diff) = (None, None);
+        self.printed.clear();
         self.touches.clear();
         self.arguments = Value::Null;
         self.offers.clear();
     }
+}
+
+/// The last lines that a step has printed.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Printed {
+    /// The step's title.
+    pub title: String,
+    /// Its last lines.
+    pub lines: Vec<String>,
+    /// How many there were before them.
+    #[serde(default)]
+    pub before: u64,
+}
+
+impl Printed {
+    /// The last so many of these lines.
+    #[must_use]
+    pub fn last(mut self, most: usize) -> Self {
+        let over = self.lines.len().saturating_sub(most);
+        self.lines.drain(..over);
+        self.before = self.before.saturating_add(over as u64);
+        self
+    }
+}
+
+/// A rule that a person may add by saying *always*: what would be allowed. What it does not name, it does
+/// not look at.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Permit {
+    /// The tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The server that the tool comes from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// What a command begins with, word by word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<Vec<String>>,
+    /// An argument by name, and its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<(String, String)>,
+}
+
+impl Permit {
+    /// Whether it names a program by a path that means another file in each project: then it can only be
+    /// meant for one.
+    pub fn is_local(&self) -> bool {
+        let program = self.command.as_ref().and_then(|it| it.first());
+        program.is_some_and(|it| it.contains('/') && !it.starts_with('/'))
+    }
+}
+
+/// Where *always* holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// In the project that asks.
+    Project,
+    /// In every project.
+    Everywhere,
 }
 
 /// What may be answered.
@@ -84,11 +148,14 @@ impl Asked {
 pub enum Offer {
     /// Yes, this once.
     Once,
-    /// Yes, and from now on whatever this tool does.
+    /// Yes, and for this session or from now on whatever these rules allow. Together they allow what is
+    /// asked; one may be too few for a chain of commands.
+    Always(Vec<Permit>),
+    /// Yes, and from now on whatever this tool does. Earlier versions offered it so.
     AlwaysTool,
-    /// Yes, and from now on every command that begins with these words.
+    /// Yes, and from now on every command that begins with these words. Earlier versions offered it so.
     AlwaysPrefix(Vec<String>),
-    /// Yes, and from now on every tool of this server.
+    /// Yes, and from now on every tool of this server. Earlier versions offered it so.
     AlwaysServer,
     /// With other arguments.
     Modify,
@@ -100,6 +167,15 @@ pub enum Offer {
 pub enum Answer {
     /// Yes, this once.
     Once,
+    /// Yes, and whatever these rules allow as long as whoever asks goes on.
+    Session(Vec<Permit>),
+    /// Yes, and from now on whatever these rules allow.
+    Always {
+        /// The rules that are added.
+        rules: Vec<Permit>,
+        /// Where they hold.
+        reach: Reach,
+    },
     /// Yes, and from now on whatever this tool does.
     AlwaysTool,
     /// Yes, and from now on every command that begins with these words.
@@ -108,8 +184,10 @@ pub enum Answer {
     AlwaysServer,
     /// With these arguments instead.
     Modify(Value),
-    /// No, and possibly why.
+    /// No, and possibly why. Without a reason, nothing else begins that was asked for together with it.
     Refuse(Option<String>),
+    /// No, possibly why, and nothing else goes on either.
+    RefuseAndStop(Option<String>),
 }
 
 impl Answer {
@@ -120,29 +198,39 @@ impl Answer {
             | (Self::AlwaysTool, Offer::AlwaysTool)
             | (Self::AlwaysServer, Offer::AlwaysServer)
             | (Self::Modify(_), Offer::Modify) => true,
+            (Self::Session(rules), Offer::Always(offered)) => rules == offered,
+            (Self::Always { rules, reach }, Offer::Always(offered)) => {
+                let is_too_far = *reach == Reach::Everywhere && rules.iter().any(Permit::is_local);
+                rules == offered && !is_too_far
+            }
             // More words say less.
             (Self::AlwaysPrefix(words), Offer::AlwaysPrefix(prefix)) => words.starts_with(prefix),
             (
                 Self::Once
+                | Self::Session(_)
+                | Self::Always { .. }
                 | Self::AlwaysTool
                 | Self::AlwaysPrefix(_)
                 | Self::AlwaysServer
                 | Self::Modify(_)
-                | Self::Refuse(_),
+                | Self::Refuse(_)
+                | Self::RefuseAndStop(_),
                 _,
             ) => false,
-        }) || matches!(self, Self::Refuse(_))
+        }) || !self.is_yes()
     }
 
     /// Whether it lets anything happen.
     pub fn is_yes(&self) -> bool {
         match self {
             Self::Once
+            | Self::Session(_)
+            | Self::Always { .. }
             | Self::AlwaysTool
             | Self::AlwaysPrefix(_)
             | Self::AlwaysServer
             | Self::Modify(_) => true,
-            Self::Refuse(_) => false,
+            Self::Refuse(_) | Self::RefuseAndStop(_) => false,
         }
     }
 }
@@ -165,10 +253,13 @@ impl Answered {
         let answer = match self.answer {
             Answer::Modify(value) => Answer::Modify(shallow(value)),
             answer @ (Answer::Once
+            | Answer::Session(_)
+            | Answer::Always { .. }
             | Answer::AlwaysTool
             | Answer::AlwaysPrefix(_)
             | Answer::AlwaysServer
-            | Answer::Refuse(_)) => answer,
+            | Answer::Refuse(_)
+            | Answer::RefuseAndStop(_)) => answer,
         };
         Self { answer, at: kept(self.at), ..self }
     }
@@ -178,7 +269,10 @@ impl Answered {
         match &mut self.answer {
             Answer::AlwaysPrefix(words) => words.clear(),
             Answer::Modify(value) => *value = Value::Null,
-            Answer::Refuse(reason) => *reason = reason.take().map(|_| TOMBSTONE.to_owned()),
+            Answer::Session(rules) | Answer::Always { rules, .. } => rules.clear(),
+            Answer::Refuse(reason) | Answer::RefuseAndStop(reason) => {
+                *reason = reason.take().map(|_| TOMBSTONE.to_owned());
+            }
             Answer::Once | Answer::AlwaysTool | Answer::AlwaysServer => {}
         }
     }

@@ -24,6 +24,7 @@ fn asked(offers: Vec<Offer>) -> Asked {
         what: "run".to_owned(),
         command: Some("./publish.sh --prod".to_owned()),
         diff: Some("+ secret".to_owned()),
+        printed: Vec::new(),
         touches: vec!["writes dist/**".to_owned()],
         why: "no rule allows it".to_owned(),
         arguments: json!({"command": "./publish.sh --prod"}),
@@ -69,6 +70,9 @@ fn what_may_follow_what() {
 fn only_what_is_offered_can_be_answered_and_a_refusal_always() {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     let prefix = |text: &str| Answer::AlwaysPrefix(words(text));
+    let rules = |text: &str| vec![Permit { command: Some(words(text)), ..Permit::default() }];
+    let (make, check) = (|| rules("make test"), || rules("./check.sh"));
+    let always = |rules, reach| Answer::Always { rules, reach };
     for (answer, offers, expected) in [
         (Answer::Once, vec![Offer::Once, Offer::Modify], true),
         (Answer::Once, vec![Offer::Modify], false),
@@ -82,6 +86,15 @@ fn only_what_is_offered_can_be_answered_and_a_refusal_always() {
         (Answer::Modify(Value::Null), vec![Offer::Once], false),
         (Answer::Modify(Value::Null), vec![Offer::Modify], true),
         (Answer::Refuse(None), vec![], true),
+        (Answer::RefuseAndStop(None), vec![], true),
+        (Answer::Session(make()), vec![Offer::Always(make())], true),
+        (Answer::Session(make()), vec![Offer::Once], false),
+        (Answer::Session(check()), vec![Offer::Always(make())], false),
+        (always(make(), Reach::Project), vec![Offer::Always(check()), Offer::Always(make())], true),
+        (always(make(), Reach::Everywhere), vec![Offer::Always(make())], true),
+        (always(check(), Reach::Project), vec![Offer::Always(check())], true),
+        // Every project has its own.
+        (always(check(), Reach::Everywhere), vec![Offer::Always(check())], false),
     ] {
         assert_eq!(answer.is_among(&offers), expected, "{answer:?} of {offers:?}");
         let asked = question(offers, Standing::Waiting);

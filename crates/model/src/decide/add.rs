@@ -1,9 +1,12 @@
 //! New items.
 
+use serde_json::{Map, Value};
+
 use super::{Draft, Step, Stop};
 use crate::command::NewItem;
 use crate::event::Event;
 use crate::item::{Item, Mark, Status};
+use crate::json::is_too_deep;
 use crate::refusal::{Broken, Tag};
 
 impl Draft<'_> {
@@ -43,7 +46,8 @@ impl Draft<'_> {
         item.approve = new.approve;
         item.retry = new.retry;
         item.timeout = new.timeout;
-        item.metadata = new.metadata.clone();
+        item.metadata = self.metadata(new.metadata.clone())?;
+        item.from_list = new.from_list;
         self.check_texts_of(&item)?;
         self.check_room_for(1)?;
         item.depends_on = self.dependencies(None, &new.depends_on)?;
@@ -76,9 +80,23 @@ impl Draft<'_> {
         Ok(())
     }
 
+    /// Metadata that is not nested too deeply. In recorded mode the item is kept without what is.
+    pub(super) fn metadata(
+        &mut self,
+        metadata: Option<Map<String, Value>>,
+    ) -> Result<Option<Map<String, Value>>, Stop> {
+        let Some(mut fields) = metadata else { return Ok(None) };
+        if fields.values().any(|value| is_too_deep(value, 1)) {
+            self.breach(Mark::OverLimit, || Broken::TooDeep { field: "metadata" }.into())?;
+            fields.retain(|_, value| !is_too_deep(value, 1));
+        }
+        Ok(Some(fields))
+    }
+
     /// Whether the list may have that many more open items.
     pub(super) fn check_room_for(&mut self, adding: u32) -> Step {
-        let (open, most) = (self.plan.open, self.ctx.limits.open_items);
+        let Some(most) = self.ctx.most_open() else { return Ok(()) };
+        let open = self.plan.open;
         if open.saturating_add(adding) <= most {
             return Ok(());
         }

@@ -28,8 +28,7 @@ impl Draft<'_> {
 
     /// Whether a claim no longer protects its holder: the lease is over, or the process is gone.
     fn has_lapsed(&self, claim: &Claim) -> bool {
-        claim.expires_at <= self.ctx.now
-            || claim.holder.process.as_ref().is_some_and(|it| self.ctx.gone.contains(it))
+        claim.has_lapsed(self.ctx.now, &self.ctx.gone)
     }
 
     /// Puts back what other workers let lapse, so that it can be taken.

@@ -3,12 +3,13 @@
 use serde_json::{Map, Value};
 
 use super::{Draft, Step, Stop};
+use crate::actor::ActorKind;
 use crate::command::{Patch, PlanPatch};
 use crate::event::{Event, PlanDelta, What};
 use crate::goal::Goal;
 use crate::id::Number;
-use crate::item::{Item, Level};
-use crate::refusal::Tag;
+use crate::item::{Item, Level, RESERVED};
+use crate::refusal::{Broken, Tag};
 
 impl Draft<'_> {
     pub(super) fn edit(&mut self, number: Number, patch: &Patch) -> Step {
@@ -48,6 +49,9 @@ impl Draft<'_> {
         if let Some(text) = &patch.outcome {
             item.outcome = self.optional_text("outcome", text.as_deref())?;
         }
+        if let Some(all) = &patch.depends_on {
+            item.depends_on = self.dependencies(Some(number), all)?;
+        }
         let after = self.dependencies(Some(number), &patch.after)?;
         item.depends_on.extend(after);
         for gone in &patch.not_after {
@@ -72,8 +76,12 @@ impl Draft<'_> {
         set(&mut item.approve, patch.approve.as_ref());
         set(&mut item.retry, patch.retry.as_ref());
         set(&mut item.timeout, patch.timeout.as_ref());
-        set(&mut item.metadata, patch.metadata.as_ref());
-        merge(&mut item.metadata, &patch.merge);
+        if let Some(metadata) = &patch.metadata {
+            let new = self.metadata(metadata.clone())?;
+            item.metadata = replaced(item.metadata.take(), new);
+        }
+        let keys = self.metadata(Some(patch.merge.clone()))?.unwrap_or_default();
+        merge(&mut item.metadata, &keys);
         self.check_texts_of(&item)?;
         Ok(item)
     }
@@ -91,8 +99,12 @@ impl Draft<'_> {
                 self.text("goal", &goal.statement)?;
             }
             let before = self.plan.goal.as_deref();
+            let by = self.ctx.actor.kind;
+            if by == ActorKind::Agent && before.is_some_and(|it| it.is_taken_by(goal.as_ref())) {
+                return Err(Broken::PersonsGoal.into());
+            }
             let now = self.ctx.now;
-            new.goal = goal.as_ref().map(|it| Box::new(Goal::set(before, it, now)));
+            new.goal = goal.as_ref().map(|it| Box::new(Goal::set(before, it, now, by)));
         }
         set(&mut new.rules, patch.rules.as_ref());
         let deltas = PlanDelta::between(&self.plan, &new);
@@ -107,6 +119,18 @@ fn set<T: Clone>(field: &mut T, value: Option<&T>) {
     if let Some(value) = value {
         field.clone_from(value);
     }
+}
+
+/// Metadata in the place of other metadata. What a run keeps of its plan file stays.
+fn replaced(
+    old: Option<Map<String, Value>>,
+    new: Option<Map<String, Value>>,
+) -> Option<Map<String, Value>> {
+    let kept = old.and_then(|mut old| old.remove(RESERVED));
+    let Some(kept) = kept else { return new };
+    let mut new = new.unwrap_or_default();
+    new.insert(RESERVED.to_owned(), kept);
+    Some(new)
 }
 
 /// Puts keys into metadata and takes those that are null out of it. Without keys there is none.

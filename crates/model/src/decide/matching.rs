@@ -7,7 +7,7 @@ use super::similar::{THRESHOLD, similarity};
 use super::{Draft, Stop};
 use crate::command::ListEntry;
 use crate::id::Number;
-use crate::item::{Item, Mark};
+use crate::item::{Item, Mark, Status};
 use crate::refusal::Broken;
 
 /// What an entry was found to be.
@@ -77,7 +77,8 @@ impl Draft<'_> {
         }
     }
 
-    /// A reworded entry is the same entry: only open with open, and only where it could be no other.
+    /// A reworded entry is the same entry, also if it is done by now: only of what is open, and only
+    /// where it could be no other.
     fn match_similar(&self, entries: &[ListEntry], history: &History, matches: &mut Matches) {
         let taken = numbers(matches);
         let free: Vec<&Item> = self
@@ -89,7 +90,7 @@ impl Draft<'_> {
             .collect();
         let mut pairs: Vec<(usize, Number)> = Vec::new();
         for (n, entry) in entries.iter().enumerate() {
-            if matches.contains_key(&n) || !entry.status.is_open() {
+            if matches.contains_key(&n) || entry.status == Status::Cancelled {
                 continue;
             }
             let fits = |item: &&&Item| similarity(&item.title, &entry.title) >= THRESHOLD;

@@ -11,13 +11,13 @@ mod history;
 pub(crate) mod links;
 mod matching;
 mod merge;
+mod order;
 mod place;
 mod replace;
 mod similar;
 mod text;
 pub mod transition;
 
-use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use crate::command::{Ctx, ItemRef, Mode, Op};
@@ -58,7 +58,8 @@ pub fn decide_since(
     since: &[Entry],
 ) -> Result<Decision, Refusal> {
     let mut draft = Draft::new(plan, ctx, since);
-    draft.entries = if let [Op::Replace(list)] = ops { list.len() } else { ops.len() };
+    draft.entries =
+        if let [Op::Replace(list) | Op::ReplaceAll(list)] = ops { list.len() } else { ops.len() };
     for entry in draft.order(ops) {
         let op = &ops[entry];
         draft.entry = entry;
@@ -71,7 +72,8 @@ pub fn decide_since(
 
 /// After which revision a decision needs the plan's journal, if at all.
 pub fn journal_needed(ops: &[Op], ctx: &Ctx) -> Option<Revision> {
-    ctx.base.filter(|_| ops.iter().any(|op| matches!(op, Op::Replace(_))))
+    let is_list = |op: &Op| matches!(op, Op::Replace(_) | Op::ReplaceAll(_));
+    ctx.base.filter(|_| ops.iter().any(is_list))
 }
 
 /// Why a step cannot be done: the item that it is about, and the rule.
@@ -125,42 +127,6 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// In which order the steps are taken: as they stand, unless an item is to be completed before
-    /// one under it; then all are completed children first, however they were named.
-    fn order(&self, ops: &[Op]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..ops.len()).collect();
-        let completed = |op: &Op| {
-            let Op::Complete { item, .. } = op else { return None };
-            Some(self.resolve(item).ok())
-        };
-        let Some(numbers) = ops.iter().map(completed).collect::<Option<Vec<_>>>() else {
-            return order;
-        };
-        let mut named = BTreeSet::new();
-        let parent_first = numbers.iter().flatten().any(|number| {
-            named.insert(*number);
-            self.above(*number).iter().any(|it| it != number && named.contains(it))
-        });
-        if parent_first {
-            let depth = |entry: &usize| numbers[*entry].map_or(0, |it| self.above(it).len());
-            order.sort_by_key(|entry| Reverse(depth(entry)));
-        }
-        order
-    }
-
-    /// An item and those that it stands under.
-    fn above(&self, number: Number) -> BTreeSet<Number> {
-        let mut above = BTreeSet::from([number]);
-        let mut at = number;
-        while let Some(parent) = self.plan.get(at).and_then(|item| item.parent) {
-            if !above.insert(parent) {
-                break;
-            }
-            at = parent;
-        }
-        above
-    }
-
     fn op(&mut self, op: &Op) -> Step {
         self.marks.clear();
         match op {
@@ -199,7 +165,8 @@ impl<'a> Draft<'a> {
                 draft.supersede(number);
                 Ok(())
             }),
-            Op::Replace(entries) => self.replace(entries),
+            Op::Replace(entries) => self.replace(entries, false),
+            Op::ReplaceAll(entries) => self.replace(entries, true),
             Op::Prove { item, evidence } => self.on(item, |draft, number| {
                 draft.check_attempt(number)?;
                 draft.change(number, What::Evidence, |item| {

@@ -1,7 +1,8 @@
 //! A whole list against a plan: reconciled, never blindly replaced.
 //!
 //! What matches keeps its id, number and history and gets a transition; what is new is added; what is
-//! missing is superseded, with a warning if it was open. What others did since the caller was last
+//! missing is superseded, with a warning if it was open; but a list that an agent keeps takes away only
+//! what came from such a list. What others did since the caller was last
 //! shown the plan is kept and named, or is a conflict (see [`super::merge`]).
 
 use std::collections::BTreeSet;
@@ -19,7 +20,8 @@ use crate::refusal::{Broken, Problem, Tag, Warning};
 use crate::store::Entry;
 
 impl Draft<'_> {
-    pub(super) fn replace(&mut self, entries: &[ListEntry]) -> Step {
+    /// With `all`, whatever is missing leaves; otherwise what came from a list like this one.
+    pub(super) fn replace(&mut self, entries: &[ListEntry], all: bool) -> Step {
         self.expire();
         // A mirror is never shown the plan: its base stays behind once somebody else has written, and
         // what it wrote itself since is nobody else's change.
@@ -27,12 +29,12 @@ impl Draft<'_> {
         let history = History::of(self.since.iter().filter(|entry| !own(entry)));
         let matches = self.match_entries(entries, &history)?;
         let entries = self.merge_entries(entries, &matches, &history);
-        self.drop_missing(&matches, &history);
-        self.check_list_room(&entries, &matches)?;
+        self.drop_missing(&matches, &history, all);
+        self.check_list_room(&entries, &matches, all)?;
         let mut numbers = Vec::with_capacity(entries.len());
         for (n, entry) in &entries {
             self.entry = *n;
-            match self.place_entry(matches.get(n).copied(), entry) {
+            match self.place_entry(matches.get(n).copied(), entry, !all) {
                 Ok(number) => numbers.push((entry, *n, number)),
                 Err(stop) => self.note(*n, stop),
             }
@@ -98,15 +100,21 @@ impl Draft<'_> {
     }
 
     /// Updates the item of an entry, or makes one.
-    fn place_entry(&mut self, found: Option<Match>, entry: &ListEntry) -> Result<Number, Stop> {
+    fn place_entry(
+        &mut self,
+        found: Option<Match>,
+        entry: &ListEntry,
+        from_list: bool,
+    ) -> Result<Number, Stop> {
         self.marks.clear();
         let number = match found {
             Some(Match::Same(number)) => number,
             Some(Match::Reworded(number)) => {
+                self.check_held(number)?;
                 self.start_over(number);
                 number
             }
-            Some(Match::Removed(_)) | None => self.add_entry(entry)?,
+            Some(Match::Removed(_)) | None => self.add_entry(entry, from_list)?,
         };
         self.update_entry(number, entry)?;
         Ok(number)
@@ -121,31 +129,27 @@ impl Draft<'_> {
     }
 
     /// Gives the items their new statuses, in an order that breaks no rule on the way: what ends,
-    /// children first; what is put back or reopened, parents first; then what begins.
+    /// children and dependencies first; what is put back or reopened, parents first; then what begins.
     fn move_entries(&mut self, numbers: &[(&ListEntry, usize, Number)]) {
-        let mut steps: Vec<(i64, usize, Number, Status)> = numbers
-            .iter()
-            .map(|(entry, n, number)| {
-                let depth = i64::try_from(self.above(*number).len()).unwrap_or(i64::MAX / 4);
-                let rank = match entry.status {
-                    Status::Completed | Status::Cancelled => -1 - depth,
-                    Status::Pending => depth,
-                    Status::InProgress => i64::from(u32::MAX) + depth,
-                };
-                (rank, *n, *number, entry.status)
-            })
-            .collect();
-        steps.sort_unstable();
-        for (_, n, number, status) in steps {
+        let ends = |entry: &ListEntry| !entry.status.is_open();
+        let (ending, mut others): (Vec<_>, Vec<_>) =
+            numbers.iter().copied().partition(|(entry, _, _)| ends(entry));
+        let named: Vec<Option<Number>> = ending.iter().map(|it| Some(it.2)).collect();
+        let ending: Vec<_> =
+            self.settled_first(&named).into_iter().map(|place| ending[place]).collect();
+        others.sort_by_key(|(entry, n, number)| {
+            (entry.status == Status::InProgress, self.above(*number).len(), *n)
+        });
+        for (entry, n, number) in ending.into_iter().chain(others) {
             self.entry = n;
             self.marks.clear();
-            if let Err(stop) = self.move_entry(number, status) {
+            if let Err(stop) = self.move_entry(number, entry.status) {
                 self.note(n, stop);
             }
         }
     }
 
-    fn drop_missing(&mut self, matches: &Matches, history: &History) {
+    fn drop_missing(&mut self, matches: &Matches, history: &History, all: bool) {
         let kept: BTreeSet<Number> = matches.values().map(|found| found.number()).collect();
         let listed = self.plan.listed().into_iter();
         let missing: Vec<Item> = listed.filter(|it| !kept.contains(&it.number)).cloned().collect();
@@ -155,6 +159,13 @@ impl Draft<'_> {
                 Some(since) if since.added => {
                     let by = since.by.clone();
                     self.decision.warnings.push(Warning::AddedSince { item: tag, by });
+                    continue;
+                }
+                // Neither the list's to take away, nor news that it lacks it.
+                Some(_) | None if !all && !item.from_list => {
+                    if item.is_open() {
+                        self.decision.warnings.push(Warning::NotFromList(tag));
+                    }
                     continue;
                 }
                 Some(since) if since.differs(&item) => {
@@ -175,20 +186,30 @@ impl Draft<'_> {
     }
 
     /// The cap holds for the list as it will be, not for its states on the way.
-    fn check_list_room(&mut self, entries: &[(usize, ListEntry)], matches: &Matches) -> Step {
+    fn check_list_room(
+        &mut self,
+        entries: &[(usize, ListEntry)],
+        matches: &Matches,
+        all: bool,
+    ) -> Step {
+        let Some(most) = self.ctx.most_open() else { return Ok(()) };
         let wanted = entries.iter().filter(|(_, entry)| entry.status.is_open()).count();
         let open = matches.values().filter(|it| self.is_open(it.number())).count();
         let [wanted, open] = [wanted, open].map(|n| u32::try_from(n).unwrap_or(u32::MAX));
-        // What others added stays, and is not held against the caller.
-        let others = self.plan.open.saturating_sub(open);
-        let most = self.ctx.limits.open_items;
+        // What did not come from such a list is not held against this one.
+        let foreign = |it: &&Item| !all && it.is_open() && !it.from_list;
+        let foreign = self.plan.items.values().filter(foreign).map(|it| it.number);
+        let matched: BTreeSet<Number> = matches.values().map(|it| it.number()).collect();
+        let foreign = foreign.filter(|it| !matched.contains(it)).count();
+        let foreign = u32::try_from(foreign).unwrap_or(u32::MAX);
+        let others = self.plan.open.saturating_sub(open).saturating_sub(foreign);
         let total = wanted.saturating_add(others);
-        if total <= most || total <= self.plan.open {
+        if total <= most || total <= self.plan.open.saturating_sub(foreign) {
             return Ok(());
         }
         let broken = Broken::TooManyOpen {
-            open: self.plan.open,
-            adding: total.saturating_sub(self.plan.open),
+            open: self.plan.open.saturating_sub(foreign),
+            adding: total.saturating_sub(self.plan.open.saturating_sub(foreign)),
             most,
         };
         self.breach(Mark::OverLimit, || broken.into())
@@ -198,10 +219,11 @@ impl Draft<'_> {
         self.plan.get(number).is_some_and(Item::is_open)
     }
 
-    fn add_entry(&mut self, entry: &ListEntry) -> Result<Number, Stop> {
+    fn add_entry(&mut self, entry: &ListEntry, from_list: bool) -> Result<Number, Stop> {
         let new = NewItem {
             title: entry.title.clone(),
             active_form: entry.active_form.clone(),
+            from_list,
             ..NewItem::default()
         };
         self.add_unbounded(&new)
@@ -251,6 +273,7 @@ impl Draft<'_> {
         match to {
             Status::InProgress => {
                 self.check_turn(number)?;
+                self.check_unblocked(number, to)?;
                 if !from.is_open() {
                     self.check_parent_open(number)?;
                 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::{Draft, Step, Stop};
+use crate::actor::ActorKind;
 use crate::event::What;
 use crate::id::{Attempt, Number};
 use crate::item::{Claim, Evidence, Item, Level, Mark, Status, Verification};
+use crate::plan::Plan;
 use crate::refusal::{Broken, Tag, Warning};
 
 /// By what act an item moves.
@@ -65,8 +67,8 @@ impl Draft<'_> {
         self.expire();
         self.check_move(number, Act::Start, Status::InProgress)?;
         self.check_turn(number)?;
+        self.check_unblocked(number, Status::InProgress)?;
         self.begin(number, What::Started);
-        self.warn_blocked(number);
         self.decision.picked = Some(number);
         Ok(())
     }
@@ -94,7 +96,6 @@ impl Draft<'_> {
         self.check_held(number)?;
         let outcome = self.said("outcome", outcome)?;
         self.check_completable(number)?;
-        self.warn_blocked(number);
         self.finish_item(number, What::Completed, Status::Completed, outcome);
         Ok(())
     }
@@ -116,29 +117,28 @@ impl Draft<'_> {
         }
         let now = self.ctx.now;
         self.change(number, What::Completed, |item| {
-            close(item, Status::Completed, now);
+            item.close(Status::Completed, now);
             item.evidence.push(claimed(now, by));
         });
         Ok(())
     }
 
-    /// Completes what is open under an item, deepest first.
+    /// Completes what is open under an item: children and dependencies first.
     pub(super) fn complete_children(&mut self, number: Number) -> Step {
         let mut under: BTreeMap<Number, Vec<Number>> = BTreeMap::new();
         for item in self.plan.items.values().filter(|item| !item.is_superseded()) {
             under.entry(item.parent.unwrap_or_default()).or_default().push(item.number);
         }
-        // Each level stands behind the one above it, so that backwards is deepest first.
         let mut all = vec![number];
         let mut next = 0;
         while let Some(parent) = all.get(next) {
             all.extend(under.remove(parent).unwrap_or_default());
             next += 1;
         }
-        for child in all.into_iter().skip(1).rev() {
-            if self.plan.get(child).is_some_and(Item::is_open) {
-                self.complete_any(child, None)?;
-            }
+        let is_open = |it: &Number| self.plan.get(*it).is_some_and(Item::is_open);
+        let open: Vec<Option<Number>> = all.into_iter().skip(1).filter(is_open).map(Some).collect();
+        for child in self.settled_first(&open).into_iter().filter_map(|place| open[place]) {
+            self.complete_any(child, None)?;
         }
         Ok(())
     }
@@ -148,7 +148,7 @@ impl Draft<'_> {
         self.check_holder(number)?;
         let reason = self.said("reason", reason)?;
         self.finish_item(number, What::Cancelled, Status::Cancelled, reason);
-        self.warn_cancelled(number);
+        self.decision.warnings.extend(self.plan.warn_cancelled(number));
         Ok(())
     }
 
@@ -167,6 +167,7 @@ impl Draft<'_> {
         if start {
             self.expire();
             self.check_turn(number)?;
+            self.check_unblocked(number, Status::InProgress)?;
             self.begin(number, What::Reopened);
             self.decision.picked = Some(number);
         } else {
@@ -225,13 +226,15 @@ impl Draft<'_> {
         self.breach(Mark::IllegalTransition, || stop)
     }
 
-    /// What must hold before an item may count as done: no open child, the evidence demanded.
+    /// What must hold before an item may count as done: nothing that it depends on is open, no open
+    /// child, the evidence demanded.
     pub(super) fn check_completable(&mut self, number: Number) -> Step {
         let Some(item) = self.plan.get(number) else { return Ok(()) };
         let tag = Tag::from(item);
         let verification = self.plan.verification(item, false);
-        let demanded = self.plan.demanded(item).unwrap_or(Level::Claimed);
+        let demanded = self.plan.demanded(item).unwrap_or(Level::Reported);
         self.check_children_closed(number)?;
+        self.check_unblocked(number, Status::Completed)?;
         match verification {
             Verification::None | Verification::Passed => Ok(()),
             Verification::Required | Verification::Failed | Verification::Stale => {
@@ -288,7 +291,7 @@ impl Draft<'_> {
         let now = self.ctx.now;
         let by = self.ctx.actor.name.clone();
         self.change(number, what, |item| {
-            close(item, status, now);
+            item.close(status, now);
             if outcome.is_some() {
                 item.outcome = outcome;
             }
@@ -298,40 +301,58 @@ impl Draft<'_> {
         });
     }
 
-    pub(super) fn warn_blocked(&mut self, number: Number) {
-        let Some(item) = self.plan.get(number) else { return };
+    /// Whether all that it depends on is completed. A person may say that it does not matter.
+    pub(super) fn check_unblocked(&mut self, number: Number, to: Status) -> Step {
+        let Some(item) = self.plan.get(number) else { return Ok(()) };
         let by: Vec<Tag> = self.plan.blockers(item).map(Tag::from).collect();
-        if !by.is_empty() {
-            self.decision.warnings.push(Warning::Blocked { item: item.into(), by });
+        if by.is_empty() {
+            return Ok(());
         }
-    }
-
-    fn warn_cancelled(&mut self, number: Number) {
-        let children = self.open_children(number);
-        let Some(item) = self.plan.get(number) else { return };
         let tag = Tag::from(item);
-        let dependants: Vec<Tag> = self
-            .plan
-            .items
-            .values()
-            .filter(|it| it.is_open() && it.depends_on.contains(&number))
-            .map(Tag::from)
-            .collect();
-        if !dependants.is_empty() {
-            let item = tag.clone();
-            self.decision.warnings.push(Warning::DependsOnCancelled { item, dependants });
+        if !(self.ctx.anyway && self.ctx.actor.kind == ActorKind::Person) {
+            let stop = Stop(Some(tag.clone()), Broken::Blocked { to, by: by.clone() });
+            self.breach(Mark::Blocked, || stop)?;
         }
-        if !children.is_empty() {
-            self.decision.warnings.push(Warning::OpenUnderCancelled { item: tag, children });
-        }
+        self.decision.warnings.push(Warning::Blocked { item: tag, by });
+        Ok(())
     }
 }
 
-fn close(item: &mut Item, status: Status, at: Timestamp) {
-    item.status = status;
-    item.completed_at = Some(at);
-    item.claim = None;
-    item.waiting_on = None;
+impl Plan {
+    /// What whoever cancelled an item should know: what depends on it, and what is open under it.
+    pub(crate) fn warn_cancelled(&self, number: Number) -> Vec<Warning> {
+        let Some(item) = self.get(number) else { return Vec::new() };
+        let tags = |of: &dyn Fn(&Item) -> bool| -> Vec<Tag> {
+            self.items.values().filter(|it| it.is_open() && of(it)).map(Tag::from).collect()
+        };
+        let dependants = tags(&|it| it.depends_on.contains(&number));
+        let mut children = tags(&|it| it.parent == Some(number));
+        children.sort_by_key(|tag| self.get(tag.number).and_then(|it| it.position));
+        let mut warnings = Vec::new();
+        if !dependants.is_empty() {
+            warnings.push(Warning::DependsOnCancelled { item: item.into(), dependants });
+        }
+        if !children.is_empty() {
+            warnings.push(Warning::OpenUnderCancelled { item: item.into(), children });
+        }
+        warnings
+    }
+}
+
+impl Item {
+    /// Ends it.
+    pub(crate) fn close(&mut self, status: Status, at: Timestamp) {
+        self.status = status;
+        self.completed_at = Some(at);
+        self.claim = None;
+        self.waiting_on = None;
+        // Somebody has settled what came of it.
+        if self.is_interrupted() {
+            let mut metadata = self.metadata.take().unwrap_or_default();
+            metadata.remove(Self::INTERRUPTED);
+            self.metadata = Some(metadata).filter(|it| !it.is_empty());
+        }
+    }
 }
 
 /// What an earlier end left on an item that is open again. The journal keeps it.
@@ -345,5 +366,5 @@ fn clear_result(item: &mut Item) {
 }
 
 fn claimed(at: Timestamp, by: String) -> Evidence {
-    Evidence { level: Level::Claimed, at, by, run: None }
+    Evidence { level: Level::Reported, at, by, run: None }
 }

@@ -30,6 +30,7 @@ fn ctx(worker: &str, mode: Mode) -> Ctx {
         mode,
         limits: Limits::default(),
         gone: Vec::new(),
+        anyway: false,
     }
 }
 

@@ -269,7 +269,7 @@ fn evidence(level: Level, exit_code: Option<i32>) -> Evidence {
 fn where_the_plan_demands_checked_evidence_missing_evidence_holds_like_an_open_item() {
     let cases: [(&[Evidence], bool); 4] = [
         (&[], true),
-        (&[evidence(Level::Claimed, None)], true),
+        (&[evidence(Level::Reported, None)], true),
         (&[evidence(Level::Checked, Some(1))], true),
         (&[evidence(Level::Checked, Some(0))], false),
     ];

@@ -21,7 +21,6 @@ use super::{
 use crate::actor::Process;
 use crate::command::{Ctx, ItemRef};
 use crate::decide::{Decision, decide_since, journal_needed};
-use crate::event::Event;
 use crate::id::{PlanId, Revision};
 use crate::needs::Needs;
 use crate::plan::Plan;
@@ -298,8 +297,7 @@ impl State {
         for entry in self.journal.iter_mut().filter(|entry| entry.plan == id) {
             forget::scrub(entry, number);
         }
-        let events = vec![Event::Forgotten { number }];
-        let decision = Decision { events, ..Decision::default() };
+        let decision = forget::decide(self.plan(id)?, number, ctx.now);
         let attached = self.attachments.values().filter(|it| it.plan == id);
         let conversations = attached.map(|it| it.key.conversation.clone()).collect();
         self.work.forget(id, number, &conversations);
@@ -384,6 +382,7 @@ impl State {
             title: plan.title.clone(),
             revision: plan.revision,
             end: plan.end,
+            archived: plan.rules.archived,
             open: plan.open,
             progress: plan.progress(),
             created_at: plan.created_at,

@@ -61,7 +61,7 @@ impl Kept {
     ) -> Result<Decision, Refusal> {
         let ctx = context(200, 0, 0, recorded);
         let since = &self.journal[base..];
-        decide_since(&self.plan, &[Op::Replace(entries.to_vec())], &ctx, since)
+        decide_since(&self.plan, &[Op::ReplaceAll(entries.to_vec())], &ctx, since)
     }
 
     fn after(&self, decision: &Decision) -> Plan {
@@ -79,6 +79,7 @@ fn titles(plan: &Plan) -> Vec<String> {
 fn warned(decision: &Decision) -> BTreeSet<Number> {
     let numbers = decision.warnings.iter().filter_map(|warning| match warning {
         Warning::DroppedOpen(tag)
+        | Warning::NotFromList(tag)
         | Warning::AddedSince { item: tag, .. }
         | Warning::ChangedSince { item: tag, .. }
         | Warning::RemovedSince { item: tag, .. }

@@ -11,6 +11,7 @@ mod section2;
 mod section3;
 mod transitions;
 mod undo;
+mod whose;
 mod world;
 
 use world::World;

@@ -175,7 +175,7 @@ proptest! {
                 decision.events.iter().for_each(|event| plan.evolve(event));
             }
         }
-        let ops = [Op::Replace(entries.clone())];
+        let ops = [Op::ReplaceAll(entries.clone())];
         let ctx = context(99, 0, 0, false);
         if let Ok(first) = decide(&plan, &ops, &ctx) {
             first.events.iter().for_each(|event| plan.evolve(event));
@@ -184,7 +184,7 @@ proptest! {
             prop_assert_eq!(titles, sent);
             // Ids are what the caller was shown; the positions and prefixes of this test are not.
             let by_title: Vec<_> = entries.into_iter().map(|it| ListEntry { item: None, ..it }).collect();
-            let again = decide(&plan, &[Op::Replace(by_title)], &ctx).unwrap();
+            let again = decide(&plan, &[Op::ReplaceAll(by_title)], &ctx).unwrap();
             prop_assert_eq!(again.events, vec![]);
         }
     }

@@ -16,7 +16,7 @@ fn a_reworded_entry_is_the_same_entry() {
 }
 
 #[test]
-fn only_open_matches_open_by_similarity() {
+fn what_is_closed_matches_nothing_by_similarity() {
     story(
         "
         $ add Fix failing tests
@@ -29,10 +29,126 @@ fn only_open_matches_open_by_similarity() {
     story(
         "
         $ add Fix failing tests
-        $ replace [x] Fix the failing tests
+        $ replace [-] Fix the failing tests
         warning: Dropped while open: #1 Fix failing tests
         $ list
-        [x] 2 Fix the failing tests
+        [-] 2 Fix the failing tests
+        ",
+    );
+}
+
+#[test]
+fn an_open_entry_that_is_reworded_and_completed_at_once_is_that_entry() {
+    story(
+        "
+        $ write [>] Fix failing tests | [ ] Update docs
+        $ write [x] Fix the failing tests | [>] Update docs
+        $ list
+        [x] 1 Fix the failing tests
+        [>] 2 Update docs, me attempt 1
+        $ log
+        1 me replace: added 1 added 2 started 1
+        2 me replace: released 1 edited 1 completed 1 started 2
+        ",
+    );
+}
+
+#[test]
+fn a_reworded_and_completed_entry_that_could_be_two_is_neither() {
+    story(
+        "
+        $ write [ ] Fix tests | [ ] Fix all the tests
+        $ write [x] Fix the tests
+        warning: Dropped while open: #1 Fix tests
+        warning: Dropped while open: #2 Fix all the tests
+        $ list
+        [x] 3 Fix the tests
+        ",
+    );
+}
+
+#[test]
+fn evidence_does_not_make_a_reworded_entry_complete() {
+    story(
+        "
+        $ write [ ] Fix tests
+        $ check 1 -- make test
+        $ prove 1 passed
+        $ write [x] Fix the tests
+        refused: item 1 \"Fix the tests\" cannot be completed: it needs checked evidence and has none
+        ",
+    );
+}
+
+#[test]
+fn an_agents_own_list_takes_away_only_what_came_from_such_a_list() {
+    story(
+        "
+        $ add Review the design ; add Ship it
+        $ done 2
+        $ write [>] Write the parser | [ ] Write the printer
+        warning: Not of this list, and still open: #1 Review the design
+        $ write [x] Write the parser
+        warning: Dropped while open: #4 Write the printer
+        warning: Not of this list, and still open: #1 Review the design
+        $ list
+        [x] 3 Write the parser
+        [ ] 1 Review the design
+        [x] 2 Ship it
+        $ recorded
+        $ write [ ] Something else
+        warning: Not of this list, and still open: #1 Review the design
+        $ list
+        [ ] 5 Something else
+        [ ] 1 Review the design
+        [x] 2 Ship it
+        ",
+    );
+}
+
+#[test]
+fn what_an_agents_list_names_is_changed_wherever_it_came_from() {
+    story(
+        "
+        $ add Review the design
+        $ write [x] Review the design | [ ] Build
+        $ write [ ] Build
+        $ list
+        [ ] 2 Build
+        [x] 1 Review the design
+        ",
+    );
+}
+
+#[test]
+fn what_did_not_come_from_a_list_leaves_room_for_it() {
+    story(
+        "
+        $ person
+        $ add a ; add b ; add c
+        $ agent
+        $ limit open 2
+        $ write [ ] one thing | [ ] another matter
+        warning: Not of this list, and still open: #1 a
+        warning: Not of this list, and still open: #2 b
+        warning: Not of this list, and still open: #3 c
+        $ write [ ] one thing | [ ] another matter | [ ] yet more
+        refused: the plan has 2 open items; 1 more would exceed the limit of 2
+        ",
+    );
+}
+
+#[test]
+fn a_list_does_not_reword_what_another_worker_holds() {
+    story(
+        "
+        $ write [ ] Fix tests
+        $ as you
+        $ start 1
+        picked 1
+        $ as me
+        $ write [ ] Fix the tests
+        refused: item 1 \"Fix tests\" is held by you until 2026-01-01T00:15:00Z
         ",
     );
 }
@@ -180,7 +296,7 @@ fn both_making_the_same_change_is_no_conflict() {
         $ as me
         $ replace [x] a
         $ plan
-        revision 2, next number 2, drained
+        revision 2, next number 2, finished
         ",
     );
 }

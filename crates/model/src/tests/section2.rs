@@ -123,8 +123,7 @@ fn blocked_means_a_dependency_is_open_or_cancelled() {
         [ ] 2 b, after 1
         position 2, verification none, blocked
         $ start 2
-        picked 2
-        warning: #2 b is blocked by #1 a
+        refused: item 2 \"b\" cannot be started: it depends on item 1 \"a\", which is cancelled
         ",
     );
 }
@@ -205,7 +204,7 @@ fn items_move_from_pending_to_in_progress_to_completed_or_cancelled() {
         [x] 3 c
         [-] 4 d
         $ plan
-        revision 7, next number 5, drained
+        revision 7, next number 5, finished
         ",
     );
 }
@@ -327,7 +326,7 @@ fn recorded_keeps_and_marks_what_was_finished_without_its_verification() {
         [x] 2 b
         $ show 1
         [x] 1 a {Unverified}
-        position 1, verification required, claimed
+        position 1, verification required, reported
         ",
     );
 }
@@ -346,10 +345,10 @@ fn a_box_that_a_person_ticked_counts_and_shows_what_it_rests_on() {
         refused: item 2 \"b\" is completed already; legal now: pending, in progress, if it is reopened
         $ show 1
         [x] 1 a {Unverified}
-        position 1, verification required, claimed
+        position 1, verification required, reported
         $ show 2
         [x] 2 b
-        position 2, verification none, claimed
+        position 2, verification none, reported
         $ reopen 1
         $ show 1
         [ ] 1 a
@@ -398,7 +397,7 @@ fn what_a_replacement_drops_is_superseded_and_keeps_its_number() {
         [ ] 1 a
         superseded, verification none
         $ start 1
-        refused: item 1 \"a\" is no longer on the list: it was superseded
+        refused: item 1 \"a\" is no longer on the list: it was dropped
         ",
     );
 }
@@ -441,14 +440,14 @@ fn a_change_is_atomic_and_the_error_names_every_bad_entry() {
 }
 
 #[test]
-fn evidence_is_claimed_unless_the_engine_or_a_person_says_more() {
+fn evidence_is_reported_unless_the_engine_or_a_person_says_more() {
     story(
         "
         $ add a ; add b ; add c
         $ done 1
         $ show 1
         [x] 1 a
-        position 1, verification none, claimed
+        position 1, verification none, reported
         $ check 2 -- true
         $ show 2
         [ ] 2 b
@@ -606,7 +605,7 @@ fn a_plan_ends_open_drained_or_stopped_with_open_items() {
         revision 4, next number 3, open
         $ skip 2
         $ plan
-        revision 5, next number 3, drained
+        revision 5, next number 3, finished
         ",
     );
 }
@@ -623,7 +622,7 @@ fn a_list_that_was_emptied_is_drained_and_one_that_never_began_is_open() {
         revision 2, next number 3, open
         $ drop 2
         $ plan
-        revision 3, next number 3, drained
+        revision 3, next number 3, finished
         $ add c
         $ plan
         revision 4, next number 4, open
@@ -632,7 +631,7 @@ fn a_list_that_was_emptied_is_drained_and_one_that_never_began_is_open() {
 }
 
 #[test]
-fn progress_is_of_top_level_items_that_are_neither_cancelled_nor_superseded() {
+fn progress_is_of_leaves_that_are_neither_cancelled_nor_superseded() {
     story(
         "
         $ progress
@@ -641,7 +640,7 @@ fn progress_is_of_top_level_items_that_are_neither_cancelled_nor_superseded() {
         $ done 2 ; skip 3 ; done 5
         $ drop 6
         $ progress
-        1/3 (33%)
+        2/3 (67%)
         $ done 1 ; done 4
         $ progress
         3/3 (100%)
@@ -697,9 +696,10 @@ fn a_settled_list_is_held_against_the_items_that_its_goal_is_accepted_by() {
         $ goal 2 7 -- it ships
         $ aim
         No([GivenUp(Number(7))]), given up [], 0 m
-        $ met claimed 2 7 -- it ships
+        $ met reported 2 7 -- it ships
         $ aim
         No([GivenUp(Number(7))]), given up [], 0 m
+        $ person
         $ met approved 2 7 -- it ships
         $ aim
         Yes, given up [], 0 m
@@ -743,12 +743,13 @@ fn a_goal_without_items_is_met_by_a_word_that_is_worth_what_the_plan_demands() {
         $ done 1
         $ aim
         No([Word]), given up [], 0 m
-        $ met claimed -- it ships
+        $ met reported -- it ships
         $ aim
         Yes, given up [], 0 m
         $ demand approved
         $ aim
         No([Word]), given up [], 0 m
+        $ person
         $ met approved -- it ships
         $ aim
         Yes, given up [], 0 m
@@ -823,7 +824,9 @@ fn an_item_is_set_to_a_status_by_the_act_that_leads_there() {
         refused: item 3 \"C\" cannot be started: item 1 \"A\" is in progress (me)
         $ set 1 pending
         $ set 2 completed
-        warning: #2 B is blocked by #1 A
+        refused: item 2 \"B\" cannot be completed: it depends on item 1 \"A\", which is pending
+        $ not-after 2 1
+        $ set 2 completed
         $ set 2 in_progress
         picked 2
         $ set 2 cancelled
@@ -833,10 +836,10 @@ fn an_item_is_set_to_a_status_by_the_act_that_leads_there() {
         $ set 2 pending
         $ list
         [ ] 1 A
-        [ ] 2 B, after 1
+        [ ] 2 B
         [ ] 3 C
         $ plan
-        revision 7, next number 4, open
+        revision 8, next number 4, open
         ",
     );
 }

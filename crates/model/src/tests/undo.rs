@@ -15,14 +15,14 @@ fn undo_takes_back_the_callers_own_last_change_that_is_not_yet_undone() {
         $ list
         [ ] 1 a
         $ undo
-        refused: revision 1 cannot be taken back: you changed the context of item 1 since (revision 3)
+        refused: revision 1 cannot be undone: you changed the context of item 1 since (revision 3)
         $ as you
         $ undo
         $ as me
         $ undo
         $ list
         $ undo
-        refused: me has no change left to take back in this plan
+        refused: me has no change left to undo in this plan
         $ log
         1 me add: added 1
         2 me edit: edited 1
@@ -44,7 +44,7 @@ fn undo_conflicts_if_someone_changed_the_same_fields_since() {
         $ title 1 -- yours
         $ as me
         $ undo
-        refused: revision 2 cannot be taken back: you changed the title of item 1 since (revision 3)
+        refused: revision 2 cannot be undone: you changed the title of item 1 since (revision 3)
         ",
     );
 }
@@ -66,8 +66,8 @@ fn claims_attempts_and_evidence_are_never_undone() {
         $ done 1
         $ undo
         $ show 1
-        [>] 1 a
-        position 1, verification none, claimed
+        [>] 1 a, me attempt 2
+        position 1, verification none, reported, held until 2026-01-01T00:15:00Z
         ",
     );
 }
@@ -86,7 +86,7 @@ fn undo_may_not_break_a_rule() {
         picked 2
         $ as me
         $ undo
-        refused: revision 3 cannot be taken back: item 1 \"a\" cannot be started: item 2 \"b\" is in progress (you)
+        refused: revision 3 cannot be undone: item 1 \"a\" cannot be started: item 2 \"b\" is in progress (you)
         ",
     );
 }
@@ -105,7 +105,7 @@ fn undo_minds_only_the_callers_own_items_in_progress() {
         $ as me
         $ undo
         $ list
-        [>] 1 a
+        [>] 1 a, me attempt 1
         [>] 2 b, you attempt 1
         ",
     );
@@ -121,7 +121,7 @@ fn undo_may_not_bring_back_a_link_that_closes_a_circle() {
         $ after 1 2
         $ as me
         $ undo
-        refused: revision 2 cannot be taken back: item 2 \"b\" would depend on itself: 2 → 1 → 2
+        refused: revision 2 cannot be undone: item 2 \"b\" would depend on itself: 2 → 1 → 2
         $ list
         [ ] 1 a, after 2
         [ ] 2 b
@@ -135,7 +135,7 @@ fn undo_may_not_bring_back_a_link_that_closes_a_circle() {
         $ under 1 2
         $ as me
         $ undo
-        refused: revision 2 cannot be taken back: item 2 \"b\" would be under itself: 2 → 1 → 2
+        refused: revision 2 cannot be undone: item 2 \"b\" would be under itself: 2 → 1 → 2
         $ list
         [ ] 1 a, under 2
         [ ] 2 b
@@ -153,7 +153,7 @@ fn undo_may_not_open_a_child_of_a_completed_parent_nor_complete_the_parent_of_an
         $ done 1
         $ as me
         $ undo
-        refused: revision 2 cannot be taken back: item 2 \"b\" cannot be open under item 1 \"a\", which is completed
+        refused: revision 2 cannot be undone: item 2 \"b\" cannot be open under item 1 \"a\", which is completed
         $ list
         [x] 1 a
         [x] 2 b, under 1
@@ -168,7 +168,7 @@ fn undo_may_not_open_a_child_of_a_completed_parent_nor_complete_the_parent_of_an
         $ add b under 1
         $ as me
         $ undo
-        refused: revision 3 cannot be taken back: item 1 \"a\" cannot be completed: item 2 \"b\" under it is open
+        refused: revision 3 cannot be undone: item 1 \"a\" cannot be completed: item 2 \"b\" under it is open
         ",
     );
 }

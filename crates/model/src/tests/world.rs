@@ -43,6 +43,7 @@ pub(crate) fn ctx() -> Ctx {
         mode: Mode::Enforced,
         limits: Limits::default(),
         gone: Vec::new(),
+        anyway: false,
     }
 }
 
@@ -116,6 +117,14 @@ impl World {
             }
             "gone" => {
                 self.ctx.gone.push(process(rest));
+                return String::new();
+            }
+            "anyway" => {
+                self.ctx.anyway = true;
+                return String::new();
+            }
+            "agent" => {
+                self.ctx.actor.kind = ActorKind::Agent;
                 return String::new();
             }
             "person" => {
@@ -239,7 +248,9 @@ pub(super) fn op(line: &str) -> Op {
         "resume" => Op::Resume(item()),
         "drop" => Op::Supersede(item()),
         "move" => Op::Move { item: item(), to: place(&words[2..]) },
-        "replace" => Op::Replace(entries(line.strip_prefix("replace").unwrap())),
+        "replace" => Op::ReplaceAll(entries(line.strip_prefix("replace").unwrap())),
+        // As an agent writes the list that it keeps.
+        "write" => Op::Replace(entries(line.strip_prefix("write").unwrap())),
         "prove" => Op::Prove { item: item(), evidence: Box::new(evidence(words[2])) },
         "park" => Op::Park(words[1..].iter().map(|it| it.parse().unwrap()).collect()),
         "demand" => {
@@ -262,12 +273,13 @@ pub(super) fn op(line: &str) -> Op {
         "met" => {
             // As a caller that has read the goal gives its word.
             let (statement, level) = (text.unwrap_or_default(), words[1]);
-            let level = if level == "approved" { Level::Approved } else { Level::Claimed };
+            let level = if level == "approved" { Level::Approved } else { Level::Reported };
             let met = Some(Met { at: epoch(), by: "me".to_owned(), level });
             let acceptance = words[2..].iter().map(|it| it.parse().unwrap()).collect();
             let goal = Goal { statement, acceptance, met, ..Goal::default() };
             Op::Plan(Box::new(PlanPatch { goal: Some(Some(goal)), ..PlanPatch::default() }))
         }
+        "no-goal" => Op::Plan(Box::new(PlanPatch { goal: Some(None), ..PlanPatch::default() })),
         "call-it" => Op::Plan(Box::new(PlanPatch { title: text, ..PlanPatch::default() })),
         word => Op::Edit { item: item(), patch: Box::new(patch(word, &words[2..], text)) },
     }

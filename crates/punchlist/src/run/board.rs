@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 
 use punchlist_formats::text;
 use punchlist_formats::view::run::{Run, State, Step};
-use punchlist_model::{Item, Level, Number, Plan, Status};
+use punchlist_model::call::Printed;
+use punchlist_model::{Item, Level, Number, Plan, Progress, Status};
 
 use super::course::{Course, Held, Task, Tree};
 use super::nest;
+
+/// How many lines of what it printed stand under a step.
+const UNDER: usize = 3;
 
 /// How a run stands.
 pub(crate) struct Board {
@@ -20,6 +24,8 @@ pub(crate) struct Board {
     places: BTreeMap<Number, usize>,
     /// When it began, in milliseconds since 1970.
     began: i64,
+    /// How far the plan has come.
+    pub(crate) progress: Progress,
     /// Said on the right of the last line.
     pub(crate) hint: String,
 }
@@ -37,8 +43,12 @@ struct Row {
     waits: String,
     /// The last line that it wrote.
     said: String,
+    /// The last lines that it printed, once it is done.
+    printed: Printed,
     /// Whether it was closed in this run and not before.
     is_new: bool,
+    /// Whether progress counts it.
+    is_leaf: bool,
 }
 
 /// Where an item is in this run.
@@ -67,6 +77,8 @@ pub(crate) struct Sum {
     pub(crate) done: usize,
     /// Of these, checked or approved.
     pub(crate) sure: usize,
+    /// Done before this run.
+    pub(crate) before: usize,
     /// Failed, and why.
     pub(crate) failed: Vec<String>,
     /// Denied by a rule, and by which.
@@ -92,6 +104,7 @@ impl Board {
             |number: Number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
         let mut rows = Vec::new();
         let mut places = BTreeMap::new();
+        let leaves = plan.leaves();
         // What an agent has on a list of its own is told beside the item that it is at.
         for item in plan.listed().into_iter().filter(|it| !nest::is_entry(it)) {
             let phase = match (item.status, course.held.get(&item.number)) {
@@ -119,11 +132,14 @@ impl Board {
                 ms: None,
                 waits: waits(plan, item, task.as_ref()),
                 said: String::new(),
+                printed: Printed::default(),
                 is_new: false,
+                is_leaf: leaves.contains(&item.number),
             });
         }
         let title = plan.title.clone();
-        Self { title, how, rows, places, began: now, hint: String::new() }
+        let progress = plan.progress();
+        Self { title, how, rows, places, began: now, progress, hint: String::new() }
     }
 
     fn row(&mut self, number: Number) -> Option<&mut Row> {
@@ -143,6 +159,13 @@ impl Board {
             && !line.trim().is_empty()
         {
             line.trim().clone_into(&mut row.said);
+        }
+    }
+
+    /// An item is done and has printed this.
+    pub(crate) fn printed(&mut self, number: Number, printed: Printed) {
+        if let Some(row) = self.row(number) {
+            row.printed = printed.last(UNDER);
         }
     }
 
@@ -201,6 +224,7 @@ impl Board {
             title: self.title.clone(),
             how: self.how.clone(),
             steps: self.rows.iter().map(|it| it.step(now)).collect(),
+            progress: self.progress,
             ms: span(self.began, now),
             hint: self.hint.clone(),
         }
@@ -214,13 +238,16 @@ impl Board {
     /// What the run came to so far.
     pub(crate) fn sum(&self) -> Sum {
         let mut sum = Sum { is_over: true, ..Sum::default() };
+        // What holds others together is counted by these, unless it alone is left.
+        let mut above = 0;
         for row in &self.rows {
             match &row.phase {
-                Phase::Done(level) if row.is_new => {
+                Phase::Done(level) if row.is_new && row.is_leaf => {
                     sum.done += 1;
-                    sum.sure += usize::from(level.is_some_and(|it| it > Level::Claimed));
+                    sum.sure += usize::from(level.is_some_and(|it| it > Level::Reported));
                 }
-                Phase::Done(_) | Phase::Cancelled(_) => {}
+                Phase::Done(_) => sum.before += usize::from(row.is_leaf),
+                Phase::Cancelled(_) => {}
                 Phase::Failed { what, log } => {
                     let log = log.as_ref().map(|it| format!(", log {it}")).unwrap_or_default();
                     sum.failed.push(format!("{} ({what}{log})", text::one_line(&row.title)));
@@ -233,8 +260,13 @@ impl Board {
                     let reason = reason.as_ref().map(|it| format!(" ({})", text::one_line(it)));
                     sum.refused.push(format!("{title}{}", reason.unwrap_or_default()));
                 }
-                Phase::Open | Phase::Running | Phase::Asks | Phase::Left(_) => sum.left += 1,
+                Phase::Open | Phase::Running | Phase::Asks | Phase::Left(_) => {
+                    *(if row.is_leaf { &mut sum.left } else { &mut above }) += 1;
+                }
             }
+        }
+        if sum.left == 0 && !sum.is_broken() && sum.refused.is_empty() {
+            sum.left = above;
         }
         sum.is_over = !sum.is_broken() && sum.refused.is_empty() && sum.left == 0;
         sum
@@ -254,7 +286,9 @@ impl Sum {
             [] => format!("0 {what}"),
             which => format!("{} {what}: {}", which.len(), which.join(", ")),
         };
-        let mut parts = vec![format!("{} done{sure}", self.done), counted("failed", &self.failed)];
+        let mut parts = vec![format!("{} done{sure}", self.done)];
+        parts.extend((self.before > 0).then(|| format!("{} before", self.before)));
+        parts.push(counted("failed", &self.failed));
         for (what, which) in [("denied", &self.denied), ("refused", &self.refused)] {
             parts.extend((!which.is_empty()).then(|| counted(what, which)));
         }
@@ -276,7 +310,7 @@ impl Row {
             Phase::Running => (State::Running, self.said.clone()),
             Phase::Asks => (State::Asks, "asks you".to_owned()),
             Phase::Done(level) => {
-                let sure = level.is_some_and(|it| it > Level::Claimed);
+                let sure = level.is_some_and(|it| it > Level::Reported);
                 let note = level.filter(|_| sure).map(Level::as_str).unwrap_or_default();
                 (State::Done { sure }, note.to_owned())
             }
@@ -296,6 +330,7 @@ impl Row {
             state,
             ms: self.since.map(|since| span(since, now)).or(self.ms),
             note,
+            printed: self.printed.clone(),
         }
     }
 }
@@ -308,8 +343,10 @@ impl Held {
             Self::Under(number) => format!("open under it: {}", title(*number)),
             Self::NotChosen => "not asked for".to_owned(),
             Self::Waiting(on) => format!("waiting for: {on}"),
-            Self::ByHand => "by hand; nobody to ask".to_owned(),
-            Self::Approval => "asks; nobody to ask (--yes allows it)".to_owned(),
+            Self::ByHand => "by hand; nobody to ask (--wait waits for an answer)".to_owned(),
+            Self::Approval => {
+                "asks; nobody to ask (--wait waits for an answer, --yes allows it)".to_owned()
+            }
             Self::Interrupted => "interrupted (--retry-interrupted runs it again)".to_owned(),
             Self::Claimed(who) => format!("{who} is at it"),
             Self::Check(why) => (*why).to_owned(),

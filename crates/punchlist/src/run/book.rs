@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_agent::rules::Rules;
-use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer};
+use punchlist_agent::rules::{Rules, Whose};
+use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer, Permit};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Ctx, Holder, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
+    Ctx, Holder, Item, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
 };
 use punchlist_sched::call::{CallError, CallId, CallRef, CancelReason, Live, Outcome, State};
 use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
-use punchlist_sched::policy::{Commands, Rule};
+use punchlist_sched::policy::{Commands, TO_ALLOW};
 
 use super::course::Tree;
 use super::known::Shared;
-use super::nest;
-use super::step::BY_HAND;
+use super::step::{BY_HAND, SHELL};
+use super::{left, nest, printed};
 use crate::clock;
 
 /// Where a run writes.
@@ -54,6 +54,7 @@ struct Deed {
 impl<S: PlanStore + CallStore> Ledger for Book<S> {
     fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
         Box::pin(async move {
+            self.heard(&page);
             let mut calls = Vec::new();
             for (id, state) in page.moved() {
                 if let Some(call) = page.call(id) {
@@ -76,6 +77,17 @@ fn failed(error: impl std::error::Error + Send + Sync + 'static) -> LedgerError 
 impl<S: PlanStore + CallStore> Book<S> {
     fn item(&self, call: CallId) -> Option<Number> {
         self.items.get(usize::try_from(call.0).ok()?).copied()
+    }
+
+    /// Remembers what steps printed that have ended: whoever is asked next is shown it.
+    fn heard(&self, page: &Page<'_>) {
+        for (call, state) in page.moved() {
+            let Some(output) = state.outcome().and_then(Outcome::output) else { continue };
+            let Some(item) = self.item(call) else { continue };
+            let mut known = self.shared.lock();
+            let title = known.plan.get(item).map(|it| it.title.clone()).unwrap_or_default();
+            known.printed.extend(printed::of(&title, output).map(|it| (item, it)));
+        }
     }
 
     fn call(
@@ -126,6 +138,9 @@ impl<S: PlanStore + CallStore> Book<S> {
                 what: asked.preview.what.clone(),
                 command: asked.preview.command.clone(),
                 diff: asked.preview.diff.clone(),
+                printed: item
+                    .map(|it| printed::before(&known.plan, &known.printed, it))
+                    .unwrap_or_default(),
                 touches: asked.preview.touches.clone(),
                 why: self.why(asked, item.is_some_and(|it| it.approve)),
                 arguments: asked.arguments.clone(),
@@ -141,11 +156,15 @@ impl<S: PlanStore + CallStore> Book<S> {
         if asked.tool == BY_HAND {
             return "nobody but a person can do it".to_owned();
         }
+        if asked.is_again {
+            return "what it would change has changed while the question waited".to_owned();
+        }
         if let Some(rule) = &asked.because {
-            let file = match self.rules.user.contains(rule) {
-                true => "your config.toml",
-                false => "the project's punchlist.toml",
+            let file = match self.rules.find(rule) {
+                Some((Whose::Project, _)) => "the project's punchlist.toml",
+                Some((Whose::User, _)) | None => "your config.toml",
             };
+            let rule = rule.told();
             // Where the commands cannot be told, the rule may be about one of them.
             return match asked.subject.commands {
                 Commands::Opaque => format!("it may be what a rule in {file} is about: {rule}"),
@@ -170,17 +189,22 @@ impl<S: PlanStore + CallStore> Book<S> {
             let ops = match state {
                 State::Live(Live::Executing { stopping: None, .. }) if !is_begun => {
                     known.begun.insert(item);
-                    vec![forget_failure(item), Op::Start(by)]
+                    // That it was interrupted stays until it is known what comes of it now.
+                    let was_interrupted = known.plan.get(item).is_some_and(Item::is_interrupted);
+                    let forget = (!was_interrupted).then(|| forget_failure(item));
+                    forget.into_iter().chain([Op::Start(by)]).collect()
                 }
                 State::Live(_) => continue,
                 State::Done(_) if known.taken.contains_key(&item) => continue,
                 State::Done(Outcome::Success(_)) => {
                     known.begun.remove(&item);
+                    let is_marked = known.plan.get(item).is_some_and(Item::is_interrupted);
                     let proof = known.proofs.remove(&item).unwrap_or_default();
                     let evidence = proof.evidence.into_iter();
                     let mut ops: Vec<Op> = evidence
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
+                    ops.extend(is_marked.then(|| left::unmarked(item)));
                     if let Some(agent) = known.plan.get(item).and_then(|it| it.agent_type.clone()) {
                         ops.extend(nest::left_open(&known.plan, item, &agent));
                     }
@@ -192,7 +216,7 @@ impl<S: PlanStore + CallStore> Book<S> {
                     }
                     ops
                 }
-                State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled(_))) => {
+                State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. })) => {
                     let was_begun = known.begun.remove(&item);
                     let evidence = known.proofs.remove(&item).unwrap_or_default().evidence;
                     let mut ops: Vec<Op> = evidence
@@ -201,6 +225,7 @@ impl<S: PlanStore + CallStore> Book<S> {
                         .collect();
                     ops.extend(nest::let_go(&known.plan, item));
                     ops.extend(was_begun.then(|| Op::Release(by.clone())));
+                    ops.extend(known.retried.remove(&item).then(|| left::unmarked(item)));
                     // A person who says that it is not done yet has refused nothing.
                     let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
                     if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
@@ -319,13 +344,18 @@ fn failure(outcome: &Outcome) -> Option<String> {
             | CallError::Unknown(_)
             | CallError::Circle(_) => Some(format!("failed: {error}")),
             CallError::Denied(_) => Some(error.to_string()),
-            CallError::NobodyToAsk(_) => Some(format!("not begun: {error}")),
+            // Agents read the plan too, and rules are for people.
+            CallError::NobodyToAsk(_) => {
+                let error = error.to_string();
+                Some(format!("not begun: {}", error.split(TO_ALLOW).next().unwrap_or(&error)))
+            }
         },
-        Outcome::Cancelled(reason) => match reason {
+        Outcome::Cancelled { reason, .. } => match reason {
             CancelReason::Refused(_) => Some(reason.to_string()),
             CancelReason::Asked(_)
             | CancelReason::Dependency(_)
             | CancelReason::Halted(_)
+            | CancelReason::Beside(_)
             | CancelReason::Declined(_)
             | CancelReason::Interrupted => None,
         },
@@ -340,7 +370,7 @@ fn kept(state: &State) -> CallState {
         State::Live(Live::Executing { .. }) => CallState::Executing,
         State::Done(Outcome::Success(_)) => CallState::Success,
         State::Done(Outcome::Error(_)) => CallState::Error,
-        State::Done(Outcome::Cancelled(_)) => CallState::Cancelled,
+        State::Done(Outcome::Cancelled { .. }) => CallState::Cancelled,
     }
 }
 
@@ -365,20 +395,17 @@ fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
     }
 }
 
-/// What may be answered: always, if one rule about a command would be enough.
+/// What may be answered besides a refusal.
 fn offers(asked: &Asked) -> Vec<Offer> {
     if asked.tool == BY_HAND {
         return vec![Offer::Once];
     }
     let always =
-        asked.allowing.iter().filter_map(|rule: &Rule| match (&rule.command, &rule.server) {
-            (Some(words), _) => Some(Offer::AlwaysPrefix(words.clone())),
-            (None, Some(_)) => Some(Offer::AlwaysServer),
-            (None, None) => None,
-        });
+        asked.allowing.iter().map(|it| Offer::Always(it.iter().map(Permit::from).collect()));
     let mut offers = vec![Offer::Once];
-    offers.extend(always.take(1));
-    offers.push(Offer::Modify);
+    offers.extend(always);
+    // Only a command can be written anew; who does an item stands in the plan.
+    offers.extend((asked.tool == SHELL).then_some(Offer::Modify));
     offers
 }
 

@@ -37,12 +37,14 @@ pub(crate) enum Task {
 }
 
 /// Who is there.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct There {
     /// Somebody can be asked.
     pub(crate) person: bool,
     /// Every approval is given beforehand.
     pub(crate) yes: bool,
+    /// Items about which a person has given an answer that no run has heard yet.
+    pub(crate) answered: BTreeSet<Number>,
 }
 
 /// Why an item is not done in this run.
@@ -163,7 +165,7 @@ impl Course {
         plan: &Plan,
         tree: &Tree,
         chosen: &Chosen,
-        there: There,
+        there: &There,
         not: &BTreeMap<Number, Held>,
     ) -> Self {
         let map = Map::of(plan, tree, chosen);
@@ -267,7 +269,7 @@ impl<'a> Map<'a> {
     }
 
     /// What cannot be done, and why: first by itself, then because of others.
-    fn held(&self, there: There, not: &BTreeMap<Number, Held>) -> BTreeMap<Number, Held> {
+    fn held(&self, there: &There, not: &BTreeMap<Number, Held>) -> BTreeMap<Number, Held> {
         let mut held: BTreeMap<Number, Held> = BTreeMap::new();
         let mut waits: BTreeMap<Number, Vec<(Number, bool)>> = BTreeMap::new();
         let mut queue: VecDeque<Number> = VecDeque::new();
@@ -316,17 +318,18 @@ impl<'a> Map<'a> {
 }
 
 impl Node<'_> {
-    fn why(&self, there: There) -> Option<Held> {
+    fn why(&self, there: &There) -> Option<Held> {
         if !self.is_chosen {
             return Some(Held::NotChosen);
         }
         if let Some(on) = &self.item.waiting_on {
             return Some(Held::Waiting(on.clone()));
         }
+        let can_ask = there.person || there.answered.contains(&self.item.number);
         match &self.task {
-            Some(Task::ByHand) if !there.person => Some(Held::ByHand),
+            Some(Task::ByHand) if !can_ask => Some(Held::ByHand),
             Some(Task::Step | Task::Agent(_)) if self.item.approve => {
-                (!there.person && !there.yes).then_some(Held::Approval)
+                (!can_ask && !there.yes).then_some(Held::Approval)
             }
             Some(Task::Step | Task::Agent(_) | Task::ByHand) | None => None,
         }

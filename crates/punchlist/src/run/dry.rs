@@ -1,24 +1,31 @@
 //! `punchlist run --dry-run`: what would be done, in which order. Reads, and changes nothing.
 
 use punchlist_formats::text;
+use punchlist_formats::view::json;
 use punchlist_formats::view::order::{Node, order};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, PlanStore};
-use punchlist_model::{Item, Plan, Status};
+use punchlist_model::{Item, Plan, Progress, Status};
 use serde_json::json;
 
-use super::Ask;
 use super::course::{Course, Task, There, Tree};
 use super::file::Source;
-use super::prepare;
+use super::{Ask, Person, moved, prepare};
 use crate::app::App;
 use crate::error::Fail;
-use crate::print::Reply;
+use crate::print::{self, Reply};
 use crate::settle::settle;
 
 /// Shows what would be done.
-pub(super) fn run(app: &App, ask: &Ask, source: &Source) -> Result<Reply, Fail> {
-    let known = match app.store_to_read()? {
+pub(super) fn run(app: &App, ask: &Ask, mut source: Source) -> Result<Reply, Fail> {
+    let store = app.store_to_read()?;
+    if let Some(store) = &store {
+        let nobody = Person { is_there: false, is_agent: false };
+        let found = moved::find(app, ask, &source, store, nobody)?;
+        print::notes(&source.belongs(found), app.globals.json);
+    }
+    let source = &source;
+    let known = match store {
         None => None,
         Some(store) => match settle(store.read(source.plan(), Needs::whole())) {
             Ok(plan) => Some(plan),
@@ -39,8 +46,8 @@ pub(super) fn run(app: &App, ask: &Ask, source: &Source) -> Result<Reply, Fail> 
     let tree = Tree::of(&plan);
     let chosen = prepare::chosen(ask, &plan)?;
     // Somebody may be there when it is really run, so nothing is left for want of a person.
-    let there = There { person: true, yes: ask.yes };
-    let course = Course::plot(&plan, &tree, &chosen, there, &prepare::unchecked(app, &plan)?);
+    let there = There { person: true, yes: ask.yes, ..There::default() };
+    let course = Course::plot(&plan, &tree, &chosen, &there, &prepare::unchecked(app, &plan)?);
     if app.globals.json {
         return Ok(Reply::json(&told(&plan, &course)));
     }
@@ -49,11 +56,11 @@ pub(super) fn run(app: &App, ask: &Ask, source: &Source) -> Result<Reply, Fail> 
 
 fn drawn(app: &App, ask: &Ask, plan: &Plan, course: &Course) -> String {
     let screen = app.screen();
-    let done = plan.listed().into_iter().filter(|it| it.status == Status::Completed).count();
-    let mut out = format!("{}: {} to do", text::one_line(&plan.title), course.planned.len());
-    if done > 0 {
-        out.push_str(&format!(", {done} done already"));
-    }
+    let leaves = plan.leaves();
+    let to_do = course.planned.iter().filter(|it| leaves.contains(&it.number)).count();
+    let Progress { completed, total, percent } = plan.progress();
+    let title = text::one_line(&plan.title);
+    let mut out = format!("{title}: {completed}/{total} done ({percent} %), {to_do} to do");
     if let Some(jobs) = ask.jobs {
         out.push_str(&format!(", {jobs} at once"));
     }
@@ -135,5 +142,6 @@ fn told(plan: &Plan, course: &Course) -> serde_json::Value {
         .iter()
         .map(|(number, why)| json!({"item": number, "title": title(*number), "why": why.words(&title)}))
         .collect();
-    json!({"plan": plan.id, "title": plan.title, "steps": steps, "left": left})
+    let progress = json::progress(plan.progress());
+    json!({"plan": plan.id, "title": plan.title, "progress": progress, "steps": steps, "left": left})
 }

@@ -6,15 +6,14 @@ use punchlist_formats::planfile;
 use punchlist_formats::text;
 use punchlist_formats::view::goal;
 use punchlist_model::goal::Reached;
-use punchlist_model::{Actor, Evidence, Item, Level, Number, Plan, Status, Timestamp};
+use punchlist_model::{Actor, Evidence, Level, Number, Plan, Status, Timestamp};
 use punchlist_sched::call::Output;
 use punchlist_sched::driver;
 
 use super::board::Sum;
 use super::file::Source;
-use super::nest;
 use crate::error::{Code, Fail};
-use crate::evidence;
+use crate::{evidence, outputs};
 
 /// How many lines of a failed item's output are shown.
 const SHOWN: usize = 12;
@@ -69,12 +68,14 @@ pub(super) fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: 
         let Some(item) = plan.get(*number) else { continue };
         let said: Vec<&str> = output.text.lines().collect();
         let from = said.len().saturating_sub(SHOWN);
+        let before = outputs::lines(output).saturating_sub((said.len() - from) as u64);
         if said.is_empty() {
             continue;
         }
         out.push_str(&format!("\n{}\n", text::one_line(&item.title)));
-        if from > 0 {
-            out.push_str(&format!("  … {from} lines before\n"));
+        if before > 0 {
+            let s = if before == 1 { "" } else { "s" };
+            out.push_str(&format!("  … {before} line{s} before\n"));
         }
         for line in said.into_iter().skip(from) {
             out.push_str(&format!("  {}\n", text::one_line(line)));
@@ -84,9 +85,9 @@ pub(super) fn words(plan: &Plan, sum: &Sum, outputs: &[(Number, Output)], idle: 
         out.push('\n');
     }
     if idle && sum.is_over {
-        let is_done = |it: &&Item| it.status == Status::Completed && !nest::is_entry(it);
-        let done = plan.listed().into_iter().filter(is_done).count();
-        out.push_str(&format!("All done already: {done} items. `--fresh` starts over.\n"));
+        let done = plan.progress().completed;
+        let s = if done == 1 { "" } else { "s" };
+        out.push_str(&format!("All done already: {done} item{s}. `--fresh` starts over.\n"));
         return out;
     }
     out.push_str(&sum.words());

@@ -18,14 +18,16 @@ use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, QuestionId, RunId};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::driver::{self, Driver, Event, Handle};
 use punchlist_sched::machine::{self, Target};
-use punchlist_sched::policy::{Decision, Rule};
+use punchlist_sched::policy::Rule;
 use tokio::time::{Instant, sleep_until};
 
+use super::allow;
 use super::board::Board;
 use super::book::Book;
 use super::course::{Course, Task, There, Tree};
 use super::file::Source;
 use super::known::{Proof, Shared};
+use super::left::Late;
 use super::lock::Lock;
 use super::prepare::{self, Prepared};
 use super::prompt::{Pressed, Prompt};
@@ -33,11 +35,12 @@ use super::show::Show;
 use super::step::{self, BY_HAND, Resumed, SHELL};
 use super::told::Teller;
 use super::wake::{self, Signals, Sort};
-use super::{Ask, Person, end, nest, start};
+use super::{Ask, Person, end, nest, printed, session, start};
 use crate::app::App;
 use crate::error::{Code, Fail};
+use crate::keys::Decoder;
 use crate::print::{self, Reply};
-use crate::{clock, outputs, places, who};
+use crate::{clock, outputs, person, places, project, who};
 
 /// How often the picture is drawn at most, and how often its clocks tick.
 const FRAME: Duration = Duration::from_millis(50);
@@ -64,13 +67,14 @@ pub(super) fn work(
         .enable_all()
         .build()
         .map_err(|why| Fail::ours(format!("nothing can be run: {why}")))?;
-    let Prepared { plan, mut not, resumed, notes } = prepared;
+    let Prepared { plan, mut not, resumed, late, notes } = prepared;
     not.extend(prepare::unchecked(app, &plan)?);
     print::notes(&notes, app.globals.json);
     let tree = Arc::new(Tree::of(&plan));
     let chosen = prepare::chosen(ask, &plan)?;
-    let there = There { person: person.is_there, yes: ask.yes };
-    let course = Course::plot(&plan, &tree, &chosen, there, &not);
+    let is_attended = person.is_there || ask.wait;
+    let there = There { person: is_attended, yes: ask.yes, answered: late.answered() };
+    let course = Course::plot(&plan, &tree, &chosen, &there, &not);
     let begun = clock::now();
     let id = RunId(clock::ids(begun)?.nth(0));
     let process = who::process();
@@ -79,11 +83,12 @@ pub(super) fn work(
         id,
         project: plan.project.clone(),
         plan: Some(plan.id),
-        what: source.name.clone(),
+        what: source.path.to_string_lossy().into_owned(),
         process,
         begun_at: begun,
         ended_at: None,
     };
+    let printed = printed::earlier(&*store, &plan, &course)?;
     runtime.block_on(async {
         store.begin_run(record).await?;
         let how = vec![
@@ -92,6 +97,7 @@ pub(super) fn work(
         ];
         let board = Board::new(&plan, &tree, &course, how, begun.as_millisecond());
         let shared = Shared::new(plan);
+        shared.lock().printed = printed;
         let items: Arc<Vec<Number>> = Arc::new(course.planned.iter().map(|it| it.number).collect());
         let book = Book {
             store: Arc::clone(&store),
@@ -105,6 +111,8 @@ pub(super) fn work(
             spots: source.spots(&shared.lock().plan),
             rules: app.settings()?.rules.clone(),
         };
+        let file = places::config().map(|it| it.display().to_string()).unwrap_or_default();
+        let project = project::find(source.directory())?.name;
         let engine = Engine {
             ask,
             source,
@@ -116,8 +124,11 @@ pub(super) fn work(
             course,
             ctx,
             teller: Teller::new(id),
-            prompt: Prompt::default(),
-            show: Show::open(app)?,
+            late,
+            is_attended,
+            prompt: Prompt::new(file, project),
+            keys: Decoder::default(),
+            show: Show::open(app, ask.verbose)?,
             stopping: 0,
             outputs: Vec::new(),
             listed: None,
@@ -140,7 +151,13 @@ struct Engine<'a> {
     course: Course,
     ctx: Ctx,
     teller: Teller,
+    /// What was asked by runs that are gone.
+    late: Late,
+    /// Somebody answers, here or elsewhere.
+    is_attended: bool,
     prompt: Prompt,
+    /// Makes keys of what the terminal sends.
+    keys: Decoder,
     show: Show,
     /// How often somebody wanted it to stop.
     stopping: u32,
@@ -164,11 +181,13 @@ impl Engine<'_> {
     ) -> Result<Reply, Fail> {
         let plan = self.shared.lock().plan.clone();
         let work = start::jobs(&self.course, &plan, &resumed, person);
-        let (policy, by) = (app.policy()?, &self.ctx.actor.name);
+        let policy = app.policy_in(self.source.directory())?;
+        let (shared, store) = (self.shared.clone(), Arc::clone(&self.store));
         let place =
-            start::place(self.source, self.run, work, self.shared.clone(), by, policy.clone());
-        let is_attended = person.is_there || self.ask.yes;
-        let options = start::options(jobs, policy, is_attended, self.run)?;
+            start::place(self.source, self.run, work, shared, &self.ctx, policy.clone(), store);
+        let is_attended = self.is_attended || self.ask.yes;
+        let attended = start::attended(is_attended, &self.course, &self.late.answered());
+        let options = start::options(jobs, policy, attended, person, self.run)?;
         let (driver, handle) =
             Driver::new(options, start::tools(&place)?, start::processes(lock)?, book);
         let mut events = handle.subscribe();
@@ -179,6 +198,10 @@ impl Engine<'_> {
         self.begin(&plan).await?;
         if !self.course.planned.is_empty() {
             let (course, on_failure) = (self.course.clone(), self.ask.on_failure);
+            let known = start::requests(on_failure, &course, &plan, CallId(0));
+            for (item, it) in self.items.iter().zip(&known) {
+                self.teller.knows(*item, &it.tool, &it.arguments);
+            }
             let make = move |first| start::requests(on_failure, &course, &plan, first);
             // If the driver is gone already, its error is told below.
             drop(handle.schedule_together(make).await);
@@ -274,11 +297,18 @@ impl Engine<'_> {
             Event::Output { call, line, .. } => {
                 if let Some(item) = self.item(call) {
                     self.board.says(item, &line.text);
+                    let title = self.title(call);
+                    self.show.printed(&title, &line.text, clock::now())?;
                     self.nest(item).await?;
                 }
                 Ok(())
             }
-            Event::Lost { .. } | Event::BatchDone(_) => Ok(()),
+            Event::Lost { lines } => {
+                let text =
+                    format!("{lines} lines came too fast; `punchlist show N --output` has them");
+                self.show.printed("…", &text, clock::now())
+            }
+            Event::BatchDone(_) => Ok(()),
         }
     }
 
@@ -294,7 +324,7 @@ impl Engine<'_> {
                 self.show.moved(&self.board, item, now)?;
             }
             State::Live(Live::Scheduled { again_at: None, .. }) => {
-                self.teller.scheduled(item, SHELL, ms, &mut lines);
+                self.teller.scheduled(item, ms, &mut lines);
             }
             State::Live(Live::Executing { stopping: Some(_), .. }) => {
                 self.board.says(item, "stopping");
@@ -302,7 +332,7 @@ impl Engine<'_> {
             State::Live(Live::Executing { stopping: None, .. }) => {
                 self.board.begins(item, ms);
                 self.show.moved(&self.board, item, now)?;
-                self.teller.started(item, SHELL, ms, &mut lines);
+                self.teller.started(item, ms, &mut lines);
             }
             State::Done(outcome) => {
                 let (status, said) = self.ended(item, &outcome, ms);
@@ -320,17 +350,24 @@ impl Engine<'_> {
                 let known = self.shared.lock();
                 let level = known.plan.get(item).and_then(|it| it.evidence_level());
                 let parents: Vec<Number> = end::closed_above(&known.plan, item);
+                let printed = known.printed.get(&item).cloned();
                 drop(known);
+                printed.into_iter().for_each(|it| self.board.printed(item, it));
+                if output.whole.is_some() {
+                    outputs::tidy();
+                }
                 self.board.done(item, level, now);
                 parents.into_iter().for_each(|it| self.board.done(it, None, now));
                 (Told::Success, output.text.clone())
             }
             Outcome::Error(error) => self.erred(item, error, now),
-            Outcome::Cancelled(CancelReason::Refused(reason)) if !self.is_by_hand(item) => {
+            Outcome::Cancelled { reason: CancelReason::Refused(reason), .. }
+                if !self.is_by_hand(item) =>
+            {
                 self.board.refused(item, reason.clone(), now);
                 (Told::Cancelled, CancelReason::Refused(reason.clone()).to_string())
             }
-            Outcome::Cancelled(reason) => {
+            Outcome::Cancelled { reason, output } => {
                 let words = match reason {
                     // To say that it is not done yet is no refusal.
                     CancelReason::Refused(said) => {
@@ -340,11 +377,14 @@ impl Engine<'_> {
                     CancelReason::Halted(call) => {
                         format!("not begun: {} failed", self.title(*call))
                     }
+                    CancelReason::Beside(call) => {
+                        format!("stopped: {} was refused", self.title(*call))
+                    }
                     CancelReason::Declined(_) | CancelReason::Interrupted => reason.to_string(),
                     CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
                 };
                 self.board.left(item, words.clone(), now);
-                (Told::Cancelled, words)
+                (Told::Cancelled, with_output(words, output.as_deref()))
             }
         }
     }
@@ -376,20 +416,25 @@ impl Engine<'_> {
         };
         self.board.failed(item, &words, output.whole.clone(), now);
         self.outputs.push((item, output.clone()));
-        let said = if output.text.is_empty() { words } else { format!("{words}\n{}", output.text) };
-        (Told::Error, said)
+        (Told::Error, with_output(words, Some(&output)))
     }
 
-    /// Keeps what an agent has on its own list under the item that it is at, as it was heard.
+    /// Keeps what an agent has on its own list under the item that it is at, as it was heard, and whose
+    /// session it is.
     async fn nest(&mut self, item: Number) -> Result<(), Fail> {
         let shared = self.shared.clone();
         let _turn = shared.turn().await;
         let (mut ops, agent) = {
             let mut known = self.shared.lock();
-            let Some(list) = known.lists.remove(&item) else { return Ok(()) };
+            let session = known.sessions.remove(&item).map(|it| session::noted(item, &it));
+            let list = known.lists.remove(&item);
+            if session.is_none() && list.is_none() {
+                return Ok(());
+            }
             let agent = known.plan.get(item).and_then(|it| it.agent_type.clone());
             let agent = agent.unwrap_or_default();
-            (nest::ops(&known.plan, item, &agent, &list), agent)
+            let ops = list.map(|it| nest::ops(&known.plan, item, &agent, &it)).unwrap_or_default();
+            (ops.into_iter().chain(session).collect::<Vec<_>>(), agent)
         };
         let plan = self.source.plan();
         while !ops.is_empty() {
@@ -436,22 +481,36 @@ impl Engine<'_> {
         let what = asked.preview.command.as_deref().unwrap_or(&asked.preview.what);
         self.teller.asks(item, what, now.as_millisecond(), &mut lines);
         self.show.events(lines)?;
-        if self.ask.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, handle).await;
-        }
         let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
         let known = self.store.questions(filter).await?;
         let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
+        let late = self.late.take(&self.store, &question.asked, now).await?;
         self.prompt.ask(question.asked);
+        // Who says yes to everything now has said so last.
+        if self.ask.yes && asked.tool != BY_HAND {
+            return self.say(id, Answer::Once, handle).await;
+        }
+        if let Some(mut answered) = late {
+            answered.answer = allow::alone(answered.answer);
+            return self.give(id, answered, handle).await;
+        }
+        if !self.is_attended {
+            // Somebody has answered, but something else than what is asked now.
+            let why = "nobody is there to be asked, and what was answered was another question";
+            let reason = CancelReason::Declined(why.to_owned());
+            handle.cancel(Target::Call(asked.call), reason).await.ok();
+            return Ok(());
+        }
+        self.invite(id)?;
         // Somebody may have answered already; nobody else tells the scheduler.
         self.stands(id, question.standing, handle).await
     }
 
     async fn key(&mut self, key: &[u8], handle: &Handle) -> Result<(), Fail> {
         self.is_dirty = true;
-        for key in wake::split(key) {
+        for key in self.keys.push(key) {
             // What comes after an answer was typed before the next question was seen.
-            if let Pressed::Answer(id, answer) = self.prompt.key(key) {
+            if let Pressed::Answer(id, answer) = self.prompt.key(&key) {
                 return self.say(id, answer, handle).await;
             }
         }
@@ -461,6 +520,26 @@ impl Engine<'_> {
     /// The person at this terminal answers: it is written down first, as anybody's answer is.
     async fn say(&mut self, id: QuestionId, answer: Answer, handle: &Handle) -> Result<(), Fail> {
         let answered = Answered { answer, by: self.ctx.actor.clone(), at: clock::now() };
+        self.give(id, answered, handle).await
+    }
+
+    /// Says elsewhere than on a terminal how a question can be answered.
+    fn invite(&mut self, id: QuestionId) -> Result<(), Fail> {
+        let text = if person::is_agent() {
+            format!("question {} waits for your user's answer", id.short())
+        } else {
+            format!("answer in another terminal: punchlist answer {}", id.short())
+        };
+        self.show.say(clock::now(), &text)
+    }
+
+    /// An answer is written down, whoever gave it, and counts.
+    async fn give(
+        &mut self,
+        id: QuestionId,
+        answered: Answered,
+        handle: &Handle,
+    ) -> Result<(), Fail> {
         match self.store.answer(id, answered.clone()).await? {
             AnswerOutcome::Taken(_) => self.heard(id, &answered, handle).await,
             // Somebody else was first.
@@ -527,36 +606,42 @@ impl Engine<'_> {
                 self.note(item, &asked.tool, by, &answered.answer);
                 let mut lines = Vec::new();
                 let word = questions::word(&answered.answer);
-                self.teller.answered(item, &word, &by.name, now.as_millisecond(), &mut lines);
+                self.teller.answered(item, &word, Some(&by.name), now.as_millisecond(), &mut lines);
                 self.show.events(lines)?;
             }
         }
         let tool = self.shared.lock().tools.get(&id).cloned();
-        let mut answer = answer(&answered.answer, tool.as_deref().unwrap_or(SHELL));
+        let (tool, directory) = (tool.as_deref().unwrap_or(SHELL), self.source.directory());
+        let mut answer = allow::answer(&answered.answer, tool, directory)?;
         if let (machine::Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
             // Another command may be run for the item, but not another item's.
             step::keep_item(arguments, item);
+            self.teller.changed(item, arguments);
         }
-        if let machine::Answer::Always(rule) = &answer {
-            self.remember(rule)?;
+        if let machine::Answer::Always(rules) = &answer {
+            self.remember(&answered.answer, rules)?;
         }
         // A driver that is gone says so at the end.
         handle.answer(question, answer).await.ok();
         Ok(())
     }
 
-    /// "Always" holds for later runs too: the rule goes into the user's own file.
-    fn remember(&mut self, rule: &Rule) -> Result<(), Fail> {
+    /// "Always" holds for later runs too: the rules go into the user's own file.
+    fn remember(&mut self, answer: &Answer, rules: &[Rule]) -> Result<(), Fail> {
+        if matches!(answer, Answer::Session(_)) {
+            return Ok(());
+        }
         let path = places::config()?;
-        match punchlist_agent::rules::remember(&path, rule) {
+        match punchlist_agent::rules::remember(&path, rules) {
             Ok(true) => {
-                let text = format!("from now on allowed by a rule in {}", path.display());
+                let what = if rules.len() == 1 { "a rule" } else { "rules" };
+                let text = format!("from now on allowed by {what} in {}", path.display());
                 self.show.say(clock::now(), &text)?;
                 self.board.hint = text;
             }
             Ok(false) => {}
             Err(why) => {
-                let note = format!("the rule holds for this run alone: {why}");
+                let note = format!("what you allowed holds for this run alone: {why}");
                 self.shared.lock().notes.push(note);
             }
         }
@@ -615,13 +700,14 @@ impl Engine<'_> {
 
     fn draw(&mut self, with_panel: bool) -> Result<(), Fail> {
         self.is_dirty = false;
+        self.board.progress = self.shared.lock().plan.progress();
         let prompt = &self.prompt;
-        let panel = |rows: usize, options: &Options| match prompt.shown().filter(|_| with_panel) {
+        let panel = |rows: usize, options: &Options| match prompt
+            .shown(options)
+            .filter(|_| with_panel)
+        {
             None => Vec::new(),
-            Some((asked, count, typed)) => {
-                let last = typed.unwrap_or_else(|| Prompt::keys(asked));
-                questions::asking(asked, count, &last, rows, options)
-            }
+            Some((asked, count, below)) => questions::asking(asked, count, &below, rows, options),
         };
         self.show.draw(&self.board, panel, clock::now())?;
         if with_panel {
@@ -645,6 +731,7 @@ impl Engine<'_> {
             Err(why) => return Err(Fail::ours(format!("the scheduler broke: {why}"))),
         }
         self.store.end_run(self.run, now).await?;
+        outputs::ended(self.run);
         outputs::tidy();
         let sum = self.board.sum();
         let mut notes = std::mem::take(&mut self.shared.lock().notes);
@@ -694,17 +781,10 @@ async fn at(time: Option<Instant>) {
     }
 }
 
-/// An answer as the scheduler knows it, to a question about this tool.
-fn answer(answer: &Answer, tool: &str) -> machine::Answer {
-    match answer {
-        Answer::Once => machine::Answer::Once,
-        Answer::AlwaysTool => machine::Answer::Always(Rule::tool(Decision::Allow, tool)),
-        Answer::AlwaysPrefix(words) => {
-            let words: Vec<&str> = words.iter().map(String::as_str).collect();
-            machine::Answer::Always(Rule::command(Decision::Allow, tool, &words))
-        }
-        Answer::AlwaysServer => machine::Answer::Once,
-        Answer::Modify(arguments) => machine::Answer::Modify(arguments.clone()),
-        Answer::Refuse(reason) => machine::Answer::Refuse(reason.clone()),
+/// How a call ended, and below it what it said.
+fn with_output(words: String, output: Option<&Output>) -> String {
+    match output.filter(|it| !it.text.is_empty()) {
+        Some(output) => format!("{words}\n{}", output.text),
+        None => words,
     }
 }

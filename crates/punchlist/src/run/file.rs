@@ -5,9 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::planfile::{self, Import, PlanFile, Severity};
-use punchlist_model::{Number, Origin, Plan, PlanId};
+use punchlist_model::{Limits, Number, Origin, Plan, PlanId};
 
-use crate::error::{Code, Fail};
+use super::moved::Found;
+use crate::error::Fail;
+use crate::input;
 
 /// The largest plan file that is read.
 const MOST: u64 = 16 << 20;
@@ -22,11 +24,15 @@ pub(super) struct Source {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) file: PlanFile,
+    /// The plan that it belongs to.
+    plan: PlanId,
+    /// That plan belonged to another file before.
+    pub(super) is_moved: bool,
 }
 
 impl Source {
     /// Reads a file. What is wrong with it is an error that points at the place.
-    pub(super) fn read(path: &Path) -> Result<Self, Fail> {
+    pub(super) fn read(path: &Path, limits: &Limits) -> Result<Self, Fail> {
         let name = path.display().to_string();
         let real = fs::canonicalize(path).map_err(|why| unreadable(&name, &why))?;
         let about = fs::metadata(&real).map_err(|why| unreadable(&name, &why))?;
@@ -41,8 +47,10 @@ impl Source {
         let bytes = fs::read(&real).map_err(|why| unreadable(&name, &why))?;
         let text = String::from_utf8(bytes)
             .map_err(|why| Fail::usage(format!("{name} is not UTF-8: {why}")))?;
-        let file = planfile::read(&text);
-        let source = Self { path: real, name, text, file };
+        let mut file = planfile::read(&text);
+        file.hold_to(limits);
+        let plan = PlanId::of_file(&real.to_string_lossy());
+        let source = Self { path: real, name, text, file, plan, is_moved: false };
         source.check()?;
         Ok(source)
     }
@@ -100,7 +108,13 @@ impl Source {
 
     /// The plan that the file belongs to.
     pub(super) fn plan(&self) -> PlanId {
-        PlanId::of_file(&self.path.to_string_lossy())
+        self.plan
+    }
+
+    /// The file belongs to this plan. Says what there is to say of that.
+    pub(super) fn belongs(&mut self, found: Found) -> Vec<String> {
+        (self.plan, self.is_moved) = (found.plan, found.is_moved);
+        found.notes
     }
 
     /// Where its commands run.
@@ -116,10 +130,5 @@ impl Source {
 }
 
 fn unreadable(name: &str, why: &std::io::Error) -> Fail {
-    let fail = if why.kind() == std::io::ErrorKind::NotFound {
-        Fail::new(Code::NotFound, format!("there is no file {name:?}"))
-    } else {
-        Fail::usage(format!("cannot read {name}: {why}"))
-    };
-    fail.hint("name a Markdown file with a checklist.")
+    input::unreadable(name, why).hint("name a Markdown file with a checklist.")
 }

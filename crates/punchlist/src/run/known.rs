@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use punchlist_model::call::Printed;
 use punchlist_model::{Evidence, Number, Plan, QuestionId};
 use punchlist_sched::call;
 
@@ -31,10 +32,16 @@ pub(super) struct Known {
     pub(super) tools: BTreeMap<QuestionId, String>,
     /// Items that somebody else has taken or closed while this run was at it, and what was said.
     pub(super) taken: BTreeMap<Number, String>,
+    /// The sessions of agents, by the item that they are at, and not yet written down.
+    pub(super) sessions: BTreeMap<Number, String>,
     /// What agents have on their own lists, by the item that they are at, and not yet written down.
     pub(super) lists: BTreeMap<Number, Vec<Entry>>,
+    /// Items that were interrupted in an earlier run and have really begun again in this one.
+    pub(super) retried: BTreeSet<Number>,
     /// Items that this run has in progress.
     pub(super) begun: BTreeSet<Number>,
+    /// What steps have printed.
+    pub(super) printed: BTreeMap<Number, Printed>,
     /// What a person should know.
     pub(super) notes: Vec<String>,
 }
@@ -56,8 +63,11 @@ impl Shared {
             questions: BTreeMap::new(),
             tools: BTreeMap::new(),
             taken: BTreeMap::new(),
+            sessions: BTreeMap::new(),
             lists: BTreeMap::new(),
+            retried: BTreeSet::new(),
             begun: BTreeSet::new(),
+            printed: BTreeMap::new(),
             notes: Vec::new(),
         });
         Self(Arc::new(Both { known, turn: tokio::sync::Mutex::new(()) }))

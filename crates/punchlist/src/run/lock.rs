@@ -3,7 +3,7 @@
 //! The lock is held by the run and by the guardian of its processes, so that after a kill nobody begins
 //! anew before everything that the killed run had started is gone.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -15,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::Fail;
+use crate::private;
 
 /// How long the processes of a killed run may take to end: their grace, and some more.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +30,7 @@ impl Lock {
         let fail = |why: &dyn std::fmt::Display| {
             Fail::ours(format!("cannot lock the run of {name} in {}: {why}", directory.display()))
         };
-        fs::create_dir_all(directory).map_err(|why| fail(&why))?;
+        private::directory(directory).map_err(|why| fail(&why))?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let file =

@@ -7,6 +7,7 @@
 //! `book` writes down, `board` knows how it stands, `show`, `told` and `prompt` are its faces, and `engine`
 //! is the loop that holds them together.
 
+mod allow;
 mod board;
 mod book;
 mod course;
@@ -14,12 +15,17 @@ mod dry;
 mod end;
 mod engine;
 mod file;
+mod fresh;
 mod known;
+mod left;
 mod lock;
+mod moved;
 mod nest;
 mod prepare;
+mod printed;
 mod prompt;
 mod proof;
+mod session;
 mod show;
 mod start;
 mod step;
@@ -53,6 +59,12 @@ pub(crate) struct Ask {
     pub(crate) retry_interrupted: bool,
     pub(crate) fresh: bool,
     pub(crate) write_back: bool,
+    /// Questions wait for answers that are given elsewhere.
+    pub(crate) wait: bool,
+    /// All that steps print is shown as it comes.
+    pub(crate) verbose: bool,
+    /// Where the file was, if it was moved.
+    pub(crate) moved_from: Option<PathBuf>,
 }
 
 /// What happens when an item fails.
@@ -92,16 +104,18 @@ pub(crate) struct Person {
 
 /// Works a plan file off.
 pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
-    let source = Source::read(&at(app, &ask.file))?;
+    let mut source = Source::read(&at(app, &ask.file), &app.settings()?.limits)?;
     for warning in source.warnings() {
         print::say(&[warning]);
     }
     if ask.dry_run {
-        return dry::run(app, &ask, &source);
+        return dry::run(app, &ask, source);
     }
     let jobs = ask.jobs.map_or_else(cores, NonZeroU32::get);
     let person = who_is_there(app, &ask)?;
     let store = Arc::new(Threaded::open(&app.database_options()?)?);
+    let found = moved::find(app, &ask, &source, &*store, person)?;
+    print::notes(&source.belongs(found), app.globals.json);
     let lock = Lock::take(&crate::places::data()?.join("runs"), source.plan(), &source.name)?;
     let prepared = prepare::prepare(app, &ask, &source, &store, person, jobs)?;
     engine::work(app, &ask, &source, store, prepared, person, jobs, &lock)

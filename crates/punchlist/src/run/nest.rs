@@ -9,9 +9,6 @@ use std::collections::BTreeMap;
 use punchlist_model::{Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, Status};
 use serde_json::{Map, Value};
 
-/// The key of an entry's metadata that names the agent whose list it is on.
-const WORKER: &str = "worker";
-
 /// One entry of an agent's list.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Entry {
@@ -21,7 +18,7 @@ pub(super) struct Entry {
 
 /// Whether an item is an entry of an agent's list.
 pub(super) fn is_entry(item: &Item) -> bool {
-    item.metadata.as_ref().is_some_and(|it| it.contains_key(WORKER))
+    item.is_workers()
 }
 
 /// The entries under an item, in order.
@@ -33,7 +30,7 @@ fn entries(plan: &Plan, under: Number) -> impl Iterator<Item = &Item> {
 pub(super) fn ops(plan: &Plan, under: Number, agent: &str, list: &[Entry]) -> Vec<Op> {
     let mut left: BTreeMap<&str, &Item> =
         entries(plan, under).map(|it| (it.title.as_str(), it)).collect();
-    let mark = Map::from_iter([(WORKER.to_owned(), Value::from(agent))]);
+    let mark = Map::from_iter([(Item::WORKER.to_owned(), Value::from(agent))]);
     let mut ops = Vec::new();
     let mut before = ItemRef::Number(under);
     let mut added = 0;
@@ -116,6 +113,7 @@ mod tests {
             mode: Mode::Recorded,
             limits: Limits::default(),
             gone: Vec::new(),
+            anyway: false,
         };
         for event in &decide(plan, ops, &ctx).unwrap().events {
             plan.evolve(event);

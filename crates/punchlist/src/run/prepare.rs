@@ -1,27 +1,25 @@
-//! Before anything runs: the plan is made what the file says, and what an earlier run left is looked at.
+//! Before anything runs: the plan is made what the file says, or with `--fresh` as if it had never been run.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punchlist_db::Threaded;
-use punchlist_formats::planfile::{Changed, Import};
+use punchlist_formats::planfile::Changed;
 use punchlist_formats::text;
-use punchlist_model::call::{CallStore, RunFilter};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, Change, NewPlan, PlanStore};
-use punchlist_model::{
-    Ctx, Item, ItemRef, Number, Op, Origin, Plan, PlanPatch, Process, Rules, Status, decide,
-};
+use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
 
 use super::book;
 use super::course::{Chosen, Held};
 use super::file::Source;
+use super::left::{self, Late, Left};
 use super::step::Resumed;
-use super::{Ask, Person, nest};
+use super::{Ask, Person, fresh};
 use crate::app::App;
 use crate::error::Fail;
 use crate::settle::settle;
-use crate::{clock, consent, permit, print, who};
+use crate::{clock, consent, permit, print};
 
 /// A plan that is ready to be worked off.
 pub(super) struct Prepared {
@@ -30,6 +28,8 @@ pub(super) struct Prepared {
     pub(super) not: BTreeMap<Number, Held>,
     /// Items that an earlier run left half done, and what may be done with them.
     pub(super) resumed: BTreeMap<Number, Resumed>,
+    /// What was asked about items by runs that are gone.
+    pub(super) late: Late,
     pub(super) notes: Vec<String>,
 }
 
@@ -39,6 +39,8 @@ pub(super) fn ctx(app: &App, process: Option<Process>) -> Result<Ctx, Fail> {
     ctx.holder = book::holder(process);
     // The file decides how long its list is.
     ctx.limits.open_items = u32::MAX;
+    // What a run begins, and in which order, it decides itself; `--only` and `--from` choose.
+    ctx.anyway = true;
     Ok(ctx)
 }
 
@@ -88,8 +90,9 @@ pub(super) fn prepare(
         }
         Err(error) => return Err(error.into()),
     };
+    let plan = if source.is_moved { renamed(store, plan, source, &ctx)? } else { plan };
     let mut notes = Vec::new();
-    let (plan, not, resumed) = left_behind(ask, store, plan, &ctx, person)?;
+    let Left { plan, not, resumed, late } = left::behind(ask, store, plan, &ctx, person)?;
     let origin = if person.is_agent { Origin::Agent } else { Origin::Person };
     let import = source.import(&plan, origin);
     for item in import.dropped.iter().filter(|it| it.open) {
@@ -99,13 +102,7 @@ pub(super) fn prepare(
             item.number
         ));
     }
-    let mut ops = import.ops(|changed| again(&plan, changed, person, &mut notes));
-    if ask.fresh {
-        ops.extend(reopened(&plan, &import));
-        // What agents had on lists of their own goes; with an item that is dropped it does by itself.
-        let gone: BTreeSet<Number> = import.dropped.iter().map(|it| it.number).collect();
-        ops.extend(nest::dropped(&plan, |under| !gone.contains(&under)));
-    }
+    let mut ops = import.ops(|changed| ask.fresh || again(&plan, changed, person, &mut notes));
     // How many run at once is the scheduler's business; here is room for them, and for what agents have
     // in progress on lists of their own.
     let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
@@ -115,44 +112,49 @@ pub(super) fn prepare(
     if rules != plan.rules {
         ops.push(Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() })));
     }
-    let plan = if ops.is_empty() {
-        plan
+    let plan = changed(store, plan, ops, &ctx)?;
+    let plan = if ask.fresh {
+        let ops = fresh::ops(&plan, source);
+        changed(store, plan, ops, &ctx)?
     } else {
-        settle(store.change(id, Change::new(ops, anew(&ctx)?)))?;
-        settle(store.read(id, Needs::whole()))?
+        plan
     };
     let resumed = resumed.into_iter().filter(|(number, _)| is_open(&plan, *number)).collect();
-    Ok(Prepared { plan, not, resumed, notes })
+    Ok(Prepared { plan, not, resumed, late, notes })
+}
+
+/// The plan after these steps.
+fn changed(store: &Arc<Threaded>, plan: Plan, ops: Vec<Op>, ctx: &Ctx) -> Result<Plan, Fail> {
+    if ops.is_empty() {
+        return Ok(plan);
+    }
+    let ctx = Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() };
+    settle(store.change(plan.id, Change::new(ops, ctx)))?;
+    Ok(settle(store.read(plan.id, Needs::whole()))?)
 }
 
 fn is_open(plan: &Plan, number: Number) -> bool {
     plan.get(number).is_some_and(Item::is_open)
 }
 
-/// The same, with ids for another change.
-fn anew(ctx: &Ctx) -> Result<Ctx, Fail> {
-    Ok(Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() })
+/// The plan of a file that was moved, called by the file's name if that is free.
+fn renamed(store: &Arc<Threaded>, plan: Plan, source: &Source, ctx: &Ctx) -> Result<Plan, Fail> {
+    let name = name(source).filter(|it| plan.name.as_ref() != Some(it));
+    let Some(name) = name else { return Ok(plan) };
+    let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
+    let ctx = Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() };
+    match settle(store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx))) {
+        // A name is a convenience.
+        Err(store::Error::NameTaken(_)) => Ok(plan),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(settle(store.read(plan.id, Needs::whole()))?),
+    }
 }
 
 /// What the plan of a file is called: by the file's name.
 fn name(source: &Source) -> Option<String> {
     let name = source.path.file_name()?.to_str()?.trim();
     (!name.is_empty() && name.chars().count() <= 60).then(|| name.to_owned())
-}
-
-/// Everything that is closed, opened again.
-fn reopened(plan: &Plan, import: &Import<'_>) -> Vec<Op> {
-    let again: BTreeSet<Number> = import.changed.iter().map(|it| it.number).collect();
-    let dropped: BTreeSet<Number> = import.dropped.iter().map(|it| it.number).collect();
-    let is_closed = |it: &&Item| {
-        let closed = matches!(it.status, Status::Completed | Status::Cancelled);
-        closed
-            && !nest::is_entry(it)
-            && !again.contains(&it.number)
-            && !dropped.contains(&it.number)
-    };
-    let closed = plan.listed().into_iter().filter(is_closed);
-    closed.map(|it| Op::Reopen { item: ItemRef::Number(it.number), start: false }).collect()
 }
 
 /// Whether a finished item that the file has changed is to be done again.
@@ -168,57 +170,6 @@ fn again(plan: &Plan, changed: &Changed, person: Person, notes: &mut Vec<String>
         == print::Said::Yes
 }
 
-type LeftBehind = (Plan, BTreeMap<Number, Held>, BTreeMap<Number, Resumed>);
-
-/// What an earlier run left: its calls are written off, its items are free again, and it is known what may
-/// be done with each.
-fn left_behind(
-    ask: &Ask,
-    store: &Arc<Threaded>,
-    plan: Plan,
-    ctx: &Ctx,
-    person: Person,
-) -> Result<LeftBehind, Fail> {
-    // Nobody else runs this plan now, so whatever did has ended.
-    let filter = RunFilter { plan: Some(plan.id), running: true, ..RunFilter::default() };
-    for run in settle(store.runs(filter))? {
-        settle(store.interrupt(run.id, ctx.now))?;
-        settle(store.end_run(run.id, ctx.now))?;
-    }
-    let gone = who::gone(&plan);
-    let mut not = BTreeMap::new();
-    let mut resumed = BTreeMap::new();
-    let mut free = Vec::new();
-    for item in plan.in_progress() {
-        let holder = item.claim.as_ref().map(|it| &it.holder);
-        let is_ours = holder.is_none_or(|it| {
-            it.name == ctx.holder.name || it.process.as_ref().is_some_and(|it| gone.contains(it))
-        });
-        if !is_ours {
-            let name = holder.map(|it| it.name.clone()).unwrap_or_default();
-            not.insert(item.number, Held::Claimed(name));
-            continue;
-        }
-        free.push(Op::Release(ItemRef::Number(item.number)));
-        if nest::is_entry(item) {
-            continue;
-        }
-        match may_run_again(ask, item, person) {
-            true => drop(resumed.insert(item.number, Resumed::Again)),
-            false if item.check.is_some() => {
-                resumed.insert(item.number, Resumed::CheckOnly);
-            }
-            false => drop(not.insert(item.number, Held::Interrupted)),
-        }
-    }
-    if free.is_empty() {
-        return Ok((plan, not, resumed));
-    }
-    let id = plan.id;
-    settle(store.change(id, Change::new(free, Ctx { gone, ..anew(ctx)? })))?;
-    Ok((settle(store.read(id, Needs::whole()))?, not, resumed))
-}
-
 /// Items whose check an agent wrote and nobody has allowed: it would run outside of the agent's bounds.
 pub(super) fn unchecked(app: &App, plan: &Plan) -> Result<BTreeMap<Number, Held>, Fail> {
     let (policy, project) = (app.policy()?, &app.project()?.name);
@@ -228,17 +179,6 @@ pub(super) fn unchecked(app: &App, plan: &Plan) -> Result<BTreeMap<Number, Held>
         it.is_open().then_some((it.number, Held::Check(why)))
     };
     Ok(plan.listed().into_iter().filter_map(held).collect())
-}
-
-fn may_run_again(ask: &Ask, item: &Item, person: Person) -> bool {
-    if ask.retry_interrupted || ask.fresh || item.retry.is_some() {
-        return true;
-    }
-    let title = text::one_line(&item.title);
-    let first = if item.check.is_some() { " (its check is asked first)" } else { "" };
-    let question =
-        format!("\"{title}\" was under way when the last run was ended. Run it again?{first}");
-    person.is_there && print::confirm(&question) == print::Said::Yes
 }
 
 /// Which items are meant.

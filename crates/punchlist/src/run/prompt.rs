@@ -1,37 +1,38 @@
 //! The question that a person is asked, and what their keys mean. Pure.
 
-use punchlist_formats::view::questions;
+use punchlist_formats::text::{Line, Style, width};
+use punchlist_formats::view::Options;
+use punchlist_formats::view::questions::{self, Below};
 use punchlist_model::QuestionId;
-use punchlist_model::call::{Answer, Asked, Offer};
+use punchlist_model::call::{Answer, Asked, Offer, Permit, Reach};
+use punchlist_sched::policy::Rule;
 use serde_json::Value;
 
 use super::step::BY_HAND;
+use crate::keys::Key;
+use crate::line_editor::LineEditor;
 
-const ENTER_RUNS: &str = "(Enter runs it, Esc goes back)";
-const ENTER_REFUSES: &str = "(Enter refuses, Esc goes back)";
-
-/// Questions that wait, the oldest first, and what was typed so far.
-#[derive(Default)]
+/// Questions that wait, the oldest first, and what is being done about the first.
 pub(super) struct Prompt {
     waiting: Vec<Asked>,
     /// The one that stands on the screen.
     drawn: Option<QuestionId>,
-    typing: Option<Typing>,
+    stage: Stage,
+    /// The file that rules are written into, and the project that they are for.
+    file: String,
+    project: String,
 }
 
-/// Something is typed.
-struct Typing {
-    what: What,
-    text: String,
-}
-
-/// What is typed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
-    /// Another command.
-    Command,
-    /// Why it is refused.
-    Reason,
+/// What is being done about a question.
+enum Stage {
+    /// It is asked.
+    Asked,
+    /// What "always" is to mean is chosen: this set of rules is shown.
+    Always(usize),
+    /// Another command is typed.
+    Command(LineEditor),
+    /// Why it is refused is typed.
+    Reason(LineEditor),
 }
 
 /// What a key came to.
@@ -44,6 +45,11 @@ pub(super) enum Pressed {
 }
 
 impl Prompt {
+    /// Nothing is asked. Rules would go into this file, for this project.
+    pub(super) fn new(file: String, project: String) -> Self {
+        Self { waiting: Vec::new(), drawn: None, stage: Stage::Asked, file, project }
+    }
+
     /// Another question.
     pub(super) fn ask(&mut self, asked: Asked) {
         self.waiting.push(asked);
@@ -53,7 +59,7 @@ impl Prompt {
     pub(super) fn settle(&mut self, id: QuestionId) -> Option<Asked> {
         let at = self.waiting.iter().position(|it| it.id == id)?;
         if at == 0 {
-            self.typing = None;
+            self.stage = Stage::Asked;
         }
         Some(self.waiting.remove(at))
     }
@@ -68,14 +74,36 @@ impl Prompt {
         self.waiting.iter().map(|it| it.id).collect()
     }
 
-    /// The question that is asked now, how many wait, and the line that is typed.
-    pub(super) fn shown(&self) -> Option<(&Asked, usize, Option<Vec<String>>)> {
+    /// The question that is asked now, how many wait, and what stands below it.
+    pub(super) fn shown(&self, options: &Options) -> Option<(&Asked, usize, Below)> {
         let asked = self.waiting.first()?;
-        let typed = self.typing.as_ref().map(|it| match it.what {
-            What::Command => vec![format!("run instead: {}_", it.text), ENTER_RUNS.to_owned()],
-            What::Reason => vec![format!("why not: {}_", it.text), ENTER_REFUSES.to_owned()],
-        });
-        Some((asked, self.waiting.len(), typed))
+        let below = match &self.stage {
+            Stage::Asked => Below::keys(keys(asked)),
+            Stage::Always(at) => self.rules(asked, *at),
+            Stage::Command(line) => typed("run instead: ", line, "Enter runs it", options),
+            Stage::Reason(line) => typed("why not: ", line, "Enter refuses", options),
+        };
+        Some((asked, self.waiting.len(), below))
+    }
+
+    /// Every rule that "always" would add, as it would be written, and where.
+    fn rules(&self, asked: &Asked, at: usize) -> Below {
+        let sets = questions::sets(asked);
+        let set: &[Permit] = sets.get(at).copied().unwrap_or_default();
+        let mut text = vec![format!("this would be added to {}:", self.file)];
+        text.extend(set.iter().map(|it| {
+            let project = Some(self.project.clone());
+            format!("  {}", Rule { project, ..Rule::from(it) })
+        }));
+        let mut keys = vec!["p add it for this project".to_owned()];
+        if !set.iter().any(Permit::is_local) {
+            keys.push("g add it without project, for all".to_owned());
+        }
+        if let Some(next) = sets.get((at + 1) % sets.len().max(1)).filter(|_| sets.len() > 1) {
+            keys.push(format!("Tab rather {}", questions::allowed(next)));
+        }
+        keys.push("Esc goes back".to_owned());
+        Below { text, ..Below::keys(keys) }
     }
 
     /// What is asked now stands on the screen, so keys may answer it.
@@ -83,76 +111,121 @@ impl Prompt {
         self.drawn = self.waiting.first().map(|it| it.id);
     }
 
-    /// The keys that mean something now.
-    pub(super) fn keys(asked: &Asked) -> Vec<String> {
-        if asked.tool == BY_HAND {
-            return vec!["y it is done".to_owned(), "n not yet".to_owned()];
-        }
-        questions::keys(asked)
-    }
-
     /// A key was pressed.
-    pub(super) fn key(&mut self, key: &[u8]) -> Pressed {
+    pub(super) fn key(&mut self, key: &Key) -> Pressed {
         let Some(asked) = self.waiting.first() else { return Pressed::Nothing };
         // Nobody answers what they have not seen: the key was meant for the question before.
         if self.drawn != Some(asked.id) {
             return Pressed::Nothing;
         }
-        if self.typing.is_some() {
-            return self.typed(key);
-        }
-        let is_by_hand = asked.tool == BY_HAND;
-        let answer = match key {
-            b"y" | b"Y" => Some(Answer::Once),
-            b"a" | b"A" => questions::always(asked).map(|it| it.0),
-            b"n" | b"N" => Some(Answer::Refuse(is_by_hand.then(|| "not done yet".to_owned()))),
-            b"r" | b"R" if !is_by_hand => {
-                self.typing = Some(Typing { what: What::Reason, text: String::new() });
-                None
-            }
-            b"e" | b"E" if asked.offers.contains(&Offer::Modify) => {
-                let text = asked.command.clone().unwrap_or_default();
-                self.typing = Some(Typing { what: What::Command, text });
-                None
-            }
-            _ => None,
+        let id = asked.id;
+        let answer = match std::mem::replace(&mut self.stage, Stage::Asked) {
+            Stage::Asked => self.asked(key),
+            Stage::Always(at) => self.always(at, key),
+            Stage::Command(line) => self.command(line, key),
+            Stage::Reason(line) => self.reason(line, key),
         };
-        answer.map_or(Pressed::Nothing, |answer| Pressed::Answer(asked.id, answer))
+        answer.map_or(Pressed::Nothing, |answer| Pressed::Answer(id, answer))
     }
 
-    /// A key while something is typed.
-    fn typed(&mut self, key: &[u8]) -> Pressed {
-        let (Some(asked), Some(typing)) = (self.waiting.first(), &mut self.typing) else {
-            return Pressed::Nothing;
-        };
-        match key {
-            b"\x1b" => self.typing = None,
-            b"\r" | b"\n" => {
-                let (id, what, text) = (asked.id, typing.what, typing.text.trim().to_owned());
-                let answer = match what {
-                    What::Reason => Answer::Refuse((!text.is_empty()).then_some(text)),
-                    What::Command if text.is_empty() => return Pressed::Nothing,
-                    What::Command => {
-                        let mut arguments = asked.arguments.clone();
-                        if let Some(fields) = arguments.as_object_mut() {
-                            fields.insert("command".to_owned(), Value::from(text));
-                        }
-                        Answer::Modify(arguments)
-                    }
-                };
-                self.typing = None;
-                return Pressed::Answer(id, answer);
+    fn asked(&mut self, key: &Key) -> Option<Answer> {
+        // What was pasted was not meant for a question.
+        let Key::Char(letter) = key else { return None };
+        let asked = self.waiting.first()?;
+        let is_by_hand = asked.tool == BY_HAND;
+        match letter.to_ascii_lowercase() {
+            'y' => Some(Answer::Once),
+            's' => questions::sets(asked).first().map(|it| Answer::Session(it.to_vec())),
+            'a' => match questions::sets(asked).is_empty() {
+                false => {
+                    self.stage = Stage::Always(0);
+                    None
+                }
+                // As earlier versions offered it.
+                true => questions::always(asked).map(|it| it.0),
+            },
+            'e' if asked.offers.contains(&Offer::Modify) => {
+                let text = asked.command.clone().unwrap_or_default();
+                self.stage = Stage::Command(LineEditor::new(&text));
+                None
             }
-            b"\x7f" | b"\x08" => drop(typing.text.pop()),
-            // Ctrl-U begins anew.
-            b"\x15" => typing.text.clear(),
-            key => {
-                let text = String::from_utf8_lossy(key);
-                typing.text.extend(text.chars().filter(|it| !it.is_control()));
+            'n' => Some(Answer::Refuse(is_by_hand.then(|| "not done yet".to_owned()))),
+            'r' if !is_by_hand => {
+                self.stage = Stage::Reason(LineEditor::default());
+                None
+            }
+            'q' => Some(Answer::RefuseAndStop(is_by_hand.then(|| "not done yet".to_owned()))),
+            _ => None,
+        }
+    }
+
+    fn always(&mut self, at: usize, key: &Key) -> Option<Answer> {
+        let sets = questions::sets(self.waiting.first()?);
+        let rules = sets.get(at)?.to_vec();
+        if *key == Key::Escape {
+            return None;
+        }
+        let next = if *key == Key::Tab { (at + 1) % sets.len().max(1) } else { at };
+        if let Key::Char(letter) = key {
+            match letter.to_ascii_lowercase() {
+                'p' => return Some(Answer::Always { rules, reach: Reach::Project }),
+                'g' if !rules.iter().any(Permit::is_local) => {
+                    return Some(Answer::Always { rules, reach: Reach::Everywhere });
+                }
+                _ => {}
             }
         }
-        Pressed::Nothing
+        self.stage = Stage::Always(next);
+        None
     }
+
+    fn command(&mut self, mut line: LineEditor, key: &Key) -> Option<Answer> {
+        let asked = self.waiting.first()?;
+        let text = line.text().trim().to_owned();
+        if *key == Key::Escape {
+            return None;
+        }
+        if *key == Key::Enter && !text.is_empty() {
+            let mut arguments = asked.arguments.clone();
+            if let Some(fields) = arguments.as_object_mut() {
+                fields.insert("command".to_owned(), Value::from(text));
+            }
+            return Some(Answer::Modify(arguments));
+        }
+        line.key(key);
+        self.stage = Stage::Command(line);
+        None
+    }
+
+    fn reason(&mut self, mut line: LineEditor, key: &Key) -> Option<Answer> {
+        let text = line.text().trim().to_owned();
+        if *key == Key::Escape {
+            return None;
+        }
+        if *key == Key::Enter {
+            return Some(Answer::Refuse((!text.is_empty()).then_some(text)));
+        }
+        line.key(key);
+        self.stage = Stage::Reason(line);
+        None
+    }
+}
+
+/// The keys that mean something now.
+fn keys(asked: &Asked) -> Vec<String> {
+    if asked.tool == BY_HAND {
+        return ["y it is done", "n not yet", "q stop"].map(str::to_owned).to_vec();
+    }
+    questions::keys(asked)
+}
+
+/// A line that is typed, as far as it fits, and what ends it.
+fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Below {
+    let mut drawn = Line::new(options.colour);
+    drawn.fill(3).push(label, Style::Bold);
+    let room = usize::from(options.width).saturating_sub(1 + 3 + width(label));
+    let drawn = drawn.finish() + &line.shown(room.max(8), options.glyphs);
+    Below { drawn: vec![drawn], ..Below::keys(vec![enter.to_owned(), "Esc goes back".to_owned()]) }
 }
 
 #[cfg(test)]
@@ -161,10 +234,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::keys::Decoder;
 
     fn asked(n: u32, tool: &str) -> Asked {
         let at = Timestamp::UNIX_EPOCH;
-        let words = vec!["./publish.sh".to_owned()];
         Asked {
             id: QuestionId(IdSource::fixed(at, 1).nth(n)),
             call: n,
@@ -177,25 +250,32 @@ mod tests {
             what: "run".to_owned(),
             command: Some("./publish.sh --prod".to_owned()),
             diff: None,
+            printed: Vec::new(),
             touches: Vec::new(),
             why: "no rule allows it".to_owned(),
             arguments: json!({"item": n, "command": "./publish.sh --prod"}),
-            offers: vec![Offer::Once, Offer::AlwaysPrefix(words), Offer::Modify],
+            offers: vec![Offer::Once, Offer::Always(rules(&["./publish.sh"])), Offer::Modify],
             at,
         }
     }
 
+    fn prompt() -> Prompt {
+        Prompt::new("/home/me/config.toml".to_owned(), "/home/me/shop".to_owned())
+    }
+
     fn press(prompt: &mut Prompt, keys: &str) -> Pressed {
-        let mut last = Pressed::Nothing;
-        for key in keys.chars() {
-            last = prompt.key(key.to_string().as_bytes());
-        }
-        last
+        let keys = Decoder::default().push(keys.as_bytes());
+        keys.iter().map(|it| prompt.key(it)).last().unwrap_or(Pressed::Nothing)
+    }
+
+    fn rules(words: &[&str]) -> Vec<Permit> {
+        let command = Some(words.iter().map(|it| (*it).to_owned()).collect());
+        vec![Permit { tool: Some("shell".to_owned()), command, ..Permit::default() }]
     }
 
     #[test]
     fn keys_answer_the_oldest_question() {
-        let mut prompt = Prompt::default();
+        let mut prompt = prompt();
         assert_eq!(press(&mut prompt, "y"), Pressed::Nothing, "nobody asked");
         let (first, second) = (asked(1, "shell"), asked(2, "shell"));
         prompt.ask(first.clone());
@@ -203,8 +283,9 @@ mod tests {
         assert_eq!(press(&mut prompt, "y"), Pressed::Nothing, "nobody has seen it");
         prompt.was_drawn();
         assert_eq!(press(&mut prompt, "y"), Pressed::Answer(first.id, Answer::Once));
-        let words = vec!["./publish.sh".to_owned()];
-        assert_eq!(press(&mut prompt, "a"), Pressed::Answer(first.id, Answer::AlwaysPrefix(words)));
+        let session = Answer::Session(rules(&["./publish.sh"]));
+        assert_eq!(press(&mut prompt, "s"), Pressed::Answer(first.id, session));
+        assert_eq!(press(&mut prompt, "q"), Pressed::Answer(first.id, Answer::RefuseAndStop(None)));
         assert_eq!(prompt.settle(first.id), Some(first));
         assert_eq!(press(&mut prompt, "y"), Pressed::Nothing, "a key too many allows nothing");
         prompt.was_drawn();
@@ -214,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_reason_and_another_command_are_typed() {
-        let mut prompt = Prompt::default();
+        let mut prompt = prompt();
         let one = asked(1, "shell");
         prompt.ask(one.clone());
         prompt.was_drawn();
@@ -229,10 +310,67 @@ mod tests {
     }
 
     #[test]
+    fn always_shows_every_rule_and_where_before_a_second_key_adds_them() {
+        let mut prompt = prompt();
+        let make = [rules(&["cd", "src"]), rules(&["make", "test"])].concat();
+        let tool = vec![Permit { tool: Some("agent".to_owned()), ..Permit::default() }];
+        let offers = vec![Offer::Once, Offer::Always(make.clone()), Offer::Always(tool.clone())];
+        let one = Asked { offers, ..asked(1, "shell") };
+        prompt.ask(one.clone());
+        prompt.was_drawn();
+        assert_eq!(press(&mut prompt, "a"), Pressed::Nothing, "nothing is added unseen");
+        let options = Options::plain(Timestamp::UNIX_EPOCH);
+        let (_, _, below) = prompt.shown(&options).unwrap();
+        assert_eq!(
+            below.text,
+            [
+                "this would be added to /home/me/config.toml:",
+                r#"  { decision = "allow", tool = "shell", command = ["cd", "src"], project = "/home/me/shop" }"#,
+                r#"  { decision = "allow", tool = "shell", command = ["make", "test"], project = "/home/me/shop" }"#,
+            ]
+        );
+        assert_eq!(
+            below.keys,
+            [
+                "p add it for this project",
+                "g add it without project, for all",
+                "Tab rather whatever agent does",
+                "Esc goes back"
+            ]
+        );
+        assert_eq!(press(&mut prompt, "y"), Pressed::Nothing);
+        let always = |rules, reach| Pressed::Answer(one.id, Answer::Always { rules, reach });
+        assert_eq!(press(&mut prompt, "p"), always(make.clone(), Reach::Project));
+        assert_eq!(press(&mut prompt, "ag"), always(make, Reach::Everywhere));
+        assert_eq!(press(&mut prompt, "a\tp"), always(tool, Reach::Project));
+        assert_eq!(press(&mut prompt, "a\u{1b}"), Pressed::Nothing);
+        assert_eq!(press(&mut prompt, "y"), Pressed::Answer(one.id, Answer::Once));
+    }
+
+    #[test]
+    fn a_program_of_the_project_is_not_allowed_everywhere() {
+        let mut prompt = prompt();
+        prompt.ask(asked(1, "shell"));
+        prompt.was_drawn();
+        assert_eq!(press(&mut prompt, "ag"), Pressed::Nothing);
+        let options = Options::plain(Timestamp::UNIX_EPOCH);
+        let (_, _, below) = prompt.shown(&options).unwrap();
+        assert_eq!(below.keys, ["p add it for this project", "Esc goes back"]);
+    }
+
+    #[test]
+    fn pasted_text_answers_nothing() {
+        let mut prompt = prompt();
+        prompt.ask(asked(1, "shell"));
+        prompt.was_drawn();
+        assert_eq!(press(&mut prompt, "\u{1b}[200~y\u{1b}[201~"), Pressed::Nothing);
+    }
+
+    #[test]
     fn an_item_that_is_done_by_hand_is_done_or_not_yet() {
-        let mut prompt = Prompt::default();
+        let mut prompt = prompt();
         let one = Asked { offers: vec![Offer::Once], ..asked(1, BY_HAND) };
-        assert_eq!(Prompt::keys(&one), ["y it is done", "n not yet"]);
+        assert_eq!(keys(&one), ["y it is done", "n not yet", "q stop"]);
         prompt.ask(one.clone());
         prompt.was_drawn();
         assert_eq!(press(&mut prompt, "er"), Pressed::Nothing);

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 
-use punchlist_formats::text::escape;
+use punchlist_formats::text::one_line;
 use punchlist_formats::view::Options;
-use punchlist_formats::view::run::{line, run};
+use punchlist_formats::view::run::{line, printed_lines, run};
 use punchlist_model::{Number, Timestamp};
 use rustix::process::{Signal, getpid, kill_process};
 
@@ -33,11 +33,13 @@ pub(super) struct Show {
     anew: bool,
     /// Somebody reads what is written.
     is_read: bool,
+    /// All that steps print is shown.
+    is_verbose: bool,
 }
 
 impl Show {
     /// Looks where it leads, and takes a terminal over.
-    pub(super) fn open(app: &App) -> Result<Self, Fail> {
+    pub(super) fn open(app: &App, is_verbose: bool) -> Result<Self, Fail> {
         let screen = app.screen();
         let is_dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
         let way = if app.globals.json {
@@ -47,7 +49,8 @@ impl Show {
         } else {
             Way::Lines
         };
-        Ok(Self { way, screen, options: app.view(screen), anew: true, is_read: true })
+        let options = app.view(screen);
+        Ok(Self { way, screen, options, anew: true, is_read: true, is_verbose })
     }
 
     /// The keyboard, if somebody is at it.
@@ -79,8 +82,35 @@ impl Show {
             && let Some(step) = board.step(item, now.as_millisecond())
         {
             self.say(now, &line(&step))?;
+            if !self.is_verbose {
+                self.below(&printed_lines(&step, &self.options))?;
+            }
         }
         Ok(())
+    }
+
+    /// Lines below one that was said.
+    fn below(&mut self, lines: &[String]) -> Result<(), Fail> {
+        if !lines.is_empty() && self.is_read {
+            self.is_read = print::live(&(lines.join("\n") + "\n"))?;
+        }
+        Ok(())
+    }
+
+    /// A line that a step printed, as it comes, for who wants all of them.
+    pub(super) fn printed(&mut self, title: &str, text: &str, now: Timestamp) -> Result<(), Fail> {
+        if !self.is_verbose || text.is_empty() {
+            return Ok(());
+        }
+        let line = format!("{} | {}", one_line(title), one_line(text));
+        match &mut self.way {
+            Way::Lines => self.say(now, &line),
+            Way::Live(canvas) => {
+                self.is_read = canvas.above(&line)?;
+                Ok(())
+            }
+            Way::Events => Ok(()),
+        }
     }
 
     /// A line for people, with the time, where nothing is drawn in place.
@@ -97,12 +127,7 @@ impl Show {
         if !matches!(self.way, Way::Events) || lines.is_empty() || !self.is_read {
             return Ok(());
         }
-        let lines = match String::from_utf8(lines) {
-            Ok(text) if self.screen.is_terminal => escape::json(&text).into_owned().into_bytes(),
-            Ok(text) => text.into_bytes(),
-            Err(error) => error.into_bytes(),
-        };
-        self.is_read = print::live_bytes(&lines)?;
+        self.is_read = print::live_json(lines)?;
         Ok(())
     }
 

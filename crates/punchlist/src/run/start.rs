@@ -1,16 +1,17 @@
 //! What a run hands to the scheduler: tools, requests, limits and rules.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
+use punchlist_db::Threaded;
 use punchlist_formats::planfile::is_from_file;
-use punchlist_model::{Item, Number, Origin, Plan, RunId};
+use punchlist_model::{Ctx, Item, Number, Origin, Plan, RunId};
 use punchlist_sched::call::{CallId, Request, Retry};
 use punchlist_sched::driver;
-use punchlist_sched::machine::{self, Limits};
-use punchlist_sched::policy::Policy;
+use punchlist_sched::machine::{self, Attended, Limits};
+use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::process::{self, Processes};
 use punchlist_sched::{output, tool::Tools};
 
@@ -21,7 +22,7 @@ use super::proof::Prover;
 use super::step::{self, ByHand, Job, Place, Resumed, Shell};
 use super::{OnFailure, Person, worker};
 use crate::error::Fail;
-use crate::{clock, places};
+use crate::{clock, permit, places};
 
 /// How long to wait before an item is tried again, where its file does not say.
 const RETRY_WAIT_MS: u64 = 1_000;
@@ -44,7 +45,8 @@ pub(super) fn jobs(
         };
         let job = Job {
             check: item.check.clone(),
-            asks: item.approve || person.is_agent || is_agents,
+            asks: person.is_agent || is_agents,
+            approve: item.approve,
             resumed: resumed.get(&it.number).copied(),
         };
         Some((it.number, job))
@@ -68,8 +70,9 @@ pub(super) fn place(
     run: RunId,
     jobs: BTreeMap<Number, Job>,
     shared: Shared,
-    by: &str,
+    ctx: &Ctx,
     policy: Policy,
+    store: Arc<Threaded>,
 ) -> Place {
     let mut environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
@@ -79,9 +82,11 @@ pub(super) fn place(
         shared,
         directory: source.directory().to_owned(),
         environment,
-        prover: Prover { directory: source.directory().to_owned(), by: by.to_owned() },
+        prover: Prover { directory: source.directory().to_owned(), by: ctx.actor.name.clone() },
+        store,
+        ctx: ctx.clone(),
         policy,
-        commands: punchlist_agent::shell::commands,
+        below: permit::below(source.directory()),
     }
 }
 
@@ -129,17 +134,36 @@ fn retry(on_failure: OnFailure, item: &Item) -> Retry {
     Retry { times: item.retry.unwrap_or(0).max(asked), wait_ms: wait.unwrap_or(RETRY_WAIT_MS) }
 }
 
+/// Who can be asked in a run: whoever is there, or those who have answered before.
+pub(super) fn attended(
+    is_attended: bool,
+    course: &Course,
+    answered: &BTreeSet<Number>,
+) -> Attended {
+    if is_attended {
+        return Attended::Yes;
+    }
+    let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let planned = course.planned.iter().enumerate();
+    let known = planned.filter(|(_, it)| answered.contains(&it.number));
+    // A run schedules one batch, so that a call's number is its place.
+    let calls: BTreeSet<CallId> = known.map(|(at, _)| CallId(number(at))).collect();
+    if calls.is_empty() { Attended::No } else { Attended::Only(calls) }
+}
+
 /// How the driver works.
 pub(super) fn options(
     jobs: u32,
     policy: Policy,
-    is_attended: bool,
+    attended: Attended,
+    person: Person,
     run: RunId,
 ) -> Result<driver::Options, Fail> {
     let limits = Limits { all: jobs.max(1), of_kind: BTreeMap::new() };
     let directory = Some(places::outputs()?.join(run.to_string()));
+    let reader = if person.is_agent { Reader::Agent } else { Reader::Person };
     Ok(driver::Options {
-        machine: machine::Options { limits, policy, attended: is_attended },
+        machine: machine::Options { limits, policy, attended, reader },
         output: output::Options { directory, ..output::Options::default() },
         patience: driver::Options::PATIENCE,
         clock: Arc::new(clock::now),

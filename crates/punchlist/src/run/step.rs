@@ -9,17 +9,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_model::{Check, Evidence, Number};
+use punchlist_agent::shell;
+use punchlist_db::Threaded;
+use punchlist_model::{Check, Ctx, Evidence, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
-use punchlist_sched::policy::{Commands, Policy, Subject, Verdict};
+use punchlist_sched::policy::{Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
 use super::known::{Proof, Shared};
 use super::proof::Prover;
-use crate::permit;
+use crate::{outputs, permit};
 
 /// Names the plan to what a step runs.
 pub(super) const PLAN: &str = "PUNCHLIST_PLAN";
@@ -29,14 +31,16 @@ pub(super) const SHELL: &str = "shell";
 /// The tool for items that an agent does.
 pub(super) const AGENT: &str = "agent";
 /// The tool for items that a person does.
-pub(super) const BY_HAND: &str = "by_hand";
+pub(super) const BY_HAND: &str = "manual";
 
 /// One item, as its tool needs it.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) check: Option<Check>,
-    /// A person must say yes first, or a rule: the plan wants it so, or an agent wrote it.
+    /// A rule or a person must allow it: an agent wrote it, or calls.
     pub(super) asks: bool,
+    /// A person must say yes first, whatever rules allow: the plan wants it so.
+    pub(super) approve: bool,
     /// It was under way when an earlier run was ended: its check is asked before anything is run.
     pub(super) resumed: Option<Resumed>,
 }
@@ -62,14 +66,17 @@ pub(super) struct Place {
     pub(super) prover: Prover,
     /// The rules as they were when the run began.
     pub(super) policy: Policy,
-    /// Which commands a line consists of.
-    pub(super) commands: fn(&str) -> Commands,
+    /// Where sessions of workers are known, and who asks for them.
+    pub(super) store: Arc<Threaded>,
+    pub(super) ctx: Ctx,
+    /// Where in the project commands run, from its root; nothing if that is outside.
+    pub(super) below: Option<String>,
 }
 
 impl Place {
     /// What policy looks at: what is done for an item, or its check, whichever is judged more strictly.
     pub(super) fn subject(&self, job: &Job, done: Option<Subject>) -> Subject {
-        let check = job.check.as_ref().map(permit::subject);
+        let check = job.check.as_ref().map(|it| permit::subject(it, self.below.as_deref()));
         // Where there is nothing but the check, it is what a person is asked about.
         let asks = job.asks && done.is_none();
         let check = check.map(|it| Subject { harmless: it.harmless && !asks, ..it });
@@ -79,7 +86,8 @@ impl Place {
             Verdict::Ask(Some(_)) => 2,
             Verdict::Deny(_) => 3,
         };
-        check.into_iter().chain(done).max_by_key(strictness).unwrap_or_default()
+        let subject = check.into_iter().chain(done).max_by_key(strictness).unwrap_or_default();
+        Subject { always_asks: job.approve, ..subject }
     }
 }
 
@@ -150,12 +158,9 @@ impl Tool for Shell {
             return Err("there is no command left to run".to_owned());
         }
         let done = line.map(|line| Subject {
-            tool: SHELL.to_owned(),
-            // A person named the file: it needs no rule. But what the plan wants asked, is.
+            // A person named the file: it needs no rule.
             harmless: !job.asks,
-            commands: (self.place.commands)(line),
-            arguments: vec![("command".to_owned(), line.to_owned())],
-            server: None,
+            ..shell::subject_below(SHELL, line, self.place.below.as_deref())
         });
         let subject = self.place.subject(job, done);
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
@@ -219,8 +224,8 @@ impl Tool for ByHand {
         if !known {
             return Err("this run has no such item".to_owned());
         }
-        // Never harmless: no rule can say that somebody has done it.
-        let subject = Subject { tool: BY_HAND.to_owned(), ..Subject::default() };
+        // No rule can say that somebody has done it.
+        let subject = Subject { tool: BY_HAND.to_owned(), always_asks: true, ..Subject::default() };
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 
@@ -280,7 +285,11 @@ impl Place {
                 return Some(Ended::Well(finished.output));
             }
         }
-        (resumed == Resumed::CheckOnly).then(interrupted)
+        if resumed == Resumed::CheckOnly {
+            return Some(interrupted());
+        }
+        self.shared.lock().retried.insert(number);
+        None
     }
 
     /// What was done counts if the check says so. `outcome` is what was said of it.
@@ -305,7 +314,9 @@ impl Place {
                 }
                 let how =
                     how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
-                badly(&format!("its check failed: {how}"), finished.output)
+                // What it printed itself, or its worker said last, may tell why.
+                let said = outputs::joined(output, finished.output);
+                badly(&format!("its check failed: {how}"), said)
             }
             Err(ended) => ended,
         }

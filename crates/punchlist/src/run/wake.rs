@@ -23,7 +23,7 @@ pub(super) enum Sort {
     Resume,
 }
 
-/// Keys as they are pressed: what one read gave, which is several keys where somebody pastes or is quick.
+/// What a terminal sends: the bytes of one read, which are several keys where somebody pastes or is quick.
 pub(super) fn keys(terminal: Option<File>) -> UnboundedReceiver<Vec<u8>> {
     let (tell, keys) = unbounded_channel();
     if let Some(terminal) = terminal {
@@ -46,28 +46,6 @@ fn read(mut terminal: File, tell: &UnboundedSender<Vec<u8>>) {
             Err(_) => return,
         }
     }
-}
-
-/// The keys of one read: characters, and sequences that begin with an escape.
-pub(super) fn split(mut bytes: &[u8]) -> Vec<&[u8]> {
-    let mut keys = Vec::new();
-    while !bytes.is_empty() {
-        let length = match bytes {
-            // An arrow or the like, up to the letter that ends it.
-            [0x1b, b'[' | b'O', rest @ ..] => {
-                let end = rest.iter().position(|it| (0x40..0x7f).contains(it));
-                end.map_or(bytes.len(), |end| end + 3)
-            }
-            [first, rest @ ..] if *first >= 0xc0 => {
-                1 + rest.iter().take(3).take_while(|it| **it & 0xc0 == 0x80).count()
-            }
-            [..] => 1,
-        };
-        let (key, rest) = bytes.split_at(length.min(bytes.len()));
-        keys.push(key);
-        bytes = rest;
-    }
-    keys
 }
 
 /// The signals that a run hears. From now on they do not end the program.
@@ -101,28 +79,5 @@ impl Signals {
             came.map_or(std::task::Poll::Pending, std::task::Poll::Ready)
         })
         .await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_comes_at_once_is_several_keys() {
-        for (bytes, expected) in [
-            ("", &[][..]),
-            ("y", &["y"]),
-            ("rno\r", &["r", "n", "o", "\r"]),
-            ("é€x", &["é", "€", "x"]),
-            ("\u{1b}", &["\u{1b}"]),
-            ("\u{1b}[Ay\u{1b}OPn", &["\u{1b}[A", "y", "\u{1b}OP", "n"]),
-            ("\u{1b}[1;5C", &["\u{1b}[1;5C"]),
-            ("\u{1b}[1", &["\u{1b}[1"]),
-        ] {
-            let keys: Vec<&[u8]> = expected.iter().map(|it| it.as_bytes()).collect();
-            assert_eq!(split(bytes.as_bytes()), keys, "{bytes:?}");
-        }
-        assert_eq!(split(b"\xff\x80y"), [&b"\xff\x80"[..], b"y"]);
     }
 }

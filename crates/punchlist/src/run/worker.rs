@@ -10,7 +10,8 @@ use futures_core::future::BoxFuture;
 use punchlist_bridge::spawn::{self, Job, News, Worker};
 use punchlist_formats::hook::Agent as Which;
 use punchlist_formats::text::{mask, one_line};
-use punchlist_model::{Item, Number};
+use punchlist_model::session::SessionKey;
+use punchlist_model::{Ctx, Item, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
@@ -20,7 +21,9 @@ use punchlist_sched::tool::{Preview, Tool, Work};
 use serde_json::{Value, json};
 
 use super::nest::Entry;
+use super::session;
 use super::step::{AGENT, PLAN, Place, badly, item};
+use crate::{clock, outputs};
 
 /// How much of what it said on the side is kept, for when it fails.
 const KEPT: usize = 8 << 10;
@@ -152,6 +155,9 @@ impl Place {
         };
         let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
         let mut aside: Vec<u8> = Vec::new();
+        let mut is_met = false;
+        // What it was seen doing, should it be stopped before it answers.
+        let mut doing = work.capture();
         let exit = running
             .finish(|from, bytes| match from {
                 Stream::Err => {
@@ -161,12 +167,32 @@ impl Place {
                     }
                 }
                 Stream::Out => {
-                    worker.push(bytes).into_iter().for_each(|it| self.hear(number, it, &work));
+                    for news in worker.push(bytes) {
+                        if let News::Doing(text) = &news {
+                            doing.take(text.as_bytes());
+                            doing.take(b"\n");
+                        }
+                        self.hear(number, news, &work);
+                    }
+                    if let Some(session) = worker.session().filter(|_| !is_met) {
+                        is_met = true;
+                        self.shared.lock().sessions.insert(number, session.to_owned());
+                        wake(&work);
+                    }
                 }
             })
             .await;
         let ended = worker.end(exit.as_ref().ok().and_then(|it| it.code));
+        if let Some(id) = ended.session.clone() {
+            let key = SessionKey { agent: agent.to_owned(), id };
+            self.take_over(number, key, &work).await;
+        }
         let output = |text: String| Output { text, ..Output::default() };
+        let doing = doing.finish();
+        if work.is_stopping() {
+            let said = outputs::joined(doing, output(ended.answer));
+            return badly(&format!("{agent} was stopped"), said);
+        }
         if let Err(why) = exit {
             return badly(&format!("{agent}: {why}"), output(ended.answer));
         }
@@ -190,9 +216,34 @@ impl Place {
                     |it: punchlist_model::ListEntry| Entry { title: it.title, status: it.status };
                 let list = list.into_iter().map(entry).collect();
                 self.shared.lock().lists.insert(number, list);
-                // Whoever writes it down is woken by a line.
-                work.say(Line { stream: Stream::Out, text: String::new() });
+                wake(work);
             }
         }
     }
+
+    /// What the worker's session has on a plan of its own goes under its item.
+    async fn take_over(&self, number: Number, key: SessionKey, work: &Work) {
+        let plan = self.shared.lock().plan.clone();
+        let now = clock::now();
+        let Ok(ids) = clock::ids(now) else { return };
+        let ctx = Ctx { now, ids, ..self.ctx.clone() };
+        match session::taken_over(&*self.store, key, (&plan, number), &ctx).await {
+            Ok(list) if list.is_empty() => {}
+            Ok(list) => {
+                self.shared.lock().lists.insert(number, list);
+                wake(work);
+            }
+            // The item is done or not whatever became of the worker's own list.
+            Err(why) => {
+                let note =
+                    format!("the list of item {number}'s worker was left where it is: {why}");
+                self.shared.lock().notes.push(note);
+            }
+        }
+    }
+}
+
+/// Whoever writes down what was heard is woken by a line.
+fn wake(work: &Work) {
+    work.say(Line { stream: Stream::Out, text: String::new() });
 }

@@ -280,6 +280,7 @@ impl Keeper {
             limits: settings.limits,
             task: &|_, _| None,
             task_list: None,
+            program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };
         Ok(settle(hook::keep_list(&store, &given, recorded, "", entries))?)

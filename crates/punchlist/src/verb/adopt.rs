@@ -140,11 +140,11 @@ fn told(app: &App, left: &[Left]) -> Reply {
         let one = |it: &Left| {
             let mut value = json::summary(&it.plan);
             value["session"] = serde_json::json!(it.session.key.id);
-            value["seen_at"] = serde_json::json!(json::time(it.session.seen_at));
+            value["seenAt"] = serde_json::json!(json::time(it.session.seen_at));
             value
         };
         let left: Vec<_> = left.iter().map(one).collect();
-        return Reply::json(&serde_json::json!({ "left_open": left }));
+        return Reply::json(&serde_json::json!({ "leftOpen": left }));
     }
     if left.is_empty() {
         return Reply::text("No session that ended left anything open here.\n");

@@ -1,40 +1,49 @@
 //! `punchlist answer`.
 
 use std::env;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 
 use punchlist_bridge::{editor, process};
 use punchlist_db::Sqlite;
+use punchlist_formats::view::questions::Below;
 use punchlist_formats::view::{duration, json, questions};
 use punchlist_model::call::{
-    Answer as Given, AnswerOutcome, Answered, Asked, CallStore, Offer, Question, QuestionFilter,
-    RunFilter, Standing,
+    Answer as Given, AnswerOutcome, Answered, Asked, CallStore, Offer, Permit, Question,
+    QuestionFilter, Reach, RunFilter, Standing,
 };
+use punchlist_sched::policy::Rule;
 use serde_json::Value;
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::{Code, Fail};
+use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
 use crate::settle::settle;
-use crate::{input, person, places, who};
+use crate::{input, person, places, private, who};
 
 /// Answer a question that waits
 ///
-/// `yes` allows what is asked this once; `always` allows it and, from now on, whatever the question says
-/// behind that word; `edit` lets it happen with other arguments; `no` refuses it. Without an answer the
-/// questions are shown and asked one by one. Only a person at a terminal can answer: an agent, or a
-/// program that an agent has started, is refused.
+/// `yes` allows what is asked this once, `session` until the run ends; `always` allows it and, from now on,
+/// whatever the question says behind that word: the rules are shown, and go into your configuration for
+/// this project or, with `--everywhere`, for all. `edit` lets it happen with other arguments. `no` refuses
+/// it and whatever else of the run has not begun; with a reason the rest goes on. `stop` refuses it and ends
+/// the run. Without an answer the questions are shown and asked one by one. Only a person at a terminal can
+/// answer, and whatever allows something is confirmed by a key: an agent, or a program that an agent has
+/// started, is refused.
 #[derive(clap::Args)]
 pub(crate) struct Answer {
-    /// The question, if several wait: the beginning or end of its id; then yes, always, edit or no
+    /// The question, if several wait: the beginning or end of its id; then yes, session, always, edit, no
+    /// or stop
     #[arg(value_name = "ID] [ANSWER", num_args = 0..=2)]
     words: Vec<String>,
     /// Why it is refused, for whoever asked
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
+    /// With `always`: in every project and not in this one alone
+    #[arg(long)]
+    everywhere: bool,
     /// The other arguments, instead of opening an editor
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
@@ -44,23 +53,27 @@ pub(crate) struct Answer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Word {
     Yes,
+    Session,
     Always,
     AlwaysPrefix,
     AlwaysTool,
     AlwaysServer,
     Edit,
     No,
+    Stop,
 }
 
 impl Word {
-    const ALL: [(&'static str, Self); 7] = [
+    const ALL: [(&'static str, Self); 9] = [
         ("yes", Self::Yes),
+        ("session", Self::Session),
         ("always", Self::Always),
         ("always-prefix", Self::AlwaysPrefix),
         ("always-tool", Self::AlwaysTool),
         ("always-server", Self::AlwaysServer),
         ("edit", Self::Edit),
         ("no", Self::No),
+        ("stop", Self::Stop),
     ];
 
     fn parse(text: &str) -> Option<Self> {
@@ -76,6 +89,7 @@ Examples:
   punchlist answer
   punchlist answer yes
   punchlist answer 3c1d always
+  punchlist answer 3c1d always --everywhere
   punchlist answer 3c1d no --reason \"not on a Friday\"
   punchlist answer 3c1d edit --arguments '{\"command\": \"./publish.sh --dry-run\"}'";
 
@@ -93,12 +107,15 @@ Examples:
             (_, [question]) if !is_waiting(question) => return Err(late(question, app)),
             (Some(word), [question]) => {
                 let answer = self.answer(word, &question.asked)?;
+                confirm(app, question, &answer)?;
                 replies.push(give(app, &store, question, answer)?);
             }
             (Some(_), several) => return Err(which(several, app)),
             (None, all) => {
+                let mut keyboard = person::keyboard().ok_or_else(unanswered)?;
                 for (at, question) in all.iter().enumerate() {
-                    let Some(answer) = prompt(app, &question.asked, (at + 1, all.len()))? else {
+                    let place = (at + 1, all.len());
+                    let Some(answer) = prompt(app, &mut keyboard, question, place)? else {
                         continue;
                     };
                     match give(app, &store, question, answer) {
@@ -112,7 +129,7 @@ Examples:
         }
         store.let_go();
         if replies.is_empty() {
-            return Err(Fail::new(Code::Interrupted, "nothing was answered"));
+            return Err(unanswered());
         }
         Ok(joined(replies))
     }
@@ -130,14 +147,18 @@ impl Answer {
             [id, word, ..] => {
                 let known = Word::parse(word).ok_or_else(|| {
                     Fail::usage(format!("{word:?} is no answer"))
-                        .hint("answer yes, always, edit or no.")
+                        .hint("answer yes, session, always, edit, no or stop.")
                 })?;
                 (Some(id.as_str()), Some(known))
             }
         };
-        if self.reason.is_some() && parsed.1 != Some(Word::No) {
+        if self.reason.is_some() && !matches!(parsed.1, Some(Word::No | Word::Stop)) {
             return Err(Fail::usage("`--reason` says why something is refused")
-                .hint("give it with the answer `no`."));
+                .hint("give it with the answer `no` or `stop`."));
+        }
+        if self.everywhere && parsed.1 != Some(Word::Always) {
+            return Err(Fail::usage("`--everywhere` says where something is always allowed")
+                .hint("give it with the answer `always`."));
         }
         if self.arguments.is_some() && parsed.1 != Some(Word::Edit) {
             return Err(Fail::usage("`--arguments` says what happens instead")
@@ -148,10 +169,23 @@ impl Answer {
 
     fn answer(&self, word: Word, asked: &Asked) -> Result<Given, Fail> {
         let offered = |fits: fn(&Offer) -> bool| asked.offers.iter().find(|it| fits(it));
+        let reason = || self.reason.clone().filter(|it| !it.trim().is_empty());
         Ok(match word {
             Word::Yes => Given::Once,
-            Word::No => Given::Refuse(self.reason.clone().filter(|it| !it.trim().is_empty())),
+            Word::No => Given::Refuse(reason()),
+            Word::Stop => Given::RefuseAndStop(reason()),
+            Word::Session => match questions::sets(asked).first() {
+                Some(rules) => Given::Session(rules.to_vec()),
+                None => return Err(not_offered(asked)),
+            },
             Word::Always => match questions::always(asked) {
+                Some((Given::Always { rules, reach }, _)) => {
+                    let reach = if self.everywhere { Reach::Everywhere } else { reach };
+                    if reach == Reach::Everywhere && rules.iter().any(Permit::is_local) {
+                        return Err(belongs_here());
+                    }
+                    Given::Always { rules, reach }
+                }
                 Some((answer, _)) => answer,
                 None => return Err(not_offered(asked)),
             },
@@ -234,28 +268,108 @@ fn is_over(store: &Sqlite, question: &Question) -> Result<bool, Fail> {
     }))
 }
 
+/// Shows the question to which the answer was typed with the call, and asks whether it is meant: a
+/// script can type an answer, but has seen nothing. A refusal allows nothing, and is taken at once.
+fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
+    let asked = &question.asked;
+    if !answer.is_among(&asked.offers) {
+        return Err(not_offered(asked));
+    }
+    if !answer.is_yes() {
+        return Ok(());
+    }
+    let mut about = vec![format!("answer: {}", questions::word(answer))];
+    if let Given::Modify(arguments) = answer {
+        about.push(json::render(arguments));
+    }
+    if let Given::Always { rules, reach } = answer {
+        about.extend(written(rules, *reach, &question.project)?);
+    }
+    let below = Below { text: about, ..Below::default() };
+    let lines = questions::asking(asked, 1, &below, ROWS, &app.view(app.screen()));
+    let mut keyboard = person::keyboard().ok_or_else(unanswered)?;
+    keyboard.show(&lines);
+    if keyboard.confirms("Is that your answer?") { Ok(()) } else { Err(unanswered()) }
+}
+
+/// Most rows in which a question is shown whose answer was typed with the call.
+const ROWS: usize = 200;
+
+fn unanswered() -> Fail {
+    Fail::new(Code::Interrupted, "nothing was answered")
+}
+
 /// Shows a question and asks; `None` leaves it waiting.
-fn prompt(app: &App, asked: &Asked, place: (usize, usize)) -> Result<Option<Given>, Fail> {
-    print::show(&questions::whole(asked, place, &app.view(app.screen())));
+fn prompt(
+    app: &App,
+    keyboard: &mut Keyboard,
+    question: &Question,
+    place: (usize, usize),
+) -> Result<Option<Given>, Fail> {
+    let asked = &question.asked;
+    keyboard.show(&questions::whole(asked, place, &app.view(app.screen())));
     loop {
-        let Some(key) = print::ask("?") else { return Ok(None) };
+        let Some(key) = keyboard.line("?") else { return Ok(None) };
         let answer = match key.to_ascii_lowercase().as_str() {
-            "" | "q" => return Ok(None),
+            "" => return Ok(None),
             "y" | "yes" => Some(Given::Once),
-            "a" | "always" => questions::always(asked).map(|it| it.0),
+            "s" | "session" => questions::sets(asked).first().map(|it| Given::Session(it.to_vec())),
+            "a" | "always" if questions::sets(asked).is_empty() => {
+                questions::always(asked).map(|it| it.0)
+            }
+            "a" | "always" => choose(keyboard, asked, &question.project)?,
+            "q" | "stop" => Some(Given::RefuseAndStop(None)),
             "e" | "edit" if asked.offers.contains(&Offer::Modify) => {
                 edited(asked)?.map(Given::Modify)
             }
             "n" | "no" => Some(Given::Refuse(None)),
-            "r" => print::ask("why not?")
+            "r" => keyboard
+                .line("why not?")
                 .map(|reason| Given::Refuse((!reason.is_empty()).then_some(reason))),
             _ => None,
         };
         if let Some(answer) = answer.filter(|it| it.is_among(&asked.offers)) {
             return Ok(Some(answer));
         }
-        print::say(&["type one of the letters above; Enter alone leaves it waiting".to_owned()]);
+        keyboard.say(&["type one of the letters above; Enter alone leaves it waiting".to_owned()]);
     }
+}
+
+/// Shows the rules that "always" may mean, one set after the other, and asks where they are to hold.
+fn choose(keyboard: &mut Keyboard, asked: &Asked, project: &str) -> Result<Option<Given>, Fail> {
+    let sets = questions::sets(asked);
+    for (at, set) in sets.iter().enumerate() {
+        keyboard.say(&written(set, Reach::Project, project)?);
+        let is_local = set.iter().any(Permit::is_local);
+        let everywhere = if is_local { "" } else { ", g without project, for all" };
+        let rather = sets.get(at + 1).map(|it| format!(", t rather {}", questions::allowed(it)));
+        let rather = rather.unwrap_or_default();
+        let question = format!("p for this project{everywhere}{rather}, Enter goes back?");
+        let reach = match keyboard.line(&question).unwrap_or_default().to_ascii_lowercase().as_str()
+        {
+            "p" => Reach::Project,
+            "g" if !is_local => Reach::Everywhere,
+            "t" => continue,
+            _ => return Ok(None),
+        };
+        return Ok(Some(Given::Always { rules: set.to_vec(), reach }));
+    }
+    Ok(None)
+}
+
+/// The rules that would be added, and where.
+fn written(rules: &[Permit], reach: Reach, project: &str) -> Result<Vec<String>, Fail> {
+    let project = (reach == Reach::Project).then(|| project.to_owned());
+    let mut lines = vec![format!("this is added to {}:", places::config()?.display())];
+    lines.extend(
+        rules.iter().map(|it| format!("  {}", Rule { project: project.clone(), ..Rule::from(it) })),
+    );
+    Ok(lines)
+}
+
+fn belongs_here() -> Fail {
+    Fail::usage("every project has its own program of that path")
+        .hint("answer `always` without `--everywhere`.")
 }
 
 /// The arguments as somebody leaves them in an editor; `None` if they are the same.
@@ -269,10 +383,10 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     let file = directory.join(format!("question-{}.json", asked.id));
     let text = json::render(&asked.arguments) + "\n";
     let failed = |why: std::io::Error| Fail::ours(format!("cannot edit {}: {why}", file.display()));
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(failed)?;
+    private::directory(&directory).map_err(failed)?;
     // One that was left by an editor that never came back is written over.
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true).mode(0o600);
+    let mut options = private::options();
+    options.write(true).create(true).truncate(true);
     options.open(&file).and_then(|mut it| it.write_all(text.as_bytes())).map_err(failed)?;
     let ended = editor::edit(&editor, &file);
     let after = input::file(&file);
@@ -310,12 +424,14 @@ fn unchanged() -> Fail {
 fn not_offered(asked: &Asked) -> Fail {
     let offers = asked.offers.iter().map(|offer| match offer {
         Offer::Once => "yes",
+        Offer::Always(_) => "session, always",
         Offer::AlwaysTool => "always-tool",
         Offer::AlwaysPrefix(_) => "always-prefix",
         Offer::AlwaysServer => "always-server",
         Offer::Modify => "edit",
     });
-    let offers: Vec<&str> = offers.chain(["no"]).collect();
+    let mut offers: Vec<&str> = offers.chain(["no", "stop"]).collect();
+    offers.dedup();
     Fail::usage("that is none of the answers to this question")
         .hint(format!("answer with one of: {}.", offers.join(", ")))
 }
@@ -338,10 +454,9 @@ fn late(question: &Question, app: &App) -> Fail {
 fn which(several: &[Question], app: &App) -> Fail {
     let line = |it: &Question| {
         let asked = &it.asked;
-        let (title, what): (String, String) =
-            (asked.title.chars().take(80).collect(), asked.what.chars().take(80).collect());
+        let what: String = questions::sentence(asked).chars().take(160).collect();
         let age = duration::ago(asked.at, app.now);
-        format!("{}  {title} wants to {what}  {age}", asked.id.short())
+        format!("{}  {what}  {age}", asked.id.short())
     };
     Fail::usage("several questions wait")
         .details(several.iter().take(20).map(line).collect())

@@ -1,27 +1,30 @@
 //! `punchlist approve`.
 
-use punchlist_model::{Evidence, Level, Op, Patch};
+use punchlist_formats::text;
+use punchlist_model::needs::Needs;
+use punchlist_model::{Evidence, ItemRef, Level, Op, Patch};
 
-use super::{Group, Verb};
-use crate::app::App;
+use super::{Group, Verb, show};
+use crate::app::{App, no_plan};
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::{self, Typed};
+use crate::items::{self, Several};
+use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{clock, person, who};
+use crate::{clock, which, who};
 
 /// The key of an item's metadata under which the note of an approval is kept.
 const NOTE: &str = "approval_note";
 
 /// Say as a person that items are done well
 ///
-/// The strongest evidence that there is, and yours alone: it needs a terminal, and is refused where
-/// an agent makes the call.
+/// The strongest evidence that there is, and yours alone: it needs a terminal, where you confirm it by a
+/// key, and is refused where an agent makes the call.
 #[derive(clap::Args)]
 pub(crate) struct Approve {
-    /// Numbers or ids, as `punchlist list` shows them
+    /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
-    items: Vec<Typed>,
+    items: Vec<Several>,
     /// What you want to add
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
@@ -41,22 +44,45 @@ Examples:
   punchlist approve 3 --note \"read it twice\" --done";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        person::at_terminal("items are approved", Self::NAME)?;
+        let what = "items are approved";
+        person::at_terminal(what, Self::NAME)?;
         let by = who::name(app.globals.name.as_deref())?;
+        let items = items::each(app, &self.items)?;
+        let about = shown(app, &items)?;
+        let question = if self.done { "Approve and complete?" } else { "Approve?" };
+        let otherwise = "nothing was approved";
+        Act { what, verb: Self::NAME, about: &about, question, otherwise }.confirm()?;
         let proof = Evidence { level: Level::Approved, at: clock::now(), by, run: None };
         let mut ops = Vec::new();
-        for item in items::each_once(self.items) {
+        for item in items {
             let evidence = Box::new(proof.clone());
-            ops.push(Op::Prove { item: item.0.clone(), evidence });
+            ops.push(Op::Prove { item: item.clone(), evidence });
             if let Some(note) = &self.note {
                 let mut patch = Patch::default();
                 patch.merge.insert(NOTE.to_owned(), note.clone().into());
-                ops.push(Op::Edit { item: item.0.clone(), patch: Box::new(patch) });
+                ops.push(Op::Edit { item: item.clone(), patch: Box::new(patch) });
             }
             if self.done {
-                ops.push(Op::Complete { item: item.0, outcome: None, with_children: false });
+                ops.push(Op::Complete { item, outcome: None, with_children: false });
             }
         }
         Request::new(ops, self.changing).answer(app)
     }
+}
+
+/// The items as a person sees them before they approve: what was to be done, and what is said of it.
+fn shown(app: &App, items: &[ItemRef]) -> Result<Vec<String>, Fail> {
+    let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let mut lines = Vec::new();
+    for item in items {
+        let item = show::find(&plan, item)?;
+        let status = item.status.as_str();
+        lines.push(format!("{}  {}  ({status})", item.number, text::one_line(&item.title)));
+        let said = [("criteria", item.completion_criteria.as_str())];
+        let outcome = [("outcome", item.outcome.as_deref().unwrap_or_default())];
+        for (name, text) in said.into_iter().chain(outcome).filter(|it| !it.1.is_empty()) {
+            lines.push(format!("    {name}: {}", text::truncate(&text::one_line(text), 200)));
+        }
+    }
+    Ok(lines)
 }

@@ -6,14 +6,15 @@ use std::time::Duration;
 use punchlist_bridge::doctor::{self, Finding, State, is_same_file, locks};
 use punchlist_bridge::hook::failures;
 use punchlist_bridge::install::entries;
+use punchlist_bridge::process::{Fate, fate};
 use punchlist_db::{Options, Sqlite};
 use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
 use punchlist_formats::view::duration::ago;
-use punchlist_model::End;
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{SessionFilter, SessionStore};
 use punchlist_model::store::{Filter, PlanStore, Summary};
+use punchlist_model::{End, Session};
 use rustix::fs::{Access, access};
 
 use super::{Group, Verb};
@@ -24,7 +25,7 @@ use crate::error::Fail;
 use crate::print::Reply;
 use crate::settle::settle;
 use crate::trust::{self, Found};
-use crate::{config, outputs, places};
+use crate::{config, hook_event, outputs, person, places, who};
 
 /// How long a program of the agent's, our hook or our server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -52,6 +53,7 @@ Examples:
         let mut parts = Vec::new();
         let mut used = Vec::new();
         let mut common = vec![configuration(app)?];
+        let running = running(app);
         for it in Agent::ALL {
             let mut install = agent::options(app, it, Goal::User)?;
             // Another's plan says nothing about what is installed.
@@ -64,6 +66,11 @@ Examples:
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 directory: directory.clone(),
                 patience: PATIENCE,
+                running: running
+                    .iter()
+                    .filter(|run| run.0 == it.as_str())
+                    .map(|run| run.1)
+                    .collect(),
             });
             let broken = !doctor::is_well(&report.findings);
             let findings = if is_here || report.is_wired || broken {
@@ -80,9 +87,11 @@ Examples:
             });
         }
         common.extend(failures(app));
-        parts.push(("hooks", common));
         let mut kept = stores(app, &used)?;
         kept.extend(whole_outputs(app));
+        let databases = used.iter().flat_map(|it| &it.databases);
+        common.extend(spooled(databases.chain([app.database()?])));
+        parts.push(("hooks", common));
         parts.push(("store", kept));
         parts.extend(rules(app).map(|it| ("policy", vec![it])));
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
@@ -92,6 +101,24 @@ Examples:
         }
         Ok(Reply { exit, ..Reply::prose(text(app, &parts)) })
     }
+}
+
+/// The agents' processes that have sessions here and run, by the agent's name.
+fn running(app: &App) -> Vec<(String, u32)> {
+    // A database that cannot be read is looked into below.
+    let is_free = |path: &PathBuf| path.exists() && locks::look(path, LOCK_PATIENCE).is_none();
+    if !app.database().is_ok_and(is_free) {
+        return Vec::new();
+    }
+    let Ok(Some(store)) = app.store_to_read() else { return Vec::new() };
+    let filter = SessionFilter { running: true, most: Some(100), ..SessionFilter::default() };
+    let sessions = settle(store.sessions(filter)).unwrap_or_default();
+    let host = who::host();
+    let pid = |session: Session| {
+        let process = session.process.filter(|it| fate(&host, it) == Fate::Runs)?;
+        Some((session.key.agent, process.pid))
+    };
+    sessions.into_iter().filter_map(pid).collect()
 }
 
 fn json(parts: &[(&str, Vec<Finding>)], well: bool) -> serde_json::Value {
@@ -253,6 +280,9 @@ fn foreign(app: &App) -> Result<Option<Finding>, Fail> {
     let own = config::own_database(app.project()?);
     Ok(match trust::look(&own)? {
         Found::Trusted | Found::Absent => None,
+        Found::Ignored(why) if person::is_agent() => {
+            Some(Finding::note("database", why, person::ASK_USER))
+        }
         Found::Ignored(why) => Some(Finding::note(
             "database",
             why,
@@ -364,7 +394,7 @@ fn alone(app: &App, plans: &[Summary]) -> Option<Finding> {
 /// How stops are held, and where that was said.
 fn gate(settings: &Settings) -> Finding {
     match settings.gate {
-        None => Finding::good("gate", "once where somebody sits before the agent, else full"),
+        None => Finding::good("gate", "once in interactive sessions, full otherwise"),
         Some(Gate::Off) => {
             let said = "off: no stop is held, whatever is open";
             Finding::note("gate", said, "take `gate` out of the configuration (config.toml)")
@@ -373,6 +403,23 @@ fn gate(settings: &Settings) -> Finding {
             Finding::good("gate", format!("{}, by configuration", gate.as_str()))
         }
     }
+}
+
+/// Events that hooks could not keep in the databases that they use.
+fn spooled<'a>(databases: impl Iterator<Item = &'a PathBuf>) -> Vec<Finding> {
+    let mut found: Vec<(PathBuf, usize)> =
+        databases.flat_map(|it| hook_event::spool(it).waiting()).collect();
+    found.sort();
+    found.dedup();
+    let finding = |(directory, count): (PathBuf, usize)| {
+        let s = if count == 1 { " waits" } else { "s wait" };
+        let said =
+            format!("{count} event{s} in {}: the database could not be used", directory.display());
+        let fix =
+            "put the database right; the next hook or verb, such as `punchlist list`, applies them";
+        Finding::bad("events", said, fix)
+    };
+    found.into_iter().map(finding).collect()
 }
 
 /// What went wrong in hooks, which say nothing themselves.

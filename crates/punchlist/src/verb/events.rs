@@ -6,14 +6,13 @@ use std::thread;
 
 use punchlist_formats::stream::event::{KindName, KindSet};
 use punchlist_formats::stream::{Source, Tally};
-use punchlist_formats::text::escape;
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::feed::{self, Ended, Given, How, Input};
 use crate::print::{self, Progress, Reply};
-use crate::{glob, places};
+use crate::{glob, input, places};
 
 /// Turn what an agent says into one stream of events
 ///
@@ -22,7 +21,9 @@ use crate::{glob, places};
 /// all the plan, whole, whenever it changed. A list is told when the agent's program took it, not when
 /// the model asked for it. docs/reference/events.schema.json describes every line.
 ///
-/// Whose stream it is, its first lines tell. A line that cannot be read is a `warning` event, and the
+/// Whose stream it is, its first lines tell. Sessions that older versions of Gemini CLI and Codex kept are read
+/// too; what is not supported is an error that names the program and its version. Plans that an agent makes with
+/// the tools of `punchlist mcp` are lists like its own. A line that cannot be read is a `warning` event, and the
 /// next line is read. At the end, lines, lists, warnings and kinds that are not known are counted on
 /// stderr.
 #[derive(clap::Args)]
@@ -65,16 +66,13 @@ Examples:
         let jobs = self.jobs.map_or_else(processors, usize::from);
         let all = KindSet::ALL;
         let only = if self.only.is_empty() { all } else { KindSet::of(self.only) };
-        let screen = app.screen();
         let mut progress = Progress::over(files_size(&inputs), inputs.len());
         let mut sum = Sum::default();
         let how = How { from: self.from, only, jobs };
         feed::all(&inputs, how, |given, reached| {
             progress.draw(reached.bytes, reached.inputs);
             match given {
-                Given::Lines(lines) => {
-                    return print::live_bytes(&shown(lines, screen.is_terminal));
-                }
+                Given::Lines(lines) => return print::live_json(lines),
                 Given::Nothing => {}
                 Given::Ended(at, ended) => sum.add(&inputs[at].name(), ended),
             }
@@ -86,15 +84,6 @@ Examples:
             print::aside(&sum.text(), app.globals.json.then(|| sum.json()).as_ref());
         }
         sum.outcome()
-    }
-}
-
-/// Lines as they are, or fit for a terminal.
-fn shown(lines: Vec<u8>, is_terminal: bool) -> Vec<u8> {
-    match String::from_utf8(lines) {
-        Ok(text) if is_terminal => escape::json(&text).into_owned().into_bytes(),
-        Ok(text) => text.into_bytes(),
-        Err(error) => error.into_bytes(),
     }
 }
 
@@ -154,7 +143,7 @@ fn check(file: &Path) -> Result<(), Fail> {
                 .hint(format!("name its files, as in '{}'.", pattern.display())))
         }
         Ok(_) => Ok(()),
-        Err(why) => Err(Fail::usage(format!("cannot read {}: {why}", file.display()))),
+        Err(why) => Err(input::unreadable(&file.display().to_string(), &why)),
     }
 }
 
@@ -172,6 +161,8 @@ struct Sum {
     read: usize,
     tally: Tally,
     unrecognised: Vec<String>,
+    /// What is known and not supported, or was not understood at all.
+    unsupported: Vec<String>,
     failed: Vec<String>,
 }
 
@@ -180,6 +171,7 @@ impl Sum {
         match ended {
             Ended::Read(tally) => {
                 self.read += 1;
+                self.unsupported.extend(not_understood(name, &tally));
                 let sum = &mut self.tally;
                 sum.lines += tally.lines;
                 sum.events += tally.events;
@@ -190,7 +182,11 @@ impl Sum {
                     *sum.unknown.entry(kind).or_default() += count;
                 }
             }
-            Ended::Unrecognised => self.unrecognised.push(name.to_owned()),
+            Ended::Unrecognised(None) => self.unrecognised.push(name.to_owned()),
+            Ended::Unrecognised(Some(program)) => {
+                self.unsupported
+                    .push(format!("{name} was written by {program}, which is not supported"));
+            }
             Ended::Failed(why) => self.failed.push(format!("cannot read {name}: {why}")),
         }
     }
@@ -225,10 +221,10 @@ impl Sum {
     }
 
     fn json(&self) -> serde_json::Value {
-        let Tally { lines, events, lists, todo_calls, warnings, unknown } = &self.tally;
+        let Tally { lines, events, lists, todo_calls, warnings, unknown, version: _ } = &self.tally;
         serde_json::json!({"summary": {
             "files": self.read, "lines": lines, "events": events, "lists": lists,
-            "todo_calls": todo_calls, "warnings": warnings, "unknown": unknown,
+            "todoCalls": todo_calls, "warnings": warnings, "unknown": unknown,
         }})
     }
 
@@ -240,10 +236,33 @@ impl Sum {
         if let Some(first) = self.failed.first() {
             return Err(Fail::new(Code::Failure, first.clone()).details(self.failed[1..].to_vec()));
         }
+        if let Some(first) = self.unsupported.first() {
+            let rest = self.unsupported[1..].iter().chain(&self.unrecognised).cloned().collect();
+            let version = env!("CARGO_PKG_VERSION");
+            let hint = format!(
+                "punchlist {version} reads Claude Code, Codex, Gemini CLI and agents that speak ACP; a newer \
+                 version may read more."
+            );
+            return Err(Fail::new(Code::Failure, first.clone()).details(rest).hint(hint));
+        }
         let Some(first) = self.unrecognised.first() else { return Ok(Reply::default()) };
         let rest = self.unrecognised[1..].to_vec();
         Err(Fail::usage(format!("cannot tell which agent wrote {first}"))
             .details(rest)
             .hint("say so: `--from claude`, `codex`, `gemini` or `acp`."))
     }
+}
+
+/// What to say of a stream of which every line was of a kind that is not known.
+fn not_understood(name: &str, tally: &Tally) -> Option<String> {
+    if tally.lines == 0 || tally.unknown.values().sum::<u64>() < tally.lines {
+        return None;
+    }
+    let kinds: Vec<&str> = tally.unknown.keys().map(String::as_str).take(3).collect();
+    let version = tally.version.as_ref().map(|it| format!(", written by version {it}"));
+    Some(format!(
+        "nothing in {name} is understood{}: its lines are of kinds that are not known ({})",
+        version.unwrap_or_default(),
+        kinds.join(", ")
+    ))
 }

@@ -1,8 +1,9 @@
 //! `punchlist export`.
 
-use punchlist_model::Revision;
+use punchlist_db::Sqlite;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::PlanStore;
+use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::{Plan, Revision};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -17,7 +18,11 @@ use crate::which;
 /// One JSON object a line: the plan, its items, every change that was made to it. Texts are exact.
 /// `punchlist import` takes it in elsewhere. What was run and asked for it stays here.
 #[derive(clap::Args)]
-pub(crate) struct Export {}
+pub(crate) struct Export {
+    /// Every plan of every project, one after the other
+    #[arg(long)]
+    all: bool,
+}
 
 impl Verb for Export {
     const NAME: &'static str = "export";
@@ -25,13 +30,41 @@ impl Verb for Export {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist export > plan.jsonl
+  punchlist export --all > plans.jsonl
   punchlist export --plan release | ssh other punchlist import -";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        if self.all {
+            return all(app);
+        }
         let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
-        let mut journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
-        // Somebody may have changed it between the two looks.
-        journal.retain(|entry| entry.revision <= plan.revision);
-        archive::write(&plan, journal).map(Reply::text)
+        file(&store, &plan).map(Reply::text)
     }
+}
+
+fn file(store: &Sqlite, plan: &Plan) -> Result<String, Fail> {
+    let mut journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
+    // Somebody may have changed it between the two looks.
+    journal.retain(|entry| entry.revision <= plan.revision);
+    archive::write(plan, journal)
+}
+
+/// All of them. One that cannot be read is named, and the others are there.
+fn all(app: &App) -> Result<Reply, Fail> {
+    if app.globals.plan.is_some() {
+        return Err(Fail::usage("--all and --plan cannot both be meant"));
+    }
+    let Some(store) = app.store_to_read()? else { return Err(no_plan()) };
+    let (mut out, mut notes) = (String::new(), Vec::new());
+    for summary in settle(store.plans(Filter::default()))? {
+        let plan = settle(store.read(summary.id, Needs::whole())).map_err(Fail::from);
+        match plan.and_then(|plan| file(&store, &plan)) {
+            Ok(text) => out.push_str(&text),
+            Err(why) => {
+                let id = summary.id.short();
+                notes.push(format!("plan {id} cannot be read and is left out: {}", why.message));
+            }
+        }
+    }
+    Ok(Reply { notes, ..Reply::text(out) })
 }

@@ -6,10 +6,11 @@ use punchlist_model::{Broken, Plan, Refusal};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
+use crate::args::Globals;
 use crate::error::{Code, Fail};
 use crate::items::Typed;
-use crate::person;
-use crate::print::{self, Reply, Said};
+use crate::person::{self, Act};
+use crate::print::Reply;
 use crate::settle::settle;
 use crate::{change, outputs, which};
 
@@ -17,12 +18,12 @@ use crate::{change, outputs, which};
 ///
 /// The one thing that cannot be undone: texts go from the list, the journal and the database's
 /// files, with what was run, put out, asked and answered for them, and a tombstone stays in their place.
-/// Asks first, unless `--yes`, and is refused to agents.
+/// It is for a person at a terminal, who confirms it by a key.
 #[derive(clap::Args)]
 pub(crate) struct Forget {
-    /// Number or id, as `punchlist list --all` shows it
+    /// An item's number, title or id, as `punchlist list --all` shows it; or a plan's name or id
     #[arg(
-        value_name = "ITEM",
+        value_name = "ITEM|PLAN",
         required_unless_present = "whole_plan",
         conflicts_with = "whole_plan"
     )]
@@ -30,9 +31,6 @@ pub(crate) struct Forget {
     /// Every text of the plan, and its name
     #[arg(long)]
     whole_plan: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
 }
 
 impl Verb for Forget {
@@ -41,17 +39,28 @@ impl Verb for Forget {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist forget 4
-  punchlist forget --whole-plan --plan 7f3a --yes";
+  punchlist forget release                     # the plan of that name, as `punchlist plans delete`
+  punchlist forget --whole-plan --plan 7f3a";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        person::not_an_agent("texts are erased", Self::NAME)?;
-        let item = self.item.map(|it| it.0);
+        let what = "texts are erased";
+        person::at_terminal(what, Self::NAME)?;
+        if let Some(plan) = self.item.as_ref().map(|it| named_plan(app, it)).transpose()?.flatten()
+        {
+            let app = App::new(Globals { plan: Some(plan), ..app.globals.clone() });
+            return Self::plan().run(&app);
+        }
+        let item = self.item.map(|it| it.find(app)).transpose()?;
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
         let Some((_, plan)) = which::read(app, &needs)? else { return Err(no_plan()) };
         let mut number = None;
         let question = match &item {
-            None => format!("Erase every text of plan {} for ever?", plan.id.short()),
+            None => {
+                let name = plan.name.as_deref().unwrap_or(&plan.title);
+                let name = if name.is_empty() { String::new() } else { format!(" {name:?}") };
+                format!("Erase every text of plan {}{name} for ever?", plan.id.short())
+            }
             Some(item) => {
                 let what = item.to_string();
                 let problem = Refusal::one;
@@ -61,15 +70,9 @@ Examples:
                 format!("Erase every text of item {found} {:?} for ever?", title(&plan, found))
             }
         };
-        let said = if self.yes { Said::Yes } else { print::confirm(&question) };
-        match said {
-            Said::Yes => {}
-            Said::No => return Err(Fail::new(Code::Interrupted, "nothing was erased")),
-            Said::Nothing => {
-                return Err(Fail::usage("it asks first, and there is no terminal to ask at")
-                    .hint("what is erased is gone for ever; if that is meant, give `--yes`."));
-            }
-        }
+        let otherwise = "nothing was erased";
+        let question = question.as_str();
+        Act { what, verb: Self::NAME, about: &[], question, otherwise }.confirm()?;
         let store = app.store()?;
         let ctx = app.in_session(app.ctx()?, &store)?;
         // While the store still knows where they are.
@@ -81,6 +84,41 @@ Examples:
         }
         Ok(reply)
     }
+}
+
+impl Forget {
+    /// Erases a whole plan.
+    pub(super) fn plan() -> Self {
+        Self { item: None, whole_plan: true }
+    }
+}
+
+/// The plan that was named, where an item could have been.
+fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
+    let name = match typed {
+        Typed::Number(_) => return Ok(None),
+        Typed::Id { typed, .. } | Typed::Title(typed) => typed,
+    };
+    let Some(store) = app.store_to_read()? else { return Ok(None) };
+    let is_plan = match which::find(app, &store, name) {
+        Ok(_) => true,
+        Err(fail) if fail.code == Code::NotFound || fail.code == Code::Usage => false,
+        Err(fail) => return Err(fail),
+    };
+    if !is_plan {
+        return Ok(None);
+    }
+    let is_item = match which::read(app, &Needs::whole()) {
+        Ok(Some((_, plan))) => {
+            typed.within(&plan).is_ok_and(|item| plan.find(&item).is_ok_and(|it| it.is_some()))
+        }
+        Ok(None) | Err(_) => false,
+    };
+    if is_item {
+        return Err(Fail::usage(format!("{name:?} is a plan and an item"))
+            .hint("use the item's number, or `punchlist plans delete` for the plan."));
+    }
+    Ok(Some(name.clone()))
 }
 
 fn title(plan: &Plan, number: punchlist_model::Number) -> String {

@@ -9,7 +9,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::here;
-use crate::person;
+use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::settle::settle;
 
@@ -18,7 +18,8 @@ use crate::settle::settle;
 /// While items are open, an agent that wants to stop is told what is open: with `once` one time for
 /// each prompt of yours, with `full` up to 8 times while it makes progress, with `off` never. What is
 /// set here holds at once and for one session; the key `gate` in the configuration holds for all.
-/// Without either, interactive sessions have `once` and headless ones `full`.
+/// Without either, interactive sessions have `once` and headless ones `full`. Loosening it is for a person
+/// at a terminal, who confirms it by a key.
 #[derive(clap::Args)]
 pub(crate) struct Gate {
     /// off, once or full; default takes back what was set for the session
@@ -79,6 +80,15 @@ Examples:
         }
         let store = app.store()?;
         let session = here::meant(app, &store, self.session.as_deref())?.ok_or_else(no_session)?;
+        let (holds, _, _) = holding(Some(&session), configured);
+        let (then, _, _) = with(wanted.setting(), session.interactive, configured);
+        if then < holds {
+            let (what, otherwise) = ("the gate is loosened", "the gate stays as it was");
+            let name = session.actor_name("");
+            let question =
+                format!("Set the gate of {name} from {} to {}?", holds.as_str(), then.as_str());
+            Act { what, verb: "gate", about: &[], question: &question, otherwise }.confirm()?;
+        }
         let set = settle(session::update(&store, &session.key, |memory| {
             memory.gate = wanted.setting();
         }))?;
@@ -94,18 +104,34 @@ fn no_session() -> Fail {
     )
 }
 
-/// What holds, and why.
-fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> Reply {
+/// What holds for a session, where that comes from, and why.
+fn holding(
+    session: Option<&Session>,
+    configured: Option<Setting>,
+) -> (Setting, &'static str, &'static str) {
     let set = session.and_then(|it| it.memory.gate);
-    let interactive = session.and_then(|it| it.interactive);
-    let (setting, from, why) = match (set, configured) {
+    with(set, session.and_then(|it| it.interactive), configured)
+}
+
+fn with(
+    set: Option<Setting>,
+    interactive: Option<bool>,
+    configured: Option<Setting>,
+) -> (Setting, &'static str, &'static str) {
+    match (set, configured) {
         (Some(set), _) => (set, "session", "set for this session"),
         (None, Some(configured)) => (configured, "configuration", "set in the configuration"),
         (None, None) if interactive == Some(false) => {
             (Setting::default_for(false), "default", "usual in headless sessions")
         }
         (None, None) => (Setting::default_for(true), "default", "usual in interactive sessions"),
-    };
+    }
+}
+
+/// What holds, and why.
+fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> Reply {
+    let interactive = session.and_then(|it| it.interactive);
+    let (setting, from, why) = holding(session, configured);
     if app.globals.json {
         return Reply::json(&serde_json::json!({
             "agent": session.map(|it| &it.key.agent),

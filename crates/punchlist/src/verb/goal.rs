@@ -9,7 +9,7 @@ use punchlist_formats::view::{self, json};
 use punchlist_model::goal::{Met, Reached};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
-use punchlist_model::{Budget, Goal as Aim, Level, Number, Op, Plan, PlanPatch, Rules};
+use punchlist_model::{Budget, Goal as Aim, ItemRef, Level, Number, Op, Plan, PlanPatch, Rules};
 use serde_json::json;
 
 use super::{Group, Verb, list, show};
@@ -17,7 +17,7 @@ use crate::app::{App, no_plan};
 use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::evidence;
-use crate::items::Typed;
+use crate::items::{self, Several};
 use crate::person;
 use crate::print::Reply;
 use crate::settle::settle;
@@ -36,8 +36,8 @@ pub(crate) struct Goal {
     #[arg(value_name = "TEXT")]
     statement: Option<String>,
     /// The items that it is accepted by
-    #[arg(long, value_name = "ITEM", value_delimiter = ',')]
-    accept: Vec<Typed>,
+    #[arg(long, value_name = "ITEM")]
+    accept: Vec<Several>,
     /// What it may cost: `tokens=200000,turns=20,minutes=90`, or a part of that
     #[arg(long, value_name = "BUDGET")]
     budget: Option<Cost>,
@@ -59,7 +59,8 @@ pub(crate) struct Goal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Demand {
     /// The word of whoever did it is enough
-    Claimed,
+    #[value(alias = "claimed")]
+    Reported,
     /// Its check must have passed
     Checked,
     /// A person must have approved it
@@ -157,9 +158,10 @@ impl Goal {
                     .hint("say it first: `punchlist goal \"what must be true in the end\"`."));
             }
             if !self.accept.is_empty() {
-                let number = |typed: &Typed| Ok(show::find(plan, &typed.0)?.number);
+                let accept = items::each_of(plan, &self.accept)?;
+                let number = |item: &ItemRef| Ok(show::find(plan, item)?.number);
                 aim.acceptance =
-                    self.accept.iter().map(number).collect::<Result<BTreeSet<Number>, Fail>>()?;
+                    accept.iter().map(number).collect::<Result<BTreeSet<Number>, Fail>>()?;
             }
             if let Some(Cost(budget)) = self.budget {
                 aim.budget = Budget {
@@ -172,7 +174,7 @@ impl Goal {
         }
         if let Some(demand) = self.demand {
             let demand = match demand {
-                Demand::Claimed => None,
+                Demand::Reported => None,
                 Demand::Checked => Some(Level::Checked),
                 Demand::Approved => Some(Level::Approved),
             };
@@ -194,7 +196,7 @@ fn word(plan: &Plan, app: &App, store: &Sqlite) -> Result<Aim, Fail> {
             .hint("finish or skip them first; `punchlist list` shows them."));
     }
     let person = person::at_terminal("that this goal is met is said", "goal --met");
-    let level = if person.is_ok() { Level::Approved } else { Level::Claimed };
+    let level = if person.is_ok() { Level::Approved } else { Level::Reported };
     if !plan.is_word_enough(Some(level)) {
         person?;
     }

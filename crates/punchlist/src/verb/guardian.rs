@@ -2,8 +2,10 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use punchlist_sched::process::guardian;
+use punchlist_sched::process::leash::Leash;
 use rustix::fs::FileType;
 
 use super::{Group, Verb};
@@ -31,7 +33,18 @@ impl Verb for Guardian {
         if !is_socket {
             return Err(Fail::usage("this verb is for punchlist itself: it reads from a socket"));
         }
-        guardian::main(socket).map_err(|why| Fail::ours(format!("the guardian failed: {why}")))?;
+        guardian::main(socket, leash())
+            .map_err(|why| Fail::ours(format!("the guardian failed: {why}")))?;
         Ok(Reply::default())
     }
+}
+
+/// The word that this program is a leash by.
+pub(crate) const LEASH: &str = "leash";
+
+/// What commands are started with: this very program, also if its file was replaced meanwhile.
+fn leash() -> Option<Leash> {
+    let program = Path::new("/proc/self/exe");
+    let arguments = vec![LEASH.into()];
+    program.exists().then(|| Leash { program: program.to_owned(), arguments })
 }

@@ -3,34 +3,33 @@
 //! Whatever happens here, the agent goes on: exit 0, within two seconds, and nothing on stdout but a
 //! deliberate answer in one piece. What failed is written down for `doctor`.
 
-use std::env;
-use std::fs;
 use std::io::{self, Read};
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use punchlist_bridge::doctor::BUT;
-use punchlist_bridge::hook::{self, Given, failures};
-use punchlist_bridge::session::{agent_process, attended, is_called, only_plans};
-use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
+use punchlist_bridge::hook::failures;
+use punchlist_bridge::hook::spool::{self, Spool, Spooled};
+use punchlist_formats::hook::{Agent, Event, Version};
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
+use crate::hook_event::{self, CaughtUp, Failed, Found};
 use crate::print::Reply;
-use crate::settle::settle;
-use crate::{clock, places, which, who};
+use crate::{clock, person, places};
 
 /// Answer a hook of an agent
 ///
 /// Called by the agent, which `punchlist install` tells to: the event comes as JSON on stdin. It keeps
 /// the agent's own list as a plan, holds a stop while items are open, and puts the list back where the
 /// agent lost it. Whatever goes wrong, the agent goes on: the exit code is always 0, nothing is
-/// printed but an answer, and `punchlist doctor` shows what failed.
+/// printed but an answer, and `punchlist doctor` shows what failed. An event that cannot be kept in the
+/// database is kept beside it, and applied by the next hook or verb.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Hook {
     /// The agent: claude, codex, gemini
@@ -46,13 +45,16 @@ pub(crate) struct Hook {
 
 /// The longest input that is read.
 const MOST_INPUT: u64 = 16 * 1024 * 1024;
-/// The longest file of a task that is read.
-const MOST_TASK: u64 = 1024 * 1024;
 /// When the agent has waited long enough.
-const CEILING: Duration = Duration::from_secs(2);
+const CEILING: Duration = Duration::from_millis(1_800);
+/// How long events that were kept before may hold this one up.
+const CATCH_UP: Duration = Duration::from_millis(800);
 
 /// Whether the answer is settled: by us, who print it, or by the watchdog, who ends the process.
 static SETTLED: AtomicBool = AtomicBool::new(false);
+
+/// The event that is being decided, to be kept should that take too long.
+static UNDER_WAY: Mutex<Option<(Spool, Spooled)>> = Mutex::new(None);
 
 impl Verb for Hook {
     const NAME: &'static str = "hook";
@@ -80,6 +82,7 @@ Examples:
     }
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        person::serve_agent();
         let log = Log { directory: directory(app), agent: self.agent.clone() };
         watch(log.clone());
         // A fault of ours must not look like a deliberate exit code.
@@ -110,130 +113,63 @@ impl Hook {
             }
         };
         let event = agent.read(&bytes, self.event.as_deref())?;
-        match decide(app, agent, &event, !self.own_tools) {
-            Ok(answer) => agent.write(&answer, &event.what),
+        let name = Some(agent.event(&event.what));
+        let decided = match hook_event::at(app, &event) {
+            Ok(there) => self.decide(&there, agent, &event, &bytes),
+            Err(why) => Err(why),
+        };
+        match decided {
+            Ok(answer) => answer,
             Err(why) => {
-                log.note(app, Some(agent.event(&event.what)), &why);
+                log.note(app, name, &why);
                 None
             }
         }
     }
-}
 
-fn decide(app: &App, agent: Agent, event: &Event, has_server: bool) -> Result<Answer, String> {
-    let told = |fail: Fail| fail.message;
-    let app = &at(app, event)?;
-    if event.what == What::Doctor {
-        // A hook that cannot open its store would fail later, in silence.
-        let but = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
-        let version = env!("CARGO_PKG_VERSION");
-        return Ok(Answer::Message(format!("punchlist {version}{}", but.unwrap_or_default())));
-    }
-    let project = app.project().map_err(told)?;
-    let settings = app.settings().map_err(told)?;
-    let store = app.store().map_err(told)?;
-    let named = app.globals.plan.clone().or_else(|| variable("PUNCHLIST_PLAN"));
-    let plan = named.as_deref().map(which::valid_name).transpose().map_err(told)?;
-    let ancestors = who::ancestors(|it| is_called(agent.as_str(), it));
-    let own = agent_process(agent.as_str(), &ancestors);
-    let read_task = |list: &str, id: &str| task(agent, event, list, id);
-    let task_list = variable("CLAUDE_CODE_TASK_LIST_ID").filter(|_| agent == Agent::Claude);
-    let given = Given {
-        agent: agent.as_str(),
-        has_server,
-        now: app.now,
-        ids: clock::ids(app.now).map_err(told)?,
-        plan_id: clock::plan_id(app.now).map_err(told)?,
-        project: &project.name,
-        plan,
-        host: &who::host(),
-        process: own.map(|it| it.process.clone()),
-        interactive: match agent {
-            Agent::Claude => interactive(
-                variable("CLAUDE_CODE_ENTRYPOINT").as_deref(),
-                variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref(),
-            ),
-            Agent::Codex | Agent::Gemini => own.and_then(|it| attended(agent.as_str(), it)),
-        },
-        planning: own.is_some_and(|it| only_plans(agent.as_str(), it)),
-        gate: settings.gate,
-        policy: &settings.reminders,
-        tag: &settings.tag,
-        limits: settings.limits,
-        task: &read_task,
-        task_list: task_list.as_deref(),
-        version: env!("CARGO_PKG_VERSION"),
-    };
-    let answer = settle(hook::answer(&store, event, &given));
-    store.let_go();
-    answer.map_err(|error| failures::describe(&error))
-}
-
-/// The call as if made in the directory that the event names.
-fn at(app: &App, event: &Event) -> Result<App, String> {
-    let mut globals = app.globals.clone();
-    if let Some(db) = globals.db.take() {
-        globals.db = Some(std::path::absolute(db).map_err(|why| format!("--db: {why}"))?);
-    }
-    let directory = PathBuf::from(&event.directory);
-    if directory.is_absolute() && directory.is_dir() {
-        globals.directory = Some(directory);
-    }
-    Ok(App::new(globals))
-}
-
-fn variable(name: &str) -> Option<String> {
-    env::var(name).ok().filter(|value| !value.trim().is_empty())
-}
-
-/// Whether somebody sits before the agent: newer versions say so, of older ones it is known by how
-/// they were started.
-fn interactive(entrypoint: Option<&str>, attended: Option<&str>) -> Option<bool> {
-    match (attended, entrypoint) {
-        (Some("1"), _) => Some(true),
-        (Some("0"), _) => Some(false),
-        (_, Some("cli")) => Some(true),
-        (_, Some(entrypoint)) if entrypoint.starts_with("sdk-") => Some(false),
-        (_, Some(_) | None) => None,
-    }
-}
-
-/// Where the agent keeps its own files.
-fn config_dir() -> Option<PathBuf> {
-    variable("CLAUDE_CONFIG_DIR")
-        .map(PathBuf::from)
-        .or_else(|| Some(PathBuf::from(variable("HOME")?).join(".claude")))
-}
-
-/// A task as the agent keeps it in a file. Ids come from outside, and are names of files here.
-fn task(agent: Agent, event: &Event, list: &str, id: &str) -> Option<Task> {
-    let is_name = |text: &str| {
-        !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
-    };
-    if !is_name(list) || !is_name(id) {
-        return None;
-    }
-    let folder = match agent {
-        Agent::Claude => config_dir()?.join("tasks").join(list),
-        // Beside the folder of the conversation.
-        Agent::Gemini => {
-            let chats = Path::new(&event.transcript).parent()?;
-            chats.parent()?.join(list).join("tracker")
+    /// Applies the event, after those that were kept before it. If the store cannot be used, the event
+    /// is kept for later, and the error says so.
+    fn decide(
+        &self,
+        app: &App,
+        agent: Agent,
+        event: &Event,
+        bytes: &[u8],
+    ) -> Result<Option<String>, String> {
+        let found = Found::look(app, agent, !self.own_tools);
+        let database = app.database().map_err(|fail| fail.message)?;
+        let spool = hook_event::spool(database);
+        let kept = found.spooled(agent, self.event.as_deref(), bytes);
+        let is_kept = spool::is_kept(&event.what);
+        if is_kept {
+            *under_way() = Some((spool.clone(), kept.clone()));
         }
-        Agent::Codex => return None,
-    };
-    let path = folder.join(format!("{id}.json"));
-    // What is no plain file could keep us waiting.
-    if !fs::symlink_metadata(&path).ok()?.is_file() {
-        return None;
+        let caught_up = hook_event::catch_up(database, Some(Instant::now() + CATCH_UP));
+        let decided = match caught_up {
+            // It must not overtake those that happened before it.
+            CaughtUp::No if is_kept => {
+                Err(Failed::Store("events that happened before wait still".to_owned()))
+            }
+            CaughtUp::Yes | CaughtUp::No => hook_event::decide(app, agent, event, &found),
+        };
+        // From here on the watchdog keeps nothing.
+        let is_ours = under_way().take().is_some();
+        match decided {
+            Ok(answer) => {
+                let asks = std::env::var("AI_AGENT").unwrap_or_default();
+                Ok(agent.write(&answer, &event.what, Version::of_claude(&asks)))
+            }
+            Err(Failed::Store(why)) if is_kept && is_ours => Err(match spool.add(&kept) {
+                Ok(()) => format!("{why}; the event is kept, and applied by the next hook or verb"),
+                Err(lost) => format!("{why}; the event is lost: {lost}"),
+            }),
+            Err(failed) => Err(failed.words()),
+        }
     }
-    let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(MOST_TASK).read_to_end(&mut bytes).ok()?;
-    match agent {
-        Agent::Claude => claude::task_file(&bytes),
-        Agent::Gemini => gemini::task_file(&bytes),
-        Agent::Codex => None,
-    }
+}
+
+fn under_way() -> std::sync::MutexGuard<'static, Option<(Spool, Spooled)>> {
+    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn stdin() -> io::Result<Vec<u8>> {
@@ -279,7 +215,16 @@ fn watch(log: Log) {
     let spawned = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
         thread::sleep(CEILING);
         if !SETTLED.swap(true, Ordering::SeqCst) {
-            log.write(clock::now(), None, "no answer within 2 seconds");
+            let what = match under_way().take().map(|(spool, event)| spool.add(&event)) {
+                None => "no answer within 2 seconds".to_owned(),
+                Some(Ok(())) => {
+                    "no answer within 2 seconds; the event is kept, and applied by the \
+                                 next hook or verb"
+                        .to_owned()
+                }
+                Some(Err(why)) => format!("no answer within 2 seconds; the event is lost: {why}"),
+            };
+            log.write(clock::now(), None, &what);
             process::exit(0);
         }
     });
@@ -334,24 +279,6 @@ mod tests {
             assert_eq!(format!("{globals:?}"), format!("{same:?}"), "{line}");
             let same = Hook::from_arg_matches_mut(&mut parsed).unwrap();
             assert_eq!(format!("{:?}", Hook::plain(&left).unwrap()), format!("{same:?}"), "{line}");
-        }
-    }
-
-    #[test]
-    fn whether_somebody_sits_there_is_told_by_newer_versions_and_guessed_of_older_ones() {
-        for (entrypoint, attended, expected) in [
-            (Some("cli"), None, Some(true)),
-            (Some("sdk-cli"), None, Some(false)),
-            (Some("sdk-ts"), None, Some(false)),
-            (Some("claude-vscode"), None, None),
-            (Some("claude-code-github-action"), Some("0"), Some(false)),
-            (Some("claude-vscode"), Some("1"), Some(true)),
-            (Some("cli"), Some("0"), Some(false)),
-            (Some("cli"), Some("maybe"), Some(true)),
-            (None, Some("1"), Some(true)),
-            (None, None, None),
-        ] {
-            assert_eq!(interactive(entrypoint, attended), expected, "{entrypoint:?} {attended:?}");
         }
     }
 }

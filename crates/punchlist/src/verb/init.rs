@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_formats::text;
@@ -12,15 +11,19 @@ use punchlist_model::store::{Filter, PlanStore};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::{Code, Fail};
+use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::{config, places, project, trust};
+use crate::trust::Trusting;
+use crate::{config, places, private, project, survey, trust};
 
-/// Give this project a database of its own
+/// Give this project its own database and trust the files in it
 ///
-/// Makes `.punchlist/punchlist.db` at the project's root and records that you trust it, and
-/// `punchlist.toml` beside it if there is one. Without `init`, plans are kept in your data directory,
-/// and files that came with a repository are ignored.
+/// Shows the plans and commands that lie in the project (in its database, its `punchlist.toml` and its plan
+/// files) and asks. Then it makes `.punchlist/punchlist.db` at the project's root, or the file that `--db`
+/// names, and records that you trust it, and `punchlist.toml` as it is now: once that changes, it is ignored
+/// until you trust it again. Without `init`, plans are kept in your data directory, and files that came with
+/// a repository are ignored. It is for a person at a terminal, who confirms it by a key.
 #[derive(clap::Args)]
 pub(crate) struct Init {}
 
@@ -30,61 +33,41 @@ impl Verb for Init {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist init
-  punchlist -C ../other init";
+  punchlist -C ../other init
+  punchlist --db plans.db init";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        if app.globals.db.is_some() {
-            return Err(Fail::usage(
-                "init makes the project's own database; --db has no place here",
-            )
-            .hint("a database elsewhere is made by the first `punchlist add --db FILE …`."));
-        }
-        let project = app.project()?;
-        let folder = project.root.join(project::FOLDER);
-        let database = config::own_database(project);
-        let failed = |why: std::io::Error| {
-            Fail::new(Code::Unusable, format!("cannot make {}: {why}", folder.display()))
-        };
-        match fs::symlink_metadata(&folder) {
-            Ok(meta) if !meta.is_dir() => {
-                return Err(Fail::refused(format!("{} is not a directory", folder.display())));
-            }
-            Ok(_) => {}
-            Err(_) => fs::DirBuilder::new().mode(0o700).create(&folder).map_err(failed)?,
-        }
-        ignore(&folder).map_err(failed)?;
+        let what = "files in a project are trusted";
+        person::at_terminal(what, Self::NAME)?;
+        let root = &app.project()?.root;
+        let database = database(app)?;
         let made = !database.exists();
-        // Not by the configuration: whether that counts is what is being settled here.
-        let options = Options { path: database.clone(), durability: Durability::default() };
-        let untrusted = |why| {
-            Fail::refused(format!("{} cannot be trusted: {why}", database.display()))
-                .hint("look at what lies in that directory, and remove it if it is not yours.")
-        };
-        let strange = match fs::symlink_metadata(&database) {
-            Ok(meta) => trust::strange(&database, &meta),
-            Err(_) => trust::strange_beside(&database),
-        };
-        if let Some(why) = strange {
-            return Err(untrusted(why));
+        usable(&database)?;
+        let mut files = vec![Trusting { path: database.clone(), text: None }];
+        files.extend(configuration(root)?);
+        let new = trust::new(files)?;
+        if made || !new.is_empty() {
+            let about = survey::lines(root, &database, &new);
+            let question = if made {
+                format!("Make {} and trust it?", shown(&database))
+            } else {
+                "Trust this?".to_owned()
+            };
+            let otherwise = "nothing was made or trusted";
+            Act { what, verb: Self::NAME, about: &about, question: &question, otherwise }
+                .confirm()?;
         }
-        // Opened to see that it is one of ours, also if it came with the repository.
-        drop(Sqlite::open(&options)?);
-        let mut paths = vec![database.clone()];
-        let file = project.root.join("punchlist.toml");
-        if let Ok(meta) = fs::symlink_metadata(&file) {
-            if let Some(why) = trust::strange(&file, &meta) {
-                return Err(Fail::refused(format!("{} cannot be trusted: {why}", file.display())));
-            }
-            paths.push(file);
-        }
-        let new = trust::add(&paths)?;
-        let left = new.contains(&database).then(|| left_behind(app)).flatten();
+        make(&database, root)?;
+        trust::add(&new)?;
+        let is_new = new.iter().any(|it| it.path == database);
+        let left = is_new.then(|| left_behind(app)).flatten();
         let notes: Vec<String> = left.into_iter().collect();
+        let paths = new.iter().map(|it| &it.path);
         if app.globals.json {
             let value = serde_json::json!({
                 "database": database.to_string_lossy(),
                 "made": made,
-                "trusted": new.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+                "trusted": paths.map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             });
             return Ok(Reply { notes, ..Reply::json(&value) });
         }
@@ -92,7 +75,7 @@ Examples:
         if made {
             out.push_str(&format!("made {}\n", shown(&database)));
         }
-        for path in &new {
+        for path in paths {
             out.push_str(&format!("trusted {}\n", shown(path)));
         }
         if out.is_empty() {
@@ -102,11 +85,69 @@ Examples:
     }
 }
 
+/// The database: the one that `--db` names, else the project's own.
+fn database(app: &App) -> Result<PathBuf, Fail> {
+    let Some(named) = &app.globals.db else { return Ok(config::own_database(app.project()?)) };
+    let path = app.named(named.clone())?;
+    let path = std::path::absolute(&path)
+        .map_err(|why| Fail::usage(format!("{} is no path: {why}", path.display())))?;
+    // As it is found later: the directory by its real name, the file by the one that it is given.
+    let real = path.parent().and_then(|it| fs::canonicalize(it).ok());
+    Ok(real.zip(path.file_name()).map_or(path.clone(), |(real, name)| real.join(name)))
+}
+
+/// Whether a database is there that can be trusted, or could be made.
+fn usable(database: &Path) -> Result<(), Fail> {
+    let folder = database.parent().unwrap_or(Path::new("/"));
+    match fs::symlink_metadata(folder) {
+        Ok(meta) if !meta.is_dir() => {
+            return Err(Fail::refused(format!("{} is not a directory", folder.display()))
+                .hint("look at what lies there, and remove it if it is not yours."));
+        }
+        Ok(_) | Err(_) => {}
+    }
+    let strange = match fs::symlink_metadata(database) {
+        Ok(meta) => trust::strange(database, &meta),
+        Err(_) => trust::strange_beside(database),
+    };
+    strange.map_or(Ok(()), |why| {
+        Err(Fail::refused(format!("{} cannot be trusted: {why}", database.display()))
+            .hint("look at what lies in that directory, and remove it if it is not yours."))
+    })
+}
+
+/// The project's own configuration, as it is now.
+fn configuration(root: &Path) -> Result<Option<Trusting>, Fail> {
+    let path = root.join(project::CONFIG);
+    let Ok(meta) = fs::symlink_metadata(&path) else { return Ok(None) };
+    if let Some(why) = trust::strange(&path, &meta) {
+        return Err(Fail::refused(format!("{} cannot be trusted: {why}", path.display()))
+            .hint("look at it, and remove it if it is not yours."));
+    }
+    let text = trust::text(&path)?;
+    Ok(Some(Trusting { path, text: Some(text) }))
+}
+
+/// Makes the database unless it is there, and sees that it is one of ours.
+fn make(database: &Path, root: &Path) -> Result<(), Fail> {
+    let folder = root.join(project::FOLDER);
+    if database.starts_with(&folder) {
+        let failed = |why: std::io::Error| {
+            Fail::new(Code::Unusable, format!("cannot make {}: {why}", folder.display()))
+        };
+        private::directory(&folder).map_err(failed)?;
+        ignore(&folder).map_err(failed)?;
+    }
+    // Not by the configuration: whether that counts is what is being settled here.
+    let options = Options { path: database.to_owned(), durability: Durability::default() };
+    drop(Sqlite::open(&options)?);
+    Ok(())
+}
+
 /// Keeps the folder out of the repository, unless that was settled before. A link that leads
 /// nowhere is there too: nothing is written through it.
 fn ignore(folder: &Path) -> std::io::Result<()> {
-    let file = fs::OpenOptions::new().write(true).create_new(true).open(folder.join(".gitignore"));
-    match file {
+    match private::options().write(true).create_new(true).open(folder.join(".gitignore")) {
         Ok(mut file) => file.write_all(b"*\n"),
         Err(why) if why.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(why) => Err(why),

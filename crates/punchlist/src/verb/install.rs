@@ -1,6 +1,6 @@
 //! `punchlist install`.
 
-use punchlist_bridge::install::entries::events;
+use punchlist_bridge::install::known::events;
 use punchlist_bridge::install::{self, Change, Options, claude};
 use punchlist_formats::hook::Agent;
 
@@ -8,8 +8,8 @@ use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::error::{Code, Fail};
-use crate::person;
 use crate::print::{self, Reply, Said};
+use crate::{person, places};
 
 /// Set an agent up to work with Punchlist
 ///
@@ -85,6 +85,7 @@ impl Install {
         options.permission = !self.without_permission;
         options.trust = !self.without_trust;
         options.own_tools = self.own_tools && agent == Agent::Codex;
+        options.version = agent::version(agent);
         Ok(options)
     }
 
@@ -102,6 +103,9 @@ impl Install {
                 ),
             };
             return agent::dry_run(app, agent, goal, &would, &last);
+        }
+        if !person::is_agent() {
+            places::record()?;
         }
         if would.is_empty() {
             let last = self.with_permission(&options, "nothing to do: it is set up already");
@@ -149,8 +153,7 @@ impl Install {
         }
         person::not_an_agent("consents are given", &verb).map_err(|fail| {
             fail.hint(format!(
-                "run `punchlist {verb}` in a terminal of your own; or leave the consents out with {}, \
-                 and {} asks you itself.",
+                "ask your user to install it; or leave the consents out with {}, and {} asks them itself.",
                 consents.join(" and "),
                 agent.title()
             ))
@@ -285,7 +288,7 @@ fn words(options: &Options, goal: Goal, would: &[Change]) -> Vec<String> {
             .to_owned(),
     );
     words.push("              items open:".to_owned());
-    let events: Vec<&str> = events(agent).iter().map(|(event, _)| *event).collect();
+    let events: Vec<&str> = events(agent, options.version).iter().map(|it| it.0).collect();
     for line in events.chunks(4) {
         words.push(format!("              {}", line.join(", ")));
     }

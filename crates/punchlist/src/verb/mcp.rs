@@ -5,6 +5,7 @@ use std::future::ready;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use punchlist_bridge::session;
 use punchlist_db::Sqlite;
@@ -20,7 +21,8 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::{self, Reply};
-use crate::{clock, here, memory, which, who};
+use crate::project::Project;
+use crate::{clock, here, hook_event, memory, person, repository, which, who};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -48,6 +50,7 @@ Examples:
   punchlist mcp --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        person::serve_agent();
         let around = Around::look(app)?;
         let settings = app.settings()?;
         let options = Options {
@@ -87,6 +90,8 @@ Examples:
 struct Around {
     database: punchlist_db::Options,
     project: String,
+    /// The same project, with its directory.
+    root: Project,
     /// `--plan`, or `PUNCHLIST_PLAN`.
     plan: Option<String>,
     /// The processes above this one in which its session may run, nearest first.
@@ -161,6 +166,7 @@ impl Around {
         Ok(Self {
             database: app.database_options()?,
             project: app.project()?.name.clone(),
+            root: app.project()?.clone(),
             plan,
             above: session::reach(&who::up_to_agent()),
             told: here::told(|name| env::var(name).ok()),
@@ -178,10 +184,18 @@ impl Around {
         &self,
         open: impl FnOnce() -> Result<Option<Sqlite>, store::Error>,
     ) -> Result<Option<Arc<Sqlite>>, store::Error> {
+        hook_event::catch_up(&self.database.path, None);
         let mut place = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that could only be read may be writable by now.
+        if place.as_ref().is_some_and(|it| it.store.is_read_only()) {
+            *place = None;
+        }
         if place.is_none()
             && let Some(store) = open()?
         {
+            let (database, root) = (self.database.path.clone(), self.root.clone());
+            // Nobody waits for git.
+            thread::spawn(move || repository::note(&database, &root, repository::PATIENCE));
             store.stay();
             let recalling = Arc::new(store.recalling());
             *place = Some(Opened { store: Arc::new(store), recalling });
@@ -257,6 +271,10 @@ impl Surroundings for Around {
         Ok(ids)
     }
 
+    fn hears_person(&self) -> bool {
+        person::is_heard_through_client()
+    }
+
     fn gone(&self, plan: &Plan) -> Vec<Process> {
         who::gone(plan)
     }
@@ -289,10 +307,12 @@ impl Around {
             None => Wanted::Attached,
             Some(name) => Wanted::Named { name: name.clone(), id: self.plan_id()? },
         };
+        let title = session.as_ref().and_then(|session| session.memory.prompt.clone());
+        let title = title.unwrap_or_default();
         let known = session.as_ref().and_then(|session| session.process.clone());
         let process = known.or_else(|| self.process.clone());
         Ok(Who {
-            caller: Caller { key, wanted },
+            caller: Caller { key, wanted, title },
             actor: Actor::agent(name.clone()),
             holder: Holder { name, process },
             session,

@@ -7,6 +7,8 @@ mod add;
 mod adopt;
 mod answer;
 mod approve;
+pub(crate) mod bare;
+mod candidates;
 mod completions;
 mod doctor;
 mod done;
@@ -16,7 +18,7 @@ mod export;
 mod forget;
 mod gate;
 mod goal;
-mod guardian;
+pub(crate) mod guardian;
 mod hook;
 mod import;
 mod init;
@@ -25,8 +27,10 @@ mod list;
 mod log;
 mod mcp;
 mod r#move;
+mod move_project;
 mod next;
 mod plans;
+mod policy;
 mod questions;
 mod reference;
 mod release;
@@ -158,6 +162,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<replace::Replace>(),
         row::<undo::Undo>(),
         row::<run::Run>(),
+        row::<policy::Policy>(),
         row::<questions::Questions>(),
         row::<answer::Answer>(),
         row::<list::List>(),
@@ -169,6 +174,7 @@ pub(crate) fn all() -> &'static [Row] {
         row::<export::Export>(),
         row::<import::Import>(),
         row::<forget::Forget>(),
+        row::<move_project::MoveProject>(),
         row::<init::Init>(),
         row::<install::Install>(),
         row::<uninstall::Uninstall>(),
@@ -182,10 +188,30 @@ pub(crate) fn all() -> &'static [Row] {
         row::<tools::Tools>(),
         row::<tool::Tool>(),
         row::<completions::Completions>(),
+        row::<candidates::Candidates>(),
         row::<guardian::Guardian>(),
         row::<reference::Reference>(),
     ];
     ALL
+}
+
+/// Other words for verbs, as other programs have them, and what each puts before the arguments.
+pub(crate) const ALIASES: [(&str, &str, &[&str]); 5] = [
+    ("ls", "list", &[]),
+    ("rm", "skip", &[]),
+    ("cancel", "skip", &[]),
+    ("complete", "done", &[]),
+    ("claim", "next", &["--claim"]),
+];
+
+/// The verb that another word stands for, and what comes before its arguments.
+pub(crate) fn alias(word: &str) -> Option<(&'static str, &'static [&'static str])> {
+    ALIASES.iter().find(|it| it.0 == word).map(|it| (it.1, it.2))
+}
+
+/// The other words for a verb.
+pub(crate) fn aliases_of(name: &str) -> impl Iterator<Item = &'static str> {
+    ALIASES.iter().filter(move |it| it.1 == name).map(|it| it.0)
 }
 
 /// The verb with that name.

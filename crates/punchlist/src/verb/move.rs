@@ -14,7 +14,7 @@ use crate::print::Reply;
 /// Its number stays what it was. To make one item depend on another, use `punchlist edit --after`.
 #[derive(clap::Args)]
 pub(crate) struct Move {
-    /// Number or id, as `punchlist list` shows it
+    /// Its number, title or id
     #[arg(value_name = "ITEM")]
     item: Typed,
     #[command(flatten)]
@@ -56,11 +56,11 @@ Examples:
         let to = match self.place {
             Where { first: true, .. } => Place::Front,
             Where { to: Some(to), .. } => Place::At(Position(to)),
-            Where { before: Some(item), .. } => Place::Before(item.0),
-            Where { behind: Some(item), .. } => Place::After(item.0),
+            Where { before: Some(item), .. } => Place::Before(item.find(app)?),
+            Where { behind: Some(item), .. } => Place::After(item.find(app)?),
             Where { .. } => Place::Back,
         };
-        let op = Op::Move { item: self.item.0, to };
+        let op = Op::Move { item: self.item.find(app)?, to };
         Request::new(vec![op], self.changing).answer(app)
     }
 }

@@ -1,9 +1,10 @@
 //! `punchlist next`.
 
+use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
-use punchlist_model::{Ctx, Op, Plan, decide};
+use punchlist_model::{Ctx, Item, Op, Plan, decide};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -14,8 +15,8 @@ use crate::{which, who};
 
 /// Show the next ready item, or take it
 ///
-/// Ready is what is pending, waits for nobody, and depends on completed items only. Of those, the
-/// lowest priority comes first, then the list's order. What you have in progress already comes
+/// Ready is what is pending, waits for nobody, depends on completed items only and has no open item
+/// under it. Of those, the lowest priority comes first, then the list's order. What you have in progress already comes
 /// before everything. Exit 4 if nothing is ready.
 #[derive(clap::Args)]
 pub(crate) struct Next {
@@ -35,7 +36,8 @@ impl Verb for Next {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist next
-  punchlist next --claim --as worker-1 --json";
+  punchlist next --claim --as worker-1 --json
+  punchlist claim                              # the same as next --claim";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         if self.claim {
@@ -46,14 +48,10 @@ Examples:
                 None => Err(nothing(&applied.plan)),
             };
         }
-        // The same decision that a claim would be, so that both always mean the same item.
-        let ops = [Op::Next];
-        let Some((store, plan)) = which::read(app, &Needs::of(&ops))? else {
+        let Some((store, plan)) = which::read(app, &Needs::of(&[Op::Next]))? else {
             return Err(no_plan());
         };
-        let ctx = Ctx { gone: who::gone(&plan), ..app.in_session(app.ctx()?, &store)? };
-        let picked = decide(&plan, &ops, &ctx)?.picked;
-        let Some(item) = picked.and_then(|number| plan.get(number)) else {
+        let Some(item) = picked(app, &store, &plan)? else {
             return Err(nothing(&plan));
         };
         if app.globals.json {
@@ -63,11 +61,23 @@ Examples:
             });
             return Ok(Reply::json(&value));
         }
-        Ok(Reply::text(format!("{}  {}\n", item.number, text::one_line(&item.title))))
+        Ok(Reply::prose(format!("{}  {}\n", item.number, text::one_line(&item.title))))
     }
 }
 
-fn nothing(plan: &Plan) -> Fail {
+/// The item that comes next. The same decision that a claim would be, so that both always mean the
+/// same item.
+pub(super) fn picked<'a>(
+    app: &App,
+    store: &Sqlite,
+    plan: &'a Plan,
+) -> Result<Option<&'a Item>, Fail> {
+    let ctx = Ctx { gone: who::gone(plan), ..app.in_session(app.ctx()?, store)? };
+    let picked = decide(plan, &[Op::Next], &ctx)?.picked;
+    Ok(picked.and_then(|number| plan.get(number)))
+}
+
+pub(super) fn nothing(plan: &Plan) -> Fail {
     match plan.open {
         0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),
         open => {

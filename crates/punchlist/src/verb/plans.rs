@@ -1,26 +1,81 @@
 //! `punchlist plans`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use punchlist_db::Sqlite;
+use punchlist_formats::text;
 use punchlist_formats::view::{json, plans};
+use punchlist_model::event::TOMBSTONE;
+use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore, Summary};
+use punchlist_model::{End, Op, PlanId, PlanPatch, Rules};
+use serde_json::Value;
 
+use super::forget::Forget;
 use super::{Group, Verb};
-use crate::app::App;
+use crate::app::{App, no_plan};
+use crate::args::Globals;
+use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::which;
+use crate::{person, repository, which};
 
 /// Show the plans of this project, or of all
 ///
-/// The one that changed last comes first. A plan that an agent's session works on at this moment is
-/// marked as live.
+/// It also renames, archives and deletes them: see the commands below. The one that changed last
+/// comes first. A plan that an agent's session works on at this moment is marked as live. Finished and
+/// archived plans are counted, not shown; `--finished` or `--all` shows them. With `--all`, directories
+/// that are gone are named below, with the command that gives their plans to the directory's new name.
 #[derive(clap::Args)]
 pub(crate) struct Plans {
-    /// Those of every project
+    /// Those of every project, finished and archived ones too
     #[arg(long)]
     all: bool,
+    /// Finished and archived ones too
+    #[arg(long)]
+    finished: bool,
+    #[command(subcommand)]
+    act: Option<Act>,
+}
+
+/// What is done to a plan.
+#[derive(clap::Subcommand)]
+enum Act {
+    /// Give a plan another name
+    Rename {
+        /// Its name or id
+        #[arg(value_name = "OLD")]
+        old: String,
+        /// The name that it gets
+        #[arg(value_name = "NEW")]
+        new: String,
+        #[command(flatten)]
+        changing: Changing,
+    },
+    /// Put a plan away: `plans` leaves it out; nothing is lost
+    Archive {
+        /// Its name or id
+        #[arg(value_name = "PLAN")]
+        plan: String,
+        #[command(flatten)]
+        changing: Changing,
+    },
+    /// Take a plan out of the archive
+    Unarchive {
+        /// Its name or id
+        #[arg(value_name = "PLAN")]
+        plan: String,
+        #[command(flatten)]
+        changing: Changing,
+    },
+    /// Erase every text of a plan for ever, at a terminal: the same as `punchlist forget PLAN`
+    Delete {
+        /// Its name or id
+        #[arg(value_name = "PLAN")]
+        plan: String,
+    },
 }
 
 impl Verb for Plans {
@@ -29,41 +84,175 @@ impl Verb for Plans {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist plans
-  punchlist plans --all --json";
+  punchlist plans --finished
+  punchlist plans --all --json
+  punchlist plans rename 7f3a release
+  punchlist plans archive release
+  punchlist plans delete release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
+        if let Some(act) = self.act {
+            return act.run(app);
+        }
         let project = if self.all { None } else { Some(app.project()?.name.clone()) };
-        let (mut summaries, mut live) = (Vec::new(), BTreeSet::new());
+        let (mut summaries, mut alive) = (Vec::new(), BTreeSet::new());
         if let Some(store) = app.store_to_read()? {
             summaries = settle(store.plans(Filter { project, ..Filter::default() }))?;
-            let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
-            for project in projects.into_iter().filter(|_| app.here(&store).is_ok_and(|it| it.any))
-            {
-                live.extend(which::live_plans(app, &store, project)?);
-            }
+            alive = live(app, &store, &summaries)?;
         }
+        let folded = match self.all || self.finished {
+            true => Folded::default(),
+            false => Folded::away(&mut summaries, &alive),
+        };
         if app.globals.json {
             let plan = |it: &Summary| {
                 let mut value = json::summary(it);
-                value["live"] = serde_json::json!(live.contains(&it.id));
+                value["live"] = serde_json::json!(alive.contains(&it.id));
+                value["gone"] = serde_json::json!(repository::is_gone(&it.project));
                 value
             };
             let plans: Vec<_> = summaries.iter().map(plan).collect();
-            let value = serde_json::json!({ "plans": plans });
+            let value = serde_json::json!({ "plans": plans, "folded": folded.json() });
             return Ok(Reply::json(&value));
         }
         if summaries.is_empty() {
             let place = if self.all { "anywhere" } else { "here" };
-            return Ok(Reply::text(format!(
-                "No plan {place} yet. Start one: punchlist add \"…\"\n"
-            )));
+            let none = match folded == Folded::default() {
+                true => format!("No plan {place} yet. Start one: punchlist add \"…\"\n"),
+                false => "No open plan here. Start one: punchlist add \"…\"\n".to_owned(),
+            };
+            return Ok(Reply::text(none + &folded.line()));
         }
+        let gone = if self.all { repository::gone(&summaries) } else { String::new() };
         for plan in &mut summaries {
             if plan.title.is_empty() && plan.name.is_none() && plan.attachment.is_none() {
-                plan.title = "(the project's own)".to_owned();
+                plan.title = called(plan).into_owned();
             }
         }
-        let lines = plans::plans(&summaries, &live, &app.view(app.screen()));
-        Ok(Reply::text(lines.join("\n") + "\n"))
+        let lines = plans::plans(&summaries, &alive, &app.view(app.screen()));
+        Ok(Reply::text(lines.join("\n") + "\n" + &folded.line() + &gone))
     }
+}
+
+/// What a plan is called in a line of its own.
+pub(super) fn called(plan: &Summary) -> Cow<'_, str> {
+    match (&plan.name, plan.title.as_str()) {
+        (Some(name), "") => name.into(),
+        (None, "") if plan.attachment.is_none() => "(the project's own)".into(),
+        (None, "") => "(no title)".into(),
+        (_, title) => title.into(),
+    }
+}
+
+/// The plans that live sessions work on.
+pub(super) fn live(
+    app: &App,
+    store: &Sqlite,
+    summaries: &[Summary],
+) -> Result<BTreeSet<PlanId>, Fail> {
+    let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
+    let mut live = BTreeSet::new();
+    for project in projects.into_iter().filter(|_| app.here(store).is_ok_and(|it| it.any)) {
+        live.extend(which::live_plans(app, store, project)?);
+    }
+    Ok(live)
+}
+
+/// How many plans an overview leaves out, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Folded {
+    finished: usize,
+    archived: usize,
+    deleted: usize,
+}
+
+impl Folded {
+    /// Takes out what an overview leaves out. What somebody works on at this moment stays.
+    pub(super) fn away(summaries: &mut Vec<Summary>, live: &BTreeSet<PlanId>) -> Self {
+        let mut folded = Self::default();
+        summaries.retain(|plan| {
+            let count = match plan.end {
+                _ if live.contains(&plan.id) => return true,
+                _ if plan.title == TOMBSTONE => &mut folded.deleted,
+                _ if plan.archived => &mut folded.archived,
+                End::Drained => &mut folded.finished,
+                End::Open | End::Stopped => return true,
+            };
+            *count += 1;
+            false
+        });
+        folded
+    }
+
+    /// A line that says what is not shown, or nothing.
+    pub(super) fn line(self) -> String {
+        let counts = [(self.finished, "finished"), (self.archived, "archived")];
+        let words: Vec<String> =
+            counts.iter().filter(|it| it.0 > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        if words.is_empty() {
+            return String::new();
+        }
+        format!("{} not shown: punchlist plans --finished\n", words.join(", "))
+    }
+
+    pub(super) fn json(self) -> Value {
+        let Self { finished, archived, deleted } = self;
+        serde_json::json!({"finished": finished, "archived": archived, "deleted": deleted})
+    }
+}
+
+impl Act {
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        match self {
+            Self::Rename { old, new, changing } => {
+                person::not_an_agent("plans are renamed", "plans rename")?;
+                let name = which::valid_name(&new)?.to_owned();
+                let patch = |_| PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
+                change(app, old, patch, changing, "renamed")
+            }
+            Self::Archive { plan, changing } => {
+                person::not_an_agent("plans are archived", "plans archive")?;
+                change(app, plan, |rules| archived(rules, true), changing, "archived")
+            }
+            Self::Unarchive { plan, changing } => {
+                person::not_an_agent("plans are archived", "plans unarchive")?;
+                let words = "taken out of the archive";
+                change(app, plan, |rules| archived(rules, false), changing, words)
+            }
+            Self::Delete { plan } => Forget::plan().run(&of(app, plan)),
+        }
+    }
+}
+
+fn archived(rules: Rules, archived: bool) -> PlanPatch {
+    PlanPatch { rules: Some(Rules { archived, ..rules }), ..PlanPatch::default() }
+}
+
+/// The same call about another plan.
+fn of(app: &App, plan: String) -> App {
+    App::new(Globals { plan: Some(plan), ..app.globals.clone() })
+}
+
+/// Changes what a plan is called or where it is kept, and says so.
+fn change(
+    app: &App,
+    plan: String,
+    patch: impl FnOnce(Rules) -> PlanPatch,
+    changing: Changing,
+    words: &str,
+) -> Result<Reply, Fail> {
+    let app = of(app, plan);
+    let Some((store, before)) = which::read(&app, &Needs::header())? else { return Err(no_plan()) };
+    drop(store);
+    let op = Op::Plan(Box::new(patch(before.rules)));
+    let (store, applied) = Request::new(vec![op], changing).make(&app)?;
+    let (was, now) = (before.name.as_deref(), applied.plan.name.as_deref());
+    let id = before.id.short();
+    let quoted = |name: &str| format!(" \"{}\"", text::one_line(name));
+    let mut line = format!("{words}: plan {id}{}", was.map(quoted).unwrap_or_default());
+    if let Some(now) = now.filter(|_| was != now) {
+        line.push_str(&format!(" is{} now", quoted(now)));
+    }
+    let reply = change::report(&app, &store, applied)?;
+    Ok(if app.globals.json { reply } else { Reply { out: line + "\n", ..reply } })
 }

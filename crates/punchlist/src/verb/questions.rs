@@ -6,6 +6,7 @@ use punchlist_model::call::{CallStore, Question, QuestionFilter, Standing};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
+use crate::person;
 use crate::print::Reply;
 use crate::settle::settle;
 
@@ -55,7 +56,7 @@ Examples:
         let mut lines = questions::questions(&found, &app.view(app.screen()));
         let waiting: Vec<&Question> =
             found.iter().filter(|it| it.standing == Standing::Waiting).collect();
-        if let Some(last) = waiting.last() {
+        if let Some(last) = waiting.last().filter(|_| !person::is_agent()) {
             let id = last.asked.id.short();
             lines.push(format!("\nAnswer with: punchlist answer {id} yes"));
         }

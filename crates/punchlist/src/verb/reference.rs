@@ -1,6 +1,7 @@
 //! `punchlist reference`: the generated part of the documentation.
 
 use punchlist_formats::dialect::{Dialect, Surface};
+use punchlist_formats::view::schema;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -11,7 +12,7 @@ use crate::print::Reply;
 /// Print a page of the reference
 #[derive(clap::Args)]
 pub(crate) struct Reference {
-    /// verbs, tools, exit-codes or events-schema
+    /// verbs, tools, exit-codes, events-schema, json or json-schema
     #[arg(value_enum, value_name = "PAGE")]
     page: Page,
 }
@@ -27,6 +28,10 @@ enum Page {
     ExitCodes,
     /// docs/reference/events.schema.json
     EventsSchema,
+    /// docs/reference/json.md
+    Json,
+    /// docs/reference/json.schema.json
+    JsonSchema,
 }
 
 impl Verb for Reference {
@@ -43,6 +48,8 @@ Examples:
             Page::Tools => tools(),
             Page::ExitCodes => exit_codes(),
             Page::EventsSchema => events_schema(),
+            Page::Json => json(),
+            Page::JsonSchema => json_schema(),
         }))
     }
 }
@@ -105,4 +112,28 @@ fn exit_codes() -> String {
 fn events_schema() -> String {
     let schema = punchlist_formats::stream::owned::schema();
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
+}
+
+/// What each verb answers with `--json`, by name.
+fn json() -> String {
+    let mut out = format!(
+        "{MADE}# What `--json` prints\n\nNames are in camelCase, and times are RFC 3339 in UTC with milliseconds. A field \
+         is `null` where there is nothing\nto say; the schema says which may be missing instead. A change answers \
+         with `{{revision, changed, warnings}}`.\nAn error is one line on stderr, `{{\"error\": {{code, message, items, \
+         hint}}}}`; see [exit-codes.md](exit-codes.md).\nWarnings beside a result are lines on stderr, `{{\"warning\": \
+         …}}`.\n\n[json.schema.json](json.schema.json) has a definition for each:\n\n| verb | definition |\n|---|---|\n"
+    );
+    for (verb, name) in schema::answers() {
+        out.push_str(&format!("| `{verb}` | `{name}` |\n"));
+    }
+    out.push_str(
+        "\n`events`, `watch` and `run` print unified events, one a line: see \
+         [events.schema.json](events.schema.json).\n`tool` prints what the tool answers, and `log` and `export` keep \
+         the names under which a journal is stored.\n",
+    );
+    out
+}
+
+fn json_schema() -> String {
+    serde_json::to_string_pretty(&schema::document()).unwrap_or_default() + "\n"
 }

@@ -6,7 +6,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::{self, Typed};
+use crate::items::{self, Several};
 use crate::print::Reply;
 
 /// Put items in progress back to pending
@@ -14,9 +14,9 @@ use crate::print::Reply;
 /// A person may take back any item; its claim ends, and a late write of its worker is refused.
 #[derive(clap::Args)]
 pub(crate) struct Release {
-    /// Numbers or ids, as `punchlist list` shows them
+    /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
-    items: Vec<Typed>,
+    items: Vec<Several>,
     /// The attempt under which it was worked on; a later claim then refuses this one
     #[arg(long, value_name = "N")]
     attempt: Option<u32>,
@@ -32,7 +32,7 @@ Examples:
   punchlist release 3";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let ops = items::each_once(self.items).map(|item| Op::Release(item.0)).collect();
+        let ops = items::each(app, &self.items)?.into_iter().map(Op::Release).collect();
         Request { attempt: self.attempt, ..Request::new(ops, self.changing) }.answer(app)
     }
 }

@@ -64,8 +64,8 @@ fn value(app: &App, sessions: &[Session]) -> Value {
             "session": it.key.id,
             "project": it.project,
             "live": session::is_live(it, &host, app.now),
-            "begun_at": json::time(it.begun_at),
-            "seen_at": json::time(it.seen_at),
+            "begunAt": json::time(it.begun_at),
+            "seenAt": json::time(it.seen_at),
             "kinds": kinds(&it.memory.watch.ledger),
             "total": tally(it.memory.watch.ledger.total()),
         })
@@ -81,7 +81,7 @@ fn value(app: &App, sessions: &[Session]) -> Value {
 fn kinds(ledger: &Ledger) -> Value {
     let of = |kind: Kind| ledger.kinds.get(&kind).copied().unwrap_or_default();
     let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str().to_owned(), tally(of(kind))));
-    Value::Object(kinds.collect())
+    json::camel_case(Value::Object(kinds.collect()))
 }
 
 fn tally(tally: Tally) -> Value {

@@ -6,7 +6,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::{self, Typed};
+use crate::items::{self, Several};
 use crate::print::Reply;
 
 /// Open completed or cancelled items again
@@ -14,9 +14,9 @@ use crate::print::Reply;
 /// They are pending again, and what was noted as their outcome is left to the journal.
 #[derive(clap::Args)]
 pub(crate) struct Reopen {
-    /// Numbers or ids, as `punchlist list` shows them
+    /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
-    items: Vec<Typed>,
+    items: Vec<Several>,
     /// Begin it at once
     #[arg(long)]
     start: bool,
@@ -33,8 +33,8 @@ Examples:
   punchlist reopen 2 --start";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let reopen = |item: Typed| Op::Reopen { item: item.0, start: self.start };
-        let ops = items::each_once(self.items).map(reopen).collect();
+        let reopen = |item| Op::Reopen { item, start: self.start };
+        let ops = items::each(app, &self.items)?.into_iter().map(reopen).collect();
         Request::new(ops, self.changing).answer(app)
     }
 }

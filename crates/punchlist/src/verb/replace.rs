@@ -13,8 +13,8 @@ use crate::{checklist, input};
 ///
 /// Reads a checklist (`- [ ] title`, `[x]` done, `[>]` in progress, `[-]` cancelled) or a JSON array
 /// of `{title, status, active_form, id}`. Entries are matched by id, then by equal title: what matches
-/// keeps its number and history, what is new is added, what is missing is superseded, with a warning
-/// if it was open.
+/// keeps its number and history, what is new is added, what is missing is dropped, with a warning
+/// if it was open. Dropped items stay in `punchlist list --all` and `punchlist log`.
 #[derive(clap::Args)]
 pub(crate) struct Replace {
     #[command(flatten)]
@@ -32,7 +32,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let entries = checklist::parse(&input::stdin()?)?;
-        let request = Request::new(vec![Op::Replace(entries)], self.changing);
+        let request = Request::new(vec![Op::ReplaceAll(entries)], self.changing);
         Request { makes_plan: true, ..request }.answer(app)
     }
 }

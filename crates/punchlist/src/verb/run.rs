@@ -19,7 +19,7 @@ use crate::run::{self, Ask, OnFailure};
 /// Items run side by side as far as they may. What is done is kept as it happens: stop it, kill it, and the
 /// same command goes on where it was and repeats nothing that is done. An item that was under way at the
 /// time is verified first; otherwise it runs again if it has `retry:` or with `--retry-interrupted`, you
-/// are asked on a terminal, and else it stays open. Ctrl-C stops what runs and ends; a second one at once.
+/// are asked on a terminal, and else it stays open and interrupted, however many runs later. Ctrl-C stops what runs and ends; a second one at once.
 ///
 /// The commands of a file that you name are trusted as if you had typed them. Rules of your configuration
 /// still hold: what they deny does not run, what they want asked is asked.
@@ -50,9 +50,18 @@ pub(crate) struct Run {
     /// Run items again that were under way when an earlier run was ended
     #[arg(long)]
     retry_interrupted: bool,
-    /// Start over: nothing counts as done
+    /// Start over: nothing counts as done, failed, interrupted or answered
     #[arg(long)]
     fresh: bool,
+    /// The file was moved here from OLD, which is gone: go on where the last run of that was
+    #[arg(long, value_name = "OLD", conflicts_with = "fresh")]
+    moved_from: Option<PathBuf>,
+    /// Leave questions open until they are answered elsewhere, by `punchlist answer` in another terminal
+    #[arg(long)]
+    wait: bool,
+    /// Show all that steps print, as it comes
+    #[arg(long, short)]
+    verbose: bool,
     /// Put the state of the items into the file's boxes at the end
     #[arg(long)]
     write_back: bool,
@@ -86,6 +95,9 @@ goal is not met, 130 stopped.";
                 retry_interrupted: self.retry_interrupted,
                 fresh: self.fresh,
                 write_back: self.write_back,
+                wait: self.wait,
+                verbose: self.verbose,
+                moved_from: self.moved_from,
             },
         )
     }

@@ -1,5 +1,10 @@
 //! `punchlist show`.
 
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, detail, duration, json, log};
 use punchlist_model::needs::Needs;
@@ -13,17 +18,20 @@ use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::which;
+use crate::{last_call, outputs, pager, which};
 
 /// Show one item in full, or the plan itself
 ///
-/// An item with every field that is set, and what happened to it; without an item, what the plan is
-/// and how far it has come.
+/// An item with every field that is set, what happened to it, and what the last run of it said; without
+/// an item, what the plan is and how far it has come.
 #[derive(clap::Args)]
 pub(crate) struct Show {
-    /// Number or id, as `punchlist list --all` shows it
+    /// Its number, title or id, as `punchlist list --all` shows it
     #[arg(value_name = "ITEM")]
     item: Option<Typed>,
+    /// All that the last run of the item printed; through your pager on a terminal
+    #[arg(long, requires = "item")]
+    output: bool,
 }
 
 impl Verb for Show {
@@ -32,19 +40,24 @@ impl Verb for Show {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist show 3
+  punchlist show 3 --output
   punchlist show --json
   punchlist show --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
         let Some(typed) = self.item else { return header(app, &store, &plan) };
-        let item = find(&plan, &typed.0)?;
+        let item = find(&plan, &typed.within(&plan)?)?;
+        if self.output {
+            return output(app, &store, &plan, item);
+        }
         let stale = evidence::stale(&plan);
         if app.globals.json {
             let key = list::attachment(&store, &plan)?;
             let value = serde_json::json!({
                 "plan": json::header(&plan, key.as_ref()),
                 "item": json::item(&plan, item, stale.contains(&item.number)),
+                "lastCall": last_call::of(&store, plan.id, item.number)?.map(|it| it.json()),
             });
             return Ok(Reply::json(&value));
         }
@@ -53,8 +66,41 @@ Examples:
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let options = view::Options { stale, ..app.view(app.screen()) };
         let text = detail::detail(&plan, item, &journal, show, &options);
-        Ok(Reply::prose(text + "\n"))
+        let call = last_call::of(&store, plan.id, item.number)?.map(|it| it.view(&options));
+        let call = call.map(|it| format!("\n{it}")).unwrap_or_default();
+        Ok(Reply::prose(text + "\n" + &call))
     }
+}
+
+/// All that the last run of an item printed.
+fn output(app: &App, store: &Sqlite, plan: &Plan, item: &Item) -> Result<Reply, Fail> {
+    let number = item.number;
+    let nothing = |what: &str| {
+        let title = text::one_line(&item.title);
+        Err(Fail::not_found(format!("item {number} \"{title}\" {what}"))
+            .hint(format!("`punchlist show {number}` shows what is known of it.")))
+    };
+    let Some(call) = last_call::of(store, plan.id, number)? else {
+        return nothing("was not done by a run");
+    };
+    if app.globals.json {
+        return Ok(Reply::json(&serde_json::json!({"item": number, "lastCall": call.json()})));
+    }
+    let output = call.output();
+    let whole = output.whole.as_ref().and_then(|it| File::open(it).ok());
+    match whole {
+        Some(file) => pager::show(BufReader::new(file))?,
+        None if output.text.is_empty() => return nothing("printed nothing when it was last run"),
+        None => pager::show(output.text.as_bytes())?,
+    }
+    let mut reply = Reply::default();
+    if output.whole.as_ref().is_some_and(|it| !Path::new(it).exists()) {
+        let days = outputs::DAYS;
+        reply.notes.push(format!(
+            "the middle of it is gone: whole outputs are kept for {days} days, and the newest 2 GiB of them"
+        ));
+    }
+    Ok(reply)
 }
 
 /// The item that is meant; superseded ones can be looked at.

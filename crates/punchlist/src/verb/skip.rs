@@ -6,18 +6,18 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
-use crate::items::{self, Typed};
+use crate::items::{self, Several};
 use crate::print::Reply;
 
 /// Cancel items: they will not be done
 ///
 /// They stay on the list with the reason. Items that depend on them are named, because somebody has
-/// to decide about those.
+/// to decide about those. Also called `rm` or `cancel`: nothing is deleted.
 #[derive(clap::Args)]
 pub(crate) struct Skip {
-    /// Numbers or ids, as `punchlist list` shows them
+    /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
-    items: Vec<Typed>,
+    items: Vec<Several>,
     /// Why it will not be done
     #[arg(long, short, value_name = "TEXT")]
     reason: Option<String>,
@@ -37,8 +37,8 @@ Examples:
   punchlist skip 5 6";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let cancel = |item: Typed| Op::Cancel { item: item.0, reason: self.reason.clone() };
-        let ops = items::each_once(self.items).map(cancel).collect();
+        let cancel = |item| Op::Cancel { item, reason: self.reason.clone() };
+        let ops = items::each(app, &self.items)?.into_iter().map(cancel).collect();
         Request { attempt: self.attempt, ..Request::new(ops, self.changing) }.answer(app)
     }
 }

@@ -1,11 +1,12 @@
 //! `punchlist tool`.
 
-use punchlist_formats::dialect::{Call, Dialect};
+use punchlist_formats::dialect::{Call, Dialect, Reply as Said};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, PlanStore};
 use punchlist_model::{Actor, Ctx, Holder};
 use punchlist_serve::desk::{self, Caller, Wanted};
+use serde_json::Value;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -20,7 +21,7 @@ use crate::who;
 ///
 /// Arguments come as JSON on stdin, the result is printed as the model gets it. `--conversation`,
 /// `--turn` and `--agent` say whose list it is; each has its own. An error that a model should read is
-/// a result like any other: exit 0.
+/// a result like any other: exit 0. With `--json`, `isError` tells the two apart.
 #[derive(clap::Args)]
 pub(crate) struct Tool {
     /// manager, turn, todowrite, write_todos, update_plan or tasks
@@ -57,7 +58,7 @@ Examples:
         let arguments = input::stdin_bytes()?;
         let call = match self.dialect.call(&self.tool, &arguments) {
             Ok(call) => call,
-            Err(reply) => return Ok(Reply::text(reply.text + "\n")),
+            Err(reply) => return Ok(answer(app, &reply, None)),
         };
         match call.ops() {
             None => self.read(app, &call),
@@ -107,7 +108,7 @@ impl Tool {
         let store = app.store_to_read()?;
         let caller = match &store {
             Some(store) => caller(app, store, key)?,
-            None => Caller { key, wanted: Wanted::Attached },
+            None => Caller { key, wanted: Wanted::Attached, title: String::new() },
         };
         let told = {
             let store = store.as_ref().map(|store| store as &dyn PlanStore);
@@ -119,7 +120,7 @@ impl Tool {
         {
             settle(desk::note(&store, &caller, &told));
         }
-        Ok(Reply::text(told.reply.text + "\n"))
+        Ok(answer(app, &told.reply, None))
     }
 
     /// A call that changes the list; the first one makes it.
@@ -129,15 +130,32 @@ impl Tool {
         let ctx = change.ctx.clone();
         let told = settle(desk::change(&store, call, &caller, change, &who::gone))?;
         settle(desk::await_approval(&store, &told, ctx));
-        let mut out = told.reply.text.clone() + "\n";
-        if self.reminder
-            && let Some(list) = settle(desk::after_change(&store, self.dialect, &told))
-        {
-            out.push_str(&list);
-            out.push('\n');
-        }
-        Ok(Reply::text(out))
+        let list = match self.reminder {
+            true => settle(desk::after_change(&store, self.dialect, &told)),
+            false => None,
+        };
+        Ok(answer(app, &told.reply, list.as_deref()))
     }
+}
+
+/// What a call came to: as the model reads it, or for programs with what it is.
+fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
+    if app.globals.json {
+        let result = said.json_text().and_then(|json| serde_json::from_str::<Value>(json).ok());
+        return Reply::json(&serde_json::json!({
+            "isError": said.is_error,
+            "text": said.text,
+            "result": result,
+            "changed": said.changed,
+            "reminder": reminder,
+        }));
+    }
+    let mut out = said.text.clone() + "\n";
+    if let Some(list) = reminder {
+        out.push_str(list);
+        out.push('\n');
+    }
+    Reply::text(out)
 }
 
 /// The conversation that calls, with the plan that `--plan` names.
@@ -149,5 +167,5 @@ fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fa
             Wanted::Plan(which::with(app, store, Missing::Refuse, header)?.id)
         }
     };
-    Ok(Caller { key, wanted })
+    Ok(Caller { key, wanted, title: String::new() })
 }

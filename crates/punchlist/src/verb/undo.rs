@@ -1,7 +1,9 @@
 //! `punchlist undo`.
 
 use punchlist_bridge::session;
-use punchlist_model::store::PlanStore;
+use punchlist_formats::view::log;
+use punchlist_model::Revision;
+use punchlist_model::store::{Applied, PlanStore};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -11,10 +13,10 @@ use crate::print::Reply;
 use crate::settle::settle;
 use crate::which::{self, Missing};
 
-/// Take back your own last change
+/// Undo your own last change
 ///
-/// Refused if somebody has changed the same fields since. Claims, attempts and evidence are not
-/// taken back: they say what happened outside the list. Said again, it takes back the one before.
+/// Refused if somebody else has changed the same fields since. Attempts, evidence and answers are
+/// never undone: they record what happened outside the list. Run it again to undo the change before.
 #[derive(clap::Args)]
 pub(crate) struct Undo {
     #[command(flatten)]
@@ -44,6 +46,22 @@ Examples:
             })
         };
         let applied = which::with(app, &store, Missing::Refuse, act)?;
-        change::report(app, &store, applied)
+        let undid = if app.globals.json { Vec::new() } else { undid(&store, &applied)? };
+        let mut reply = change::report(app, &store, applied)?;
+        if !undid.is_empty() {
+            reply.out = undid.join("\n") + "\n";
+        }
+        Ok(reply)
     }
+}
+
+/// What was undone, in words. The journal has both changes.
+fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<String>, Fail> {
+    let entry = |revision: Revision| {
+        let before = Revision(revision.0.saturating_sub(1));
+        settle(store.journal(applied.plan.id, before, 1)).map(|it| it.into_iter().next())
+    };
+    let Some(undo) = entry(applied.revision())? else { return Ok(Vec::new()) };
+    let undone = undo.undoes.map(entry).transpose()?.flatten();
+    Ok(undone.map(|undone| log::undid(&applied.plan, &undone, &undo)).unwrap_or_default())
 }

@@ -6,8 +6,8 @@ use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::error::Fail;
-use crate::person;
 use crate::print::Reply;
+use crate::{person, places};
 
 /// Take Punchlist out of an agent's settings
 ///
@@ -58,6 +58,10 @@ Examples:
         let verb = format!("{} {}", Self::NAME, agent.as_str());
         person::not_an_agent("Punchlist is taken out", &verb)?;
         let changes = install::uninstall(&options).map_err(agent::fail)?;
+        // With the last installation goes what agents' calls were told.
+        if !options.data.join("installed").exists() {
+            places::forget();
+        }
         let last = if changes.is_empty() {
             "nothing to do: there is nothing of Punchlist's"
         } else {

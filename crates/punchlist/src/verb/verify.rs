@@ -16,7 +16,7 @@ use super::{Group, Verb, show};
 use crate::app::{App, no_plan};
 use crate::check::{Checker, Ran};
 use crate::error::{Code, Fail};
-use crate::items::{self, Typed};
+use crate::items::{self, Several};
 use crate::print::{self, Reply};
 use crate::settle::settle;
 use crate::{clock, consent, evidence, permit, which};
@@ -30,9 +30,9 @@ use crate::{clock, consent, evidence, permit, which};
 /// A check that an agent wrote runs only if you have allowed that for the project.
 #[derive(clap::Args)]
 pub(crate) struct Verify {
-    /// Numbers or ids, as `punchlist list` shows them
+    /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(value_name = "ITEM")]
-    items: Vec<Typed>,
+    items: Vec<Several>,
     /// Only what passed and whose files say something else now
     #[arg(long, conflicts_with_all = ["items", "all"])]
     stale: bool,
@@ -140,8 +140,8 @@ impl Verify {
         let named = !self.items.is_empty();
         let mut wanted = Vec::new();
         if named {
-            for typed in items::each_once(self.items.clone()) {
-                let item = show::find(plan, &typed.0)?;
+            for item in items::each_of(plan, &self.items)? {
+                let item = show::find(plan, &item)?;
                 if !wanted.iter().any(|it: &&Item| it.number == item.number) {
                     wanted.push(item);
                 }
@@ -153,7 +153,7 @@ impl Verify {
         let mut due = Vec::new();
         for item in wanted {
             let check = item.check.as_ref().ok_or_else(|| no_check(item))?;
-            let it = Due { item, check, place: evidence::place(app, item)? };
+            let it = Due { item, check, place: evidence::place(app, plan, item)? };
             if named || self.all || self.is_due(plan, &it)? {
                 due.push(it);
             }
@@ -327,8 +327,8 @@ fn check_json(it: &Seen) -> serde_json::Value {
         "number": it.item.number,
         "command": it.run.command,
         "passed": it.ran.passed(),
-        "exit_code": it.run.exit_code,
-        "output_digest": it.run.output_digest,
+        "exitCode": it.run.exit_code,
+        "outputDigest": it.run.output_digest,
         "output": it.ran.said,
         "covered": it.run.covered.len(),
         "worktree": it.run.worktree,

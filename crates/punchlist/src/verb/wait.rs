@@ -14,7 +14,7 @@ use crate::print::Reply;
 /// A waiting item is open, but it is not ready and is not held against anybody.
 #[derive(clap::Args)]
 pub(crate) struct Wait {
-    /// Number or id, as `punchlist list` shows it
+    /// Its number, title or id
     #[arg(value_name = "ITEM")]
     item: Typed,
     /// The person or event that it waits for
@@ -36,7 +36,7 @@ Examples:
   punchlist wait 4 --over";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let item = self.item.0;
+        let item = self.item.find(app)?;
         let op = match self.what {
             Some(on) => Op::Wait { item, on },
             None => Op::Resume(item),

@@ -28,7 +28,7 @@ pub(crate) struct Watch {
     /// Watch these files instead, whatever wrote them; `-` for stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How far back a session may have been active
+    /// How far back the last event of a session may be; who runs is always shown
     #[arg(long, value_name = "TIME", default_value = "1d")]
     since: String,
     /// Keep what is seen as plans: of sessions whose own hooks or tools do not do so already

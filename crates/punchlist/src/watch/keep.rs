@@ -93,6 +93,7 @@ impl Keeper {
                 limits: settings.limits,
                 task: &|_, _| None,
                 task_list: None,
+                program: &|| "punchlist".to_owned(),
                 version: env!("CARGO_PKG_VERSION"),
             };
             let recording = Recording { given, life: *life };

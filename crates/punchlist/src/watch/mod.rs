@@ -36,6 +36,9 @@ const MOST_EARS: usize = 4_096;
 /// How often spans of time on the screen are brought up to date.
 const TICK: Duration = Duration::from_secs(1);
 
+/// How the note begins that says that the store is not where it was.
+const LOST: &str = "plans are no longer followed: ";
+
 /// How often the store's sessions are looked at; nobody tells when one is written.
 const SESSIONS_MS: i64 = 5_000;
 
@@ -73,7 +76,9 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
         most_ears: MOST_EARS,
     };
     let wake = tell.clone();
-    let watch = Watch::new(options, move || drop(wake.send(Wake::Files)));
+    let mut watch = Watch::new(options, move || drop(wake.send(Wake::Files)));
+    // The first agent that plans something makes the database.
+    watch.awaits(app.database().ok().filter(|_| by_itself || ask.record).cloned());
     // Before the terminal is taken over: whoever interrupts finds it as it was.
     wake::signals(tell.clone());
     let screen = app.screen();
@@ -155,27 +160,53 @@ impl Engine<'_> {
     /// Reads what is new, everywhere.
     fn look(&mut self) -> Result<(), Fail> {
         let now = now();
-        let since = now.saturating_sub(self.ask.since_ms);
-        if self.with_store && self.looked.is_none_or(|it| now.saturating_sub(it) >= SESSIONS_MS) {
-            let is_first = self.looked.is_none();
-            self.looked = Some(now);
-            if self.plans.open(self.app, &self.tell)? {
-                self.plans.load(since)?;
-                let ids: Vec<PlanId> = self.plans.plans().map(|it| it.1.id).collect();
-                if is_first || !ids.is_empty() {
-                    self.tell_plans(&ids)?;
-                }
-            }
-            self.plans.look(&who::host(), since)?;
-            self.plans.forget(since);
-        }
+        self.look_at_store(now)?;
         let mut progress = self.show.progress();
         let only = if self.app.globals.json { self.ask.only } else { KindSet::NONE };
         let mut lines = Lines::new(only, &self.plans, now, &mut progress);
         self.watch.go_on(now, &mut lines);
         let lines = lines.take();
         drop(progress);
-        self.print(lines)
+        self.print(lines)?;
+        // It may have come while nobody listened where it came.
+        if self.plans.is_open() { Ok(()) } else { self.look_at_store(now) }
+    }
+
+    /// Reads plans and sessions that are new. What cannot be read is told, and stops nothing.
+    fn look_at_store(&mut self, now: i64) -> Result<(), Fail> {
+        if !self.with_store {
+            return Ok(());
+        }
+        let since = self.since(now);
+        let is_due = self.looked.is_none_or(|it| now.saturating_sub(it) >= SESSIONS_MS);
+        let opened = if self.plans.is_open() {
+            false
+        } else {
+            let opened = self.plans.open(self.app, &self.tell);
+            let is_new = matches!(opened, Ok(true));
+            self.plans.note(None, opened.map(drop));
+            is_new
+        };
+        if opened {
+            self.notes.retain(|it| !it.starts_with(LOST));
+            self.watch.awaits(None);
+            let loaded = self.plans.load(since);
+            self.plans.note(None, loaded);
+            let ids: Vec<PlanId> = self.plans.plans().map(|it| it.1.id).collect();
+            self.tell_plans(&ids)?;
+        }
+        if self.plans.is_open() && (is_due || opened) {
+            self.looked = Some(now);
+            let looked = self.plans.look(&who::host(), since);
+            self.plans.note(None, looked);
+            self.plans.forget(since);
+        }
+        Ok(())
+    }
+
+    /// When what is shown may have begun, in milliseconds since 1970.
+    fn since(&self, now: i64) -> i64 {
+        now.saturating_sub(self.ask.since_ms)
     }
 
     /// What is known, joined.
@@ -189,7 +220,10 @@ impl Engine<'_> {
         } else {
             (Vec::new(), Vec::new())
         };
-        rows(&Known { streams, sessions, plans }, now())
+        let now = now();
+        // Files that were named are shown however old they are.
+        let since = self.ask.files.is_empty().then(|| self.since(now));
+        rows(&Known { streams, sessions, plans, since }, now)
     }
 
     fn keep(&mut self) -> Result<(), Fail> {
@@ -202,7 +236,7 @@ impl Engine<'_> {
 
     fn notes(&self) -> Vec<String> {
         let own = self.notes.iter().cloned().chain(self.keeper.note());
-        own.chain(self.watch.notes()).take(3).collect()
+        own.chain(self.plans.notes()).chain(self.watch.notes()).take(3).collect()
     }
 
     /// Tells programs of agents that died.
@@ -234,7 +268,7 @@ impl Engine<'_> {
 
     /// Prints lines for programs. When nobody reads any more, it is time to leave.
     fn print(&mut self, lines: Vec<u8>) -> Result<(), Fail> {
-        if !lines.is_empty() && !print::live_bytes(&self.show.fit(lines))? {
+        if !lines.is_empty() && !print::live_json(lines)? {
             self.exit = Some(Ok(0));
         }
         Ok(())
@@ -265,9 +299,18 @@ impl Engine<'_> {
     fn take(&mut self, wake: Wake) {
         let came = match wake {
             Wake::Files => Ok(()),
-            Wake::Plan(id) => self.plans.reload(id).and_then(|()| self.tell_plans(&[id])),
+            Wake::Plan(id) => {
+                let read = self.plans.reload(id);
+                self.plans.note(None, read);
+                self.tell_plans(&[id])
+            }
             Wake::NoPlans(why) => {
-                self.notes.push(format!("plans are no longer followed: {why}"));
+                let note = format!("{LOST}{why}");
+                if !self.notes.contains(&note) {
+                    self.notes.push(note);
+                }
+                // Whatever stands there now is opened with the next look.
+                self.plans.close();
                 Ok(())
             }
             Wake::Key(key) => {
@@ -319,8 +362,8 @@ impl Engine<'_> {
         if is_known {
             return Ok(());
         }
-        Err(Fail::usage("cannot tell which agent wrote stdin")
-            .hint("`punchlist events --from AGENT` reads what it is told to."))
+        let why = self.piped.as_ref().and_then(Piped::unknown).unwrap_or_default();
+        Err(Fail::usage(why).hint("`punchlist events --from AGENT` reads what it is told to."))
     }
 }
 

@@ -29,9 +29,36 @@ pub(super) struct Plans {
     store: Option<Sqlite>,
     plans: BTreeMap<PlanId, (Option<AttachmentKey>, Plan)>,
     sessions: Vec<(Session, Life)>,
+    /// What could not be read, and why. The rest is shown all the same.
+    troubles: BTreeMap<Option<PlanId>, String>,
 }
 
 impl Plans {
+    /// Whether the store is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.store.is_some()
+    }
+
+    /// What a viewer should know of what could not be read.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> {
+        self.troubles.iter().map(|(plan, why)| match plan {
+            Some(plan) => {
+                let plan = plan.to_string();
+                let short = plan.get(plan.len().saturating_sub(4)..).unwrap_or_default();
+                format!("plan {short} cannot be read: {why}")
+            }
+            None => format!("plans cannot be read: {why}"),
+        })
+    }
+
+    /// Notes that something could not be read, or that it could.
+    pub(super) fn note(&mut self, plan: Option<PlanId>, read: Result<(), Fail>) {
+        match read {
+            Ok(()) => drop(self.troubles.remove(&plan)),
+            Err(why) => drop(self.troubles.insert(plan, why.message)),
+        }
+    }
+
     /// Opens the store, if there is one and it is not open. Says whether it was opened now.
     pub(super) fn open(&mut self, app: &App, tell: &Sender<Wake>) -> Result<bool, Fail> {
         if self.store.is_some() {
@@ -44,16 +71,31 @@ impl Plans {
         Ok(true)
     }
 
+    /// Lets go of a store that is not where it was.
+    pub(super) fn close(&mut self) {
+        *self = Self::default();
+    }
+
     /// Reads the plans that changed since then.
     pub(super) fn load(&mut self, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let summaries = settle(store.plans(Filter::default()))?;
         let recent = |it: &Summary| it.updated_at.as_millisecond() >= since;
+        let mut read = Vec::new();
         for summary in summaries.into_iter().filter(recent).take(MOST_PLANS) {
-            let plan = settle(store.read(summary.id, Needs::whole()))?;
-            self.plans.insert(summary.id, (summary.attachment, plan));
+            read.push((settle(store.read(summary.id, Needs::whole())), summary));
+        }
+        for (plan, summary) in read {
+            self.keep(summary, plan.map_err(Fail::from));
         }
         Ok(())
+    }
+
+    /// Keeps a plan, or that it could not be read.
+    fn keep(&mut self, summary: Summary, plan: Result<Plan, Fail>) {
+        let id = summary.id;
+        let read = plan.map(|plan| drop(self.plans.insert(id, (summary.attachment, plan))));
+        self.note(Some(id), read);
     }
 
     /// Reads one plan again.
@@ -62,11 +104,12 @@ impl Plans {
         let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
         match settle(store.plans(filter))?.into_iter().find(|it| it.id == id) {
             Some(summary) => {
-                let plan = settle(store.read(id, Needs::whole()))?;
-                self.plans.insert(id, (summary.attachment, plan));
+                let plan = settle(store.read(id, Needs::whole())).map_err(Fail::from);
+                self.keep(summary, plan);
             }
             None => {
                 self.plans.remove(&id);
+                self.troubles.remove(&Some(id));
             }
         }
         Ok(())

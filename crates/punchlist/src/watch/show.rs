@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::time::{Duration, Instant};
 
-use punchlist_formats::text::escape;
+use punchlist_bridge::install;
 use punchlist_formats::view::watch::{Look, line, watch};
 use punchlist_formats::watch::Row;
 use rustix::process::{Signal, getpid, kill_process};
 
+use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::canvas::{self, Canvas};
+use crate::clock;
 use crate::error::Fail;
 use crate::print::{self, Screen};
-use crate::{agent, clock};
 
 /// Reading what was there before is told of when it takes longer than this.
 const LONG: Duration = Duration::from_secs(1);
@@ -67,8 +68,14 @@ impl Show {
             Way::Lines(BTreeMap::new())
         };
         let install = |name: &str| {
-            let command = agent::named(name).ok().map(|_| format!("punchlist install {name}"));
-            command.map(|command| (name.to_owned(), command))
+            let agent = agent::named(name).ok()?;
+            // Who is set up already needs no advice: the agent just has not planned anything.
+            let is_set_up =
+                |goal| agent::options(app, agent, goal).is_ok_and(|it| install::is_set_up(&it));
+            if is_set_up(Goal::User) || is_set_up(Goal::Project) {
+                return None;
+            }
+            Some((name.to_owned(), format!("punchlist install {name}")))
         };
         Ok(Self {
             way,
@@ -220,15 +227,6 @@ impl Show {
     pub(super) fn leave(&mut self) {
         if let Way::Live(canvas) = &mut self.way {
             canvas.leave();
-        }
-    }
-
-    /// Lines for programs as they are, or fit for a terminal.
-    pub(super) fn fit(&self, lines: Vec<u8>) -> Vec<u8> {
-        match String::from_utf8(lines) {
-            Ok(text) if self.screen.is_terminal => escape::json(&text).into_owned().into_bytes(),
-            Ok(text) => text.into_bytes(),
-            Err(error) => error.into_bytes(),
         }
     }
 }

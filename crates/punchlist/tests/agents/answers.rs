@@ -67,6 +67,7 @@ impl Place {
             what: "run".to_owned(),
             command: Some("./publish.sh".to_owned()),
             diff: None,
+            printed: Vec::new(),
             touches: Vec::new(),
             why: "no rule allows it".to_owned(),
             arguments: json!({"command": "./publish.sh"}),

@@ -61,9 +61,11 @@ impl Run {
     }
 
     /// Offers the agent's own tasks to the model. Newer versions do so only if they are told to,
-    /// and else would have the model search for them.
+    /// and else would have the model search for them; older ones have `TodoWrite` without a screen.
     pub(crate) fn with_tasks(self) -> Self {
-        self.env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1").env("ENABLE_TOOL_SEARCH", "false")
+        self.env("CLAUDE_CODE_ENABLE_TODO_TOOLS", "1")
+            .env("ENABLE_TOOL_SEARCH", "false")
+            .env("CLAUDE_CODE_ENABLE_TASKS", "1")
     }
 
     /// Offers `TodoWrite` instead.
@@ -95,6 +97,12 @@ impl Ended {
 /// What the model was told each time it was not allowed to stop.
 pub(crate) fn refusals(requests: &[Request]) -> Vec<String> {
     let told = requests.iter().map(Request::news);
-    let refused = told.filter_map(|it| Some(it.split_once("Stop hook feedback:\n")?.1.to_owned()));
-    refused.collect()
+    told.filter_map(|it| Some(refusal(&it)?.to_owned())).collect()
+}
+
+/// The refusal of a stop in a text, and what follows it. Older versions are told as an error of the
+/// hook, newer ones as context.
+pub(crate) fn refusal(told: &str) -> Option<&str> {
+    const SAID: [&str; 2] = ["Stop hook feedback:\n", "Stop hook additional context: "];
+    SAID.iter().find_map(|it| Some(told.split_once(it)?.1))
 }

@@ -33,6 +33,7 @@ fn check(place: &Place, model: &Server, ended: &Ended, subtype: &str) {
     let plan = place.plan_of(&session);
     assert_eq!((plan.end.as_str(), plan.list().as_str()), ("open", LIST));
 
+    place.gate("off");
     let asker = || Model::new(Script::new().stops("Are you sure?")).serve().unwrap();
     let model = asker();
     place.claude(&model, "What is to be done?").with_tasks().ends().well();

@@ -32,6 +32,7 @@ impl Place {
 fn a_task_without_the_evidence_that_its_plan_demands_is_not_completed_and_the_model_sees_why() {
     let _shows = shows(Agent::Claude, Feature::Evidence, "");
     let place = Place::installed();
+    place.gate("once");
     place.plan_that_demands_checks("release");
     let create = json!({"subject": "Write the parser", "description": "as it says"});
     let script = Script::new()
@@ -39,11 +40,11 @@ fn a_task_without_the_evidence_that_its_plan_demands_is_not_completed_and_the_mo
         .calls("TaskUpdate", json!({"taskId": "1", "status": "completed"}))
         .calls("TaskGet", json!({"taskId": "1"}))
         .stops("All done!")
-        .stops("Shall I check it?");
+        .stops("I will not check it.");
     let model = Model::new(script).serve().unwrap();
     let run = place.claude(&model, "Build a parser").with_tasks();
     let ended = run.env("PUNCHLIST_PLAN", "release").ends().well();
-    assert_eq!((ended.answer(), model.left()), ("Shall I check it?", 0));
+    assert_eq!((ended.answer(), model.left()), ("I will not check it.", 0));
 
     let requests = model.requests();
     let refused = &requests[2].results()[0];
@@ -57,5 +58,5 @@ fn a_task_without_the_evidence_that_its_plan_demands_is_not_completed_and_the_mo
     assert_says(&stops[0], &["Write the parser"], &["Settled before"]);
     let plan = place.only_plan();
     let list = "1 cancelled: Settled before\n2 pending: Write the parser\n";
-    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("open", list));
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("stopped", list));
 }

@@ -118,3 +118,36 @@ fn the_agent_gives_no_consent_in_the_users_place_and_takes_nothing_out() {
     let settings = place.path("home/.claude/settings.json");
     assert_eq!(fs::read(&settings).ok(), before[&settings]);
 }
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
+fn the_users_own_rules_and_hooks_hold_beside_ours() {
+    let _shows = shows(Agent::Claude, Feature::Beside, "");
+    let place = Place::new();
+    let heard = place.path("tmp/heard");
+    let own = json!({
+        "permissions": {"deny": ["Bash(touch:*)"]},
+        "hooks": {"Stop": [{"hooks": [
+            {"type": "command", "command": format!("cat >> '{}'", heard.display())},
+        ]}]},
+    });
+    fs::create_dir_all(place.path("home/.claude")).unwrap();
+    fs::write(place.path("home/.claude/settings.json"), own.to_string()).unwrap();
+    place.install();
+    let forbidden = place.path("project/forbidden");
+    let touch = format!("touch '{}'", forbidden.display());
+    let script = Script::new()
+        .calls("Bash", json!({"command": touch, "description": "Do it all the same"}))
+        .calls("mcp__punchlist__create_todo", json!({"items": [{"title": "Write it"}]}))
+        .calls("mcp__punchlist__complete_todo", json!({"todoId": "1", "outcome": "written"}))
+        .stops("Done.");
+    let model = Model::new(script).serve().unwrap();
+    let ended = place.claude(&model, "Try it").args(&["--allowedTools", "Bash"]).ends();
+    assert_eq!((ended.answer(), model.left()), ("Done.", 0), "{}", ended.errors);
+    let told = &model.requests()[1].results()[0];
+    assert!(told.is_error && !forbidden.exists(), "{told:?}");
+    assert!(fs::read_to_string(&heard).unwrap().contains("\"Stop\""));
+    assert_eq!(place.plan_of(&ended.session()).list(), "1 completed: Write it\n");
+    let doctor = place.punchlist(&["doctor"]);
+    assert!(doctor.contains("server and hooks for you in every project"), "{doctor}");
+}

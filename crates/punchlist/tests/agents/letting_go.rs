@@ -8,7 +8,7 @@ use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::{Value, json};
 
-use crate::claude::refusals;
+use crate::claude::{refusal, refusals};
 use crate::place::Place;
 use crate::run::assert_says;
 use crate::shown::shows;
@@ -67,7 +67,7 @@ fn one_that_adds_and_completes_trivia_for_ever() {
 fn one_that_deletes_its_way_out() {
     let _shows = shows(Agent::Claude, Feature::Bounds, "deletes");
     let script = after_two_tasks(|request| {
-        if !request.news().contains("Stop hook feedback") {
+        if refusal(&request.news()).is_none() {
             return Message::new().says("Done.");
         }
         ["1", "2"].iter().fold(Message::new(), |message, task| {
@@ -97,7 +97,7 @@ fn one_that_cancels_its_way_out() {
                 message.calls("mcp__punchlist__complete_todo", input)
             });
         }
-        if request.news().contains("Stop hook feedback") {
+        if refusal(&request.news()).is_some() {
             return Message::new().calls("mcp__punchlist__list_todo", json!({}));
         }
         Message::new().says("Done.")
@@ -128,7 +128,7 @@ fn one_task_per_refusal(between: impl Fn(&Place, u32) -> Message + Send + 'stati
     let mut task = 0;
     let inside = Arc::clone(&place);
     let script = Script::new().calls_all((1..=10).map(create)).always(move |request: &Request| {
-        if !request.news().contains("Stop hook feedback") {
+        if refusal(&request.news()).is_none() {
             return Message::new().says("Done.");
         }
         task += 1;

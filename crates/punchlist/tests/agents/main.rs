@@ -29,6 +29,7 @@ mod mixed;
 mod place;
 mod project;
 mod questions;
+mod refusals;
 mod reminders;
 mod run;
 mod screen;

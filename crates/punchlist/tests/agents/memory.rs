@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::claude::refusals;
 use crate::place::Place;
-use crate::run::assert_says;
+use crate::run::{assert_says, offered};
 use crate::shown::shows;
 
 fn create(subject: &str) -> (&'static str, Value) {
@@ -17,6 +17,7 @@ fn create(subject: &str) -> (&'static str, Value) {
 
 /// A session that makes two items, begins the first, and asks the user something.
 fn session_that_asks(place: &Place) -> String {
+    place.gate("off");
     let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
     let script = Script::new()
         .calls_all([create("Write the parser"), create("Test the parser")])
@@ -36,6 +37,7 @@ fn asker() -> Server {
 fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
     let _shows = shows(Agent::Claude, Feature::Resume, "also after a kill");
     let place = Place::installed();
+    place.gate("off");
     let begin = ("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
     let script = Script::new()
         .calls_all([create("Write the parser"), create("Test the parser")])
@@ -60,6 +62,7 @@ fn killed_in_mid_turn_and_resumed_it_is_told_what_is_open() {
 fn after_a_compaction_it_is_told_what_is_open() {
     let _shows = shows(Agent::Claude, Feature::Compaction, "`/compact`");
     let place = Place::installed();
+    place.gate("off");
     let script = Script::new()
         .calls_all([create("Write the parser"), create("Test the parser")])
         .stops("TOML or JSON?")
@@ -83,6 +86,7 @@ fn after_a_compaction_it_is_told_what_is_open() {
 #[track_caller]
 fn check_full_context(full: impl FnOnce(Script, Message) -> Script, env: &[(&str, &str)]) {
     let place = Place::installed();
+    place.gate("off");
     let work = json!({"command": "echo it works", "description": "Try it"});
     let script = Script::new().calls_all([create("Write the parser"), create("Test the parser")]);
     let script = full(script, Message::new().calls("Bash", work));
@@ -131,9 +135,12 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopte
     let before = session_that_asks(&place);
 
     // One line, and none of the other session's texts.
-    let adopt = format!("'{}' adopt", place.punchlist.display());
     let script = Script::new()
-        .calls("Bash", json!({"command": adopt, "description": "Take on what was left"}))
+        .then(|request| {
+            let adopt = offered(&request.text());
+            let input = json!({"command": adopt, "description": "Take on what was left"});
+            Message::new().calls("Bash", input)
+        })
         .stops("Are you sure?");
     let model = Model::new(script).serve().unwrap();
     let run = place.claude(&model, "What is to be done?").with_tasks();
@@ -141,7 +148,7 @@ fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_is_adopte
     assert_ne!(before, after);
     let requests = model.requests();
     let told = requests[0].text();
-    assert_says(&told, &["punchlist adopt"], &["Write the parser", "Test the parser"]);
+    assert_says(&told, &[&offered(&told)], &["Write the parser", "Test the parser"]);
     let lines: Vec<&str> = told.lines().filter(|it| it.contains("punchlist adopt")).collect();
     assert_eq!(lines.len(), 1, "{lines:#?}");
     let result = &requests[1].results()[0];
@@ -180,9 +187,11 @@ fn a_fork_begins_with_a_list_of_its_own() {
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn resumed_without_its_own_tools_it_is_told_of_ours() {
     let place = Place::installed();
+    place.gate("off");
     let script = Script::new().calls_all([create("Write the parser")]).stops("TOML or JSON?");
     let model = Model::new(script).serve().unwrap();
     let session = place.claude(&model, "Build a parser").with_tasks().ends().well().session();
+    place.gate("full");
     let script = Script::new()
         .calls_all([("TaskUpdate", json!({"taskId": "1", "status": "completed"}))])
         .stops("Done.")

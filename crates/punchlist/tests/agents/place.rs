@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use punchlist_testkit::person::{Person, typed};
 use serde_json::Value;
 
 /// What names the agents that this run has.
@@ -44,6 +45,13 @@ impl Place {
         self.punchlist(&["install", "claude", "--yes"]);
     }
 
+    /// How the user has set the gate: `off` lets a session end with items open.
+    pub(crate) fn gate(&self, setting: &str) {
+        fs::create_dir_all(self.path("home/.config/punchlist")).unwrap();
+        let text = format!("gate = \"{setting}\"\n");
+        fs::write(self.path("home/.config/punchlist/config.toml"), text).unwrap();
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         fs::canonicalize(self.dir.path()).unwrap().join(path)
     }
@@ -69,6 +77,8 @@ impl Place {
             .env_clear()
             .env("PATH", std::env::join_paths(path).unwrap())
             .env("HOME", self.path("home"))
+            // In the place of the password database, which agents' calls go by.
+            .env("PUNCHLIST_HOME", self.path("home"))
             .env("USER", "me")
             .env("LANG", "C.UTF-8")
             .current_dir(self.path("project"))
@@ -83,6 +93,19 @@ impl Place {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "punchlist {arguments:?}: {}: {error}", output.status);
         String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What stands on the terminal of a person who calls the program and says yes.
+    pub(crate) fn person(&self, arguments: &[&str]) -> impl Fn() -> String + Send + 'static {
+        let mut command = self.command(&self.punchlist);
+        command.args(arguments);
+        move || {
+            let mut person = Person::calls(&command, &typed(&command));
+            if person.sees_question() {
+                person.types("y\n");
+            }
+            person.ends().1
+        }
     }
 
     /// Every file under a directory, whose name ends so.
@@ -111,7 +134,7 @@ impl Place {
 
     /// Every plan of the project.
     pub(crate) fn plans(&self) -> Vec<Value> {
-        self.json(&["plans"])["plans"].as_array().unwrap().clone()
+        self.json(&["plans", "--all"])["plans"].as_array().unwrap().clone()
     }
 
     /// The plan of one session.
@@ -154,7 +177,7 @@ impl Plan {
     /// The items as lines: number, status, title. What left the list is `superseded`.
     pub(crate) fn list(&self) -> String {
         self.items.iter().fold(String::new(), |mut lines, it| {
-            let left = !it["superseded_at"].is_null();
+            let left = !it["supersededAt"].is_null();
             let status = if left { "superseded" } else { it["status"].as_str().unwrap() };
             let number = &it["number"];
             writeln!(lines, "{number} {status}: {}", it["title"].as_str().unwrap()).unwrap();

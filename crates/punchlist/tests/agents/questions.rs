@@ -11,22 +11,25 @@ use crate::shown::shows;
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
-fn a_question_to_the_user_may_end_the_turn() {
-    let _shows = shows(Agent::Claude, Feature::Question, "");
+fn a_question_that_nobody_can_answer_is_refused_and_what_needs_a_person_is_parked() {
+    let _shows = shows(Agent::Claude, Feature::Unheard, "");
     let place = Place::installed();
-    let question = "There are two formats. Which one do you want, TOML or JSON?";
+    let question = "It is written. Would you like me to commit?";
+    let waits = json!({"todoId": "1", "waitingOn": "the user's word"});
     let script = Script::new()
-        .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of either"}))
+        .calls("TaskCreate", json!({"subject": "Commit the parser", "description": "of TOML"}))
+        .stops(question)
+        .calls("mcp__punchlist__update_todo", waits)
         .stops(question);
     let model = Model::new(script).serve().unwrap();
     let ended = place.claude(&model, "Build a parser").with_tasks().ends().well();
-    assert_eq!(ended.answer(), question);
-    assert_eq!(refusals(&model.requests()), [] as [String; 0]);
+    assert_eq!((ended.answer(), model.left()), (question, 0));
+    let refused = refusals(&model.requests());
+    let [refused] = refused.as_slice() else { panic!("{refused:#?}") };
+    assert_says(refused, &["Commit the parser", "Nobody is here", "update_todo", "waitingOn"], &[]);
     let plan = place.plan_of(&ended.session());
-    assert_eq!(
-        (plan.end.as_str(), plan.list().as_str()),
-        ("open", "1 pending: Write the parser\n")
-    );
+    let list = "1 pending: Commit the parser\n";
+    assert_eq!((plan.end.as_str(), plan.list().as_str()), ("open", list));
 }
 
 #[test]
@@ -50,16 +53,12 @@ fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
     let _shows = shows(Agent::Claude, Feature::Off, "");
     let place = Place::installed();
     let off = format!("'{}' gate off", place.punchlist.display());
-    let mut person = place.command(&place.punchlist);
-    person.args(["gate", "off"]);
+    let person = place.person(&["gate", "off"]);
     let script = Script::new()
         .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of either"}))
         .calls("Bash", json!({"command": off, "description": "Open the gate"}))
         .stops("Done.")
-        .then(move |_| {
-            let said = person.output().expect("the program can be called");
-            Message::new().says(format!("The user says: {}", String::from_utf8_lossy(&said.stdout)))
-        });
+        .then(move |_| Message::new().says(format!("The user says: {}", person())));
     let model = Model::new(script).serve().unwrap();
     let run = place.claude(&model, "Build a parser").with_tasks();
     let ended = run.args(&["--allowedTools", "Bash"]).ends().well();

@@ -13,6 +13,7 @@ use crate::shown::shows;
 fn after_ten_turns_without_the_list_the_model_is_reminded_once() {
     let _shows = shows(Agent::Claude, Feature::Reminders, "");
     let place = Place::installed();
+    place.gate("off");
     let items = json!({"items": [{"title": "Write the parser"}]});
     let mut script = Script::new().calls("mcp__punchlist__create_todo", items);
     for turn in 1..=14 {

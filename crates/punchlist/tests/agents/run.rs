@@ -182,3 +182,11 @@ pub(crate) fn assert_says(text: &str, these: &[&str], not_those: &[&str]) {
         assert!(!text.contains(it), "{it:?} is in:\n{text}");
     }
 }
+
+/// The command by which a session takes over what others left, as the model reads it.
+#[track_caller]
+pub(crate) fn offered(told: &str) -> String {
+    let end = told.find(" adopt`").unwrap_or_else(|| panic!("nothing is offered:\n{told}"));
+    let from = told[..end].rfind('`').map_or(0, |at| at + 1);
+    format!("{} adopt", &told[from..end])
+}

@@ -129,6 +129,26 @@ fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
 
 #[test]
 #[ignore = "needs Claude Code: cargo xtask test agents"]
+fn a_question_to_the_user_may_end_the_turn() {
+    let _shows = shows(Agent::Claude, Feature::Question, "");
+    let place = Place::new();
+    let script = Script::new()
+        .calls_all([create("Write the parser")])
+        .stops("FIRST ANSWER: どちらにしますか？")
+        .stops("SECOND ANSWER");
+    let model = Model::new(script).serve().unwrap();
+    let screen = Screen::open(&place, &model);
+    screen.terminal.shows("❯", 0);
+    screen.asks("Build a parser", "FIRST ANSWER");
+    screen.asks("TOML", "SECOND ANSWER");
+    screen.leaves();
+    let requests = model.requests();
+    assert_eq!(refusals(&requests[..3]), [] as [String; 0]);
+    assert_says(&requests[2].news(), &["TOML"], &[]);
+}
+
+#[test]
+#[ignore = "needs Claude Code: cargo xtask test agents"]
 fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
     let _shows = shows(Agent::Claude, Feature::Sessions, "`/clear`");
     let place = Place::new();
@@ -159,6 +179,7 @@ fn after_clear_tools_and_hooks_work_on_the_new_sessions_plan() {
 fn after_a_resume_inside_the_program_tools_and_hooks_work_on_the_resumed_sessions_plan() {
     let _shows = shows(Agent::Claude, Feature::Sessions, "`/resume`");
     let place = Place::installed();
+    place.gate("off");
     let add = |title: &str| json!({"items": [{"title": title}]});
     let script = Script::new()
         .calls("mcp__punchlist__create_todo", add("Yesterday"))

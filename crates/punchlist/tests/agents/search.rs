@@ -74,7 +74,7 @@ fn its_own_tasks_are_kept_once_the_model_has_found_them() {
     let list = "1 completed: Write the parser\n2 completed: Test the parser\n";
     assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
     assert_eq!(plan.happened("added"), 2);
-    assert_eq!(plan.actors(), [format!("claude:{}", &session[..8])]);
+    assert_eq!(plan.actors(), [format!("claude:{}", &session[24..])]);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use punchlist_testkit::model::{Message, Model, Script};
 use serde_json::{Value, json};
 
-use crate::claude::refusals;
+use crate::claude::{refusal, refusals};
 use crate::place::Place;
 use crate::run::{Ended, assert_says};
 
@@ -64,7 +64,7 @@ fn without_the_permission_our_tools_are_denied_and_the_run_comes_to_its_end() {
         .calls("TaskCreate", json!({"subject": "Write the parser", "description": "of TOML"}))
         // However often it is held, it tries what it may not.
         .always(|request| {
-            if request.news().contains("Stop hook feedback") {
+            if refusal(&request.news()).is_some() {
                 let input = json!({"todoId": "1", "outcome": "it parses"});
                 return Message::new().calls(COMPLETE, input);
             }

@@ -54,7 +54,7 @@ fn with_its_own_tasks() {
         "1 completed: Write the parser\n2 completed: Test the parser\n3 superseded: Print it\n";
     assert_eq!(plan.list(), list);
     assert_eq!(plan.happened("added"), 3);
-    assert_eq!(plan.actors(), [format!("claude:{}", &session[..8])]);
+    assert_eq!(plan.actors(), [format!("claude:{}", &session[24..])]);
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn with_our_tools() {
     let list =
         "1 completed: Write the parser\n2 completed: Test the parser\n3 cancelled: Print it\n";
     assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
-    assert_eq!(plan.actors(), [format!("claude:{}", &session[..8])]);
+    assert_eq!(plan.actors(), [format!("claude:{}", &session[24..])]);
 }
 
 /// Completes the item of this title, whose id is in the result that the model just got.

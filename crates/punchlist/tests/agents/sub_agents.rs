@@ -51,7 +51,7 @@ fn one_answers_for_what_it_made_and_for_nothing_else() {
     let plan = place.plan_of(&ended.session());
     let list = "1 completed: Write the parser\n2 completed: Look into the cellar\n";
     assert_eq!((plan.end.as_str(), plan.list().as_str()), ("drained", list));
-    let name = format!("claude:{}", &ended.session()[..8]);
+    let name = format!("claude:{}", &ended.session()[24..]);
     let [main, sub] = &plan.actors()[..] else { panic!("{:?}", plan.actors()) };
     assert_eq!(*main, name);
     assert!(sub.starts_with(&format!("{name}/")), "{sub}");
@@ -109,7 +109,7 @@ fn while_one_works_in_the_background_the_agent_may_pause_but_not_finish() {
     assert_eq!((ended.answer(), model.left()), ("All is done.", 0));
     let requests = model.requests_of("");
     assert_eq!(refusals(&requests).len(), 1);
-    assert_says(&requests[3].news(), &["task-notification"], &["Stop hook feedback"]);
+    assert_says(&requests[3].news(), &["task-notification"], &["Not finished: "]);
     assert_eq!(place.plan_of(&ended.session()).list(), "1 completed: Write the parser\n");
 }
 

@@ -32,6 +32,7 @@ fn an_error_ends_the_run_and_the_plan_stays_open() {
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn what_is_tried_again_is_written_once() {
     let place = Place::installed();
+    place.gate("off");
     let script = Script::new()
         .fails(529, "overloaded_error", 1)
         .calls_all([create("Write the parser"), create("Test the parser")])
@@ -49,6 +50,7 @@ fn what_is_tried_again_is_written_once() {
 #[ignore = "needs Claude Code: cargo xtask test agents"]
 fn an_answer_that_breaks_off_leaves_the_plan_as_it_was() {
     let place = Place::installed();
+    place.gate("off");
     let script = Script::new()
         .calls_all([create("Write the parser")])
         .turn(Message::new().says("I was going to sa").cut())

@@ -18,7 +18,7 @@ fn exported() -> (World, String) {
         "replace < - [ ] C\\n- [x] A\\n- [ ] New\\n",
         "undo",
         "wait 3 legal",
-        "forget 2 --yes",
+        "forget 2",
         "skip 3 --reason no",
     ] {
         let ran = world.typed(line);
@@ -36,17 +36,84 @@ fn what_is_imported_is_what_was_exported() {
         let words: Vec<&str> = line.split(' ').collect();
         world.run_with(&words, input.as_bytes())
     };
-    let ran = run("import - --db other.db", &text);
+    let ran = run("import - --db ../other.db", &text);
     assert_eq!((ran.code, ran.err.as_str()), (0, ""));
-    assert_eq!(run("export --db other.db", "").ok(), text);
+    assert_eq!(run("export --db ../other.db", "").ok(), text);
     let strip = |line: &str| world.typed(line).ok().replace("me@host", "");
-    assert_eq!(strip("list --all --json --db other.db"), strip("list --all --json"));
-    assert_eq!(strip("log -n 0 --json --db other.db"), strip("log -n 0 --json"));
+    assert_eq!(strip("list --all --json --db ../other.db"), strip("list --all --json"));
+    assert_eq!(strip("log -n 0 --json --db ../other.db"), strip("log -n 0 --json"));
     // Work goes on where it was left.
-    world.typed("reopen 3 --db other.db").works();
-    let ran = run("import - --db other.db", &text);
-    assert_eq!(ran.code, 3, "{}", ran.err);
+    world.typed("reopen 3 --db ../other.db").works();
+    let ran = run("import - --db ../other.db", &text);
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(ran.out.contains("is here already, with all"), "{}", ran.out);
+    assert!(world.typed("list --db ../other.db").ok().contains("[ ] 3"));
+    // What went another way here is not written over.
+    world.typed("edit 3 --title Elsewhere").works();
+    let newer = world.typed("export").ok();
+    let ran = run("import - --db ../other.db", &newer);
+    assert_eq!(ran.code, 3, "{}", ran.out);
     assert!(ran.err.contains("in this store already"));
+}
+
+#[test]
+fn what_the_readme_shows_works_here_elsewhere_and_through_a_pipe() {
+    let (world, text) = exported();
+    world.write("project/plan.jsonl", &text);
+    let before = world.list();
+    let ran = world.typed("import plan.jsonl --keep-project");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert!(ran.out.contains("is here already"), "{}", ran.out);
+    let ran = world.run_with(&["import", "-", "--keep-project"], text.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    let ran = world.run_with(&["import", "-"], text.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(world.list(), before);
+    world.typed("import plan.jsonl --keep-project --db ../other.db").works();
+    assert_eq!(world.typed("export --db ../other.db").ok(), text);
+}
+
+#[test]
+fn all_plans_go_into_one_file_and_come_back_where_they_belong() {
+    let (world, _) = exported();
+    world.repository("second/.git");
+    world.typed_in("second", "add Here").works();
+    world.typed("add Named --plan release").works();
+    let text = world.typed("export --all").ok();
+    assert_eq!(text.matches("\"version\"").count(), 3);
+    let ran = world.run_with(&["import", "-", "--db", "../other.db"], text.as_bytes());
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""));
+    assert_eq!(ran.out.lines().count(), 3, "{}", ran.out);
+    assert_eq!(world.typed("export --all --db ../other.db").ok(), text);
+    assert!(world.typed_in("second", "list --db ../other.db").ok().contains("Here"));
+    // One that cannot be read does not keep the others back.
+    let conn = rusqlite::Connection::open(world.path("other.db")).unwrap();
+    conn.execute_batch("DELETE FROM journal WHERE seq = (SELECT min(seq) FROM journal)").unwrap();
+    let ran = world.typed("export --all --db ../other.db");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(ran.out.matches("\"version\"").count(), 2);
+    assert!(ran.err.contains("cannot be read and is left out"), "{}", ran.err);
+    assert_eq!(
+        world.typed("plans --all --json --db ../other.db").json()["plans"]
+            .as_array()
+            .unwrap()
+            .len(),
+        3
+    );
+}
+
+#[test]
+fn metadata_that_is_too_deep_is_not_taken_in() {
+    let world = World::new();
+    let meta = format!("{{\"a\":{}1{}}}", "[".repeat(31), "]".repeat(31));
+    world.run(&["add", "A", "--meta", &meta]).works();
+    let text = world.typed("export").ok();
+    let deeper = text.replace("[[1]]", "[[[1]]]");
+    assert_ne!(deeper, text);
+    let ran = world.run_with(&["import", "-", "--db", "../other.db"], deeper.as_bytes());
+    assert_eq!(ran.code, 2, "{}", ran.out);
+    assert!(ran.err.contains("nested more than 32 levels deep"), "{}", ran.err);
+    assert_eq!(world.run_with(&["import", "-", "--db", "../other.db"], text.as_bytes()).code, 0);
 }
 
 #[test]
@@ -193,7 +260,7 @@ fn set(value: &mut Value, pointer: &str, new: Value) {
 #[track_caller]
 fn refused(world: &World, what: &str, lines: &[Value]) -> String {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let ran = world.run_with(&["import", "-", "--db", "fresh.db"], text.as_bytes());
+    let ran = world.run_with(&["import", "-", "--db", "../fresh.db"], text.as_bytes());
     assert_eq!(ran.code, 2, "{what}: {} {}", ran.out, ran.err);
     assert!(ran.err.starts_with("error: "), "{what}: {}", ran.err);
     assert!(!world.path("project/fresh.db").exists(), "{what}");

@@ -11,6 +11,7 @@ use punchlist_model::Timestamp;
 use punchlist_sched::call::{QuestionId, State};
 use punchlist_sched::driver::{self, Driver, Event, Events, NoLedger};
 use punchlist_sched::machine::{self, Answer};
+use punchlist_sched::policy::Reader;
 use punchlist_sched::{
     Handle, Limits, Outcome, Policy, Processes, Request, Tools, output, process,
 };
@@ -39,14 +40,16 @@ impl Project {
     fn new(attended: bool) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let environment = vec![(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))];
-        let options = Options { root: directory.path().to_owned(), environment };
+        let options =
+            Options { root: directory.path().to_owned(), environment, guarded: Vec::new() };
         let mut all = Tools::new();
         tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
         let guardian = process::Options::new(env!("CARGO_BIN_EXE_punchlist"), ["guardian".into()]);
         let policy = Policy::new(rules::read(RULES).unwrap(), Vec::new());
         let limits = Limits { all: 9, of_kind: BTreeMap::new() };
+        let attended = if attended { machine::Attended::Yes } else { machine::Attended::No };
         let options = driver::Options {
-            machine: machine::Options { limits, policy, attended },
+            machine: machine::Options { limits, policy, attended, reader: Reader::default() },
             output: output::Options::default(),
             patience: driver::Options::PATIENCE,
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -96,7 +99,7 @@ impl Project {
             ended.push(match call.state {
                 State::Done(Outcome::Success(output)) => output.text,
                 State::Done(Outcome::Error(why)) => format!("error: {why}"),
-                State::Done(Outcome::Cancelled(why)) => format!("cancelled: {why:?}"),
+                State::Done(Outcome::Cancelled { reason, .. }) => format!("cancelled: {reason:?}"),
                 State::Live(live) => format!("still {live:?}"),
             });
         }
@@ -172,12 +175,124 @@ async fn a_rule_that_was_answered_with_counts_from_then_on() {
     let rule =
         punchlist_sched::Rule::command(punchlist_sched::Decision::Allow, "shell", &["printf"]);
     let config = project.directory.path().join("config.toml");
-    rules::remember(&config, &rule).unwrap();
-    let always = Answer::Always(rule);
+    rules::remember(&config, std::slice::from_ref(&rule)).unwrap();
+    let always = Answer::Always(vec![rule]);
     assert_eq!(project.calls(&calls, &always).await.0.len(), 1);
     assert_eq!(
         project.calls(&calls, &Answer::Refuse(None)).await,
         (Vec::new(), vec!["hello".to_owned()])
     );
     assert_eq!(rules::read(&project.text("config.toml")).unwrap().len(), 1);
+}
+
+impl Project {
+    /// The next question: what it shows, and whether it is asked again.
+    async fn asked(&mut self) -> (QuestionId, String, bool) {
+        loop {
+            if let Event::Asked(it) = self.events.next().await.unwrap() {
+                let diff = it.preview.diff.clone().unwrap_or_default();
+                return (it.question, diff, it.is_again);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_file_differs_from_the_one_in_the_question_asks_again() {
+    let write = ("write", json!({"path": "a.txt", "content": "new\n"}));
+    let edit = ("edit", json!({"path": "a.txt", "old": "one", "new": "1"}));
+    for ((tool, arguments), written) in [(write, "new\n"), (edit, "1\ntwo\n")] {
+        let mut project = Project::new(true);
+        let file = project.directory.path().join("a.txt");
+        fs::write(&file, "one\n").unwrap();
+        let request = Request { tool: tool.to_owned(), arguments, ..Request::default() };
+        let scheduled = project.handle.schedule(vec![request]).await.unwrap();
+        let (question, diff, is_again) = project.asked().await;
+        assert!(diff.contains("-one") && !is_again, "{diff}");
+        fs::write(&file, "one\ntwo\n").unwrap();
+        project.handle.answer(question, Answer::Once).await.unwrap();
+        let (question, diff, is_again) = project.asked().await;
+        assert!(diff.contains("two") && is_again, "{diff}");
+        assert_eq!(project.text("a.txt"), "one\ntwo\n", "what somebody wrote meanwhile is there");
+        project.handle.answer(question, Answer::Once).await.unwrap();
+        let outcomes = project.handle.outcomes(scheduled.batch).await.unwrap();
+        assert!(matches!(outcomes[0], Outcome::Success(_)), "{outcomes:?}");
+        assert_eq!(project.text("a.txt"), written);
+    }
+}
+
+#[tokio::test]
+async fn files_with_secrets_ask_before_they_are_read_and_are_left_out_of_a_search() {
+    let mut project = Project::new(true);
+    let root = project.directory.path().to_owned();
+    for name in [".env", ".env.local", "deploy.key", "id_rsa", "plain.txt"] {
+        fs::write(root.join(name), "password\n").unwrap();
+    }
+    fs::create_dir(root.join(".ssh")).unwrap();
+    fs::write(root.join(".ssh/config"), "password\n").unwrap();
+    for (path, asks) in [
+        (".env", true),
+        ("./.env.local", true),
+        ("deploy.key", true),
+        ("id_rsa", true),
+        (".ssh/config", true),
+        ("plain.txt", false),
+    ] {
+        for tool in ["read", "search"] {
+            let arguments = json!({"path": path, "pattern": "password"});
+            let arguments = if tool == "read" { json!({"path": path}) } else { arguments };
+            let (asked, _) = project.calls(&[(tool, arguments)], &Answer::Once).await;
+            assert_eq!(!asked.is_empty(), asks, "{tool} {path}");
+        }
+    }
+    let (asked, ended) =
+        project.calls(&[("search", json!({"pattern": "password"}))], &Answer::Once).await;
+    assert!(asked.is_empty());
+    assert!(ended[0].starts_with("plain.txt\n"), "{}", ended[0]);
+    assert!(ended[0].contains("(5 files left out that may hold secrets"), "{}", ended[0]);
+    let (asked, _) = project.calls(&[("list", json!({}))], &Answer::Once).await;
+    assert!(asked.is_empty(), "names are no secret");
+}
+
+#[tokio::test]
+async fn files_that_decide_what_runs_are_not_written() {
+    let mut project = Project::new(true);
+    let allow = punchlist_sched::Rule::tool(punchlist_sched::Decision::Allow, "*");
+    let always = Answer::Always(vec![allow]);
+    project.calls(&[("write", json!({"path": "x", "content": "x"}))], &always).await;
+    let other = tempfile::tempdir().unwrap();
+    let outside = other.path().join(".config/punchlist/config.toml").display().to_string();
+    for path in [
+        ".git/hooks/pre-commit",
+        ".vscode/tasks.json",
+        ".mcp.json",
+        "sub/.claude/settings.json",
+        ".codex/config.toml",
+        ".Gemini/settings.json",
+        ".punchlist/punchlist.db",
+        "punchlist.toml",
+        &outside,
+    ] {
+        let calls = [("write", json!({"path": path, "content": "x"}))];
+        let (asked, ended) = project.calls(&calls, &Answer::Once).await;
+        assert!(asked.is_empty(), "{path}");
+        assert!(ended[0].contains("is not written by tools; ask the user"), "{path}: {}", ended[0]);
+    }
+    let calls = [("shell", json!({"command": "echo x > .git/hooks/pre-commit"}))];
+    let (_, ended) = project.calls(&calls, &Answer::Once).await;
+    assert!(ended[0].contains("is not written by tools"), "{}", ended[0]);
+}
+
+#[test]
+fn tools_that_rules_deny_wholly_are_not_offered_to_a_model() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().to_owned();
+    let mut all = Tools::new();
+    let options = Options { root, environment: Vec::new(), guarded: Vec::new() };
+    tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
+    let text = "[[policy]]\ndecision = 'deny'\ntool = 'shell'\n[[policy]]\ndecision = 'deny'\ntool = 'edit'\nargument = ['path', 'docs/*']\n";
+    let policy = Policy::new(rules::read(text).unwrap(), Vec::new());
+    let offered: Vec<&str> = all.offered(&policy).map(|it| it.name()).collect();
+    assert_eq!(offered, ["edit", "list", "read", "search", "write"]);
+    assert_eq!(all.offered(&Policy::default()).count(), 6);
 }

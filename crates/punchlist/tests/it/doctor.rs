@@ -213,8 +213,8 @@ fn an_agent_that_works_is_not_sent_to_a_database_that_does_not() {
     let world = World::new();
     world.typed("install claude --yes").works();
     world.typed("add A").works();
-    fs::write(world.path("project/x.db"), "rubbish ".repeat(1000)).unwrap();
-    let ran = doctor(&world, &["--db", "x.db"]);
+    fs::write(world.path("x.db"), "rubbish ".repeat(1000)).unwrap();
+    let ran = doctor(&world, &["--db", "../x.db"]);
     assert_eq!(ran.code, 1, "{}", ran.out);
     assert!(ran.out.contains("✗ database") || ran.out.contains("x database"), "{}", ran.out);
     assert!(!ran.out.contains("install claude --db"), "{}", ran.out);
@@ -233,7 +233,7 @@ fn where_no_database_can_be_made_that_is_a_fault() {
         assert_eq!(ran.code, 1);
         assert!(ran.out.contains("cannot be made"), "{}", ran.out);
     }
-    world.write("project/file", "");
-    let ran = doctor(&world, &["--db", "file/in/x.db"]);
+    world.write("file", "");
+    let ran = doctor(&world, &["--db", "../file/in/x.db"]);
     assert!(ran.code == 1 && ran.out.contains("file is not a directory"), "{}", ran.out);
 }

@@ -199,3 +199,70 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(output.status.success());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
 }
+
+/// The line that the design of this stream began with: no session, no result.
+const FIRST: &str = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"toolu_01ABC","name":"TodoWrite","input":{"todos":[{"content":"Research existing metrics","status":"in_progress","activeForm":"Researching..."},{"content":"Design the system","status":"pending","activeForm":"Designing..."}]}}]}}"#;
+
+#[test]
+fn a_message_of_claude_codes_without_a_session_is_recognised_in_one_line_and_in_many() {
+    let world = World::new();
+    let pretty: serde_json::Value = serde_json::from_str(FIRST).unwrap();
+    let pretty = serde_json::to_string_pretty(&pretty).unwrap();
+    for text in [FIRST, &pretty] {
+        let ran = world.run_with(&["events", "--only", "todo_list"], text.as_bytes());
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.out.contains("\"text\":\"Research existing metrics\""), "{}", ran.out);
+        assert!(ran.out.contains("\"unconfirmed\":true"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn what_is_not_supported_says_so_with_the_version_and_is_a_failure() {
+    let world = World::new();
+    for (text, expected) in [
+        (
+            r#"{"type":"session","version":3,"id":"s","timestamp":"t","cwd":"/p"}"#,
+            "error: stdin was written by Pi (session format 3), which is not supported",
+        ),
+        (
+            r#"{"type":"system","subtype":"init","session_id":"s","qwen_code_version":"0.5.0"}"#,
+            "error: stdin was written by Qwen Code (0.5.0), which is not supported",
+        ),
+        (
+            r#"{"type":"tool_use","timestamp":1,"sessionID":"ses_1","part":{"tool":"todowrite"}}"#,
+            "error: stdin was written by OpenCode, which is not supported",
+        ),
+    ] {
+        let ran = world.run_with(&["events"], text.as_bytes());
+        assert_eq!((ran.code, ran.out.as_str()), (1, ""), "{}", ran.err);
+        assert!(ran.err.contains(expected), "{}", ran.err);
+        assert!(ran.err.contains("punchlist "), "{}", ran.err);
+    }
+    let strange = r#"{"type":"moonrise","version":"9.9.9","sessionId":"s"}"#;
+    let ran = world.run_with(&["events", "--from", "claude"], strange.as_bytes());
+    assert_eq!(ran.code, 1, "{}", ran.err);
+    assert!(ran.err.contains("written by version 9.9.9"), "{}", ran.err);
+    assert!(ran.err.contains("(moonrise)"), "{}", ran.err);
+}
+
+#[test]
+fn sessions_of_older_versions_are_read() {
+    let world = World::new();
+    let chat = serde_json::json!({"sessionId": "s", "projectHash": "h",
+        "startTime": "2025-12-01T10:00:00.000Z", "messages": [
+        {"id": "a", "timestamp": "2025-12-01T10:00:01.000Z", "type": "user", "content": "Do it"},
+        {"id": "b", "timestamp": "2025-12-01T10:00:02.000Z", "type": "gemini", "content": "Done."}]});
+    world.write("project/session-old.json", serde_json::to_string_pretty(&chat).unwrap());
+    let ran = world.run(&["events", "session-old.json"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("\"prompt\":\"Do it\"") && ran.out.contains("turn.completed"),
+        "{}",
+        ran.out
+    );
+    let bare = "{\"id\":\"t\",\"timestamp\":\"2025-08-01T10:00:00Z\",\"instructions\":null}\n\
+        {\"type\":\"message\",\"role\":\"user\",\"content\":[{\"type\":\"input_text\",\"text\":\"Leap\"}]}\n";
+    let ran = world.run_with(&["events"], bare.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.out.contains("\"prompt\":\"Leap\""), "{}", ran.out);
+}

@@ -2,9 +2,9 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::process::{Command, Stdio};
 
-use crate::world::{Ran, World, finish};
+use crate::person::{Person, typed};
+use crate::world::{Ran, World, finish, words};
 
 /// A call as an agent's shell tool makes it.
 fn by_agent(world: &World, arguments: &[&str]) -> Ran {
@@ -13,22 +13,18 @@ fn by_agent(world: &World, arguments: &[&str]) -> Ran {
     finish(command, b"")
 }
 
-/// A call at a terminal of its own, where `keys` are typed. `None` where there is no way to have one.
+/// A call at a terminal of its own, where each line of `keys` answers a question.
 fn at_terminal(world: &World, arguments: &str, keys: &str) -> Option<(i32, String)> {
-    let wanted = world.command("project");
-    let line = format!("{} {arguments}", wanted.get_program().to_str().unwrap());
-    let mut command = Command::new("script");
-    command.env_clear().args(["-qec", &line, "/dev/null"]).current_dir(world.path("project"));
-    command.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
-    for (name, value) in wanted.get_envs() {
-        command.env(name, value.unwrap());
+    let mut command = world.command("project");
+    command.args(words(arguments));
+    let mut person = Person::calls(&command, &typed(&command));
+    for line in keys.split_inclusive('\n') {
+        if !person.sees_question() {
+            break;
+        }
+        person.types(line);
     }
-    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = piped.spawn().ok()?;
-    child.stdin.take().unwrap().write_all(keys.as_bytes()).unwrap();
-    let out = child.wait_with_output().unwrap();
-    let text = String::from_utf8_lossy(&out.stdout).replace('\r', "");
-    Some((out.status.code().unwrap_or(-1), text))
+    Some(person.ends())
 }
 
 fn verification(world: &World, number: usize) -> String {
@@ -73,11 +69,11 @@ fn what_passed_can_be_completed_at_once_and_programs_read_what_was_seen() {
     let seen = world.typed("verify 1 --done --json").json();
     let check = &seen["checks"][0];
     assert_eq!(check["passed"], true);
-    assert_eq!(check["exit_code"], 0);
+    assert_eq!(check["exitCode"], 0);
     assert_eq!(check["output"], "fine\n");
     // What `printf 'fine\n' | sha256sum` says.
     let digest = "8ecc5f94c57b05d6c5e0ee316bee4875427e1845bbeef3ead59df29c72aab36e";
-    assert_eq!(check["output_digest"], digest);
+    assert_eq!(check["outputDigest"], digest);
     assert_eq!(check["covered"], 1);
     assert_eq!(seen["changed"][0]["status"], "completed");
     assert_eq!(seen["changed"][0]["verification"], "passed");
@@ -90,7 +86,7 @@ fn what_passed_can_be_completed_at_once_and_programs_read_what_was_seen() {
     let failed = world.typed("verify 2 --json");
     assert_eq!(failed.code, 3);
     let failed: serde_json::Value = serde_json::from_str(&failed.out).unwrap();
-    assert_eq!(failed["checks"][0]["exit_code"], 7);
+    assert_eq!(failed["checks"][0]["exitCode"], 7);
     assert_eq!(failed["changed"][0]["verification"], "failed");
 }
 
@@ -216,13 +212,13 @@ fn an_approval_is_a_persons_word_at_a_terminal() {
     let world = World::new();
     world.typed(r#"add "A""#).works();
     world.typed("goal --demand approved").ok();
-    assert_eq!(by_agent(&world, &["goal", "--demand", "claimed"]).code, 3);
+    assert_eq!(by_agent(&world, &["goal", "--demand", "reported"]).code, 3);
     let agent = by_agent(&world, &["approve", "1"]);
     let piped = world.typed("approve 1");
     assert_eq!((agent.code, piped.code), (3, 3));
     let story = world.story("done 1\nverify 1");
     told!("nobody_else", format!("{}---\n{}---\n{story}", agent.err, piped.err));
-    let Some((code, said)) = at_terminal(&world, "approve 1 --note fine --done", "") else {
+    let Some((code, said)) = at_terminal(&world, "approve 1 --note fine --done", "y\n") else {
         return;
     };
     assert_eq!(code, 0, "{said}");
@@ -249,7 +245,7 @@ fn a_plan_has_a_goal_and_may_demand_evidence() {
            start 1
            done 1
            show
-           goal --demand claimed
+           goal --demand reported
            done 1
            goal --clear
            goal"#
@@ -286,7 +282,7 @@ fn a_settled_list_is_held_against_its_goal() {
     world.typed("skip 3").ok();
     let list = world.typed("list --json").json();
     assert_eq!(list["goal"]["standing"], "unmet", "{list:#}");
-    assert_eq!(list["goal"]["given_up"], serde_json::json!([3]));
+    assert_eq!(list["goal"]["givenUp"], serde_json::json!([3]));
     let missing = serde_json::json!([{
         "item": 3, "why": "3 was cancelled", "next": "punchlist reopen 3",
     }]);
@@ -337,13 +333,182 @@ fn a_run_says_whether_its_plan_has_met_its_goal() {
 }
 
 #[test]
-fn an_agent_cannot_bring_in_a_persons_word_with_a_file() {
+fn a_check_runs_in_its_plans_own_project_and_nowhere_else() {
     let world = World::new();
-    world.typed(r#"add "A" --verify "true""#).works();
-    let exported = world.run(&["export"]).ok();
-    let other = World::new();
-    other.write("project/plan.jsonl", exported);
-    let refused = by_agent(&other, &["import", "plan.jsonl"]);
-    assert_eq!(refused.code, 3, "{}", refused.err);
-    other.run(&["import", "plan.jsonl"]).ok();
+    world.repository("other/.git");
+    world.write("project/mine", "");
+    world.write("other/theirs", "");
+    world.typed(r#"add "A" --verify "test -e mine""#).works();
+    world.typed(r#"add "B" --verify "test -e theirs""#).works();
+    let plan = world.typed("list --json").json()["plan"]["id"].as_str().unwrap().to_owned();
+    let seen = world.typed_in("other", &format!("verify 1 2 --plan {plan} --json"));
+    let seen: serde_json::Value = serde_json::from_str(&seen.out).unwrap();
+    let place = world.path("project").display().to_string();
+    for (check, passed) in seen["checks"].as_array().unwrap().iter().zip([true, false]) {
+        assert_eq!(
+            (&check["passed"], &check["worktree"]),
+            (&passed.into(), &place.as_str().into())
+        );
+    }
+    // Where it ran is shown.
+    let shown = world.typed("show 1").ok();
+    assert!(shown.contains(&format!("test -e mine (exit 0), in {place}")), "{shown}");
+    // A directory with a repository's name alone is no worktree.
+    world.write("project/deep/.git/x", "");
+    world.write("project/deep/theirs", "");
+    assert_eq!(world.typed_in("project/deep", "verify 1").ok().lines().next(), Some("passed 1  A"));
+    assert_eq!(world.typed_in("project/deep", "verify 2").code, 3);
+}
+
+#[test]
+fn a_plan_file_in_another_repository_gives_no_evidence_for_this_project() {
+    let world = World::new();
+    world.repository("other/.git");
+    world.write("other/plan.md", "- [ ] A\n  verify: touch ran\n");
+    world.write("project/plan.md", "- [ ] A\n  verify: touch ran\n");
+    world.typed("run ../other/plan.md --yes");
+    std::fs::remove_file(world.path("other/ran")).ok();
+    let refused = world.typed("verify --all --plan plan.md");
+    assert_eq!(refused.code, 3, "{}{}", refused.out, refused.err);
+    assert!(refused.err.contains("is not in the project"), "{}", refused.err);
+    assert!(!world.path("other/ran").exists());
+    assert!(!world.path("project/ran").exists());
+}
+
+#[test]
+fn where_a_plan_file_lies_is_written_by_a_run_alone() {
+    let world = World::new();
+    world.write("project/sub/plan.md", "- [ ] A\n  verify: test -e here\n");
+    world.write("project/sub/here", "");
+    world.typed("run sub/plan.md --yes");
+    let shown = world.typed("show --json --plan plan.md").json();
+    let plan = shown["plan"]["id"].as_str().unwrap().to_owned();
+    let kept = |plan: &str, database: &str| {
+        let line = format!("show 1 --json --plan {plan} {database}");
+        world.typed(line.trim_end()).json()["item"]["metadata"]["plan_file"]["directory"].clone()
+    };
+    let sub = world.path("project/sub").display().to_string();
+    assert_eq!(kept(&plan, ""), sub.as_str());
+    let elsewhere = r#"{"plan_file": {"directory": "/"}}"#;
+    let edit = ["edit", "1", "--plan", &plan, "--meta", elsewhere];
+    for arguments in [&["add", "B", "--meta", elsewhere][..], &edit] {
+        let refused = world.run(arguments);
+        assert_eq!(refused.code, 2, "{}", refused.err);
+        assert!(refused.err.contains("is reserved"), "{}", refused.err);
+    }
+    // Other metadata does not take it away.
+    world.run(&["edit", "1", "--plan", &plan, "--meta", r#"{"ticket": 12}"#]).works();
+    assert_eq!(kept(&plan, ""), sub.as_str());
+    assert_eq!(world.typed(&format!("verify 1 --plan {plan}")).code, 0);
+    // Neither do tools write it.
+    let arguments = format!(r#"{{"subject": "B", "description": "", "metadata": {elsewhere}}}"#);
+    let told = world.run_with(&["tool", "tasks", "TaskCreate"], arguments.as_bytes()).ok();
+    assert!(told.contains("`plan_file` of the parameter `metadata` is reserved"), "{told}");
+    // Nor does a file bring it along.
+    let exported = world.typed(&format!("export --plan {plan}")).ok();
+    assert!(exported.contains("plan_file"));
+    let ran = world.run_with(&["import", "-", "--db", "../copy.db"], exported.as_bytes());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(kept(&plan, "--db ../copy.db").is_null());
+}
+
+/// A plan with a check that passed, one that was another before, and an approval.
+fn proven(world: &World) -> String {
+    world.typed(r#"add "A" --verify "echo old""#).works();
+    world.typed(r#"edit 1 --verify "true""#).works();
+    world.typed("verify 1 --done").ok();
+    at_terminal(world, "approve 1", "y\n").unwrap();
+    world.run(&["export"]).ok()
+}
+
+#[test]
+fn what_an_imported_file_claims_counts_only_if_a_person_has_seen_it() {
+    let world = World::new();
+    let exported = proven(&world);
+    world.write("plan.jsonl", &exported);
+    let item = |world: &World, database: &str| {
+        world.typed(&format!("show 1 --json --db {database}")).json()["item"].clone()
+    };
+    let levels = |item: &serde_json::Value| -> Vec<String> {
+        let all = item["evidence"].as_array().unwrap().iter();
+        all.map(|it| it["level"].as_str().unwrap().to_owned()).collect()
+    };
+    // Without a terminal nobody has seen it; every entry of the journal is looked at.
+    let ran = world.typed("import ../plan.jsonl --db ../piped.db");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for words in
+        ["2 commands", "verify: echo old", "verify: true", "checks and approvals", "agent's"]
+    {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    let unseen = item(&world, "../piped.db");
+    assert_eq!(
+        (&unseen["check"]["origin"], levels(&unseen)),
+        (&"agent".into(), vec!["reported".into(); 2])
+    );
+    assert_eq!(world.typed("verify 1 --db ../piped.db").code, 3, "no rule allows it");
+    let again = world.typed("export --db ../piped.db").ok();
+    assert!(!again.contains(r#""origin":"person""#) && !again.contains("approved\""), "{again}");
+    // A person who has seen the list takes it over, or not.
+    let import = |database: &str, answer: &str| {
+        let mut command = world.command("project");
+        command.args(["import", "../plan.jsonl", "--db", database]);
+        world.answering(&command, &[answer])
+    };
+    let (ran, seen) = import("../yes.db", "y");
+    assert_eq!((ran.code, ran.err.as_str()), (0, ""), "{seen}");
+    for words in ["2 commands", "verify: echo old", "verify: true", "approved: by me@host", "[y/N]"]
+    {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+    assert_eq!(world.typed("export --db ../yes.db").ok(), exported);
+    let (ran, _) = import("../no.db", "n");
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert_eq!(item(&world, "../no.db")["check"]["origin"], "agent");
+}
+
+#[test]
+fn what_an_agent_imports_is_an_agents() {
+    let world = World::new();
+    let exported = proven(&world);
+    world.write("plan.jsonl", exported);
+    let ran = by_agent(&world, &["import", "../plan.jsonl", "--db", "../agent.db"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(ran.err.contains("kept as an agent's") && !ran.err.contains("terminal"), "{}", ran.err);
+    let again = world.typed("export --db ../agent.db").ok();
+    for word in [
+        r#""origin":"person""#,
+        r#""kind":"person""#,
+        r#""level":"checked""#,
+        r#""level":"approved""#,
+    ] {
+        assert!(!again.contains(word), "{word}: {again}");
+    }
+}
+
+#[test]
+fn a_refusal_tells_an_agent_to_ask_and_not_what_a_person_would_type() {
+    let world = World::new();
+    world.typed(r#"add "A""#).works();
+    world.typed("goal --demand approved").ok();
+    for arguments in [
+        &["done", "1"][..],
+        &["approve", "1"],
+        &["answer", "yes"],
+        &["forget", "1"],
+        &["init"],
+        &["gate", "off"],
+        &["verify", "--consent"],
+        &["uninstall", "claude"],
+    ] {
+        let ran = by_agent(&world, arguments);
+        assert_eq!(ran.code, 3, "{arguments:?}: {}", ran.err);
+        assert!(ran.err.contains("ask your user"), "{arguments:?}: {}", ran.err);
+        assert!(!ran.err.contains("`punchlist"), "{arguments:?}: {}", ran.err);
+    }
+    let told = world.run_with(
+        &["tool", "turn", "complete_todo", "--conversation", "c"],
+        br#"{"todoId": "1", "outcome": "well"}"#,
+    );
+    assert!(!told.out.contains("punchlist approve"), "{}", told.out);
 }

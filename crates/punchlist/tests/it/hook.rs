@@ -81,6 +81,78 @@ fn a_list_that_an_agent_was_let_go_from_says_so_until_it_is_taken_up_again() {
 }
 
 #[test]
+fn where_nobody_can_answer_a_question_holds_the_turn_and_where_somebody_can_it_ends_it() {
+    for (entrypoint, holds) in [("sdk-cli", true), ("cli", false)] {
+        let world = World::new();
+        let variables = [("CLAUDE_CODE_ENTRYPOINT", entrypoint)];
+        silent(&hook_with(&world, "SessionStart", json!({"source": "startup"}), &variables));
+        silent(&hook_with(&world, "PostToolUse", create(1), &variables));
+        let asks = json!({"last_assistant_message": "Would you like me to commit?"});
+        let said = hook_with(&world, "Stop", asks, &variables).out;
+        assert_eq!(said.contains("waitingOn"), holds, "{entrypoint}: {said}");
+    }
+}
+
+#[test]
+fn what_a_session_is_offered_runs_as_it_stands_in_a_shell() {
+    let world = World::new();
+    let database = world.path("home/my plans/own.db");
+    fs::create_dir_all(database.parent().unwrap()).unwrap();
+    let tell = |session: &str, name: &str, fields: Value| {
+        let mut fields = fields;
+        fields["session_id"] = json!(session);
+        let mut command = world.command("home");
+        command.args(["hook", "claude", "--db"]).arg(&database);
+        finish(command, &event(&world, name, fields)).out
+    };
+    tell("first-session", "SessionStart", json!({"source": "startup"}));
+    tell("first-session", "PostToolUse", create(1));
+    tell("first-session", "SessionEnd", json!({"reason": "exit"}));
+    let said = tell("second-session", "SessionStart", json!({"source": "startup"}));
+    let said: Value = serde_json::from_str(&said).unwrap();
+    let said = said["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    let offered: Vec<&str> = said.split('`').skip(1).step_by(2).collect();
+    let [look, adopt] = offered.as_slice() else { panic!("{said}") };
+    assert!(look.ends_with(" plans") && adopt.ends_with(" adopt"), "{said}");
+    // The program is on no search path, and its database is not where verbs look by themselves.
+    let run = |line: &str| {
+        let plain = world.command("home");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", line]).env_clear().current_dir(world.path("project"));
+        let kept = plain.get_envs().filter(|it| it.0 != "PATH");
+        shell.envs(kept.filter_map(|(name, value)| Some((name, value?))));
+        shell.env("PATH", "/usr/bin:/bin");
+        finish(shell, b"")
+    };
+    let ran = run(look);
+    assert_eq!((ran.code, ran.out.contains(" 0/1 ")), (0, true), "{look}: {}{}", ran.out, ran.err);
+    let ran = run(&format!("{adopt} --list"));
+    assert!(ran.out.contains("1 open"), "{adopt}: {} {}{}", ran.code, ran.out, ran.err);
+}
+
+#[test]
+fn a_sessions_plan_is_called_like_what_the_user_last_said_before_it() {
+    let long = format!("Build {} and test it", "a very good parser ".repeat(10));
+    for (said, title) in [
+        (&["Hello", "Build a parser\n\nof TOML, please"][..], "Build a parser"),
+        (&["Build it", "/compact"], "Build it"),
+        (&[&long], "Build a very good parser a very good parser a very good par…"),
+        (&["  \n"], ""),
+        (&[], ""),
+    ] {
+        let world = World::new();
+        hook(&world, "SessionStart", json!({"source": "startup"}));
+        for prompt in said {
+            silent(&hook(&world, "UserPromptSubmit", json!({"prompt": prompt})));
+        }
+        silent(&hook(&world, "PostToolUse", create(1)));
+        silent(&hook(&world, "UserPromptSubmit", json!({"prompt": "Something else"})));
+        silent(&hook(&world, "PostToolUse", create(2)));
+        assert_eq!(plan(&world)["plan"]["title"], title, "{said:?}");
+    }
+}
+
+#[test]
 fn a_session_from_its_start_to_its_end() {
     let world = World::new();
     silent(&hook(&world, "SessionStart", json!({"source": "startup"})));
@@ -271,10 +343,10 @@ fn a_database_that_is_no_file_lets_the_agent_go_on() {
 fn a_database_that_cannot_be_written_lets_the_agent_go_on() {
     let world = World::new();
     let create = event(&world, "PostToolUse", create(1));
-    silent(&world.run_with(&["hook", "claude", "--db", "ro/my.db"], &create));
-    let dir = world.path("project/ro");
+    silent(&world.run_with(&["hook", "claude", "--db", "../ro/my.db"], &create));
+    let dir = world.path("ro");
     let Some(run) = read_only(&world, &dir) else { return };
-    silent(&run(&["hook", "claude", "--db", "ro/my.db"], &event(&world, "Stop", json!({}))));
+    silent(&run(&["hook", "claude", "--db", "../ro/my.db"], &event(&world, "Stop", json!({}))));
     let told = failures(&world);
     assert!(told.len() == 1 && told[0].contains("my.db"), "{told:?}");
 }
@@ -288,7 +360,8 @@ fn a_database_that_others_hold_for_long_lets_the_agent_go_on_in_time() {
     holder.execute_batch("BEGIN EXCLUSIVE").unwrap();
     // Its first refusal has to be written down.
     silent(&hook(&world, "Stop", json!({"last_assistant_message": "Done."})));
-    assert_eq!(failures(&world), ["\"no answer within 2 seconds\""]);
+    let told = failures(&world);
+    assert!(told.len() == 1 && told[0].contains("another program has been using"), "{told:?}");
     holder.execute_batch("ROLLBACK").unwrap();
     assert!(hook(&world, "Stop", json!({"last_assistant_message": "Done."})).out.contains("block"));
 }

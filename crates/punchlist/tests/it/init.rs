@@ -148,7 +148,168 @@ fn a_configuration_in_the_tree_counts_once_it_is_trusted() {
     );
     told!(story);
     world.write("project/punchlist.toml", "[limits]\ntilte = 3\n");
+    world.typed("init").works();
     told!("bad_configuration", world.story("list\n"));
+}
+
+#[test]
+fn changed_content_is_not_trusted_until_init_is_run_again() {
+    let world = World::new();
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    world.typed("init").works();
+    assert_eq!(world.typed("add Long").code, 3);
+    world.write("project/punchlist.toml", "[limits]\ntitle = 4\n");
+    let ran = world.typed("add Longer");
+    assert_eq!((ran.code, ran.err.lines().count()), (0, 1), "{}", ran.err);
+    for words in ["has changed since you trusted it", "run `punchlist init` to trust it again"] {
+        assert!(ran.err.contains(words), "{words}: {}", ran.err);
+    }
+    let trusted = world.typed("init").ok();
+    assert!(trusted.contains("trusted") && trusted.contains("punchlist.toml"), "{trusted}");
+    assert_eq!(world.typed("add Longer").code, 3);
+    // What was trusted before that is not trusted any more.
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    assert_eq!(world.typed("add Longer").code, 0);
+}
+
+#[test]
+fn init_is_for_a_person_at_a_terminal() {
+    let world = World::new();
+    let piped = world.run_with(&["init"], b"y\n");
+    assert_eq!(piped.code, 3, "{}", piped.err);
+    assert!(piped.err.contains("by a person at a terminal"), "{}", piped.err);
+    let mut command = world.command("project");
+    command.args(["init"]).env("CLAUDECODE", "1");
+    let (agent, seen) = world.answering(&command, &["y"]);
+    assert_eq!((agent.code, seen.as_str()), (3, ""), "{}", agent.err);
+    assert!(agent.err.contains("hint: ask your user"), "{}", agent.err);
+    // A no makes and trusts nothing.
+    let mut command = world.command("project");
+    command.args(["init"]);
+    let (refused, _) = world.answering(&command, &["n"]);
+    assert_eq!(refused.code, 130, "{}", refused.err);
+    assert!(!world.path("project/.punchlist").exists());
+    assert!(!world.path("home/.local/share/punchlist/trusted").exists());
+}
+
+#[test]
+fn init_shows_the_plans_and_commands_that_it_found() {
+    let world = World::new();
+    world.typed("init").works();
+    world.run(&["add", "Build", "--verify", "make \u{1b}[31mall"]).works();
+    let mut command = world.command("project");
+    command.args(["add", "Test", "--verify", "curl evil"]).env("CLAUDECODE", "1");
+    assert_eq!(finish(command, b"").code, 0);
+    fs::remove_file(world.path("home/.local/share/punchlist/trusted")).unwrap();
+    world.write("project/punchlist.toml", "# why\n[[policy]]\ndecision = 'deny'\ncommand = 'rm'\n");
+    world.write(
+        "project/docs/release.md",
+        "- [ ] Publish\n  run: ./publish.sh\n  verify: test -e x\n",
+    );
+    world.write("project/README.md", "- [ ] No command\n");
+    let mut command = world.command("project");
+    command.args(["init"]);
+    let (ran, seen) = world.answering(&command, &["y"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for words in [
+        "Plans in ",
+        "1 Build: verify: make all (a person's)",
+        "2 Test: verify: curl evil (an agent's)",
+        "command = 'rm'",
+        "Commands in the plan file docs/release.md:",
+        "Publish: run: ./publish.sh",
+        "Publish: verify: test -e x",
+        "[y/N]",
+    ] {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+    assert!(
+        !seen.contains("# why") && !seen.contains("README") && !seen.contains('\u{1b}'),
+        "{seen}"
+    );
+}
+
+#[test]
+fn no_message_tells_an_agent_to_trust_a_file() {
+    let world = World::new();
+    world.write("project/punchlist.toml", "[limits]\ntitle = 3\n");
+    world.write("project/.punchlist/punchlist.db", "theirs");
+    for line in [&["list"][..], &["add", "A"], &["init"], &["doctor"], &["list", "--db", "x.db"]] {
+        let mut command = world.command("project");
+        command.args(line).env("CLAUDECODE", "1");
+        let ran = finish(command, b"");
+        let said = ran.out + &ran.err;
+        assert!(said.contains("ask your user"), "{line:?}: {said}");
+        assert!(!said.contains("punchlist init") && !said.contains("db init"), "{line:?}: {said}");
+    }
+}
+
+#[test]
+fn a_projects_file_may_tighten_the_gate_and_never_loosen_it() {
+    let world = World::new();
+    for (user, project, expected, is_ignored) in [
+        ("", "off", None, true),
+        ("", "once", None, true),
+        ("", "full", Some("full"), false),
+        ("once", "off", Some("once"), true),
+        ("once", "full", Some("full"), false),
+        ("off", "once", Some("once"), false),
+    ] {
+        let line = |gate: &str| format!("gate = '{gate}'\n");
+        let users = if user.is_empty() { String::new() } else { line(user) };
+        world.write("home/.config/punchlist/config.toml", users);
+        world.write("project/punchlist.toml", line(project));
+        world.typed("init").works();
+        let ran = world.typed("gate --json");
+        let shown = ran.json();
+        let found = (shown["from"] == "configuration").then(|| shown["gate"].as_str().unwrap());
+        assert_eq!(found, expected, "{user} {project}");
+        let said = ran.err.contains("a project may only tighten the gate");
+        assert_eq!(said, is_ignored, "{user} {project}: {}", ran.err);
+    }
+}
+
+#[test]
+fn a_named_database_in_a_repository_is_used_only_if_init_recorded_it() {
+    let world = World::new();
+    world.typed("add Theirs --db ../theirs.db").works();
+    for name in ["theirs.db", "theirs.db-wal"] {
+        fs::copy(world.path(name), world.path("project").join(name)).unwrap();
+    }
+    let named = |name: &str, line: &str| {
+        let mut command = world.command("project");
+        command.args(line.split(' ')).env("PUNCHLIST_DB", name);
+        finish(command, b"")
+    };
+    for name in ["theirs.db", "new.db", "deep/er/new.db", "./x/../theirs.db"] {
+        for ran in [world.typed(&format!("list --db {name}")), named(name, "add A")] {
+            assert_eq!(ran.code, 3, "{name}: {}", ran.err);
+            assert!(ran.err.contains("lies in the repository"), "{name}: {}", ran.err);
+        }
+    }
+    assert!(!world.path("project/new.db").exists());
+    // A link does not lead around that, from neither side.
+    symlink(world.path("project/theirs.db"), world.path("in.db")).unwrap();
+    symlink(world.path("theirs.db"), world.path("project/out.db")).unwrap();
+    for name in ["../in.db", "out.db"] {
+        assert_eq!(world.typed(&format!("list --db {name}")).code, 3, "{name}");
+    }
+    let mut command = world.command("project");
+    command.args(["--db", "theirs.db", "init"]);
+    let (ran, seen) = world.answering(&command, &["y"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(seen.contains("Plans in "), "{seen}");
+    assert!(named("theirs.db", "list").ok().contains("Theirs"));
+    assert!(world.typed("list --db theirs.db").ok().contains("Theirs"));
+}
+
+#[test]
+fn a_home_directory_that_is_a_repository_has_its_data_directory_all_the_same() {
+    let world = World::new();
+    world.repository("home/.git");
+    world.typed("add A").works();
+    let db = world.path("home/.local/share/punchlist/punchlist.db");
+    assert!(world.run(&["list", "--db", db.to_str().unwrap()]).ok().contains("1 A"));
 }
 
 #[test]
@@ -164,19 +325,19 @@ fn a_configuration_that_comes_later_is_not_trusted_by_an_earlier_init() {
 #[test]
 fn the_users_own_configuration_lies_below_the_projects() {
     let world = World::new();
-    world.write("home/.config/punchlist/config.toml", "[limits]\ntitle = 3\nopen_items = 2\n");
+    world.write("home/.config/punchlist/config.toml", "[limits]\ntitle = 3\ntext = 4\n");
     assert_eq!(world.typed("add Long").code, 3);
     world.write("project/punchlist.toml", "[limits]\ntitle = 10\n");
     world.typed("init").works();
     world.typed("add Long").works();
-    assert_eq!(world.typed("add B C").code, 3, "the other key still counts");
+    assert_eq!(world.typed("add B --context 'too long'").code, 3, "the other key still counts");
     for (text, code) in [
         ("nonsense", 2),
         ("limits = 3", 2),
         ("[claim]\nlease = '5 weeks'", 2),
         ("\u{0}", 2),
         (
-            "gate = 'off'\n[reminders]\nnag = false\n[[policy]]\ndecision = 'ask'\ntool = 'x'\n[workers.a]\n[team]\n",
+            "gate = 'off'\n[reminders]\nnag = false\n[[policy]]\ndecision = 'ask'\ntool = 'edit'\n[workers.a]\n[team]\n",
             0,
         ),
     ] {
@@ -200,17 +361,20 @@ fn a_named_database_needs_no_trust() {
     command.args(["list"]).env("PUNCHLIST_DB", db);
     assert!(crate::world::finish(command, b"").ok().contains("1 A"));
     // Relative to where the call is made.
-    world.typed("add B --db here.db").works();
-    assert!(world.path("project/here.db").exists());
-    world.typed_in("home", "list -C ../project --db here.db").works();
-    assert!(!world.path("home/here.db").exists());
+    world.typed("add B --db ../here.db").works();
+    assert!(world.path("here.db").exists());
+    fs::create_dir_all(world.path("home/deep")).unwrap();
+    let listed = world.typed_in("home/deep", "list -C ../../project --db ../here.db").ok();
+    assert!(listed.contains("1 B"), "{listed}");
 }
 
 #[test]
 fn a_file_that_is_no_database_is_left_alone() {
     let world = World::new();
-    world.write("project/notes.txt", "my notes, quite long enough to be something\n".repeat(100));
-    for line in ["list --db notes.txt", "add x --db notes.txt", "list --db .", "add x --db ."] {
+    world.write("notes.txt", "my notes, quite long enough to be something\n".repeat(100));
+    for line in
+        ["list --db ../notes.txt", "add x --db ../notes.txt", "list --db ..", "add x --db .."]
+    {
         let ran = world.typed(line);
         assert_eq!(ran.code, 8, "{line}: {}", ran.err);
         assert!(
@@ -219,21 +383,21 @@ fn a_file_that_is_no_database_is_left_alone() {
             ran.err
         );
     }
-    let notes = fs::read_to_string(world.path("project/notes.txt")).unwrap();
+    let notes = fs::read_to_string(world.path("notes.txt")).unwrap();
     assert!(notes.starts_with("my notes"));
 }
 
 #[test]
 fn a_read_only_database_is_read_and_not_written() {
     let world = World::new();
-    world.typed("add A --db ro/my.db").works();
-    let dir = world.path("project/ro");
+    world.typed("add A --db ../ro/my.db").works();
+    let dir = world.path("ro");
     let Some(run) = read_only(&world, &dir) else { return };
-    assert!(run(&["list", "--db", "ro/my.db"], b"").ok().contains("1 A"));
-    let refused = run(&["add", "B", "--db", "ro/my.db"], b"");
+    assert!(run(&["list", "--db", "../ro/my.db"], b"").ok().contains("1 A"));
+    let refused = run(&["add", "B", "--db", "../ro/my.db"], b"");
     assert_eq!(refused.code, 8, "{}", refused.err);
     assert!(refused.err.contains("MCP"), "{}", refused.err);
-    assert!(!world.typed("list --db ro/my.db").ok().contains('B'));
+    assert!(!world.typed("list --db ../ro/my.db").ok().contains('B'));
 }
 
 /// Calls to the program for which a directory is read-only. Permissions do not bind everybody, so it

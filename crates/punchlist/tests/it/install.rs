@@ -296,7 +296,7 @@ fn two_at_once_come_to_what_one_comes_to() {
 fn without_a_name_every_agent_on_the_machine_is_shown_and_set_up() {
     let world = World::new();
     for name in ["claude", "codex", "gemini"] {
-        program(&world, name, "1.2.3");
+        program(&world, name, "9.8.7");
     }
     let before = home(&world);
     let run = |arguments: &[&str]| {

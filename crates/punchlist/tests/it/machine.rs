@@ -20,15 +20,15 @@ fn list_has_the_specified_shape() {
     );
     assert_eq!(list["progress"], serde_json::json!({"completed": 0, "total": 2, "percent": 0}));
     let item = &list["items"][0];
-    for key in "id number position title active_form context completion_criteria agent_type owner \
-                status priority outcome depends_on parent waiting_on check run approve retry \
-                timeout evidence claim marks metadata created_at started_at completed_at \
-                superseded_at ready blocked verification"
+    for key in "id number position title activeForm context completionCriteria agentType owner \
+                status priority outcome dependsOn parent waitingOn check run approve retry \
+                timeout evidence claim marks metadata createdAt startedAt completedAt \
+                supersededAt ready blocked verification"
         .split_whitespace()
     {
         assert!(item.get(key).is_some(), "{key}");
     }
-    assert_eq!(item["created_at"], "2026-01-02T03:01:00.000Z");
+    assert_eq!(item["createdAt"], "2026-01-02T03:01:00.000Z");
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn times(key: &str, value: &Value, found: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| times(key, value, found)),
         Value::Array(values) => values.iter().for_each(|value| times(key, value, found)),
-        Value::String(text) if key == "at" || key.ends_with("_at") => {
+        Value::String(text) if key == "at" || key.ends_with("_at") || key.ends_with("At") => {
             found.push((key.to_owned(), text.clone()));
         }
         // What was and what is of a field that is a time.
@@ -94,7 +94,7 @@ fn times_are_rfc_3339_in_utc_with_milliseconds() {
             text.chars().map(|ch| if ch.is_ascii_digit() { '0' } else { ch }).collect();
         assert_eq!(shape, "0000-00-00T00:00:00.000Z", "{key}");
     }
-    for key in "at created_at started_at completed_at superseded_at updated_at expires_at after"
+    for key in "at createdAt startedAt completedAt supersededAt updatedAt expiresAt after"
         .split_whitespace()
     {
         assert!(found.iter().any(|it| it.0 == key), "{key}");
@@ -118,7 +118,7 @@ fn every_change_answers_with_revision_items_and_warnings() {
         "move 2 --last --json",
         "undo --json",
         "replace --json < - [ ] C\n",
-        "forget 3 --yes --json",
+        "forget 3 --json",
     ]) {
         let answer = world.typed(line).json();
         assert_eq!(keys(&answer), ["revision", "changed", "warnings"], "{line}");
@@ -154,6 +154,13 @@ fn whether_an_item_is_ready_is_right_in_every_answer() {
     world.typed("done 1").works();
     let answer = world.typed("move 2 --last --json").json();
     assert_eq!(answer["changed"][0]["ready"], true);
+    // Nor what is under it.
+    world.typed("add C --under 2").works();
+    let answer = world.typed("move 2 --first --json").json();
+    assert_eq!(answer["changed"][0]["ready"], false);
+    world.typed("done 3").works();
+    let answer = world.typed("move 2 --last --json").json();
+    assert_eq!(answer["changed"][0]["ready"], true);
 }
 
 #[test]
@@ -170,7 +177,7 @@ fn errors_are_one_object_on_stderr() {
         ("done 1 --plan nothing", 4, "not_found", vec![]),
         ("done 99", 4, "not_found", vec![]),
         ("done 2 --expect 1", 5, "conflict", vec![]),
-        ("forget 1", 2, "usage", vec![]),
+        ("approve 1", 3, "refused", vec![]),
         ("list --db /dev/null/x", 8, "unusable", vec![]),
     ] {
         let ran = world.typed(&format!("{line} --json"));

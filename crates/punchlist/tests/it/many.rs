@@ -111,11 +111,11 @@ fn a_claim_ends_with_its_process() {
 #[test]
 fn a_newer_schema_is_refused() {
     let world = World::new();
-    world.typed("add A --db x.db").works();
-    let database = rusqlite::Connection::open(world.path("project/x.db")).unwrap();
+    world.typed("add A --db ../x.db").works();
+    let database = rusqlite::Connection::open(world.path("x.db")).unwrap();
     database.pragma_update(None, "user_version", 9999).unwrap();
     drop(database);
-    for line in ["list --db x.db", "add B --db x.db"] {
+    for line in ["list --db ../x.db", "add B --db ../x.db"] {
         let ran = world.typed(line);
         assert_eq!(ran.code, 8, "{line}: {}", ran.err);
         assert!(ran.err.contains("newer version"), "{line}: {}", ran.err);

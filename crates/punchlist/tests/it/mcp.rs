@@ -2,9 +2,11 @@
 
 mod approval;
 mod client;
+mod edges;
 mod gemini;
 mod inspector;
 mod many;
+mod replaced;
 mod resources;
 mod tools;
 

@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::world::{World, finish};
 
@@ -58,8 +61,65 @@ fn a_directory_whose_name_is_not_utf8_has_a_plan_too() {
 fn without_a_home_a_named_database_still_works() {
     let world = World::new();
     let mut command = world.command("project");
-    command.args(["add", "A", "--db", "x.db"]).env_remove("HOME");
+    command.args(["add", "A", "--db", "../x.db"]).env_remove("HOME");
     assert_eq!(finish(command, b"").code, 0);
+}
+
+/// Every file and directory below a path, with its permissions.
+fn modes(path: &Path) -> Vec<(PathBuf, u32)> {
+    let mut found = Vec::new();
+    let mut left = vec![path.to_owned()];
+    while let Some(path) = left.pop() {
+        let meta = fs::symlink_metadata(&path).unwrap();
+        if meta.is_dir() {
+            left.extend(fs::read_dir(&path).unwrap().map(|it| it.unwrap().path()));
+        }
+        found.push((path, meta.mode() & 0o777));
+    }
+    found
+}
+
+#[test]
+fn all_that_is_kept_is_this_users_alone_whatever_the_umask_says() {
+    let world = World::new();
+    let call = |line: &str, variables: &[(&str, &str)]| {
+        let program = world.command("project");
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "umask 0; exec \"$0\" \"$@\""]).arg(program.get_program());
+        shell.args(line.split(' ')).env_clear();
+        shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.env("PATH", "/usr/bin:/bin").envs(variables.iter().copied());
+        shell.current_dir(world.path("project"));
+        finish(shell, b"")
+    };
+    world.write("project/plan.md", "- [ ] A\n  run: seq 100000\n");
+    // A directory of ours that somebody made too open, with what is in it.
+    world.write("home/.local/share/punchlist/trusted", "");
+    let open = |path: &str, mode| {
+        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    open("home/.local/share/punchlist", 0o755);
+    open("home/.local/share/punchlist/trusted", 0o644);
+    for line in ["add A", "install claude --yes", "run plan.md --yes", "hook nobody"] {
+        assert_eq!(call(line, &[]).code, 0, "{line}");
+    }
+    let kept = modes(&world.path("home/.local/share/punchlist"));
+    assert!(kept.iter().any(|it| it.0.ends_with("punchlist.db")) && kept.len() > 6, "{kept:?}");
+    for (path, mode) in kept {
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode & !expected, 0, "{}: {mode:o}", path.display());
+    }
+    // A directory that is not ours is left alone; what lies in it is closed.
+    fs::create_dir(world.path("shared")).unwrap();
+    open("shared", 0o777);
+    let database = world.path("shared/x.db").display().to_string();
+    assert_eq!(call("add A", &[("PUNCHLIST_DB", &database)]).code, 0);
+    assert_eq!(call("add A", &[("PUNCHLIST_DB", &format!("{database}-dir/y.db"))]).code, 0);
+    for (path, mode) in modes(&world.path("shared")) {
+        let is_shared = path == world.path("shared");
+        let expected = if path.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode, if is_shared { 0o777 } else { expected }, "{}: {mode:o}", path.display());
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Rules of policy in the user's file and in a project's, as far as every verb meets them.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
 use crate::doctor::doctor;
-use crate::world::World;
+use crate::world::{Ran, World, finish};
 
 const USER: &str = "home/.config/punchlist/config.toml";
 const PROJECT: &str = "project/punchlist.toml";
@@ -79,5 +82,191 @@ fn no_option_brings_a_rule_along() {
         let ran = world.run(&["-c", &format!("{key}=allow"), "list"]);
         assert_eq!(ran.code, 2, "{key}: {}", ran.err);
         assert!(ran.err.contains("rules of policy are read from files alone"), "{}", ran.err);
+    }
+}
+
+/// A call as an agent's shell tool makes it.
+fn by_agent(world: &World, directory: &str, arguments: &[&str]) -> Ran {
+    let mut command = world.command(directory);
+    command.args(arguments).env("CLAUDECODE", "1").env("PATH", "/usr/bin:/bin");
+    finish(command, b"")
+}
+
+fn script(world: &World, path: &str) {
+    world.write(path, "#!/bin/sh\ntouch \"$(dirname \"$0\")/ran\"\n");
+    fs::set_permissions(world.path(path), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_rule_for_a_relative_program_belongs_to_its_project() {
+    let world = World::new();
+    world.repository("other/.git");
+    for project in ["project", "other"] {
+        world.write(&format!("{project}/plan.md"), "- [ ] Check\n  run: ./check.sh\n");
+        script(&world, &format!("{project}/check.sh"));
+    }
+    let rule = "[[policy]]\ndecision = 'allow'\ntool = 'shell'\ncommand = './check.sh'\n";
+    // Without a project it allows nothing, and says so.
+    world.write(USER, rule);
+    let ran = by_agent(&world, "project", &["run", "plan.md"]);
+    assert_eq!(ran.code, 7, "{}", ran.out);
+    let note = format!(
+        "{}:1: this rule allows nothing: every project has its own",
+        world.path(USER).display()
+    );
+    assert!(ran.err.contains(&note), "{}", ran.err);
+    let project = world.path("project").display().to_string();
+    world.write(USER, format!("{rule}project = '{project}'\n"));
+    assert_eq!(by_agent(&world, "other", &["run", "plan.md"]).code, 7);
+    // Nor does it help to call from the project that is allowed.
+    assert_eq!(by_agent(&world, "project", &["run", "../other/plan.md"]).code, 7);
+    assert!(!world.path("other/ran").exists());
+    let ran = by_agent(&world, "project", &["run", "plan.md"]);
+    assert_eq!((ran.code, world.path("project/ran").exists()), (0, true), "{}", ran.out);
+    // Below the project's root, it is another program of that path.
+    world.write("project/sub/plan.md", "- [ ] Check\n  run: ./check.sh\n");
+    script(&world, "project/sub/check.sh");
+    assert_eq!(by_agent(&world, "project", &["run", "sub/plan.md"]).code, 7);
+    assert!(!world.path("project/sub/ran").exists());
+}
+
+#[test]
+fn a_projects_own_rules_name_no_project() {
+    let world = World::new();
+    world.write(PROJECT, format!("{DENY}project = '/somewhere'\n"));
+    world.typed("init").ok_with_warnings();
+    let ran = world.typed("list");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("a project's own rules are about itself"), "{}", ran.err);
+}
+
+#[test]
+fn an_agent_is_told_to_ask_its_user_and_only_a_person_sees_the_rule() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Build\n  run: make all\n");
+    let ran = by_agent(&world, "project", &["run", "plan.md"]);
+    assert!(ran.out.contains("Ask your user to do it, or to allow it"), "{}", ran.out);
+    let list = by_agent(&world, "project", &["list", "--plan", "plan.md", "--json"]);
+    let ran = by_agent(&world, "project", &["policy", "make", "all"]);
+    for text in [&ran.out, &ran.err, &list.out] {
+        assert!(!text.contains("[[policy]]") && !text.contains("add to your config"), "{text}");
+    }
+    let ran = world.typed("policy make all");
+    assert!(ran.out.contains("To allow it, add to your config.toml:\n\n[[policy]]"), "{}", ran.out);
+    // What a person's own run leaves on the plan is read by agents too.
+    world.write(USER, "[[policy]]\ndecision = 'ask'\ncommand = 'ls'\nreason = 'slow disk'\n");
+    world.write("project/other.md", "- [ ] Look\n  run: ls\n");
+    let ran = world.typed("run other.md");
+    assert!(ran.out.contains("slow disk (the rule: { decision = \"ask\""), "{}", ran.out);
+}
+
+#[test]
+fn policy_says_what_would_happen_and_why() {
+    let world = World::new();
+    let rules = "\
+[[policy]]
+decision = 'allow'
+tool = 'shell'
+command = 'cd'
+
+[[policy]]
+decision = 'deny'
+command = 'git push'
+reason = 'releases are made by the pipeline'
+fits = 'git -C x push'
+
+[[policy]]
+decision = 'allow'
+tool = 'shell'
+command = 'tools/lint'
+project = '/somewhere/else'
+";
+    world.write(USER, rules);
+    world.write(PROJECT, "[[policy]]\ndecision = 'allow'\ncommand = 'make'\n");
+    world.typed("init").ok_with_warnings();
+    world.write("project/.env", "KEY=1\n");
+    let story = world.story(
+        "
+        policy 'cd src && make test'
+        policy 'cd src && make test' --json
+        policy env A=1 git -C sub push
+        policy tools/lint src
+        policy 'x=1; $x'
+        policy --tool read src/a.rs
+        policy --tool read .env
+        policy --tool read .env --json
+        policy --tool write .git/config
+        policy --tool edit src/a.rs
+        policy --tool agent claude
+        policy --tool raed x
+        ",
+    );
+    told!(story);
+}
+
+#[test]
+fn parts_of_a_configuration_that_do_nothing_yet_say_so_in_one_line() {
+    let world = World::new();
+    world.write(
+        USER,
+        "[team]\nlead = 'x'\n[workers.claude]\nmodel = 'y'\n[workers.fast]\nmodel = 'z'\n",
+    );
+    let ran = world.typed("list");
+    let place = world.path(USER).display().to_string();
+    let line = format!("warning: {place}: [team], [workers.claude], [workers.fast] do nothing yet");
+    assert_eq!(ran.err.lines().filter(|it| it.contains("nothing yet")).collect::<Vec<_>>(), [line]);
+    let ran = world.run(&["-c", "team.lead=x", "list"]);
+    assert!(ran.err.contains("-c team.lead does nothing yet"), "{}", ran.err);
+}
+
+#[test]
+fn a_rule_that_can_never_match_stops_every_verb_with_the_nearest_name() {
+    let world = World::new();
+    world.write(USER, "[[policy]]\ndecision = 'deny'\ntool = 'shel'\ncommand = 'rm'\n");
+    let ran = world.typed("list");
+    assert_eq!(ran.code, 2);
+    let words = format!(
+        "{}:3: policy.tool: there is no tool \"shel\"; did you mean \"shell\"?",
+        world.path(USER).display()
+    );
+    assert!(ran.err.contains(&words), "{}", ran.err);
+}
+
+#[test]
+fn deny_rules_see_through_options_and_wrappers() {
+    let world = World::new();
+    world.write(USER, "[[policy]]\ndecision = 'deny'\ncommand = 'git push'\n");
+    for line in [
+        "git -C sub push",
+        "git --no-pager -c a.b=c push origin",
+        "choom -n 5 -- git push",
+        "linux64 git push",
+        "setarch x86_64 -R git push",
+        "setarch -R git push",
+        "env -u X A=1 git push",
+        "nice -n 5 git push",
+        "timeout -k 3 9 git push",
+        "nohup git push",
+        "stdbuf -oL git push",
+        "ionice -c 3 git push",
+        "chrt -r 10 git push",
+        "taskset -c 0,1 git push",
+        "ls | xargs -I{} git push",
+        "sudo -u bob git push",
+        "env nice timeout 3 git -C x push",
+        "sh -c 'cd x; git push'",
+        "find . -exec git push ';'",
+        "fd -Hx git push",
+        "eval git push",
+        "A=1 git push",
+        "echo $(git push)",
+        "f() { git push; }; f",
+    ] {
+        let told = world.run(&["policy", line, "--json"]).json();
+        assert_eq!(told["decision"], "deny", "{line}: {told:#}");
+    }
+    for line in ["git log push", "git --no-pager log push", "echo git push", "sudo echo git push"] {
+        let told = world.run(&["policy", line, "--json"]).json();
+        assert_eq!(told["decision"], "ask", "{line}: {told:#}");
     }
 }

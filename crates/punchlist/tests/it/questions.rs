@@ -11,7 +11,8 @@ use punchlist_model::call::{
 use punchlist_model::{Attempt, IdSource, Number, QuestionId, RunId, Timestamp};
 use serde_json::json;
 
-use crate::world::{Ran, World, finish};
+use crate::person::Person;
+use crate::world::{Ran, World};
 
 fn at(minute: i64) -> Timestamp {
     let begin: Timestamp = "2026-01-02T03:00:00Z".parse().unwrap();
@@ -42,7 +43,7 @@ fn run_id() -> RunId {
 }
 
 /// A run whose calls ask: to publish, and to edit a file.
-fn asks(world: &World) {
+pub(crate) fn asks(world: &World) {
     let store = store(world);
     let run = RunRecord {
         id: run_id(),
@@ -76,6 +77,7 @@ fn asks(world: &World) {
         what: "run".to_owned(),
         command: Some("./publish.sh --prod".to_owned()),
         diff: None,
+        printed: Vec::new(),
         touches: vec!["writes dist/**".to_owned()],
         why: "no rule allows it".to_owned(),
         arguments: json!({"command": "./publish.sh --prod"}),
@@ -97,6 +99,7 @@ fn asks(world: &World) {
         what: "edit src/main.rs".to_owned(),
         command: None,
         diff: Some("@@ -1 +1 @@\n-hello\n+HELLO\n".to_owned()),
+        printed: Vec::new(),
         touches: Vec::new(),
         offers: vec![Offer::Once, Offer::AlwaysTool],
         ..publish.clone()
@@ -115,40 +118,36 @@ fn answers(world: &World) -> Vec<String> {
     questions.into_iter().map(|it| one(it.standing)).collect()
 }
 
-/// A call at a terminal of its own, where these keys are typed; nothing where no terminal can be had.
-/// What is printed comes in one piece, with what was typed.
-fn at_terminal(world: &World, call: &str, keys: &str, variables: &[(&str, &str)]) -> Option<Ran> {
+/// A call at a terminal of its own, where each line of `keys` answers a question. What is printed comes in
+/// one piece, with what was typed.
+pub(crate) fn at_terminal(
+    world: &World,
+    call: &str,
+    keys: &str,
+    variables: &[(&str, &str)],
+) -> Option<Ran> {
     let program = world.command("project");
     let line = format!("'{}' {call}", program.get_program().display());
-    in_terminal(world, &program, &line, keys, variables)
+    in_terminal(program, &line, keys, variables)
 }
 
 fn in_terminal(
-    world: &World,
-    program: &Command,
+    mut program: Command,
     line: &str,
     keys: &str,
     variables: &[(&str, &str)],
 ) -> Option<Ran> {
-    let mut command = Command::new("script");
-    command.args(["-q", "-e", "-c", line, "/dev/null"]).env_clear();
-    for (name, value) in program.get_envs() {
-        command.env(name, value.unwrap_or_default());
+    program.env("COLUMNS", "80").env("LANG", "C.UTF-8").env("NO_COLOR", "1");
+    program.envs(variables.iter().copied());
+    let mut person = Person::calls(&program, line);
+    for line in keys.split_inclusive('\n') {
+        if !person.sees_question() {
+            break;
+        }
+        person.types(line);
     }
-    command.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin").env("COLUMNS", "80");
-    command.env("LANG", "C.UTF-8").env("NO_COLOR", "1");
-    command.envs(variables.iter().copied()).current_dir(world.path("project"));
-    let mut probe = Command::new("script");
-    if !probe
-        .args(["-q", "-e", "-c", "true", "/dev/null"])
-        .output()
-        .is_ok_and(|it| it.status.success())
-    {
-        return None;
-    }
-    let mut ran = finish(command, keys.as_bytes());
-    ran.out = ran.out.replace("\r\n", "\n");
-    Some(ran)
+    let (code, out) = person.ends();
+    Some(Ran { code, out, err: String::new() })
 }
 
 #[test]
@@ -203,7 +202,7 @@ fn an_agent_is_refused_even_at_a_terminal() {
     let binary = program.get_program().to_str().unwrap().to_owned();
     let agent = world.path("bin/codex").display().to_string();
     let variables = [("PROGRAM", binary.as_str()), ("PUNCHLIST_ANCESTORS", "1")];
-    let ran = in_terminal(&world, &program, &agent, "", &variables).unwrap();
+    let ran = in_terminal(program, &agent, "", &variables).unwrap();
     assert!(ran.out.contains("this call is made by codex"), "{}", ran.out);
     assert_eq!(answers(&world), ["-", "-"]);
 }
@@ -226,7 +225,7 @@ fn a_person_at_a_terminal_answers_once() {
         "answer",
         "questions --all",
     ] {
-        let Some(ran) = at_terminal(&world, call, "", &[]) else { return };
+        let Some(ran) = at_terminal(&world, call, "y\n", &[]) else { return };
         story.push_str(&format!("$ punchlist {call}\n{}[exit {}]\n\n", ran.out, ran.code));
     }
     told!(story);
@@ -249,7 +248,8 @@ fn whoever_only_calls_is_asked_one_by_one() {
     for words in [
         "? Publish wants to run                                          1 of 2 waiting",
         "2 of 2 waiting",
-        "y once   a always ./publish.sh   e edit   n refuse   r refuse and say why",
+        "y once   a always ./publish.sh   e edit   n refuse this and the rest",
+        "r refuse and say why   q refuse and stop",
         "type one of the letters above",
         "why not?",
         "Greet loudly: refused: better not",
@@ -277,7 +277,7 @@ fn arguments_are_changed_in_the_users_own_editor() {
     let world = World::new();
     asks(&world);
     let check = |editor: &str, code: i32, words: &str| {
-        let ran = at_terminal(&world, "answer 0101 edit", "", &[("EDITOR", editor)])?;
+        let ran = at_terminal(&world, "answer 0101 edit", "y\n", &[("EDITOR", editor)])?;
         assert_eq!(ran.code, code, "{}", ran.out);
         assert!(ran.out.contains(words), "{editor}: {}", ran.out);
         let left = fs::read_dir(world.path("home/.local/share/punchlist")).unwrap();
@@ -332,11 +332,11 @@ fn what_calls_put_out_is_erased_with_what_is_forgotten() {
     wait(store(&world).begin_run(run)).unwrap();
     wait(store(&world).record(run_id(), calls, vec![], None)).unwrap();
     let is_there = |n| world.path(&format!("{outputs}/{n}.txt")).exists();
-    world.typed("forget 1 --yes").works();
+    world.typed("forget 1").works();
     assert_eq!((is_there(1), is_there(2)), (false, true));
-    world.typed("forget --whole-plan --yes").works();
+    world.typed("forget --whole-plan").works();
     assert!(!world.path(&outputs).exists());
-    world.typed("forget --whole-plan --yes").works();
+    world.typed("forget --whole-plan").works();
 }
 
 #[test]
@@ -344,7 +344,7 @@ fn an_answer_to_a_run_that_is_over_says_so() {
     let world = World::new();
     asks(&world);
     wait(store(&world).end_run(run_id(), at(1))).unwrap();
-    let Some(ran) = at_terminal(&world, "answer 0101 yes", "", &[]) else { return };
+    let Some(ran) = at_terminal(&world, "answer 0101 yes", "y\n", &[]) else { return };
     assert_eq!(ran.code, 0);
     assert!(ran.out.contains("the run that asked has ended"), "{}", ran.out);
 }

@@ -8,7 +8,14 @@ use serde_json::Value;
 
 use crate::world::{Ran, World, finish};
 
+mod again;
+mod answers;
+mod asking;
+mod counts;
 mod crash;
+mod cut_short;
+mod moved;
+mod outputs;
 mod processes;
 mod screen;
 mod workers;
@@ -64,7 +71,7 @@ fn a_plan_is_worked_off_in_order_and_checked() {
     let list = world.run(&["list", "--plan", "release.md", "--json"]).json();
     let evidence = &list["items"][0]["evidence"][0];
     assert_eq!(evidence["level"], "checked", "{evidence}");
-    assert_eq!(evidence["run"]["exit_code"], 0);
+    assert_eq!(evidence["run"]["exitCode"], 0);
 }
 
 #[test]

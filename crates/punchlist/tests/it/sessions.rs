@@ -179,7 +179,7 @@ fn a_name_that_an_agent_gives_itself_is_one_within_its_session() {
     agent.runs("add Parse");
     agent.runs("start 1 --as bob");
     let shown = agent.runs("show 1");
-    assert!(shown.contains("claude:12345678/bob"), "{shown}");
+    assert!(shown.contains("claude:12345678-aaaa/bob"), "{shown}");
     // So its own session still answers for it.
     let stop = format!(
         "{{\"session_id\":\"12345678-aaaa\",\"cwd\":\"{}\",\"hook_event_name\":\"Stop\"}}",
@@ -209,8 +209,36 @@ fn two_sessions_keep_two_plans_and_a_person_must_say_which() {
     one.dies();
     assert_eq!(world.typed("list").ok(), "[ ] 1 Second\n\n(0/1 completed)\n");
     seen(&world, "22222222", Some(&two), 9, true);
-    assert!(world.typed("list").ok().contains("No plan here yet"));
-    assert!(world.typed("list").ok().contains("Others have plans here"));
+}
+
+#[test]
+fn after_all_sessions_have_ended_verbs_show_the_latest_plan_and_say_whose_it_is() {
+    let world = World::new();
+    let (mut one, mut two) = (Agent::start(&world), Agent::start(&world));
+    seen(&world, "11111111", Some(&one), 1, false);
+    seen(&world, "22222222", Some(&two), 2, false);
+    one.runs("add First");
+    two.runs("add Second");
+    one.dies();
+    seen(&world, "22222222", Some(&two), 9, true);
+    // The other one is in a session of its own, and comes upon nobody's list.
+    let mut three = Agent::start(&world);
+    seen(&world, "33333333", Some(&three), 10, false);
+    assert!(three.runs("list").contains("No plan here yet"));
+    three.dies();
+
+    for (verb, shows) in [("list", "[ ] 1 Second"), ("log", "Second"), ("show 1", "Second")] {
+        let ran = world.typed(verb);
+        assert_eq!(ran.code, 0, "{verb}: {}", ran.err);
+        assert!(ran.out.contains(shows), "{verb}: {}", ran.out);
+        let whose = "of claude:22222222, which has ended; last changed ";
+        assert!(ran.err.contains(whose) && ran.err.lines().count() == 1, "{verb}: {}", ran.err);
+    }
+    let ran = world.typed("list --json");
+    assert_eq!((ran.err.as_str(), &ran.json()["plan"]["conversation"]), ("", &"22222222".into()));
+    // What a person adds goes on the project's own list, which then is the one.
+    world.typed("add \"By hand\"").works();
+    assert_eq!(world.typed("list").ok(), "[ ] 1 By hand\n\n(0/1 completed)\n");
 }
 
 #[test]
@@ -255,7 +283,7 @@ fn an_agents_word_that_the_goal_is_met_is_kept_under_the_agents_name() {
     agent.runs("goal \"It ships\"");
     agent.runs("done 1");
     let told = agent.runs("goal --met");
-    assert!(told.contains("yes, claimed by claude:12345678"), "{told}");
+    assert!(told.contains("yes, reported by claude:12345678"), "{told}");
 }
 
 #[test]
@@ -295,7 +323,7 @@ fn an_agent_cannot_erase_what_it_wrote() {
     let mut agent = Agent::start(&world);
     seen(&world, "12345678-aaaa", Some(&agent), 1, false);
     agent.runs("add Tidy");
-    for arguments in ["forget 1 --yes", "forget --whole-plan --yes"] {
+    for arguments in ["forget 1", "forget --whole-plan"] {
         let told = agent.runs(arguments);
         assert!(told.contains("texts are erased by people, and this call is made by"), "{told}");
     }
@@ -413,7 +441,7 @@ fn what_was_left_is_moved_into_a_plan_that_has_open_items() {
         "#
     ));
     // There, it is told where everything went.
-    let plans = world.typed("plans --json").json();
+    let plans = world.typed("plans --finished --json").json();
     let all = plans["plans"].as_array().unwrap();
     let left = all.iter().find(|it| it["conversation"] == "11111111").unwrap()["id"].clone();
     let there = world.typed(&format!("list --json --plan {}", left.as_str().unwrap())).json();
@@ -466,7 +494,7 @@ fn adopting_needs_somebody_who_can_and_something_that_may_be() {
     seen(&world, "22222222", Some(&one), 5, false);
     assert!(one.runs(&format!("adopt {id}")).contains("works on plan"));
     let adopted = one.runs("adopt --json");
-    assert_eq!(adopted, "{\"left_open\":[]}\n");
+    assert_eq!(adopted, "{\"leftOpen\":[]}\n");
     let mut two = Agent::start(&world);
     seen(&world, "33333333", Some(&two), 6, false);
     let refused = two.runs(&format!("adopt {id}"));

@@ -108,6 +108,7 @@ fn dependencies_make_items_wait_their_turn() {
         next
         edit 1 --after 3
         start 3
+        start 3 --anyway
         release 3
         skip 2 --reason "no tests"
         edit 3 --not-after 2
@@ -253,13 +254,11 @@ fn forget_erases_texts_and_leaves_tombstones() {
         add "my secret" Other --context "hush hush"
         edit 1 --title "my other secret"
         forget 1
-        forget 1 --yes
         show 1
         log
-        forget 9 --yes
+        forget 9
         forget
         forget --whole-plan
-        forget --whole-plan --yes
         list
         "#,
     );

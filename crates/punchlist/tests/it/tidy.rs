@@ -115,6 +115,8 @@ const DOCUMENTS: &[(&str, &str)] = &[
     ("tools", "tools.md"),
     ("exit-codes", "exit-codes.md"),
     ("events-schema", "events.schema.json"),
+    ("json", "json.md"),
+    ("json-schema", "json.schema.json"),
 ];
 
 /// Set, the documents are written instead of compared; `cargo xtask gen` does that.
@@ -501,7 +503,7 @@ fn generated_documents_are_what_the_code_generates() {
     } else if fs::read_to_string(&picture).ok().as_ref() != Some(&drawn) {
         breaches.push("docs/list.svg: out of date, run `cargo xtask gen`".to_owned());
     }
-    breaches.extend(agents::in_the_readme(write));
+    breaches.extend(agents::in_the_documents(write));
     let known: BTreeSet<String> =
         DOCUMENTS.iter().map(|it| format!("docs/reference/{}", it.1)).collect();
     for file in files().iter().filter(|it| it.path.starts_with("docs/reference/")) {

@@ -97,7 +97,7 @@ fn what_others_did_since_the_list_was_shown_is_not_overwritten() {
         edit 2 --title "B, better" --plan shared
         # the conversation is attached now: it needs no --plan
         tool todowrite TodoWrite --conversation c < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}, {"content": "B", "status": "pending", "activeForm": "Doing B"}]}
-        # what was named has been shown, so it can be dropped now
+        # what a person added did not come from this list, and is not its to drop
         tool todowrite TodoWrite --conversation c < {"todos": [{"content": "A", "status": "completed", "activeForm": "Doing A"}]}
         log --plan shared
         "#
@@ -201,4 +201,22 @@ fn the_example_in_its_help_works() {
     let (arguments, _) = example.split_once("' |").expect("it goes into a pipe");
     let ran = world.run_with(&["tool", "turn", "create_todo"], arguments.as_bytes());
     assert!(ran.json()["created"][0]["title"] == "Fix the tests", "{}", ran.out);
+}
+
+#[test]
+fn json_tells_an_error_from_a_result() {
+    let world = World::new();
+    let call = |arguments: &str| {
+        world.run_with(&["tool", "manager", "todo_manager", "--json"], arguments.as_bytes()).json()
+    };
+    let added = call(r#"{"action": "add_multiple", "todos": [{"content": "A"}]}"#);
+    assert_eq!((&added["isError"], &added["changed"]), (&false.into(), &true.into()), "{added}");
+    assert_eq!(added["result"]["ok"], true, "{added}");
+    let bad = call(r#"{"action": "start", "ids": [7]}"#);
+    assert_eq!((&bad["isError"], &bad["changed"]), (&true.into(), &false.into()), "{bad}");
+    assert!(bad["text"].as_str().unwrap().contains("not found"), "{bad}");
+    let bad = call("no JSON");
+    assert_eq!(bad["isError"], true, "{bad}");
+    let list = call(r#"{"action": "list"}"#);
+    assert_eq!(list["isError"], false, "{list}");
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::world::{Ran, World, finish};
 
+mod found;
 mod screen;
 mod sub_agents;
 

@@ -88,6 +88,9 @@ impl World {
         command
             .env_clear()
             .env("HOME", self.path("home"))
+            // Where an agent calls, its own word for the home does not count; this takes the place of the
+            // password database.
+            .env("PUNCHLIST_HOME", self.path("home"))
             .env("USER", "me")
             .env("PUNCHLIST_HOST", "host")
             .env("PUNCHLIST_ANCESTORS", "0")
@@ -112,7 +115,12 @@ impl World {
         self.typed_in("project", line)
     }
 
+    /// The same in another directory. What only a person at a terminal may do is done at one, with a yes.
     pub(crate) fn typed_in(&self, dir: &str, line: &str) -> Ran {
+        const PERSONS: [&str; 3] = ["init", "forget", "gate off"];
+        if PERSONS.iter().any(|it| line == *it || line.starts_with(&format!("{it} "))) {
+            return self.person_in(dir, line);
+        }
         let (line, stdin) = line.split_once(" < ").unwrap_or((line, ""));
         let mut command = self.command(dir);
         command.args(words(line));
@@ -190,7 +198,7 @@ pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> Ran {
 }
 
 /// Splits a line into words; quotes hold words together.
-fn words(line: &str) -> Vec<String> {
+pub(crate) fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;

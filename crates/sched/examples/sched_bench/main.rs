@@ -38,7 +38,7 @@ fn main() -> ExitCode {
 fn run(arguments: &[&str]) -> Outcome {
     if arguments == ["guardian"] {
         let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
-        return Ok(punchlist_sched::process::guardian::main(socket)?);
+        return Ok(punchlist_sched::process::guardian::main(socket, None)?);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match arguments {

@@ -7,7 +7,7 @@ use futures_core::future::BoxFuture;
 use punchlist_model::Timestamp;
 use punchlist_sched::call::{Checked, Ended};
 use punchlist_sched::driver::{Driver, Error, Options};
-use punchlist_sched::policy::Policy;
+use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::{
     CallId, Handle, Limits, NoLedger, Output, Preview, Processes, Request, Subject, Tool, Tools,
     Work, machine, output, process,
@@ -61,7 +61,12 @@ impl Stage {
         tools.add(Arc::new(Nothing(json!({"type": "object"}))))?;
         let limits = Limits { all: room, of_kind: BTreeMap::new() };
         let options = Options {
-            machine: machine::Options { limits, policy: Policy::default(), attended: false },
+            machine: machine::Options {
+                limits,
+                policy: Policy::default(),
+                attended: machine::Attended::No,
+                reader: Reader::default(),
+            },
             output: output::Options::default(),
             patience: Options::PATIENCE,
             clock: Arc::new(now),

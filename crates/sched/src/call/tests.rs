@@ -13,14 +13,22 @@ fn states() -> Vec<(&'static str, Live)> {
     let executing = |stopping| Live::Executing { attempt, started_at, stopping };
     vec![
         ("validating", Live::Validating { look: Look(0) }),
-        ("scheduled", Live::Scheduled { tried: Attempt(0), allowed: false, again_at: None }),
+        (
+            "scheduled",
+            Live::Scheduled { tried: Attempt(0), allowed: false, again_at: None, said: None },
+        ),
         (
             "scheduled, allowed",
-            Live::Scheduled { tried: Attempt(0), allowed: true, again_at: None },
+            Live::Scheduled { tried: Attempt(0), allowed: true, again_at: None, said: None },
         ),
         (
             "scheduled, again",
-            Live::Scheduled { tried: attempt, allowed: true, again_at: Some(started_at) },
+            Live::Scheduled {
+                tried: attempt,
+                allowed: true,
+                again_at: Some(started_at),
+                said: None,
+            },
         ),
         ("awaiting_approval", Live::AwaitingApproval { question: QuestionId(1) }),
         ("executing", executing(None)),

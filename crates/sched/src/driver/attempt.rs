@@ -10,10 +10,11 @@ use futures_core::future::BoxFuture;
 use punchlist_model::Attempt;
 use serde_json::Value;
 
-use super::attempts::{Attempts, Brake, Stopping};
+use super::attempts::{Brake, Stopping};
 use super::panicked;
-use crate::call::{CallId, Ended, Output};
-use crate::tool::{Tool, Work};
+use crate::call::{CallId, Ended};
+use crate::output;
+use crate::tool::{Surroundings, Tool, Work};
 
 /// What came of an attempt when it was begun.
 pub(super) enum First {
@@ -25,7 +26,12 @@ pub(super) enum First {
 
 /// Begins an attempt. Most that do not wait for anything are over when this returns, and have cost
 /// neither an entry among attempts nor a waker.
-pub(super) fn begin(tool: &dyn Tool, arguments: Value, work: Work, attempts: &Attempts) -> First {
+pub(super) fn begin(
+    tool: &dyn Tool,
+    arguments: Value,
+    work: Work,
+    around: &Arc<Surroundings>,
+) -> First {
     let (call, attempt) = (work.call(), work.attempt());
     let begun = catch_unwind(AssertUnwindSafe(|| {
         let mut future = tool.run(arguments, work);
@@ -39,12 +45,12 @@ pub(super) fn begin(tool: &dyn Tool, arguments: Value, work: Work, attempts: &At
         Err(payload) => Stage::Clearing(Some(Ended::Panicked(panicked(&*payload))), None),
     };
     match stage {
-        Stage::Clearing(Some(how), _) if !attempts.has_processes(call, attempt) => {
+        Stage::Clearing(Some(how), _) if !around.attempts.has_processes(call, attempt) => {
             First::Ended(how)
         }
         stage @ (Stage::Running(_) | Stage::Clearing(..)) => {
-            let brake = attempts.brake(call, attempt);
-            First::Waits(Attempted { call, attempt, brake, stage })
+            let (brake, around) = (around.attempts.brake(call, attempt), Arc::clone(around));
+            First::Waits(Attempted { call, attempt, brake, around, stage })
         }
     }
 }
@@ -63,6 +69,7 @@ pub(super) struct Attempted {
     call: CallId,
     attempt: Attempt,
     brake: Arc<Brake>,
+    around: Arc<Surroundings>,
     stage: Stage,
 }
 
@@ -81,7 +88,9 @@ impl Future for Attempted {
         if let Stage::Running(future) = &mut this.stage {
             let polled = if this.brake.poll(context, Stopping::Over).is_ready() {
                 let what = "it did not stop when it was told to, and was dropped".to_owned();
-                Ok(Poll::Ready(Ended::Badly { what, output: Output::default() }))
+                // What it had to say is still in its files.
+                let said = output::so_far(&this.around.output, this.call, this.attempt);
+                Ok(Poll::Ready(Ended::Badly { what, output: said.unwrap_or_default() }))
             } else {
                 catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)))
             };

@@ -78,8 +78,10 @@ pub struct Asked {
     pub subject: Subject,
     /// The rule that wants it asked; none, if no rule says anything about it.
     pub because: Option<Box<Rule>>,
-    /// What "always" may mean: each of these rules alone would let such a call pass from now on.
-    pub allowing: Vec<Rule>,
+    /// It was allowed, but what it would change has changed meanwhile: it is asked again.
+    pub is_again: bool,
+    /// What "always" may mean: sets of rules that would let it pass from now on, the narrowest first.
+    pub allowing: Vec<Vec<Rule>>,
 }
 
 /// Keeps nothing: for those who embed the driver and need no memory.

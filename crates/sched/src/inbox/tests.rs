@@ -58,6 +58,18 @@ fn a_message_can_be_changed_redirected_and_removed_until_it_is_taken() {
 }
 
 #[test]
+fn a_message_that_waits_can_be_moved() {
+    let mut inbox = Inbox::new();
+    let [one, two, three] = ["one", "two", "three"].map(|it| inbox.push(it, Delivery::Queue));
+    inbox.move_before(three, Some(one)).unwrap();
+    inbox.move_before(one, None).unwrap();
+    let order: Vec<&str> = inbox.waiting().iter().map(|it| it.text.as_str()).collect();
+    assert_eq!(order, ["three", "two", "one"]);
+    inbox.remove(two).unwrap();
+    assert_eq!(inbox.move_before(two, None), Err(Gone(two)));
+}
+
+#[test]
 fn what_was_kept_goes_on_where_it_was_and_no_number_comes_twice() {
     let mut inbox = Inbox::new();
     inbox.push("one", Delivery::Queue);

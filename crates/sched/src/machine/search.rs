@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use punchlist_model::{Attempt, Timestamp};
 
-use super::{Answer, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
+use super::{Answer, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
 use crate::access::Access;
 use crate::call::{
     CallId, CancelReason, Checked, Ended, Kind, Live, Look, Outcome, Output, QuestionId, Request,
     Retry, State,
 };
-use crate::policy::{Decision, Policy, Rule, Subject};
+use crate::policy::{Decision, Policy, Reader, Rule, Subject};
 
 /// What the driver has to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,7 +49,12 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(plans: Vec<Plan>, limits: Limits) -> Self {
         let policy = Policy::new(vec![Rule::tool(Decision::Allow, "free")], Vec::new());
-        let options = Options { limits: limits.clone(), policy, attended: true };
+        let options = Options {
+            limits: limits.clone(),
+            policy,
+            attended: Attended::Yes,
+            reader: Reader::default(),
+        };
         let mut world = Self {
             machine: Scheduler::new(options),
             tasks: Vec::new(),
@@ -171,7 +176,12 @@ impl World {
             }
             Task::Ask(question) => {
                 let answered = |answer| Input::Answered { question: *question, answer };
-                vec![answered(Answer::Once), answered(Answer::Refuse(None))]
+                vec![
+                    answered(Answer::Once),
+                    answered(Answer::Refuse(None)),
+                    answered(Answer::Refuse(Some("no".to_owned()))),
+                    answered(Answer::RefuseAndStop(None)),
+                ]
             }
             Task::Run(call, attempt) => {
                 let ended = |how| Input::Ended { call: *call, attempt: *attempt, how };

@@ -303,7 +303,7 @@ impl Outcome {
     pub fn is_success(&self) -> bool {
         match self {
             Self::Success(_) => true,
-            Self::Error(_) | Self::Cancelled(_) => false,
+            Self::Error(_) | Self::Cancelled { .. } => false,
         }
     }
 }
@@ -311,9 +311,9 @@ impl Outcome {
 /// That nobody could be asked is no failure of a call.
 fn is_failure(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Error(CallError::NobodyToAsk(_)) | Outcome::Success(_) | Outcome::Cancelled(_) => {
-            false
-        }
+        Outcome::Error(CallError::NobodyToAsk(_))
+        | Outcome::Success(_)
+        | Outcome::Cancelled { .. } => false,
         Outcome::Error(_) => true,
     }
 }

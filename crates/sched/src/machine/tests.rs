@@ -1,17 +1,19 @@
 //! The machine as its driver sees it: facts told, and what is to be done.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use punchlist_model::{Attempt, Timestamp};
 use serde_json::json;
 
-use super::{Alarm, Answer, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
+use super::{
+    Alarm, Answer, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken,
+};
 use crate::access::Access;
 use crate::call::{
     BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Look, Outcome, Output,
     QuestionId, Request, Retry, State,
 };
-use crate::policy::{Decision, Policy, Rule, Subject};
+use crate::policy::{Decision, Policy, Reader, Rule, Subject};
 
 /// A driver that a test is: it tells facts and reads what is to be done.
 struct Desk {
@@ -22,7 +24,8 @@ struct Desk {
 impl Desk {
     fn new(limits: Limits) -> Self {
         let policy = Policy::new(vec![Rule::tool(Decision::Allow, "free")], Vec::new());
-        let options = Options { limits, policy, attended: true };
+        let options =
+            Options { limits, policy, attended: Attended::Yes, reader: Reader::default() };
         Self { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH }
     }
 
@@ -169,7 +172,8 @@ fn a_call_whose_dependency_fails_says_which() {
     desk.schedule(vec![free(), after(0), after(1)]);
     (0..3).for_each(|call| drop(desk.valid(call, Access::none())));
     assert_eq!(desk.badly(0, 1), [DONE]);
-    let waited_for = |call| Outcome::Cancelled(CancelReason::Dependency(CallId(call)));
+    let waited_for =
+        |call| Outcome::Cancelled { reason: CancelReason::Dependency(CallId(call)), output: None };
     assert_eq!(*desk.outcome(1), waited_for(0));
     assert_eq!(*desk.outcome(2), waited_for(1));
     // One that comes later hears it too.
@@ -227,14 +231,14 @@ fn always_settles_what_else_is_waiting_and_fits() {
     assert_eq!(desk.valid(0, Access::none()), [ask(0, 0)]);
     assert_eq!(desk.valid(1, Access::none()), [ask(1, 1)]);
     assert_eq!(desk.valid(2, Access::none()), [ask(2, 2)]);
-    let always = Answer::Always(Rule::tool(Decision::Allow, "careful"));
+    let always = Answer::Always(vec![Rule::tool(Decision::Allow, "careful")]);
     assert_eq!(desk.answer(0, always), [run(0), run(2)]);
     // Nor is it asked about again.
     assert_eq!(desk.valid(3, Access::none()), [run(3)]);
     let refused = desk.answer(1, Answer::Refuse(Some("no".into())));
     assert_eq!(refused, []);
     let reason = CancelReason::Refused(Some("no".into()));
-    assert_eq!(*desk.outcome(1), Outcome::Cancelled(reason));
+    assert_eq!(*desk.outcome(1), Outcome::Cancelled { reason, output: None });
 }
 
 #[test]
@@ -252,13 +256,59 @@ fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["b"]), subject, kind: Kind::OTHER };
     let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
+    // A person wrote it, so nobody is asked again.
+    assert_eq!(desk.tell(look), [run(0)]);
+}
+
+#[test]
+fn a_refusal_without_a_reason_ends_what_has_not_begun_and_one_with_a_reason_does_not() {
+    let ways: [(Answer, &[(u32, bool)]); 3] = [
+        (Answer::Refuse(Some("no".into())), &[(0, false), (2, false), (3, false)]),
+        (Answer::Refuse(None), &[(0, false), (2, true), (3, true)]),
+        (Answer::RefuseAndStop(None), &[(0, true), (2, true), (3, true)]),
+    ];
+    for (answer, expected) in ways {
+        let mut desk = Desk::with_room(9);
+        desk.schedule(vec![free(), careful(), careful(), free()]);
+        assert_eq!(desk.valid(0, Access::none()), [run(0)]);
+        desk.valid(1, Access::none());
+        desk.valid(2, Access::none());
+        let effects = desk.answer(0, answer.clone());
+        let is_killed = effects.contains(&Effect::Kill(CallId(0), Attempt(1)));
+        assert_eq!(is_killed, expected[0].1, "{answer:?}");
+        for (call, is_ended) in &expected[1..] {
+            let state = desk.machine.call(CallId(*call)).unwrap().state.clone();
+            let beside = CancelReason::Beside(CallId(1));
+            let is_beside = matches!(&state, State::Done(Outcome::Cancelled { reason, .. }) if *reason == beside);
+            assert_eq!(is_beside, *is_ended, "{answer:?}: {call} is {state:?}");
+        }
+    }
+}
+
+#[test]
+fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
+    let mut desk = Desk::with_room(9);
+    desk.schedule(vec![careful()]);
+    assert_eq!(desk.valid(0, Access::writes(["a"])), [ask(0, 0)]);
+    let again = desk.tell(Input::Changed(QuestionId(0)));
+    assert_eq!(again, [Effect::Validate(CallId(0), Look(1))]);
+    let subject = Subject { tool: "careful".into(), ..Subject::default() };
+    let checked = Checked { access: Access::writes(["a"]), subject, kind: Kind::OTHER };
+    let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
     assert_eq!(desk.tell(look), [ask(0, 1)]);
+    assert_eq!(desk.answer(0, Answer::Once), [], "the old question counts no more");
+    assert_eq!(desk.answer(1, Answer::Once), [run(0)]);
 }
 
 #[test]
 fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     let limits = Limits { all: 1, of_kind: BTreeMap::new() };
-    let options = Options { limits, policy: Policy::default(), attended: false };
+    let options = Options {
+        limits,
+        policy: Policy::default(),
+        attended: Attended::No,
+        reader: Reader::default(),
+    };
     let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
     desk.schedule(vec![careful()]);
     assert_eq!(desk.valid(0, Access::none()), [DONE]);
@@ -270,6 +320,20 @@ fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     decision = "allow"
     tool = "careful"
     "#);
+}
+
+#[test]
+fn where_nobody_is_there_only_those_calls_ask_that_a_person_has_spoken_about() {
+    let limits = Limits { all: 1, of_kind: BTreeMap::new() };
+    let attended = Attended::Only(BTreeSet::from([CallId(1)]));
+    let options =
+        Options { limits, policy: Policy::default(), attended, reader: Reader::default() };
+    let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
+    desk.schedule(vec![careful(), careful()]);
+    assert_eq!(desk.valid(0, Access::none()), []);
+    let outcome = desk.outcome(0);
+    assert!(matches!(outcome, Outcome::Error(CallError::NobodyToAsk(_))), "{outcome:?}");
+    assert_eq!(desk.valid(1, Access::none()), [ask(1, 0)]);
 }
 
 #[test]
@@ -318,7 +382,10 @@ fn a_cancel_that_crosses_a_completion_changes_nothing() {
     assert_eq!(desk.well(0), [], "it was done before it could be stopped");
     assert_eq!(desk.badly(1, 1), [DONE]);
     assert_eq!(*desk.outcome(0), Outcome::Success(Output::default()));
-    assert_eq!(*desk.outcome(1), Outcome::Cancelled(CancelReason::Asked(None)));
+    assert_eq!(
+        *desk.outcome(1),
+        Outcome::Cancelled { reason: CancelReason::Asked(None), output: None }
+    );
     assert_eq!(desk.badly(1, 1), [], "told twice");
 }
 
@@ -354,8 +421,14 @@ fn after_a_vital_call_failed_nothing_new_begins() {
     }
     // The second runs already and goes on; the third was next.
     assert_eq!(desk.badly(0, 1), []);
-    assert_eq!(*desk.outcome(2), Outcome::Cancelled(CancelReason::Halted(CallId(0))));
-    assert_eq!(*desk.outcome(3), Outcome::Cancelled(CancelReason::Dependency(CallId(0))));
+    assert_eq!(
+        *desk.outcome(2),
+        Outcome::Cancelled { reason: CancelReason::Halted(CallId(0)), output: None }
+    );
+    assert_eq!(
+        *desk.outcome(3),
+        Outcome::Cancelled { reason: CancelReason::Dependency(CallId(0)), output: None }
+    );
     assert_eq!(desk.well(1), [DONE]);
     assert!(desk.outcome(1).is_success());
 }
@@ -379,5 +452,5 @@ fn what_a_tool_declines_is_cancelled_and_not_tried_again() {
     desk.valid(1, Access::none());
     assert_eq!(desk.ended(0, 1, Ended::Declined("somebody else has it".into())), [run(1)]);
     let declined = CancelReason::Declined("somebody else has it".into());
-    assert_eq!(*desk.outcome(0), Outcome::Cancelled(declined));
+    assert_eq!(*desk.outcome(0), Outcome::Cancelled { reason: declined, output: None });
 }

@@ -1,19 +1,23 @@
-//! Keeps the beginning and the end of an output, and the whole in a file once it is too long.
+//! Keeps the beginning and the end of an output in memory, and the whole in a file.
 //!
-//! The file is written from the thread that reads the output, piece by piece into the system's memory.
-//! If it cannot be written, the output says so and the call goes on.
+//! The file is written from the thread that reads the output, piece by piece into the system's memory,
+//! from the first byte on: so what was said is there even if this process is killed. It is removed again
+//! if the output turns out to be short. If it cannot be written, an output that is cut says so, and the
+//! call goes on.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustix::fs::OFlags;
 
 use super::Options;
+use super::files::Files;
 use super::lines::whole_characters;
-use crate::call::Output;
+use crate::call::{CallId, Output};
 
 /// An output that comes in pieces.
 #[derive(Debug)]
@@ -26,13 +30,17 @@ pub struct Capture {
     /// The end, once it was cut.
     tail: VecDeque<u8>,
     total: u64,
+    /// More came than is kept in memory.
+    is_cut: bool,
     whole: Whole,
+    /// The call that it is of, and who removes its file once the call's end is recorded.
+    files: Option<(CallId, Arc<Files>)>,
 }
 
 #[derive(Debug)]
 enum Whole {
-    /// The output is short.
-    NotNeeded,
+    /// Nothing has come yet.
+    NotOpened,
     /// It is written here; so many bytes so far.
     Written(File, u64),
     /// It is not, and this is why.
@@ -40,8 +48,8 @@ enum Whole {
 }
 
 impl Capture {
-    /// An output of which nothing has come yet. If it must be cut, the whole goes to a file of that
-    /// name in the options' directory; what was there before is written over.
+    /// An output of which nothing has come yet. It goes to a file of that name in the options'
+    /// directory, which stays only if the output must be cut; what was there before is written over.
     pub fn new(options: &Options, name: &str) -> Self {
         Self {
             most: options.most,
@@ -50,26 +58,35 @@ impl Capture {
             head: Vec::new(),
             tail: VecDeque::new(),
             total: 0,
-            whole: Whole::NotNeeded,
+            is_cut: false,
+            whole: Whole::NotOpened,
+            files: None,
         }
+    }
+
+    /// The same for a call: its file stays until the call's end is recorded.
+    pub(crate) fn of(call: CallId, files: Arc<Files>, options: &Options, name: &str) -> Self {
+        Self { files: Some((call, files)), ..Self::new(options, name) }
     }
 
     /// Takes the next bytes.
     pub fn take(&mut self, bytes: &[u8]) {
         self.total = self.total.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
-        if matches!(self.whole, Whole::NotNeeded) {
+        if matches!(self.whole, Whole::NotOpened) && !bytes.is_empty() {
+            self.whole = self.open();
+        }
+        self.write(bytes);
+        if !self.is_cut {
             if self.head.len() + bytes.len() <= self.most {
                 self.head.extend_from_slice(bytes);
                 return;
             }
-            self.whole = self.open();
+            self.is_cut = true;
             let so_far = std::mem::take(&mut self.head);
-            self.write(&so_far);
             let (head, tail) = so_far.split_at(so_far.len().min(self.most / 2));
             self.head = head.to_owned();
             self.keep_end(tail);
         }
-        self.write(bytes);
         // What came so far may be shorter than the beginning that is kept.
         let room = (self.most / 2).saturating_sub(self.head.len());
         let (head, tail) =
@@ -80,33 +97,31 @@ impl Capture {
 
     /// What the caller is shown, and where the whole is.
     pub fn finish(self) -> Output {
+        let path = match &self.whole {
+            Whole::Written(..) => self.path,
+            Whole::NotOpened | Whole::Missing(_) => None,
+        };
+        if !self.is_cut {
+            if self.files.is_none()
+                && let Some(path) = &path
+            {
+                // What cannot be removed is left to whoever tidies up the directory.
+                drop(fs::remove_file(path));
+            }
+            return Output { text: text(&self.head), whole: None };
+        }
         let missing = match &self.whole {
-            Whole::NotNeeded => return Output { text: text(&self.head), whole: None },
             Whole::Missing(why) => Some(why.clone()),
             Whole::Written(_, written) if *written < self.total => {
                 Some(format!("the file has only the first {written} bytes"))
             }
-            Whole::Written(..) => None,
+            Whole::NotOpened | Whole::Written(..) => None,
         };
+        let whole = path.map(|it| it.display().to_string());
+        let found = whole.as_ref().map(|it| format!("the whole is in {it}"));
+        let notes: Vec<String> = found.into_iter().chain(missing).collect();
         let tail: Vec<u8> = self.tail.into();
-        let (head, tail) = (up_to_a_line(&self.head), from_a_line(&tail));
-        let kept = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
-        let left_out = self.total.saturating_sub(kept);
-        let path = match &self.whole {
-            Whole::Written(..) => self.path.map(|it| it.display().to_string()),
-            Whole::NotNeeded | Whole::Missing(_) => None,
-        };
-        let mut note = format!("[… {left_out} bytes left out");
-        if let Some(path) = &path {
-            note = format!("{note}; the whole is in {path}");
-        }
-        if let Some(missing) = missing {
-            note = format!("{note}; {missing}");
-        }
-        Output {
-            text: format!("{}\n{note} …]\n{}", text(head).trim_end_matches('\n'), text(tail)),
-            whole: path,
-        }
+        Output { text: cut(&self.head, &tail, self.total, &notes), whole }
     }
 
     fn keep_end(&mut self, bytes: &[u8]) {
@@ -131,7 +146,12 @@ impl Capture {
             options.open(path)
         };
         match open() {
-            Ok(file) => Whole::Written(file, 0),
+            Ok(file) => {
+                if let Some((call, files)) = &self.files {
+                    files.add(*call, path);
+                }
+                Whole::Written(file, 0)
+            }
             Err(why) => Whole::Missing(format!("the whole is not kept: {}: {why}", path.display())),
         }
     }
@@ -145,6 +165,20 @@ impl Capture {
             Err(why) => self.whole = Whole::Missing(format!("the whole is not kept: {why}")),
         }
     }
+}
+
+/// The beginning and the end of an output of `total` bytes, and between them how much is left out.
+pub(super) fn cut(head: &[u8], tail: &[u8], total: u64, notes: &[String]) -> String {
+    let (head, tail) = (up_to_a_line(head), from_a_line(tail));
+    let kept = u64::try_from(head.len() + tail.len()).unwrap_or(u64::MAX);
+    let left_out = total.saturating_sub(kept);
+    let notes: String = notes.iter().map(|it| format!("; {it}")).collect();
+    let head = text(head);
+    format!(
+        "{}\n[… {left_out} bytes left out{notes} …]\n{}",
+        head.trim_end_matches('\n'),
+        text(tail)
+    )
 }
 
 /// Up to the last end of a line, if there is one.

@@ -4,9 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use proptest::prelude::*;
+use punchlist_model::Attempt;
 
-use super::{Capture, Lines, Options, Stream};
-use crate::call::Output;
+use super::{Capture, Lines, Options, Stream, is_of, name, so_far};
+use crate::call::{CallId, Output};
 
 /// The lines of pieces, with at most eight bytes each.
 fn lines(pieces: &[&[u8]]) -> Vec<String> {
@@ -53,11 +54,11 @@ fn small() -> (Options, tempfile::TempDir) {
 }
 
 #[test]
-fn an_output_within_the_limit_is_kept_as_it_is_and_no_file_is_made() {
+fn an_output_within_the_limit_is_kept_as_it_is_and_no_file_is_left() {
     let (options, dir) = small();
     let kept = keep(&options, &[b"0123456789", b"012345678\n"]);
     assert_eq!(kept, Output { text: "0123456789012345678\n".into(), whole: None });
-    assert!(!dir.path().join("output").exists());
+    assert!(!dir.path().join("output/run/whole.txt").exists());
 }
 
 #[test]
@@ -122,4 +123,45 @@ proptest! {
         let mut lines = Lines::new(Stream::Out, most);
         pieces.iter().for_each(|piece| lines.take(piece, &mut |it| assert!(it.text.len() <= most * 3 + 3)));
     }
+}
+
+#[test]
+fn an_output_is_in_its_file_from_the_first_byte_on() {
+    let (options, dir) = small();
+    let mut capture = Capture::new(&options, "whole.txt");
+    capture.take(b"first");
+    let file = dir.path().join("output/run/whole.txt");
+    assert_eq!(fs::read(&file).unwrap(), b"first");
+    capture.take(b", second");
+    assert_eq!(fs::read(&file).unwrap(), b"first, second");
+}
+
+#[test]
+fn what_a_killed_call_had_said_is_read_from_its_files() {
+    let (options, _dir) = small();
+    let (call, attempt) = (CallId(3), Attempt(2));
+    assert_eq!(so_far(&options, call, attempt), None);
+    // Dropped, as they are when nobody lets a call finish.
+    Capture::new(&options, &name(call, attempt, 1)).take(b"command");
+    let file = options.directory.as_ref().unwrap().join("3-2.txt");
+    let first = file.display().to_string();
+    let kept = Output { text: "command".into(), whole: Some(first.clone()) };
+    assert_eq!(so_far(&options, call, attempt), Some(kept));
+    Capture::new(&options, &name(call, attempt, 2)).take(b"check\0\n");
+    let kept = Output { text: "command\ncheck\u{FFFD}\n".into(), whole: Some(first) };
+    assert_eq!(so_far(&options, call, attempt), Some(kept));
+    assert_eq!(so_far(&options, call, Attempt(1)), None, "another attempt");
+    Capture::new(&options, &name(CallId(4), Attempt(1), 1)).take(&b"0123456789\n".repeat(9));
+    let cut = so_far(&options, CallId(4), Attempt(1)).unwrap().text;
+    assert!(cut.starts_with("0123456789\n[… 79 bytes left out; the whole is in /"), "{cut}");
+    assert!(cut.ends_with("/4.txt …]\n123456789\n"), "{cut}");
+}
+
+#[test]
+fn a_file_is_known_by_the_number_of_its_call() {
+    for name in ["3.txt", "3-2.txt", "3.2.txt", "3-2.4.txt"] {
+        assert!(is_of(name, 3), "{name}");
+        assert!(!is_of(name, 2) && !is_of(name, 33), "{name}");
+    }
+    assert!(!is_of("3", 3) && !is_of("x.txt", 3) && !is_of("", 0));
 }

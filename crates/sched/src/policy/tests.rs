@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Commands, Decision, Policy, Rule, Subject, Verdict, Words, allowing, like};
+use super::{Commands, Decision, Policy, Reader, Rule, Subject, Verdict, Words, allowing, like};
 
 /// A command; a last word `…` stands for words that cannot be told.
 fn words(line: &str) -> Words {
@@ -86,10 +86,13 @@ fn the_rules_that_are_proposed_allow_the_call() {
     );
 }
 
-/// What "always" would mean, one rule a line.
+/// What "always" would mean: a set of rules a line.
 fn offered(policy: &Policy, subject: &Subject) -> String {
-    let rules = policy.offers(subject);
-    rules.iter().map(|it| format!("{it}\n")).collect()
+    let line = |rules: Vec<Rule>| {
+        let rules: Vec<String> = rules.iter().map(ToString::to_string).collect();
+        rules.join(" and ") + "\n"
+    };
+    policy.offers(subject).into_iter().map(line).collect()
 }
 
 #[test]
@@ -100,16 +103,23 @@ fn always_means_a_rule_that_changes_something_and_is_enough() {
         Vec::new(),
     );
     let tool = |tool: &str| Subject { tool: tool.to_owned(), ..Subject::default() };
+    let path = |name: &str, path: &str| Subject {
+        arguments: vec![("path".into(), path.into())],
+        ..tool(name)
+    };
     let foreign = Subject { server: Some("docs".into()), ..tool("search") };
     let subjects = [
         ("alone", shell("make all")),
         ("the other one is allowed already", shell("ls; make all")),
-        ("two would be needed", shell("make all; ./publish.sh")),
+        ("two are needed", shell("make all; ./publish.sh")),
+        ("one of the two is never offered", shell("make all; rm -rf x")),
         ("a rule wants it asked", shell("git push origin")),
         ("one of them a rule wants asked", shell("make all; git push")),
         ("nobody can tell", shell("…")),
         ("opaque, and one may be a push", opaque()),
         ("a tool", tool("edit")),
+        ("a path", path("edit", "src/a.rs")),
+        ("a path with a star in its name", path("edit", "src/*.rs")),
         ("a tool of a server", foreign),
     ];
     let told: Vec<String> = subjects
@@ -119,30 +129,7 @@ fn always_means_a_rule_that_changes_something_and_is_enough() {
             format!("{name}\n{}", offered(&policy, subject))
         })
         .collect();
-    insta::assert_snapshot!(told.join("\n"), @r#"
-    alone
-    { decision = "allow", tool = "shell", command = ["make", "all"] }
-
-    the other one is allowed already
-    { decision = "allow", tool = "shell", command = ["make", "all"] }
-
-    two would be needed
-
-    a rule wants it asked
-
-    one of them a rule wants asked
-
-    nobody can tell
-
-    opaque, and one may be a push
-
-    a tool
-    { decision = "allow", tool = "edit" }
-
-    a tool of a server
-    { decision = "allow", tool = "search" }
-    { decision = "allow", server = "docs" }
-    "#);
+    insta::assert_snapshot!(told.join("\n"));
 }
 
 #[test]
@@ -198,14 +185,177 @@ fn a_refusal_where_nobody_can_be_asked_names_the_rule_to_add() {
     let policy = Policy::new(vec![allow], Vec::new());
     let hostile = Rule::command(Decision::Allow, "sh\"ell", &["\u{1b}[2J\0\n", "\u{202e}é\\"]);
     let texts = [
-        policy.unasked(&shell("cargo test --workspace; ls; > log.txt"), None),
-        policy.unasked(&shell("ls; > …"), None),
-        policy.unasked(&opaque(), None),
-        policy.unasked(&shell("git push"), Some(&ask)),
-        policy.unasked(&opaque(), Some(&ask)),
+        policy.unasked(&shell("cargo test --workspace; ls; > log.txt"), None, Reader::Person),
+        policy.unasked(&shell("ls; > …"), None, Reader::Person),
+        policy.unasked(&opaque(), None, Reader::Person),
+        policy.unasked(&shell("git push"), Some(&ask), Reader::Person),
+        policy.unasked(&opaque(), Some(&ask), Reader::Person),
         hostile.to_toml(),
     ];
     insta::assert_snapshot!(texts.join("\n--------\n"));
+}
+
+#[test]
+fn an_agent_is_told_to_ask_its_user_and_is_shown_no_rule() {
+    let policy = Policy::default();
+    for subject in [shell("make all"), opaque(), Subject::default(), shell("> log.txt")] {
+        let text = policy.unasked(&subject, None, Reader::Agent);
+        assert!(text.ends_with("Ask your user to do it, or to allow it"), "{text}");
+        assert!(!text.contains("[[policy]]") && !text.contains("config.toml"), "{text}");
+    }
+}
+
+#[test]
+fn what_always_asks_is_allowed_by_no_rule_and_offers_none() {
+    let asks = |subject: Subject| Subject { always_asks: true, harmless: true, ..subject };
+    let rules =
+        vec![Rule::tool(Decision::Allow, "*"), Rule::command(Decision::Deny, "shell", &["rm"])];
+    for policy in [Policy::default(), Policy::new(rules.clone(), Vec::new())] {
+        assert_eq!(policy.verdict(&asks(shell("make"))), Verdict::Ask(None));
+        assert_eq!(policy.offers(&asks(shell("make"))), Vec::<Vec<Rule>>::new());
+    }
+    let policy = Policy::new(rules, Vec::new());
+    assert_eq!(name(&policy.verdict(&asks(shell("rm x")))), "deny", "a rule may still forbid it");
+}
+
+#[test]
+fn always_is_never_offered_where_the_next_words_are_a_program_or_a_target() {
+    let policy = Policy::default();
+    for line in [
+        "python3 -c code",
+        "python -",
+        "python3.12 -c code",
+        "node -e code",
+        "perl -e code",
+        "bash script …",
+        "awk code",
+        "sed -i s/a/b/ x",
+        "rm -rf build",
+        "rm x",
+        "mv a b",
+        "curl https://example.invalid",
+        "chmod 777 x",
+        "kill 1",
+        "docker run image",
+        "kubectl exec pod",
+        "git rebase -x cmd",
+        "make -f …",
+        "make …",
+        "> …",
+    ] {
+        let is_script = line.starts_with("bash script");
+        assert_eq!(policy.offers(&shell(line)).is_empty(), !is_script, "{line}");
+    }
+    for (line, expected) in [
+        ("python3 -m pytest -q", "python3 -m pytest"),
+        ("python3 manage.py test", "python3 manage.py"),
+        ("git push origin main", "git push"),
+        ("git push …", "git push"),
+        ("make -j4 all", "make -j4 all"),
+        ("./publish.sh", "./publish.sh"),
+        ("> log.txt", "> log.txt"),
+        ("timeout …", "timeout"),
+    ] {
+        let offers = policy.offers(&shell(line));
+        let words = offers[0][0].command.clone().unwrap_or_default().join(" ");
+        assert_eq!(words, expected, "{line}");
+    }
+}
+
+#[test]
+fn a_secret_is_allowed_only_by_a_rule_that_names_it() {
+    let read = |path: &str| Subject {
+        tool: "read".into(),
+        harmless: true,
+        is_secret: true,
+        arguments: vec![("path".into(), path.into())],
+        ..Subject::default()
+    };
+    let check = |rules: Vec<Rule>, expected: &str| {
+        assert_eq!(name(&Policy::new(rules, Vec::new()).verdict(&read(".env"))), expected);
+    };
+    check(Vec::new(), "ask");
+    check(vec![Rule::tool(Decision::Allow, "*")], "ask");
+    check(vec![Rule::argument(Decision::Allow, "read", "path", ".env")], "allow");
+    check(vec![Rule::tool(Decision::Deny, "read")], "deny");
+    let text = Policy::default().unasked(&read(".env"), None, Reader::Person);
+    assert!(text.contains("argument = [\"path\", \".env\"]"), "{text}");
+}
+
+#[test]
+fn rules_that_tighten_see_what_hides_in_a_command_and_rules_that_allow_do_not() {
+    let hides = |line: &str, hidden: &str| Subject { hidden: vec![words(hidden)], ..shell(line) };
+    let policy = |decision| {
+        Policy::new(vec![Rule::command(decision, "shell", &["git", "push"])], Vec::new())
+    };
+    let push = hides("git -C x push", "git push");
+    assert_eq!(name(&policy(Decision::Deny).verdict(&push)), "deny");
+    assert_eq!(name(&policy(Decision::Ask).verdict(&push)), "ask");
+    assert_eq!(policy(Decision::Allow).verdict(&push), Verdict::Ask(None));
+    let opaque = Subject { hidden: vec![words("git push")], ..opaque() };
+    assert_eq!(name(&policy(Decision::Deny).verdict(&opaque)), "deny");
+}
+
+#[test]
+fn the_reason_of_a_rule_is_told_before_the_rule() {
+    let reason = Some("use git clean".to_owned());
+    let rule = Rule { reason, ..Rule::command(Decision::Deny, "shell", &["rm"]) };
+    assert_eq!(
+        rule.told(),
+        r#"use git clean (the rule: { decision = "deny", tool = "shell", command = ["rm"] })"#
+    );
+    assert!(rule.to_toml().contains("reason = \"use git clean\"\n"));
+}
+
+#[test]
+fn a_tool_that_a_rule_denies_wholly_is_known_as_such() {
+    let rules = vec![
+        Rule::tool(Decision::Deny, "wr*"),
+        Rule::command(Decision::Deny, "shell", &["rm"]),
+        Rule::argument(Decision::Deny, "edit", "path", "x"),
+        Rule::tool(Decision::Ask, "read"),
+        Rule::server(Decision::Deny, "prod"),
+    ];
+    let policy = Policy::new(Vec::new(), rules);
+    let denied = |tool, server| policy.denies_all_of(tool, server);
+    assert!(denied("write", None) && denied("mcp__prod__x", Some("prod")));
+    assert!(!denied("shell", None) && !denied("edit", None) && !denied("read", None));
+    assert!(!denied("mcp__test__x", Some("test")));
+}
+
+#[test]
+fn a_program_is_the_same_by_roundabout_paths_to_a_rule_that_denies() {
+    let policy =
+        Policy::new(vec![Rule::command(Decision::Deny, "shell", &["tools/x"])], Vec::new());
+    for line in ["tools/x", "./tools/x", "./tools//./x a"] {
+        assert_eq!(name(&policy.verdict(&shell(line))), "deny", "{line}");
+    }
+    assert_eq!(name(&policy.verdict(&shell("other/x"))), "ask");
+}
+
+#[test]
+fn each_command_of_a_chain_is_explained_by_its_rule() {
+    let allow = Rule::command(Decision::Allow, "shell", &["cd"]);
+    let deny = Rule::command(Decision::Deny, "shell", &["git", "push"]);
+    let policy = Policy::new(vec![allow.clone(), deny.clone()], Vec::new());
+    let subject =
+        Subject { hidden: vec![words("git push")], ..shell("cd src; make; git -C x push") };
+    let told = policy.explain(&subject);
+    assert_eq!((name(&told.verdict), told.by), ("deny", Some(deny.clone())));
+    let parts: Vec<_> = told
+        .parts
+        .iter()
+        .map(|it| (it.words.known.join(" "), name(&it.verdict), it.by.clone()))
+        .collect();
+    assert_eq!(
+        parts,
+        [
+            ("cd src".to_owned(), "allow", Some(allow)),
+            ("make".to_owned(), "ask", None),
+            ("git -C x push".to_owned(), "ask", None),
+            ("git push".to_owned(), "deny", Some(deny)),
+        ]
+    );
 }
 
 #[test]
@@ -263,10 +413,12 @@ proptest! {
     ) {
         let (policy, subject) = (Policy::new(user.clone(), Vec::new()), shell(&line));
         prop_assume!(matches!(policy.verdict(&subject), Verdict::Ask(_)));
-        for rule in policy.offers(&subject) {
-            prop_assert!(!user.contains(&rule), "{rule} holds already");
+        for rules in policy.offers(&subject) {
             let mut with = policy.clone();
-            with.add(rule);
+            for rule in rules {
+                prop_assert!(!user.contains(&rule), "{rule} holds already");
+                with.add(rule);
+            }
             prop_assert_eq!(with.verdict(&subject), Verdict::Allow);
         }
     }

@@ -30,7 +30,20 @@ impl Rule {
                 ("argument", format!("[{}, {}]", text(name), text(pattern)))
             }),
         );
+        pairs.extend(self.project.as_ref().map(|it| ("project", text(it))));
+        pairs.extend(self.reason.as_ref().map(|it| ("reason", text(it))));
         pairs
+    }
+
+    /// The rule for whoever it stops: the reason first, where it has one.
+    pub fn told(&self) -> String {
+        match &self.reason {
+            Some(reason) => {
+                let bare = Self { reason: None, ..self.clone() };
+                format!("{reason} (the rule: {bare})")
+            }
+            None => self.to_string(),
+        }
     }
 
     /// The table that it is in a policy file, with a line end.
@@ -72,11 +85,25 @@ fn list(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
+/// What stands before the rules that a person may add, in a refusal. Agents are not shown what follows.
+pub const TO_ALLOW: &str = ". To allow it, add to your config.toml:";
+
+/// Who reads why a call did not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reader {
+    /// A person, who may write rules: they are shown the one that is missing.
+    #[default]
+    Person,
+    /// An agent or a model, which may not: it is told to ask its user.
+    Agent,
+}
+
 impl Policy {
     /// What to do about a call that a person would have to be asked about, where nobody is.
-    pub fn unasked(&self, subject: &Subject, because: Option<&Rule>) -> String {
+    pub fn unasked(&self, subject: &Subject, because: Option<&Rule>, reader: Reader) -> String {
         let is_opaque = subject.commands == Commands::Opaque;
         if let Some(rule) = because {
+            let rule = rule.told();
             return if is_opaque {
                 format!(
                     "which commands it runs cannot be told, and this rule may be about one: {rule}"
@@ -85,18 +112,28 @@ impl Policy {
                 format!("this rule is about it, or may be: {rule}")
             };
         }
+        if subject.always_asks {
+            return "a person must say yes to it, whatever the rules allow".to_owned();
+        }
         let rules = self.lacking(subject);
         let is_write = |it: &Rule| {
             it.command.as_ref().is_some_and(|it| it.starts_with(&[Words::WRITE.to_owned()]))
         };
         let why = if is_opaque {
             "which commands it runs cannot be told, so only a rule that allows all of them would do"
+        } else if subject.is_secret {
+            "it may hold secrets, and no rule that names it allows it"
         } else if rules.iter().all(is_write) {
             "it writes a file, which needs a rule of its own"
         } else {
             "no rule allows it"
         };
-        let rules: Vec<String> = rules.iter().map(Rule::to_toml).collect();
-        format!("{why}. To allow it, add to your config.toml:\n\n{}", rules.join("\n"))
+        match reader {
+            Reader::Person => {
+                let rules: Vec<String> = rules.iter().map(Rule::to_toml).collect();
+                format!("{why}{TO_ALLOW}\n\n{}", rules.join("\n"))
+            }
+            Reader::Agent => format!("{why}. Ask your user to do it, or to allow it"),
+        }
     }
 }

@@ -34,6 +34,7 @@ use group::Family;
 #[cfg(target_os = "linux")]
 use tree::Family;
 
+use super::leash::Leash;
 use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode};
 use ward::{Next, Status, Ward};
@@ -50,17 +51,17 @@ const DESCRIPTORS: usize = 3;
 /// Is a guardian for the driver at the other end of `socket`, until that closes.
 ///
 /// The process that calls this must have one thread only and is a guardian from then on: it leaves its
-/// session and takes no signal from a terminal.
-pub fn main(socket: OwnedFd) -> io::Result<()> {
+/// session and takes no signal from a terminal. With a leash, commands end with it, whatever ends it.
+pub fn main(socket: OwnedFd, leash: Option<Leash>) -> io::Result<()> {
     // Refused only if it leads a group already, and then nothing that matters is lost.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(guard(StdStream::from(socket)))
+    runtime.block_on(guard(StdStream::from(socket), leash))
 }
 
-async fn guard(socket: StdStream) -> io::Result<()> {
+async fn guard(socket: StdStream, leash: Option<Leash>) -> io::Result<()> {
     let mut socket = Socket::new(socket)?;
     // A handler, not "ignore", which what is started would inherit.
     let mut ignored = Vec::new();
@@ -75,7 +76,7 @@ async fn guard(socket: StdStream) -> io::Result<()> {
         ignored.push(signal(kind)?);
     }
     let mut children = signal(SignalKind::child())?;
-    let mut guardian = Guardian::new();
+    let mut guardian = Guardian::new(leash);
     guardian.say(&Report::Ready);
     while guardian.is_wanted {
         let due = guardian.due;
@@ -103,6 +104,8 @@ async fn guard(socket: StdStream) -> io::Result<()> {
 }
 
 struct Guardian {
+    /// What commands are started with.
+    leash: Option<Leash>,
     wards: BTreeMap<u64, Ward>,
     /// Which ward a process leads.
     leaders: BTreeMap<i32, u64>,
@@ -119,8 +122,9 @@ struct Guardian {
 }
 
 impl Guardian {
-    fn new() -> Self {
+    fn new(leash: Option<Leash>) -> Self {
         Self {
+            leash,
             wards: BTreeMap::new(),
             leaders: BTreeMap::new(),
             family: Family::new(MARK),
@@ -186,7 +190,7 @@ impl Guardian {
                 let id = spawn.id;
                 let count = spawn.descriptors().min(self.descriptors.len());
                 let descriptors = self.descriptors.drain(..count).collect();
-                match start(spawn, descriptors) {
+                match start(spawn, descriptors, self.leash.as_ref()) {
                     Ok(pid) => {
                         self.leaders.insert(pid.as_raw_pid(), id);
                         self.wards.insert(id, Ward::new(pid));
@@ -279,7 +283,7 @@ fn receive(
 }
 
 /// Starts a process, or says in words why not.
-fn start(spawn: Spawn, descriptors: Vec<OwnedFd>) -> Result<Pid, String> {
+fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Result<Pid, String> {
     let mut descriptors = descriptors.into_iter();
     let mut next = || descriptors.next().ok_or_else(|| "its pipes did not come".to_owned());
     let stdin = if spawn.has_stdin { Some(next()?) } else { None };
@@ -294,17 +298,36 @@ fn start(spawn: Spawn, descriptors: Vec<OwnedFd>) -> Result<Pid, String> {
     rustix::process::chdir(&spawn.directory)
         .map_err(|why| format!("it cannot work in {}: {why}", spawn.directory.display()))?;
     let started = find(&spawn).and_then(|program| {
-        let mut command = Command::new(&program);
-        command.arg0(&spawn.program).args(&spawn.arguments).env_clear();
+        let failed = |why: io::Error| format!("{} cannot be started: {why}", program.display());
+        let mut command = match leash {
+            Some(leash) => {
+                // What the leash could only say in its own output is looked at first.
+                can_be_started(&program).map_err(failed)?;
+                leash.command(&program, &spawn.program)
+            }
+            None => Command::new(&program),
+        };
+        if leash.is_none() {
+            command.arg0(&spawn.program);
+        }
+        command.args(&spawn.arguments).env_clear();
         command.envs(spawn.environment.iter().map(|(name, value)| (name, value)));
         command.env(MARK, mark(spawn.id)).process_group(0);
         command.stdin(stdin.map_or_else(Stdio::null, Stdio::from)).stdout(stdout).stderr(stderr);
-        command.spawn().map_err(|why| format!("{} cannot be started: {why}", program.display()))
+        command.spawn().map_err(failed)
     });
     // So that no directory is held that somebody wants to remove or unmount.
     let _ = rustix::process::chdir("/");
     let pid = i32::try_from(started?.id()).ok().and_then(Pid::from_raw);
     pid.ok_or_else(|| "the system gave it no number".to_owned())
+}
+
+/// Whether the system would start a file, as far as that can be seen.
+fn can_be_started(program: &Path) -> io::Result<()> {
+    if !std::fs::metadata(program)?.is_file() {
+        return Err(io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(rustix::fs::access(program, Access::EXEC_OK)?)
 }
 
 /// What marks the processes of a call of this guardian.

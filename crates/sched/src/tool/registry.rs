@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Preview, Tool};
 use crate::call::Checked;
 use crate::driver::panicked;
+use crate::policy::Policy;
 
 /// How many faults in arguments are named.
 const MOST_FAULTS: usize = 5;
@@ -103,6 +104,12 @@ impl Tools {
         self.by_name.values().filter_map(|place| self.at(*place))
     }
 
+    /// The tools that a model is offered: all but those that rules deny wholly. It would only learn that
+    /// they are denied.
+    pub fn offered(&self, policy: &Policy) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.iter().filter(|it| !policy.denies_all_of(it.name(), it.server()))
+    }
+
     /// Looks at a call: the tool exists, the arguments fit its schema, and it agrees itself.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<Checked, String> {
         self.check_at(self.place(name), name, arguments)
@@ -128,6 +135,12 @@ impl Tools {
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|payload| {
             Err(format!("the tool broke while it looked at them: {}", panicked(&*payload)))
         })
+    }
+
+    /// What a question about a call rests on.
+    pub(crate) fn stamp(&self, name: &str, arguments: &Value) -> Option<String> {
+        let stamp = || self.get(name).and_then(|tool| tool.stamp(arguments));
+        catch_unwind(AssertUnwindSafe(stamp)).ok().flatten()
     }
 
     /// What a call would do, in the tool's words. What a tool that breaks would do is not known.

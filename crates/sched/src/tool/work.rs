@@ -1,6 +1,7 @@
 //! What a running call is given: who it is, where its live output goes, how it starts processes, and
 //! whether it is to stop.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use punchlist_model::Attempt;
@@ -8,7 +9,7 @@ use punchlist_model::Attempt;
 use crate::call::{CallId, Ended, Output};
 use crate::driver::attempts::{Attempts, Brake};
 use crate::driver::event::{Event, Watchers};
-use crate::output::{self, Capture, Line, Lines, Stream};
+use crate::output::{self, Capture, Files, Line, Lines, Stream};
 use crate::process::{self, Command, Exit, Processes, Running};
 
 /// What all running calls share.
@@ -16,6 +17,7 @@ pub(crate) struct Surroundings {
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) processes: Processes,
     pub(crate) output: output::Options,
+    pub(crate) files: Arc<Files>,
     pub(crate) attempts: Attempts,
 }
 
@@ -25,17 +27,26 @@ pub struct Work {
     attempt: Attempt,
     around: Arc<Surroundings>,
     brake: OnceLock<Arc<Brake>>,
+    /// How many outputs it has begun to keep.
+    outputs: AtomicU32,
 }
 
 impl Work {
     pub(crate) fn new(call: CallId, attempt: Attempt, around: Arc<Surroundings>) -> Self {
-        Self { call, attempt, around, brake: OnceLock::new() }
+        Self { call, attempt, around, brake: OnceLock::new(), outputs: AtomicU32::new(0) }
     }
 
     /// Work outside any driver, for who runs a tool by itself: nobody watches it, nobody stops it.
     pub fn alone(processes: Processes, output: output::Options) -> Self {
         let watchers = Arc::new(Watchers::default());
-        let around = Surroundings { watchers, processes, output, attempts: Attempts::default() };
+        let around = Surroundings {
+            watchers,
+            processes,
+            // Nobody would record the call's end and remove its files.
+            output: output::Options { directory: None, ..output },
+            files: Arc::default(),
+            attempts: Attempts::default(),
+        };
         Self::new(CallId(0), Attempt(1), Arc::new(around))
     }
 
@@ -104,18 +115,14 @@ impl Work {
         Ok(Finished { exit, output: capture.finish() })
     }
 
-    /// Keeps what the call says. If it must be cut, the whole is in a file named after the call and,
-    /// from the second on, its attempt.
+    /// Keeps what the call says, in a file named after the call, its attempt from the second on, and the
+    /// number of the output from the second on. The file stays until the call's end is recorded, and
+    /// longer if the output must be cut.
     pub fn capture(&self) -> Capture {
-        let (call, attempt) = (self.call.0, self.attempt.0);
-        let name =
-            if attempt <= 1 { format!("{call}.txt") } else { format!("{call}-{attempt}.txt") };
-        self.capture_as(&name)
-    }
-
-    /// The same with a name for the file.
-    pub fn capture_as(&self, name: &str) -> Capture {
-        Capture::new(&self.around.output, name)
+        let (around, outputs) = (&self.around, &self.outputs);
+        let nth = outputs.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        let name = output::name(self.call, self.attempt, nth);
+        Capture::of(self.call, Arc::clone(&around.files), &around.output, &name)
     }
 
     fn brake(&self) -> &Arc<Brake> {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use punchlist_sched::call::{CallError, QuestionId, State};
 use punchlist_sched::driver::{Driver, Error, Event, Events, Gone, NoLedger, Options};
 use punchlist_sched::machine::{Answer, Target};
+use punchlist_sched::output;
 use punchlist_sched::{BatchId, CallId, CancelReason, Limits, Outcome, Output, Request, Retry};
 use serde_json::json;
 
@@ -17,6 +18,10 @@ use crate::stage::{Doors, Log, Stage, act, after, ask, no_processes, options, to
 
 fn well(text: &str) -> Outcome {
     Outcome::Success(Output { text: text.to_owned(), whole: None })
+}
+
+fn cancelled(reason: CancelReason, text: &str) -> Outcome {
+    Outcome::cancelled(reason, Output { text: text.to_owned(), whole: None })
 }
 
 fn nobody() -> CancelReason {
@@ -111,17 +116,9 @@ async fn a_question_is_written_down_with_what_it_shows_and_answered_once() {
     stage.log.position("call 0 asks");
     let modified = Answer::Modify(json!({"do": "badly"}));
     assert_eq!(stage.handle.answer(asked.question, modified).await, Ok(true));
-    // Other arguments are another question, and the old one is closed.
-    assert_eq!(stage.handle.answer(asked.question, Answer::Once).await, Ok(false));
-    let again = loop {
-        if let Event::Asked(asked) = events.next().await.unwrap() {
-            break asked;
-        }
-    };
-    assert_eq!(again.preview.what, "do \"badly\"");
-    assert_eq!(stage.handle.answer(again.question, Answer::Once).await, Ok(true));
+    // A person chose the other arguments, so the call runs with them and asks nothing more.
     let late = Answer::Refuse(Some("too late".into()));
-    assert_eq!(stage.handle.answer(again.question, late).await, Ok(false));
+    assert_eq!(stage.handle.answer(asked.question, late).await, Ok(false));
     assert_eq!(stage.handle.answer(QuestionId(99), Answer::Once).await, Ok(false));
     let outcomes = stage.handle.outcomes(batch).await.unwrap();
     assert!(matches!(outcomes[..], [Outcome::Error(CallError::Failed { .. })]), "{outcomes:?}");
@@ -205,7 +202,7 @@ async fn a_cancelled_call_says_what_it_has_and_others_go_on() {
     stage.until("call 0 is cancelled").await;
     stage.doors.open("door");
     let outcomes = stage.handle.outcomes(batch).await.unwrap();
-    assert_eq!(outcomes, [Outcome::Cancelled(reason), well("door")]);
+    assert_eq!(outcomes, [cancelled(reason, "partial"), well("door")]);
 }
 
 #[tokio::test]
@@ -223,10 +220,28 @@ async fn whoever_does_not_stop_is_dropped_after_a_while() {
     let batch = stage.handle.schedule(vec![act("never")]).await.unwrap().batch;
     stage.until("call 0 waits").await;
     stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
-    assert_eq!(stage.handle.outcomes(batch).await.unwrap(), [Outcome::Cancelled(nobody())]);
+    assert_eq!(stage.handle.outcomes(batch).await.unwrap(), [cancelled(nobody(), "")]);
     let request = Request { timeout_ms: Some(20), ..act("never") };
     let outcomes = stage.outcomes(vec![request]).await;
     assert!(matches!(outcomes[..], [Outcome::Error(CallError::TimedOut { .. })]), "{outcomes:?}");
+}
+
+#[tokio::test]
+async fn whoever_is_dropped_keeps_what_it_has_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let directory = Some(dir.path().join("run"));
+    let output = output::Options { directory, ..output::Options::default() };
+    let patience = Duration::from_millis(20);
+    let stage = Stage::with(Options { patience, output, ..options() }, None);
+    let batch = stage.handle.schedule(vec![act("says, never stops")]).await.unwrap().batch;
+    stage.until("call 0 waits").await;
+    stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
+    let outcomes = stage.handle.outcomes(batch).await.unwrap();
+    let [Outcome::Cancelled { output: Some(output), .. }] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!(output.text, "half of it");
+    assert!(std::path::Path::new(output.whole.as_ref().unwrap()).exists());
 }
 
 #[tokio::test]
@@ -235,6 +250,20 @@ async fn what_failed_is_tried_again_after_a_while() {
     let retry = Retry { times: 1, wait_ms: 20 };
     let outcomes = stage.outcomes(vec![Request { retry, ..act("badly first") }]).await;
     assert_eq!(outcomes, [well("at last")]);
+}
+
+#[tokio::test]
+async fn whoever_is_cancelled_between_two_attempts_keeps_what_the_first_one_said() {
+    let stage = Stage::new();
+    let retry = Retry { times: 1, wait_ms: 60_000 };
+    let batch = stage.handle.schedule(vec![Request { retry, ..act("badly") }]).await.unwrap().batch;
+    stage.until("call 0 is executing").await;
+    // Scheduled first, then for the next attempt.
+    while stage.log.all().iter().filter(|it| *it == "call 0 is scheduled").count() < 2 {
+        tokio::task::yield_now().await;
+    }
+    stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
+    assert_eq!(stage.handle.outcomes(batch).await.unwrap(), [cancelled(nobody(), "so far")]);
 }
 
 #[tokio::test]
@@ -310,7 +339,7 @@ async fn a_driver_without_handles_finishes_what_it_has_and_one_that_is_shut_down
     stage.handle.shut_down(nobody());
     let (outcomes, refused) =
         tokio::join!(stage.handle.outcomes(batch), stage.handle.schedule(vec![act("well")]));
-    assert_eq!(outcomes.unwrap(), [Outcome::Cancelled(nobody()), Outcome::Cancelled(nobody())]);
+    assert_eq!(outcomes.unwrap(), [cancelled(nobody(), "partial"), cancelled(nobody(), "")]);
     assert_eq!(refused, Err(Gone));
     stage.driver.await.unwrap().unwrap();
 }

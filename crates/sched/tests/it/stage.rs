@@ -10,7 +10,7 @@ use punchlist_model::Timestamp;
 use punchlist_sched::call::{Checked, Ended, Kind};
 use punchlist_sched::driver::{Driver, Error, Handle, Ledger, LedgerError, Options, Page};
 use punchlist_sched::output::{Line, Stream};
-use punchlist_sched::policy::{Policy, Subject};
+use punchlist_sched::policy::{Policy, Reader, Subject};
 use punchlist_sched::process;
 use punchlist_sched::{
     Access, CallId, Decision, Limits, Output, Preview, Processes, Request, Rule, Tool, Tools, Work,
@@ -129,6 +129,13 @@ impl Tool for Actor {
                             assert!(work.is_stopping());
                             badly("stopped", "partial")
                         }
+                        "says, never stops" => {
+                            let mut capture = work.capture();
+                            capture.take(b"half of it");
+                            log.add(format!("{} waits", work.call()));
+                            std::future::pending::<()>().await;
+                            Ended::Well(capture.finish())
+                        }
                         "never" => {
                             log.add(format!("{} waits", work.call()));
                             std::future::pending().await
@@ -188,7 +195,12 @@ pub(crate) fn options() -> Options {
     let limits = Limits { all: 100, of_kind: BTreeMap::new() };
     let policy = Policy::new(vec![Rule::tool(Decision::Allow, "act")], Vec::new());
     Options {
-        machine: machine::Options { limits, policy, attended: true },
+        machine: machine::Options {
+            limits,
+            policy,
+            attended: machine::Attended::Yes,
+            reader: Reader::default(),
+        },
         output: output::Options::default(),
         patience: Options::PATIENCE,
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),

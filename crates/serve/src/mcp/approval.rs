@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use punchlist_formats::dialect::Call;
-use punchlist_formats::prompt;
+use punchlist_formats::{prompt, text};
 use punchlist_model::session::Store;
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{Actor, Evidence, Holder, ItemRef, Level, Number, Op, PlanId};
@@ -31,18 +31,31 @@ const QUESTION: &str = "approval";
 /// How long an answer may take on the way that hands the question back.
 const PATIENCE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// The longest name of a client that is kept, in columns.
+const LONGEST_NAME: usize = 80;
+
 /// What a person is asked to approve, or has approved.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Approval {
     plan: PlanId,
     items: Vec<Number>,
+    /// The client that put the question before its user, by the name that it gives itself.
+    via: String,
 }
 
 impl Approval {
     /// What is missing for a call that was refused, if a person's word is all.
-    pub(super) fn wanted(told: &Told) -> Option<Self> {
+    pub(super) fn wanted(told: &Told, context: &RequestContext<RoleServer>) -> Option<Self> {
         let items: Vec<Number> = told.unapproved.iter().map(|tag| tag.number).collect();
-        Some(Self { plan: told.plan?, items }).filter(|it| !it.items.is_empty())
+        let via = context.client_info().map(|it| it.name).unwrap_or_default();
+        let via = text::truncate(&text::one_line(&via), LONGEST_NAME).into_owned();
+        Some(Self { plan: told.plan?, items, via }).filter(|it| !it.items.is_empty())
+    }
+
+    /// Who approved: the person, and how that was heard.
+    fn by(&self, person: &str) -> String {
+        let via = if self.via.is_empty() { "an MCP client" } else { &self.via };
+        format!("{person} via {via}")
     }
 }
 
@@ -98,7 +111,7 @@ impl Server {
 
     /// Whether this client is one that is answered with the question.
     pub(super) fn must_ask_later(&self, context: &RequestContext<RoleServer>) -> bool {
-        can_ask(context)
+        self.can_ask(context)
             && context.protocol_version().is_some_and(|it| it >= ProtocolVersion::NO_INITIALIZE)
     }
 
@@ -125,7 +138,7 @@ impl Server {
         told: &Told,
         approval: Approval,
     ) -> Said {
-        if !can_ask(context) {
+        if !self.can_ask(context) {
             return Said::Nothing;
         }
         let mut ended = self.inner.ended.subscribe();
@@ -139,16 +152,22 @@ impl Server {
         }
     }
 
-    /// Writes down what a person approved, in that person's name.
+    /// Whether the client can put a form before its user, and that user's answer counts.
+    fn can_ask(&self, context: &RequestContext<RoleServer>) -> bool {
+        let capability = context.client_capabilities().and_then(|it| it.elicitation);
+        let has_form = capability.is_some_and(|it| it.form.is_some() || it.url.is_none());
+        has_form && self.inner.around.hears_person()
+    }
+
+    /// Writes down what a person approved, in that person's name, and through which client.
     pub(super) async fn approve(
         &self,
         store: &dyn Store,
         approval: &Approval,
     ) -> Result<(), Error> {
-        let person = &self.inner.options.person;
-        let ctx = self.ctx_of(Actor::person(person), Holder::named(person))?;
-        let evidence =
-            Evidence { level: Level::Approved, at: ctx.now, by: person.clone(), run: None };
+        let by = approval.by(&self.inner.options.person);
+        let ctx = self.ctx_of(Actor::person(&by), Holder::named(&by))?;
+        let evidence = Evidence { level: Level::Approved, at: ctx.now, by, run: None };
         let prove = |number: &Number| Op::Prove {
             item: ItemRef::Number(*number),
             evidence: Box::new(evidence.clone()),
@@ -189,10 +208,4 @@ fn question(told: &Told) -> ElicitRequestParams {
         message: prompt::approval(titles),
         requested_schema: ElicitationSchema::new(BTreeMap::new()),
     }
-}
-
-/// Whether the client can put a form before its user.
-fn can_ask(context: &RequestContext<RoleServer>) -> bool {
-    let capability = context.client_capabilities().and_then(|it| it.elicitation);
-    capability.is_some_and(|it| it.form.is_some() || it.url.is_none())
 }

@@ -45,7 +45,8 @@ impl Server {
             Ok(done) => done,
             Err(error) => return Ok(failed(&call, &error).into()),
         };
-        let Some(approval) = Approval::wanted(&told).filter(|_| said == Said::Nothing) else {
+        let Some(approval) = Approval::wanted(&told, &context).filter(|_| said == Said::Nothing)
+        else {
             return Ok(match said {
                 Said::No => self.declined(&told).into(),
                 Said::Nothing | Said::Unanswered | Said::Yes(_) => {
@@ -150,6 +151,7 @@ impl Server {
             mode: Mode::Enforced,
             limits: desk::limits(options.dialect, options.limits, options.open_items_chosen),
             gone: Vec::new(),
+            anyway: false,
         })
     }
 }

@@ -2,11 +2,11 @@
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
+    CompleteResult, CustomRequest, CustomResult, ErrorCode, ErrorData, GetPromptRequestParams,
+    GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 
@@ -28,6 +28,10 @@ const KNOWN: [&str; 13] = [
     "resources/unsubscribe",
     "subscriptions/listen",
 ];
+
+/// Those that only clients have that shake hands, and those that only the others have.
+const ONLY_OLDER: &[&str] = &["initialize", "ping", "resources/subscribe", "resources/unsubscribe"];
+const ONLY_NEWER: &[&str] = &["subscriptions/listen"];
 
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
@@ -63,6 +67,15 @@ impl ServerHandler for Server {
         context: Context,
     ) -> Result<GetPromptResponse, ErrorData> {
         Ok(self.prompt(params, &context.meta).await?.into())
+    }
+
+    /// We complete nothing, and do not say that we do.
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: Context,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
     async fn list_resources(
@@ -123,10 +136,12 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: Context,
+        context: Context,
     ) -> Result<CustomResult, ErrorData> {
         let method: String = request.method.chars().take(80).collect();
-        if KNOWN.contains(&method.as_str()) {
+        let is_older = context.protocol_version().is_none_or(|it| it.has_initialize());
+        let others = if is_older { ONLY_NEWER } else { ONLY_OLDER };
+        if KNOWN.contains(&method.as_str()) && !others.contains(&method.as_str()) {
             let what = format!("the parameters of {method} do not fit");
             return Err(ErrorData::invalid_params(what, None));
         }

@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::Server;
-use super::approval::Approval;
 use super::call::{AFTER_CHANGE, unusable};
+use super::pipe::escaped;
 
 /// What begins the names of fields that say how a request is to be understood.
 const PROTOCOL: &str = "io.modelcontextprotocol/";
@@ -106,7 +106,7 @@ impl Server {
             Ok(done) => done,
             Err(error) => return Some(written(&id, &unusable(&call, &error), None)),
         };
-        if Approval::wanted(&done.told).is_some() {
+        if !done.told.unapproved.is_empty() {
             return None;
         }
         Some(written(&id, &done.told.reply, done.after.as_deref()))
@@ -144,7 +144,10 @@ fn written(id: &str, reply: &Reply, after: Option<&str>) -> Vec<u8> {
         line.extend_from_slice(br#","isError":true"#);
     }
     line.extend_from_slice(b"}}\n");
-    line
+    match String::from_utf8(line) {
+        Ok(line) => escaped(line).into_bytes(),
+        Err(error) => error.into_bytes(),
+    }
 }
 
 /// A block of text.

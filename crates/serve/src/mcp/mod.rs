@@ -6,6 +6,7 @@
 //! stdout but the protocol.
 
 mod approval;
+mod batch;
 mod call;
 mod handler;
 mod lane;
@@ -105,6 +106,10 @@ pub trait Surroundings: Send + Sync + 'static {
 
     /// Where the ids of one change come from.
     fn ids(&self, at: Timestamp) -> Result<IdSource, Error>;
+
+    /// Whether an answer that comes through the client is its user's. It is not where an agent stands above
+    /// that is not the client itself: such a one may have started the server to answer for its user.
+    fn hears_person(&self) -> bool;
 
     /// Which of the processes behind the plan's claims have ended.
     fn gone(&self, plan: &Plan) -> Vec<Process>;

@@ -8,21 +8,25 @@
 //! allowed. The library may drop a wait for the next message at any moment; what has been begun is kept
 //! here and goes on at the next wait.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
+use punchlist_formats::text::{escape, mend};
 use rmcp::model::{
-    ClientNotification, ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, RequestId,
-    ServerResult,
+    ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage,
+    ProtocolVersion, RequestId, ServerResult,
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::error::Category;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::Mutex as Turns;
 
+use super::batch::{Batch, Batches, MOST};
 use super::skim::{Sender, Skim};
 use super::{Lanes, Server};
 
@@ -47,8 +51,15 @@ pub(super) struct Pipe<R, W> {
     out: Out<W>,
     /// What has been begun: it comes to whether the line is done with.
     begun: Option<BoxFuture<'static, bool>>,
-    /// Whether a request has come.
-    asked: bool,
+    /// What is to be written before the next line is read.
+    unsaid: Vec<u8>,
+    /// Messages of a batch that the library has yet to get.
+    queue: VecDeque<RxJsonRpcMessage<RoleServer>>,
+    batches: Arc<Mutex<Batches>>,
+    /// Whether the client has agreed to a revision that has batches.
+    has_batches: bool,
+    /// Whether a request has come with which the library begins: until then it takes no notification.
+    begins: bool,
     /// Whether the client has agreed to a revision whose requests say nothing of themselves.
     agreed: bool,
     /// Whether it has said that it is ready.
@@ -91,7 +102,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
             excess: None,
             out: Out { stream: Arc::new(Turns::new(Some(write))) },
             begun: None,
-            asked: false,
+            unsaid: Vec::new(),
+            queue: VecDeque::new(),
+            batches: Arc::default(),
+            has_batches: false,
+            begins: false,
             agreed: false,
             ready: false,
             pending: Arc::default(),
@@ -165,47 +180,103 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         true
     }
 
-    /// Begins to say what is wrong with a line. Who only told us something is not answered.
+    /// Says what is wrong with a line. Who only told us something is not answered.
     fn complain(&mut self, sender: Sender, code: ErrorCode, why: String) {
-        let id = match sender {
-            Sender::Asks(id) => Some(id),
-            Sender::Tells => return,
-            // The protocol leaves the id out then.
-            Sender::Unknown => None,
-        };
-        let error = ErrorData::new(code, why, None);
-        let Ok(line) = written(&TxJsonRpcMessage::<RoleServer>::error(error, id)) else { return };
-        let out = self.out.clone();
-        self.begun = Some(Box::pin(async move {
-            out.write(&line).await.ok();
-            true
-        }));
+        if let Some(line) = complaint(sender, code, why) {
+            self.unsaid.extend_from_slice(&line);
+        }
     }
 
     /// The message that the line is, for the library; if it is none, says so to whoever sent it.
     fn message(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let line = self.line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.line);
-        let message = match serde_json::from_slice(line) {
-            _ if line.trim_ascii().is_empty() => None,
-            Ok(message) => Some(message),
+        let line = std::mem::take(&mut self.line);
+        let message = self.message_of(line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&line));
+        // The room is used again.
+        self.line = line;
+        self.clear();
+        message
+    }
+
+    fn message_of(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            return None;
+        }
+        if line.starts_with(b"[")
+            && let Ok(messages) = serde_json::from_slice::<Vec<&RawValue>>(line)
+        {
+            self.batch(&messages);
+            return self.queue.pop_front();
+        }
+        match serde_json::from_slice(line) {
+            Ok(message) => {
+                self.note(&message);
+                self.is_heard(&message).then_some(message)
+            }
             Err(why) => {
                 let (sender, code, why) = judged(line, &why);
                 self.complain(sender, code, why);
                 None
             }
+        }
+    }
+
+    /// Several messages in one line: each goes its own way, and the answers go back in one line.
+    fn batch(&mut self, messages: &[&RawValue]) {
+        let why = match messages.len() {
+            _ if !self.has_batches => {
+                "Invalid request: a line is one message; only the revision 2025-03-26 has batches"
+            }
+            0 => "Invalid request: the batch is empty",
+            count if count > MOST => "Invalid request: a batch has at most 1000 messages",
+            _ => "",
         };
-        self.clear();
-        let message = message?;
-        self.note(&message);
-        // What comes before the first request belongs to nothing; it must not end the server.
-        self.asked.then_some(message)
+        if !why.is_empty() {
+            return self.complain(Sender::Unknown, ErrorCode::INVALID_REQUEST, why.to_owned());
+        }
+        let mut batch = Batch::default();
+        for message in messages {
+            let line = message.get().as_bytes();
+            let bad = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
+                Ok(JsonRpcMessage::Request(it)) if is_initialize(&it.request) => {
+                    Some((Sender::Asks(it.id), "initialize is no part of a batch".to_owned()))
+                }
+                Ok(JsonRpcMessage::Request(it)) if !batch.awaits(it.id.clone()) => {
+                    Some((Sender::Unknown, "two requests of the batch have one id".to_owned()))
+                }
+                Ok(message) => {
+                    self.note(&message);
+                    if self.is_heard(&message) {
+                        self.queue.push_back(message);
+                    }
+                    None
+                }
+                Err(why) => {
+                    let (sender, _, why) = judged(line, &why);
+                    Some((sender, why))
+                }
+            };
+            if let Some((sender, why)) = bad
+                && let Some(line) = complaint(sender, ErrorCode::INVALID_REQUEST, why)
+            {
+                batch.answer(line);
+            }
+        }
+        let answered = locked(&self.batches).begin(batch);
+        self.unsaid.extend(answered.into_iter().flatten());
+    }
+
+    /// Whether the library takes a message. What comes before the request that it begins with belongs to
+    /// nothing, and the library would end the server for it.
+    fn is_heard(&self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
+        self.begins || matches!(message, JsonRpcMessage::Request(_))
     }
 
     /// Notes what a message that goes the long way means for those behind it.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
             JsonRpcMessage::Request(it) => {
-                self.asked = true;
+                self.begins |= begins(&it.request);
                 // A subscription stays open, and nothing has to wait for it.
                 if !matches!(it.request, ClientRequest::SubscriptionsListenRequest(_)) {
                     locked(&self.pending).insert(it.id.clone());
@@ -220,10 +291,22 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
                     && let Some(id) = &it.params.request_id
                 {
                     locked(&self.pending).remove(id);
+                    let settled = locked(&self.batches).cancelled(id);
+                    self.unsaid.extend(settled.into_iter().flatten());
                 }
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
+    }
+
+    /// Begins to write what was not said yet.
+    fn say(&mut self) {
+        let (line, out) = (std::mem::take(&mut self.unsaid), self.out.clone());
+        self.begun = Some(Box::pin(async move {
+            // That nobody hears it any more is told by the end of what they say.
+            out.write(&line).await.ok();
+            true
+        }));
     }
 }
 
@@ -242,6 +325,7 @@ where
             JsonRpcMessage::Response(it) => {
                 if let ServerResult::InitializeResult(result) = &it.result {
                     self.agreed = result.protocol_version.has_initialize();
+                    self.has_batches = result.protocol_version == ProtocolVersion::V_2025_03_26;
                 }
                 Some(it.id.clone())
             }
@@ -249,8 +333,18 @@ where
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
         let (out, pending) = (self.out.clone(), Arc::clone(&self.pending));
+        let batches = Arc::clone(&self.batches);
         async move {
-            let sent = out.write(&written(&item)?).await;
+            let line = written(&item)?;
+            // An answer of a batch waits for the others.
+            let line = match &answered {
+                Some(id) => locked(&batches).answered(id, line),
+                None => Some(line),
+            };
+            let sent = match line {
+                Some(line) => out.write(&line).await,
+                None => Ok(()),
+            };
             if let Some(id) = answered {
                 locked(&pending).remove(&id);
             }
@@ -270,8 +364,18 @@ where
                 }
                 continue;
             }
+            if !self.unsaid.is_empty() {
+                self.say();
+                continue;
+            }
+            if let Some(message) = self.queue.pop_front() {
+                return Some(message);
+            }
             match self.next_line().await {
                 Next::Line => {
+                    if let Cow::Owned(mended) = mend(&self.line) {
+                        self.line = mended;
+                    }
                     if !self.answer()
                         && let Some(message) = self.message()
                     {
@@ -344,11 +448,51 @@ fn too_long(length: usize) -> String {
     )
 }
 
+/// The line that says what is wrong with a message, unless nobody is to be answered.
+fn complaint(sender: Sender, code: ErrorCode, why: String) -> Option<Vec<u8>> {
+    let error = ErrorData::new(code, why, None);
+    match sender {
+        Sender::Tells => None,
+        Sender::Asks(id) => written(&TxJsonRpcMessage::<RoleServer>::error(error, Some(id))).ok(),
+        // The library would leave the id out, and a client that finds none waits for an answer for ever.
+        Sender::Unknown => {
+            let message = serde_json::json!({"jsonrpc": "2.0", "id": null, "error": error});
+            Some(escaped(message.to_string() + "\n").into_bytes())
+        }
+    }
+}
+
+/// Whether the library begins with this request: by a handshake, or because the request says all of itself
+/// that a handshake would.
+fn begins(request: &ClientRequest) -> bool {
+    if is_initialize(request) {
+        return true;
+    }
+    // These two are answered before anything begins.
+    if matches!(request, ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_)) {
+        return false;
+    }
+    let meta = request.get_meta();
+    let version = meta.protocol_version();
+    meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+        && version.is_some_and(|it| ProtocolVersion::KNOWN_VERSIONS.contains(&it))
+}
+
+fn is_initialize(request: &ClientRequest) -> bool {
+    matches!(request, ClientRequest::InitializeRequest(_))
+}
+
 /// A message as a line.
 fn written(message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(message)?;
-    line.push(b'\n');
-    Ok(line)
+    Ok(escaped(serde_json::to_string(message)? + "\n").into_bytes())
+}
+
+/// JSON in which nothing acts on whoever looks at it: the same values.
+pub(super) fn escaped(json: String) -> String {
+    match escape::json(&json) {
+        Cow::Owned(escaped) => escaped,
+        Cow::Borrowed(_) => json,
+    }
 }
 
 fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

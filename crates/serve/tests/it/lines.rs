@@ -48,11 +48,11 @@ fn said(line: &[u8]) -> Vec<Value> {
 
 /// Checks the id and the code of the only answer, and gives its words.
 #[track_caller]
-fn check(line: &[u8], id: Option<Value>, code: i32) -> String {
+fn check(line: &[u8], id: Value, code: i32) -> String {
     let said = said(line);
     let begin = String::from_utf8_lossy(&line[..line.len().min(80)]);
     let [answer] = said.as_slice() else { panic!("{begin}: {said:?}") };
-    assert_eq!(answer.get("id"), id.as_ref(), "{begin}: {answer}");
+    assert_eq!(answer.get("id"), Some(&id), "{begin}: {answer}");
     assert_eq!(answer["error"]["code"], code, "{begin}: {answer}");
     answer["error"]["message"].as_str().unwrap().to_owned()
 }
@@ -70,21 +70,21 @@ const CALL: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"n
 #[test]
 fn a_request_that_is_too_long_is_answered_by_its_id_and_the_server_goes_on() {
     let end = r#""}]}}}"#;
-    let why = check(&filled(CALL, end, LONGEST), Some(json!(7)), -32600);
+    let why = check(&filled(CALL, end, LONGEST), json!(7), -32600);
     assert_eq!(
         why,
         "Request too long: it has 16777217 bytes, and at most 16777216 (16 MiB) are read. Send fewer or \
          shorter items in each call."
     );
-    check(&filled(CALL, end, 3 * LONGEST), Some(json!(7)), -32600);
+    check(&filled(CALL, end, 3 * LONGEST), json!(7), -32600);
     let last = r#""},"method":"tools/call","id":"z"}"#;
-    check(&filled(r#"{"params":{"name":""#, last, LONGEST + 5), Some(json!("z")), -32600);
+    check(&filled(r#"{"params":{"name":""#, last, LONGEST + 5), json!("z"), -32600);
 }
 
 #[test]
-fn what_is_too_long_and_has_no_id_is_answered_without_one_unless_it_is_a_notification() {
-    check(&filled("", "", LONGEST), None, -32600);
-    check(&filled(r#"[{"id":1,"method":""#, r#""}]"#, LONGEST), None, -32600);
+fn what_is_too_long_and_has_no_id_is_answered_with_null_unless_it_is_a_notification() {
+    check(&filled("", "", LONGEST), Value::Null, -32600);
+    check(&filled(r#"[{"id":1,"method":""#, r#""}]"#, LONGEST), Value::Null, -32600);
     let told = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"reason":""#;
     assert_eq!(said(&filled(told, r#""}}"#, LONGEST)), [] as [Value; 0]);
 }
@@ -98,25 +98,25 @@ fn a_line_that_is_no_json_is_a_parse_error() {
         "\u{feff}}",
         &"[".repeat(9000),
     ] {
-        let why = check(line.as_bytes(), None, -32700);
+        let why = check(line.as_bytes(), Value::Null, -32700);
         assert!(why.starts_with("Parse error: the line is no JSON ("), "{why}");
     }
-    check(b"\xff\xfe", None, -32700);
+    check(b"\xff\xfe", Value::Null, -32700);
 }
 
 #[test]
 fn a_request_of_the_wrong_shape_is_answered_by_its_id_if_it_has_one() {
     for (line, id) in [
-        (r#"{"id":1,"method":"ping"}"#, Some(json!(1))),
-        (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, Some(json!("a"))),
-        (r#"{"jsonrpc":"2.0","id":2,"method":5}"#, Some(json!(2))),
-        (r#"{"jsonrpc":"2.0","id":3}"#, Some(json!(3))),
-        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, None),
-        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None),
-        (r#"{"jsonrpc":"2.0","method":1}"#, None),
-        ("{}", None),
-        ("[]", None),
-        ("3", None),
+        (r#"{"id":1,"method":"ping"}"#, json!(1)),
+        (r#"{"jsonrpc":"1.0","id":"a","method":"ping"}"#, json!("a")),
+        (r#"{"jsonrpc":"2.0","id":2,"method":5}"#, json!(2)),
+        (r#"{"jsonrpc":"2.0","id":3}"#, json!(3)),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Value::Null),
+        (r#"{"jsonrpc":"2.0","method":1}"#, Value::Null),
+        ("{}", Value::Null),
+        ("[]", Value::Null),
+        ("3", Value::Null),
     ] {
         check(line.as_bytes(), id, -32600);
     }

@@ -46,7 +46,7 @@ impl Surroundings for Around {
                 turn: String::new(),
             };
             Ok(Arc::new(Who {
-                caller: Caller { key, wanted: Wanted::Attached },
+                caller: Caller { key, wanted: Wanted::Attached, title: String::new() },
                 actor: Actor::agent("mcp"),
                 holder: Holder::named("mcp"),
                 session: None,
@@ -63,6 +63,10 @@ impl Surroundings for Around {
         let [_, _, call @ ..] = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
         ids.random[8..].copy_from_slice(&call);
         Ok(ids)
+    }
+
+    fn hears_person(&self) -> bool {
+        true
     }
 
     fn gone(&self, _plan: &Plan) -> Vec<Process> {

@@ -80,10 +80,12 @@ macro_rules! features {
 
 features! {
     PlanTools "plan-tools" "has the plan tools over MCP"
+    Refusals "refusals" "reads our own words for whatever a plan tool refuses"
     OwnList "own-list" "its own list is kept"
     Gate "gate" "a stop with open items is refused until they are settled"
     Bounds "bounds" "is let go within bounds, if the model"
-    Question "question" "may stop to ask you something"
+    Question "question" "with you before the screen it may stop to ask you something"
+    Unheard "unheard" "without, a question is no end: it is refused, and told how to park what needs you"
     PlanMode "plan-mode" "may stop in plan mode"
     Screen "screen" "with you before the screen it is refused once"
     Off "off" "you can turn the gate off in mid-session, it cannot"
@@ -100,6 +102,7 @@ features! {
     Reminders "reminders" "is reminded when work goes on and the list does not"
     Broken "broken" "works and stops as ever if ours is"
     Project "project" "can be set up for one project"
+    Beside "beside" "heeds your own rules and hooks beside ours"
     Uninstall "uninstall" "`uninstall` leaves"
     Worker "worker" "does an item of `punchlist run`, its list under it"
     Watch "watch" "`punchlist watch` follows it"

@@ -311,6 +311,10 @@ fn programs_that_run_others() {
             "find . -exec rm {} \\;",
             "find . -delete",
             "fd x -x rm",
+            "fd -Hx rm",
+            "fd -HIX rm",
+            "fd --exec-batch rm",
+            "fd -H x",
             "sh -c 'rm x'",
             "bash -lc 'rm x'",
             "bash",
@@ -661,4 +665,19 @@ proptest! {
     fn any_command_line_has_an_answer(line in "[a-c$(){}\\[\\]<>|&;#=!~*?'\"`\\\\ \n0-9]{0,40}") {
         commands(&line);
     }
+}
+
+#[test]
+fn below_the_root_what_is_relative_is_named_from_there() {
+    let below = |line: &str, directory: &str| match super::below(commands(line), directory) {
+        Commands::All(all) => {
+            all.iter().map(|it| it.known.join(" ")).collect::<Vec<String>>().join(" | ")
+        }
+        Commands::Opaque => "?".to_owned(),
+        Commands::None => "none".to_owned(),
+    };
+    assert_eq!(below("./check.sh a; make", "sub"), "./sub/check.sh a | make");
+    assert_eq!(below("../check.sh > log", "a/b"), "./a/check.sh | > ./a/b/log");
+    assert_eq!(below("/bin/ls > /tmp/x", "sub"), "/bin/ls | > /tmp/x");
+    assert_eq!(below("../../check.sh", "sub"), "?", "it leads out");
 }

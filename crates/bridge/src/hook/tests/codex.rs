@@ -79,7 +79,7 @@ fn a_stop_is_refused_in_the_words_of_update_plan_and_only_so_often() {
 
 #[test]
 fn a_plan_mode_and_a_question_are_let_through() {
-    let desk = desk();
+    let desk = Desk { interactive: Some(true), ..desk() };
     desk.plans(None, &["pending Write"]);
     assert_eq!(desk.stop_with(json!({"permission_mode": "plan"})), None);
     assert_eq!(desk.stop("Shall I go on?"), None);

@@ -161,6 +161,9 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"permission_mode": "plan"}), true),
         (json!({"permission_mode": "acceptEdits"}), false),
         (json!({"last_assistant_message": "Which database do you want?"}), true),
+        (json!({"last_assistant_message": "どちらにしますか？"}), true),
+        (json!({"last_assistant_message": "هل أتابع؟"}), true),
+        (json!({"last_assistant_message": "Να συνεχίσω;"}), true),
         (json!({"last_assistant_message": "Should I go on? (y/n)"}), true),
         (json!({"last_assistant_message": "All clear.\n\nProceed? [y/N]"}), true),
         (json!({"last_assistant_message": "Should I continue? (yes/no)"}), true),
@@ -173,8 +176,63 @@ fn plan_mode_questions_and_background_agents_pass() {
         (json!({"background_tasks": []}), false),
         (json!({"background_tasks": "none"}), false),
     ] {
-        assert_eq!(busy().stop_with(fields.clone()).is_none(), passes, "{fields}");
+        let desk = Desk { interactive: Some(true), ..busy() };
+        assert_eq!(desk.stop_with(fields.clone()).is_none(), passes, "{fields}");
     }
+}
+
+#[test]
+fn where_nobody_sits_a_question_is_an_answer_like_any_other() {
+    let desk = busy();
+    let asks = "Would you like me to commit?";
+    let refused = desk.stop(asks).unwrap();
+    insta::assert_snapshot!("a_question_that_nobody_hears", refused);
+    // As often as any other answer, and then it is let go.
+    assert_eq!((0..30).take_while(|_| desk.stop(asks).is_some()).count(), 2);
+    assert_eq!(desk.plan().end, End::Stopped);
+    // Where it is not known whether somebody sits there, somebody may.
+    let unknown = Desk { interactive: None, ..Desk::new() };
+    unknown.create("1", "Design");
+    assert_eq!(unknown.stop(asks), None);
+}
+
+#[test]
+fn every_refusal_after_the_first_says_how_what_needs_a_person_is_parked() {
+    let parks = "What needs a person can wait without holding you:";
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (has_server, way) in [
+        (true, "mcp__punchlist__update_todo with its todoId and waitingOn"),
+        (false, "`punchlist wait NUMBER WHAT`"),
+    ] {
+        let desk = Desk { has_server, ..busy() };
+        let first = words(desk.stop("Done.").unwrap());
+        assert!(!first.contains(parks), "{first}");
+        for _ in 0..2 {
+            let later = words(desk.stop("Done.").unwrap());
+            assert!(later.contains(&format!("{parks} {way}")), "{later}");
+        }
+    }
+}
+
+#[test]
+fn a_tool_that_asks_the_user_asks_until_the_agent_does_something_else() {
+    let desk = Desk { interactive: Some(true), gate: Some(Gate::Full), ..busy() };
+    let calls = |tool: &str| {
+        let calls = json!([{"tool_name": tool, "tool_input": {}, "tool_response": "x"}]);
+        assert_eq!(desk.event("PostToolBatch", json!({"tool_calls": calls})), None);
+    };
+    calls("AskUserQuestion");
+    assert_eq!(desk.stop("I have asked you."), None);
+    calls("Bash");
+    assert!(desk.stop("Done.").is_some());
+    calls("AskUserQuestion");
+    desk.prompt();
+    assert!(desk.stop("Done.").is_some());
+    // Where nobody sits, nobody was asked.
+    let alone = busy();
+    let calls = json!([{"tool_name": "AskUserQuestion", "tool_input": {}, "tool_response": "x"}]);
+    alone.event("PostToolBatch", json!({"tool_calls": calls}));
+    assert!(alone.stop("I have asked you.").is_some());
 }
 
 #[test]
@@ -203,8 +261,10 @@ fn a_refusal_names_our_tools_once_the_agent_has_lost_its_own() {
              available here. Continue with the tools you have.</tool_use_error>"
         )
     };
-    let words =
-        || if desk.stop("Done.").unwrap().contains("mcp__punchlist__") { "ours" } else { "own" };
+    let words = || {
+        let refused = desk.stop("Done.").unwrap();
+        if refused.contains("mcp__punchlist__complete_todo") { "ours" } else { "own" }
+    };
     // Neither a tool of another kind, nor what a sub-agent lacks, nor a text that only says so.
     call(None, "TodoWrite", &none("TodoWrite"));
     call(Some("sub1"), "TaskUpdate", &none("TaskUpdate"));

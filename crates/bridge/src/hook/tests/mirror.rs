@@ -195,7 +195,7 @@ fn a_task_that_nobody_told_of_is_taken_up_from_its_file_or_by_its_id() {
     desk.files.insert("5".to_owned(), file);
     desk.update("5", json!({"owner": "me"}));
     desk.update("6", json!({"status": "completed", "addBlockedBy": ["5"]}));
-    desk.check(&["[>] 1 From before", "[x] 2 Task 6 after 1"]);
+    desk.check(&["[>] 1 From before", "[x] 2 Task 6 after 1 Blocked"]);
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn a_sub_agents_tasks_are_on_the_sessions_list_under_its_own_name() {
     desk.update_by(Some("a685f00d99"), "2", json!({"status": "in_progress"}));
     desk.check(&["[ ] 1 A", "[>] 2 Sub"]);
     let claim = desk.plan().get(Number(2)).unwrap().claim.clone().unwrap();
-    assert_eq!(claim.holder.name, "claude:s1/a685f00d");
+    assert_eq!(claim.holder.name, "claude:s1/a685f00d99");
     let own = &desk.session("s1").memory.sub_agents["a685f00d99"].own;
     assert_eq!(own, &[Number(2)].into());
 }

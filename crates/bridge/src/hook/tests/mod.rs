@@ -112,10 +112,11 @@ impl Desk {
             limits: Limits::default(),
             task: &task,
             task_list: None,
+            program: &|| "punchlist".to_owned(),
             version: "1.2.3",
         };
         let answer: Answer = settle(answer(&self.store, &event, &given)).unwrap();
-        let text = self.agent.write(&answer, &event.what)?;
+        let text = self.agent.write(&answer, &event.what, None)?;
         Some(serde_json::from_str(&text).unwrap())
     }
 
@@ -236,6 +237,7 @@ impl Desk {
             mode: Mode::Enforced,
             limits: Limits::default(),
             gone: Vec::new(),
+            anyway: false,
         };
         settle(self.store.change(self.plan().id, Change::new(ops, ctx))).unwrap();
     }

@@ -1,6 +1,6 @@
 //! Runs and calls: what is recorded, in which order, and together with what.
 
-use punchlist_model::call::{CallRecord, CallState, RunFilter, RunRecord};
+use punchlist_model::call::{CallRecord, CallState, RunFilter, RunRecord, Said};
 use punchlist_model::store::{Change, Cursor, Error, Scope};
 use punchlist_model::{Attempt, Number, Process, Revision, RunId};
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(crate) fn what_is_unknown_is_said_to_be_unknown(world: &World) {
     assert!(is_unknown(wait(store.end_run(run_id(9), at(1))).unwrap_err()));
     assert!(is_unknown(wait(store.calls(run_id(9))).unwrap_err()));
     assert!(is_unknown(wait(store.story(run_id(9))).unwrap_err()));
-    assert!(is_unknown(wait(store.interrupt(run_id(9), at(1))).unwrap_err()));
+    assert!(is_unknown(wait(store.interrupt(run_id(9), at(1), Said::new())).unwrap_err()));
     assert!(is_unknown(wait(store.record(run_id(9), vec![], vec![], None)).unwrap_err()));
     wait(store.begin_run(run(1, None))).unwrap();
     let twice = wait(store.begin_run(run(1, None))).unwrap_err();
@@ -207,9 +207,12 @@ pub(crate) fn after_a_crash_what_was_executing_is_cancelled(world: &World) {
     wait(store.record(run_id(1), calls, vec![asked(1, 3)], None)).unwrap();
     drop(store);
     let store = world.handle();
-    let found = wait(store.interrupt(run_id(1), at(9))).unwrap();
+    let said = Said::from([(7, json!({"text": "half of it"})), (5, json!({"text": "late"}))]);
+    let found = wait(store.interrupt(run_id(1), at(9), said)).unwrap();
     assert_eq!(states(&found), "4 cancelled, 7 cancelled");
     assert_eq!(found[0].detail, Some(json!("interrupted")));
+    let kept = json!({"cancelled": {"reason": "interrupted", "output": {"text": "half of it"}}});
+    assert_eq!(found[1].detail, Some(kept), "a call that was cut short keeps what it had said");
     assert_eq!((found[0].at, found[0].attempt), (at(9), Attempt(1)));
     let calls = wait(store.calls(run_id(1))).unwrap();
     assert_eq!(
@@ -220,7 +223,11 @@ pub(crate) fn after_a_crash_what_was_executing_is_cancelled(world: &World) {
     assert_eq!(calls[3], found[0]);
     let waiting = wait(store.questions(super::questions::waiting())).unwrap();
     assert_eq!(waiting.len(), 1, "a question survives");
-    assert_eq!(wait(store.interrupt(run_id(1), at(10))).unwrap(), [], "once is enough");
+    assert_eq!(
+        wait(store.interrupt(run_id(1), at(10), Said::new())).unwrap(),
+        [],
+        "once is enough"
+    );
     // Whoever was believed dead and is not, cannot go on.
     let late = wait(store.record(run_id(1), vec![call(4, Success, 11)], vec![], None));
     assert!(matches!(late, Err(Error::CallMoved { call: 4, .. })), "{late:?}");
@@ -234,7 +241,9 @@ pub(crate) fn two_processes_that_interrupt_at_once_do_it_once(world: &World) {
     let found: Vec<usize> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..4)
             .map(|_| {
-                scope.spawn(|| wait(world.handle().interrupt(run_id(1), at(2))).unwrap().len())
+                scope.spawn(|| {
+                    wait(world.handle().interrupt(run_id(1), at(2), Said::new())).unwrap().len()
+                })
             })
             .collect();
         workers.into_iter().map(|it| it.join().unwrap()).collect()

@@ -47,7 +47,7 @@ pub(crate) fn the_whole_plans_texts_go_and_its_skeleton_stays(world: &World) {
     wait(desk.store.forget(desk.plan, None, desk.ctx())).unwrap();
     let plan = desk.whole();
     assert_eq!(plan.title, "[forgotten]");
-    assert_eq!(desk.list(), "1:[forgotten] completed, 2:[forgotten] pending");
+    assert_eq!(desk.list(), "1:[forgotten] completed, 2:[forgotten] cancelled");
     let text = serde_json::to_string(&desk.journal()).unwrap();
     assert!(!text.contains("secret") && !text.contains("plain"), "{text}");
     assert_eq!((plan.placed, plan.open), plan.recount());

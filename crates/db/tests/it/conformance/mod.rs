@@ -123,7 +123,7 @@ worlds! {
         plans:
             the_most_recently_changed_comes_first
             filters_by_project_name_and_either_end_of_the_id
-            progress_counts_the_top_level_only
+            progress_counts_the_leaves
             the_newest_conversation_is_named;
         follow:
             from_the_start_everything_comes_in_order
@@ -135,6 +135,7 @@ worlds! {
             an_imported_plan_is_news;
         undo:
             the_callers_own_last_change_is_taken_back
+            what_is_undone_is_its_workers_again_while_the_claim_would_last
             what_others_changed_since_is_a_conflict
             nothing_left_is_said_by_name
             an_old_change_is_found_behind_many_of_others
@@ -173,6 +174,10 @@ worlds! {
             a_message_that_waits_can_be_changed_and_keeps_its_place
             a_message_that_waits_can_be_removed
             what_steers_can_be_taken_ahead_of_the_rest
+            that_a_message_steers_can_be_said_later
+            a_message_that_waits_can_be_moved
+            a_message_says_something_and_not_too_much
+            no_more_messages_wait_than_anybody_reads
             of_many_takers_each_gets_another_message;
         import:
             what_is_exported_comes_back_the_same

@@ -51,7 +51,7 @@ pub(crate) fn filters_by_project_name_and_either_end_of_the_id(world: &World) {
     check(None, None, Some("%"), &[]);
 }
 
-pub(crate) fn progress_counts_the_top_level_only(world: &World) {
+pub(crate) fn progress_counts_the_leaves(world: &World) {
     let desk = Desk::new(world.handle(), "ann");
     let under = |title: &str, parent: u32| {
         let parent = Some(ItemRef::Number(Number(parent)));
@@ -62,11 +62,28 @@ pub(crate) fn progress_counts_the_top_level_only(world: &World) {
     let skip = Op::Cancel { item: Number(3).into(), reason: None };
     desk.must(vec![skip, done(5)]);
     let summary = || wait(desk.store.plans(Filter::default())).unwrap().remove(0);
-    assert_eq!(summary().progress, Progress { completed: 1, total: 3, percent: 33 });
-    assert_eq!((summary().open, summary().end, summary().revision), (3, End::Open, Revision(3)));
-    // What stood under it stands at the top now.
-    desk.must(vec![Op::Supersede(Number(2).into())]);
     assert_eq!(summary().progress, Progress { completed: 2, total: 4, percent: 50 });
+    assert_eq!(summary().progress, desk.whole().progress());
+    assert_eq!((summary().open, summary().end, summary().revision), (3, End::Open, Revision(3)));
+    // What a worker has on a list of its own does not count, whether or not it is done.
+    let worker = Some(serde_json::Map::from_iter([("worker".to_owned(), "codex".into())]));
+    let entry = NewItem { metadata: worker, ..NewItem::titled("d.1") };
+    let parent = Some(ItemRef::Number(Number(4)));
+    desk.must(vec![Op::Add(Box::new(NewItem { parent, ..entry }))]);
+    assert_eq!(summary().progress, Progress { completed: 2, total: 4, percent: 50 });
+    // One under which everything is cancelled counts itself.
+    desk.must(vec![Op::Cancel { item: Number(6).into(), reason: None }]);
+    assert_eq!(summary().progress, Progress { completed: 2, total: 3, percent: 67 });
+    desk.must(vec![Op::Reopen { item: Number(5).into(), start: false }]);
+    desk.must(vec![Op::Cancel { item: Number(5).into(), reason: None }]);
+    assert_eq!(summary().progress, Progress { completed: 1, total: 3, percent: 33 });
+    // Where what is under it is done, it is open itself: that is not all.
+    desk.must(vec![Op::Cancel { item: Number(4).into(), reason: None }]);
+    desk.must(vec![Op::Reopen { item: Number(5).into(), start: false }, done(5)]);
+    assert_eq!(summary().progress, Progress { completed: 2, total: 2, percent: 99 });
+    assert_eq!(summary().progress, desk.whole().progress());
+    desk.must(vec![Op::Supersede(Number(2).into())]);
+    assert_eq!(summary().progress, Progress { completed: 2, total: 2, percent: 100 });
     assert_eq!(summary().progress, desk.whole().progress());
 }
 

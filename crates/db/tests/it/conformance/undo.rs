@@ -29,6 +29,23 @@ pub(crate) fn the_callers_own_last_change_is_taken_back(world: &World) {
     assert_eq!((plan.placed, plan.open, plan.items.len()), (0, 0, 3));
 }
 
+pub(crate) fn what_is_undone_is_its_workers_again_while_the_claim_would_last(world: &World) {
+    let ann = Desk::new(world.handle(), "ann");
+    let bob = Desk::at(world.handle(), plan_id(1), "bob");
+    ann.must(vec![add("a"), add("b")]);
+    ann.must(vec![start(1)]);
+    let before = ann.whole().get(Number(1)).unwrap().claim.clone();
+    ann.must(vec![done(1)]);
+    ann.undo().unwrap();
+    assert_eq!(ann.whole().get(Number(1)).unwrap().claim, before);
+    assert_eq!(bob.must(vec![Op::Next]).decision.picked, Some(Number(2)));
+    ann.must(vec![done(1)]);
+    ann.wait_seconds(16 * 60);
+    ann.undo().unwrap();
+    assert_eq!(ann.list(), "1:a pending, 2:b in progress");
+    assert_eq!(ann.must(vec![Op::Next]).decision.picked, Some(Number(1)));
+}
+
 pub(crate) fn what_others_changed_since_is_a_conflict(world: &World) {
     let ann = Desk::new(world.handle(), "ann");
     let bob = Desk::at(world.handle(), plan_id(1), "bob");

@@ -1,5 +1,6 @@
 //! Arguments of the four tools, made into steps; what is wrong with them in that program's words.
 
+use punchlist_model::item::RESERVED;
 use punchlist_model::{ItemRef, NewItem, Number, Op, Patch, Status};
 use serde_json::{Map, Value};
 
@@ -83,6 +84,9 @@ impl<'a> Arguments<'a> {
         let value = self.get("metadata")?;
         if !value.is_object() {
             self.wrong("metadata", "object", value);
+        }
+        if value.get(RESERVED).is_some() {
+            self.bad.note(format!("The key `{RESERVED}` of the parameter `metadata` is reserved"));
         }
         value.as_object().cloned()
     }

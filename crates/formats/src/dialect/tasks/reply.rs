@@ -63,6 +63,9 @@ impl Call {
             | Broken::EmptyText { .. }
             | Broken::TooLong { .. }
             | Broken::Nul { .. }
+            | Broken::TooDeep { .. }
+            | Broken::PersonsGoal
+            | Broken::Blocked { .. }
             | Broken::TooManyOpen { .. }
             | Broken::Illegal { .. }
             | Broken::NotOpen

@@ -3,7 +3,7 @@
 use punchlist_model::{Broken, Item, Status, Tag};
 
 use super::super::evidence::{self, Missing};
-use super::super::refuse::{Names, Voice};
+use super::super::refuse::{Names, Voice, blocker};
 use super::Call;
 
 impl Voice for Call {
@@ -55,6 +55,10 @@ impl Voice for Call {
                 "Use TaskUpdate on {} first, with status completed or deleted.",
                 names.typed(child)
             ),
+            Broken::Blocked { by, .. } => {
+                let blocker = names.typed(blocker(by)?);
+                format!("Use TaskUpdate on {blocker} first, with status completed or deleted.")
+            }
             Broken::Cycle { .. } => {
                 "Leave it out of addBlocks and addBlockedBy, or use TaskUpdate with status deleted \
                  on one of them and TaskCreate anew."
@@ -69,12 +73,13 @@ impl Voice for Call {
                 evidence::hint(missing, names, subject, "use TaskUpdate again")
             }
             Broken::TooLong { .. } => "Shorten it and make the call again.".to_owned(),
-            Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
-                "Mend it and make the call again.".to_owned()
-            }
+            Broken::EmptyTitle { .. }
+            | Broken::EmptyText { .. }
+            | Broken::Nul { .. }
+            | Broken::TooDeep { .. } => "Mend it and make the call again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use TaskGet to see it as it is now.".to_owned(),
-            Broken::NameTaken { .. } => return None,
+            Broken::NameTaken { .. } | Broken::PersonsGoal => return None,
         };
         Some(hint)
     }

@@ -40,7 +40,6 @@ fn what_is_not_a_json_object_is_said_to_be_so() {
         ("an array", b"[1]"),
         ("a string", b"\"list\""),
         ("not UTF-8", b"{\"action\": \"\xff\xfe\"}"),
-        ("a lone surrogate", br#"{"action": "\ud800"}"#),
         ("200,000 deep", deep.as_bytes()),
         ("NUL", b"\0"),
     ] {
@@ -64,7 +63,7 @@ fn an_unknown_tool_is_answered_with_those_that_there_are() {
         ),
         (
             Dialect::Turn,
-            r#"{"error":"unknown tool \"no_such_tool\": use create_todo, list_todo, complete_todo, update_todo or next_todo"}"#,
+            "unknown tool \"no_such_tool\": use create_todo, list_todo, complete_todo, update_todo or next_todo",
         ),
         (Dialect::TodoWrite, "Unknown tool \"no_such_tool\": use TodoWrite."),
         (Dialect::WriteTodos, "Tool \"no_such_tool\" not found. Did you mean \"write_todos\"?"),

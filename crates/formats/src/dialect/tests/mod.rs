@@ -40,6 +40,7 @@ struct Desk {
     plan: PlanId,
     dialect: Dialect,
     who: &'static str,
+    mode: Mode,
     limits: Limits,
     /// What the model was last shown, once that matters.
     base: Option<Revision>,
@@ -55,7 +56,8 @@ impl Desk {
         let new =
             NewPlan { id: plan, project: "/p".into(), name: None, title: "".into(), rules, at };
         now(store.create(new)).unwrap();
-        Self { store, plan, dialect, who: "model", limits: Limits::default(), base: None, step: 0 }
+        let (mode, limits) = (Mode::Enforced, Limits::default());
+        Self { store, plan, dialect, who: "model", mode, limits, base: None, step: 0 }
     }
 
     /// A call with arguments in JSON.
@@ -135,9 +137,10 @@ impl Desk {
             holder: Holder::named(self.who),
             attempt: None,
             base: self.base,
-            mode: Mode::Enforced,
+            mode: self.mode,
             limits: Limits { open_items: open_items.unwrap_or(limits.open_items), ..limits },
             gone: Vec::new(),
+            anyway: false,
         }
     }
 

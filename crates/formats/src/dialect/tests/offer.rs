@@ -83,6 +83,50 @@ fn our_additions_to_arguments_are_offered_in_full_only() {
 }
 
 #[test]
+fn todo_write_says_what_it_is_for_and_how_long_a_text_may_be() {
+    let [tool] = &Dialect::TodoWrite.tools(Surface::Full)[..] else { panic!("one tool") };
+    for words in [
+        "the user sees from it how far you are",
+        "it is your memory",
+        "non-trivial work requiring planning",
+    ] {
+        assert!(tool.description.contains(words), "{words}");
+    }
+    for surface in [Surface::Thin, Surface::Full] {
+        let tool = &Dialect::TodoWrite.tools(surface)[0];
+        let entry = &tool.input_schema["properties"]["todos"]["items"]["properties"];
+        assert_eq!(entry["content"]["maxLength"], 500);
+        assert_eq!(entry["activeForm"]["maxLength"], 500);
+    }
+}
+
+#[test]
+fn the_plan_section_says_when_to_plan_and_when_to_answer() {
+    let section = Dialect::Turn.prompt_section(Surface::Full).unwrap();
+    for words in [
+        "three or more distinct steps",
+        "Don't plan for simple questions",
+        "`list_todo` shows what is there already",
+        "One at a time",
+        "at once, before the next",
+        "What became irrelevant is `complete_todo` with status cancelled and why",
+        "Several calls in one answer are fine",
+        "`list_todo` shows what remains",
+        "directly or delegate it",
+        "MUST NOT give your final answer while items remain",
+    ] {
+        assert!(section.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn the_result_of_todo_manager_may_carry_a_reminder() {
+    let tool = &Dialect::Manager.tools(Surface::Full)[0];
+    let output = tool.output_schema.as_ref().unwrap();
+    assert_eq!(output["properties"]["reminder"]["type"], "string");
+}
+
+#[test]
 fn schemas_are_valid_draft_2020_12_with_subschemas_inlined() {
     for (dialect, surface) in pairs() {
         for tool in dialect.tools(surface) {

@@ -78,7 +78,7 @@ fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     let entry = json!({"content": hostile, "status": "pending", "activeForm": hostile});
     texts.push(desk.ok("TodoWrite", json!({"todos": [entry]})));
     texts.push(desk.ok("TodoWrite", json!({"todos": []})));
-    assert!(texts[9].contains("Dropped while open: #1 a"), "{}", texts[9]);
+    assert!(texts[9].contains("Not of this list, and still open: #1 a"), "{}", texts[9]);
     desk.dialect = Dialect::WriteTodos;
     let entry = json!({"description": hostile, "status": "blocked"});
     texts.push(desk.ok("write_todos", json!({"todos": [entry]})));
@@ -89,12 +89,12 @@ fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     desk.dialect = Dialect::Tasks;
     let all = json!({"subject": hostile, "description": format!("{hostile}\n{hostile}")});
     texts.push(desk.ok("TaskCreate", all));
-    texts.push(desk.ok("TaskUpdate", json!({"taskId": "3", "owner": hostile})));
-    texts.push(desk.ok("TaskGet", json!({"taskId": "3"})));
+    texts.push(desk.ok("TaskUpdate", json!({"taskId": "2", "owner": hostile})));
+    texts.push(desk.ok("TaskGet", json!({"taskId": "2"})));
     texts.push(desk.ok("TaskList", json!({})));
-    texts.push(desk.err("TaskUpdate", json!({"taskId": "3", "status": hostile})));
-    texts.push(desk.err("TaskUpdate", json!({"taskId": "3", "addBlocks": [hostile, "3"]})));
-    texts.push(desk.err("TaskUpdate", json!({"taskId": "3", "addBlocks": ["3"]})));
+    texts.push(desk.err("TaskUpdate", json!({"taskId": "2", "status": hostile})));
+    texts.push(desk.err("TaskUpdate", json!({"taskId": "2", "addBlocks": [hostile, "2"]})));
+    texts.push(desk.err("TaskUpdate", json!({"taskId": "2", "addBlocks": ["2"]})));
     for text in texts {
         let raw = |char: char| {
             (char.is_control() && char != '\n') || matches!(char, '\u{202e}' | '\u{2066}')

@@ -233,8 +233,25 @@ fn rules_that_claude_code_does_not_have_are_refused_in_its_style() {
 fn warnings_follow_the_exact_result_after_a_blank_line() {
     let mut desk = desk(&["A", "B"]);
     update(&mut desk, json!({"taskId": "2", "addBlockedBy": ["1"]}));
+    desk.mode = punchlist_model::Mode::Recorded;
     let text = update(&mut desk, json!({"taskId": "2", "status": "in_progress"}));
     assert_eq!(text, "Updated task #2 status\n\nTask #2 \"B\" is blocked by task #1 \"A\"");
+}
+
+#[test]
+fn what_is_blocked_is_neither_started_nor_completed() {
+    let mut desk = desk(&["A", "B"]);
+    update(&mut desk, json!({"taskId": "2", "addBlockedBy": ["1"]}));
+    for (status, act) in [("in_progress", "started"), ("completed", "completed")] {
+        let text = desk.err("TaskUpdate", json!({"taskId": "2", "status": status}));
+        assert_eq!(
+            text,
+            format!(
+                "Task #2 \"B\" cannot be {act}: it depends on task #1 \"A\", which is pending. Use \
+                 TaskUpdate on #1 first, with status completed or deleted."
+            )
+        );
+    }
 }
 
 #[test]

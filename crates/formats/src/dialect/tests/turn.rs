@@ -19,9 +19,10 @@ fn create(desk: &mut Desk, items: Vec<Value>) -> Value {
 }
 
 fn fail(desk: &mut Desk, tool: &str, arguments: Value) -> String {
-    let value = json(&desk.err(tool, arguments));
-    assert_eq!(value.as_object().unwrap().len(), 1);
-    value["error"].as_str().unwrap().to_owned()
+    let text = desk.err(tool, arguments);
+    let as_json = serde_json::from_str::<Value>(&text);
+    assert!(as_json.is_err(), "a client would take it for a result: {text}");
+    text
 }
 
 fn keys(value: &Value) -> Vec<&str> {
@@ -348,7 +349,7 @@ fn update_todo_needs_something_to_change_and_leaves_finishing_to_complete_todo()
     for (arguments, error) in [
         (
             json!({"todoId": id}),
-            "nothing to change: give at least one of status, waitingOn, title, context",
+            "nothing to change: give at least one of status, waitingOn, title, context, dependsOn",
         ),
         (json!({"status": "pending"}), "todoId is required: a string that is not empty"),
         (json!({"todoId": id, "title": ""}), "title must not be empty"),
@@ -495,8 +496,32 @@ fn warnings_are_a_list_in_json_and_only_with_cause() {
         value["warnings"],
         json!([format!("Depends on item {a} \"A\", which was cancelled: item {b} \"B\"")])
     );
-    let value = json(&desk.ok("update_todo", json!({"todoId": b, "status": "in_progress"})));
-    assert_eq!(value["warnings"], json!([format!("item {b} \"B\" is blocked by item {a} \"A\"")]));
+    let start = json!({"todoId": b, "status": "in_progress"});
+    let text = desk.err("update_todo", start.clone());
+    let refused = format!(
+        "item {b} \"B\" cannot be started: it depends on item {a} \"A\", which is cancelled. Use \
+         update_todo with a dependsOn that leaves out {a}, which will not be done."
+    );
+    assert_eq!(text, refused);
+    let value = json(&desk.ok("update_todo", json!({"todoId": b, "dependsOn": []})));
+    assert_eq!(value.get("warnings"), None);
+    desk.ok("update_todo", start);
+}
+
+#[test]
+fn what_an_item_depends_on_can_be_said_anew() {
+    let mut desk = desk(&[]);
+    create(&mut desk, ["A", "B", "C"].map(|title| json!({"title": title})).to_vec());
+    let ids = [1, 2, 3].map(|n| desk.id(n));
+    desk.ok("update_todo", json!({"todoId": ids[2], "dependsOn": [ids[0]]}));
+    desk.ok("update_todo", json!({"todoId": ids[2], "dependsOn": [ids[1]]}));
+    let plan = desk.whole();
+    let on: Vec<u32> = plan.get(Number(3)).unwrap().depends_on.iter().map(|it| it.0).collect();
+    assert_eq!(on, [2]);
+    let text = desk.err("update_todo", json!({"todoId": ids[1], "dependsOn": [ids[2]]}));
+    assert!(text.contains("would depend on itself"), "{text}");
+    let text = desk.err("update_todo", json!({"todoId": ids[1], "dependsOn": ["1"]}));
+    assert!(text.contains("must be an id from list_todo"), "{text}");
 }
 
 #[test]

@@ -177,7 +177,7 @@ fn link(
     };
     if found.is_none() {
         let legal = match entries {
-            1 => "an id from list_todo".to_owned(),
+            0 | 1 => "an id from list_todo".to_owned(),
             _ => format!("an id from list_todo, or an entry of this call from 1 to {entries}"),
         };
         fields.fault(name, &format!("must be {legal}, not {}", args::shown(value)), bad);
@@ -227,14 +227,15 @@ fn update(fields: Fields<'_>) -> Result<Call, Bad> {
     let waiting = fields.text("waitingOn", &mut bad);
     let title = fields.get("title").map(|_| fields.needed("title", &mut bad).to_owned());
     let context = fields.text("context", &mut bad).map(str::to_owned);
-    let given = ["status", "waitingOn", "title", "context"];
+    let depends_on = fields.get("dependsOn").map(|_| links(fields, 0, &mut bad).depends_on);
+    let given = ["status", "waitingOn", "title", "context", "dependsOn"];
     if given.iter().all(|name| fields.get(name).is_none()) {
         bad.note(format!("nothing to change: give at least one of {}", given.join(", ")));
     }
     let Some(item) = item.filter(|_| bad.is_empty()) else { return Err(bad) };
     let mut ops = Vec::new();
-    if title.is_some() || context.is_some() {
-        let patch = Box::new(Patch { title, context, ..Patch::default() });
+    if title.is_some() || context.is_some() || depends_on.is_some() {
+        let patch = Box::new(Patch { title, context, depends_on, ..Patch::default() });
         ops.push(Op::Edit { item: item.clone(), patch });
     }
     ops.extend(start.map(|start| match start {

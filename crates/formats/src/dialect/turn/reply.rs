@@ -5,16 +5,16 @@ use punchlist_model::json::Json;
 use punchlist_model::store::Applied;
 use punchlist_model::{Item, ItemId, Number, Plan, Status, Timestamp};
 use serde::{Serialize, Serializer};
-use serde_json::json;
 
 use super::super::refuse::{self, Names};
 use super::super::{Answer, MISMATCH, Reply};
 use super::{Call, Filter, What};
-use crate::view;
 use crate::view::json::Moment;
 
+/// A failure is a sentence and no JSON: a client that reads JSON out of any text holds it against the
+/// schema of results, and shows its model the mismatch instead of what we said.
 pub(super) fn error(text: &str) -> Reply {
-    Reply::error(view::json::render(&json!({"error": text})))
+    Reply::error(text.to_owned())
 }
 
 impl Call {

@@ -4,7 +4,7 @@ use punchlist_model::{Broken, Item, Status, Tag};
 
 use super::super::args::BadEntries;
 use super::super::evidence::{self, Missing};
-use super::super::refuse::{Names, Voice};
+use super::super::refuse::{Names, Voice, blocker};
 use super::{Call, What};
 
 impl Voice for Call {
@@ -64,6 +64,14 @@ impl Voice for Call {
             Broken::OpenChild { child } => {
                 format!("Use complete_todo on {} first.", names.typed(child))
             }
+            Broken::Blocked { by, .. } => match blocker(by) {
+                Some(cancelled) if cancelled.status == Status::Cancelled => format!(
+                    "Use update_todo with a dependsOn that leaves out {}, which will not be done.",
+                    names.typed(cancelled)
+                ),
+                Some(first) => format!("Use complete_todo on {} first.", names.typed(first)),
+                None => return None,
+            },
             Broken::Cycle { .. } => "Leave one of them out of dependsOn.".to_owned(),
             Broken::ParentCycle { .. } | Broken::ParentCompleted { .. } => {
                 "Use create_todo with another parent, or none.".to_owned()
@@ -73,12 +81,13 @@ impl Voice for Call {
                 evidence::hint(missing, names, subject, "use complete_todo again")
             }
             Broken::TooLong { .. } => "Shorten it.".to_owned(),
-            Broken::EmptyTitle { .. } | Broken::EmptyText { .. } | Broken::Nul { .. } => {
-                "Mend it and make the whole call again.".to_owned()
-            }
+            Broken::EmptyTitle { .. }
+            | Broken::EmptyText { .. }
+            | Broken::Nul { .. }
+            | Broken::TooDeep { .. } => "Mend it and make the whole call again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use list_todo to see it as it is now.".to_owned(),
-            Broken::NameTaken { .. } => return None,
+            Broken::NameTaken { .. } | Broken::PersonsGoal => return None,
         };
         Some(hint)
     }

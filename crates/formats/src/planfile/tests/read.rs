@@ -202,3 +202,100 @@ fn a_pointer_finds_its_place_in_long_and_strange_lines() {
         .join("---\n")
     );
 }
+
+#[test]
+fn a_title_that_an_editor_broke_is_kept_whole_and_a_sentence_below_it_is_prose() {
+    insta::assert_snapshot!(told(
+        "- [ ] Move all orders of the old shop
+  into the new tables
+  and check them
+  run: make move
+- [ ] Write down what the migration of the customers' addresses does with
+  Swiss postal codes
+- [ ] Lazily broken
+over two lines
+- [ ] Build
+  It takes a while.
+  run: make
+- [ ] Ask Anna.
+  she knows
+- [ ] Apart
+
+  from this
+- [ ] Nearly
+  veryfy: x
+"
+    ));
+}
+
+#[test]
+fn a_block_under_an_item_ends_with_the_item() {
+    insta::assert_snapshot!(
+        [
+            told("- [ ] A\n  run:\n  ```sh\n  make\n- [ ] B\n  run: ls\n"),
+            told("- [ ] A\n  ```\n  words\n  - [ ] in the block\n- [ ] B\n"),
+            told("- [ ] A\n  - [ ] A1\n    run:\n    ```\n    make\n  - [ ] A2\n"),
+            told("- [ ] A\n  run:\n  ```\n  cat <<X\nfar left\nX\n  ```\n- [ ] B\n"),
+            told("- [ ] A\n  ```\n  words\n"),
+            told("- [ ] A\n  run:\n  ```\n  make\n"),
+        ]
+        .join("---\n")
+    );
+}
+
+#[test]
+fn boxes_of_other_notations_are_read() {
+    insta::assert_snapshot!(told(
+        "- [~] Half done
+- [/] Half done too
+- [c] Given up
+- [C] Given up too
+• [ ] With a dot
+◦ [x] With a ring
+- [ ]tight
+- [x]tight and done
+- [x](https://example.org)
+- [a]nnotation
+- [?]what
+> - [ ] Somebody else's
+> a quotation
+"
+    ));
+}
+
+#[test]
+fn a_sentence_with_code_in_it_is_no_command() {
+    insta::assert_snapshot!(told(
+        "- [ ] A
+  Run: `x` in `y`
+  run: make
+- [ ] B
+  verify: the tests with `make test`
+- [ ] C
+  run: `make all`
+  verify: ``test -f `a b` ``
+- [ ] D
+  run: `` make it ``
+"
+    ));
+}
+
+#[test]
+fn a_text_over_the_limit_is_pointed_at_in_its_line() {
+    let limits = punchlist_model::Limits { title: 10, text: 20, ..Default::default() };
+    let text =
+        "- [ ] Short\n- [ ] Much too long a title\n- [ ] Prose\n\n  Words and words and words.\n";
+    let mut file = crate::planfile::read(text);
+    assert!(file.is_sound());
+    file.hold_to(&limits);
+    let told: Vec<String> =
+        file.problems.iter().map(|it| format!("{}:{} {}", it.line, it.column, it.what)).collect();
+    assert_eq!(
+        told,
+        [
+            "2:7 a title of 21 characters; the limit is 10",
+            "3:7 prose of 26 characters; the limit is 20",
+        ]
+    );
+    assert!(!file.is_sound());
+}

@@ -18,6 +18,7 @@ use super::emit::{Emit, Who};
 use super::event::{Kind, Outcome, Role, Text, Usage};
 use super::json::{Str, Value};
 use super::names::{MOST_AGENTS, Names, digest, name, tell};
+use super::ours;
 use super::search::Needle;
 use super::texts::text;
 
@@ -107,6 +108,7 @@ impl Agent for Acp {
             Needle::new("\"session/load\"", 8, 9),
             Needle::new("\"session/resume\"", 8, 9),
             Needle::new("\"session/prompt\"", 8, 9),
+            ours::NEEDLE,
         ];
         ALL
     }

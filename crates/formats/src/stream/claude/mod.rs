@@ -5,8 +5,10 @@
 
 mod calls;
 mod line;
+mod progress;
 mod results;
 mod tasks;
+mod usage;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,11 +17,13 @@ use calls::{Asked, Call, Calls, Tool};
 use line::{Form, Line};
 pub(super) use results::Board;
 use results::Lists;
+use usage::{Spending, spent};
 
 use super::emit::{Emit, Who};
-use super::event::{Kind, KindName, Outcome, RawJson, Role, Text, Usage};
+use super::event::{Kind, KindName, Outcome, RawJson, Role, Text};
 use super::json::{Str, Value};
 use super::names::digest;
+use super::ours;
 use super::search::Needle;
 use super::texts::text;
 use super::time::Clock;
@@ -53,8 +57,9 @@ pub(super) struct Claude {
     /// The session that was said to have started last.
     session: String,
     is_turn_open: bool,
-    /// The message whose use of tokens was told last.
-    message: String,
+    /// The line whose text began a turn. More texts of that line belong to the same prompt.
+    begun_by: u64,
+    spending: Spending,
     /// The message that ended the turn, until the next one starts.
     last: String,
     /// What the session had cost when its last turn ended.
@@ -105,6 +110,7 @@ impl Agent for Claude {
             "result" => self.result(value, &owner, emit),
             "stream_event" => self.stream_event(&line),
             "attachment" => self.attachment(&line, &owner, emit),
+            "progress" => self.progress(value, &line, timestamp, &owner, emit),
             "queue-operation" => {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
@@ -132,6 +138,7 @@ impl Agent for Claude {
 
     fn end(&mut self, emit: &mut Emit<'_>) {
         self.tell_partial(emit);
+        self.spending.tell_all(emit);
         for call in self.calls.give_up(|_| true) {
             self.lists.unanswered(&call, emit);
         }
@@ -139,8 +146,8 @@ impl Agent for Claude {
 
     fn needles(&self) -> &'static [Needle] {
         match self.form {
-            None | Some(Form::Stream) => &[TOOL, STARTED],
-            Some(Form::Transcript) => &[TOOL, REMINDER],
+            None | Some(Form::Stream) => &[TOOL, STARTED, ours::NEEDLE],
+            Some(Form::Transcript) => &[TOOL, REMINDER, ours::NEEDLE],
         }
     }
 
@@ -193,9 +200,14 @@ impl Claude {
     fn turn_starts(&mut self, owner: &Owner<'_>, prompt: Option<Text<'_>>, emit: &mut Emit<'_>) {
         // What the last turn left unanswered will not be answered any more.
         self.give_up(owner, emit);
+        self.spending.tell(owner, emit);
         self.is_turn_open = true;
         self.last.clear();
-        emit.event(Kind::TurnStarted { prompt });
+        match prompt {
+            Some(_) => emit.event(Kind::TurnStarted { prompt }),
+            // The stream repeats the prompt, if at all, after it said that the turn begins.
+            None => emit.turn_starts(),
+        }
     }
 
     fn turn_ends(
@@ -207,6 +219,7 @@ impl Claude {
     ) {
         self.tell_partial(emit);
         self.give_up(owner, emit);
+        self.spending.tell(owner, emit);
         self.is_turn_open = false;
         emit.event(Kind::TurnCompleted { status, reason });
     }
@@ -239,6 +252,7 @@ impl Claude {
                 _ => {}
             }
         }
+        self.spending.begins(owner, id, emit);
         let mut has_text = false;
         if let Some(text) = content.and_then(|it| it.str()) {
             has_text = true;
@@ -248,16 +262,8 @@ impl Claude {
             has_text |= self.block(block, line, owner, emit);
         }
         if line.form == Some(Form::Transcript) {
-            // The lines of one message repeat what it used.
-            if let (Some(id), Some(usage)) = (id, usage)
-                && self.message != id.literal()
-            {
-                id.literal().clone_into(&mut self.message);
-                let usage = spent(usage);
-                // What the program says in the model's place costs nothing.
-                if usage.output_tokens != Some(0) {
-                    emit.event(Kind::Usage(usage));
-                }
+            if let (Some(id), Some(usage)) = (id, usage) {
+                self.spending.used(owner, id, usage, emit);
             }
             let is_over = stop_reason.is_some_and(|it| it.is("end_turn")) && has_text;
             if line.error.is_some() {
@@ -398,12 +404,17 @@ impl Claude {
             |prefix: &str| literal.literal().get(1..).is_some_and(|it| it.starts_with(prefix));
         let text = Text::raw(literal);
         let is_interrupt = begins("[Request interrupted by user");
-        let is_local = begins("<local-command-") || begins("<command-") || begins("<bash-");
+        let is_local = begins("<local-command-")
+            || begins("<command-")
+            || begins("<bash-")
+            || begins("<ide_")
+            || begins("<system-reminder>");
         if owner.agent.is_none() && line.form == Some(Form::Transcript) {
             if is_interrupt {
                 return self.turn_ends(owner, Outcome::Cancelled, Some(text), emit);
             }
-            if !line.is_machine && !is_local {
+            if !line.is_machine && !is_local && self.begun_by != emit.line() {
+                self.begun_by = emit.line();
                 return self.turn_starts(owner, Some(text), emit);
             }
             if begins("Stop hook feedback:") {
@@ -451,7 +462,8 @@ impl Claude {
         }
         let Some(id) = id else { return emit.warn("a tool result without the id of its call") };
         let known = if self.calls.is_empty() { None } else { self.calls.take(&id.cow()) };
-        let is_wanted = known.is_some() || emit.wants(KindName::ToolCompleted);
+        let is_wanted =
+            known.is_some() || emit.wants(KindName::ToolCompleted) || emit.awaits(&id.cow());
         let output = content.filter(|_| is_wanted).and_then(text);
         if let Some(call) = known {
             if !is_error {
@@ -664,26 +676,5 @@ impl Claude {
             | "silent_turn_reminder" => {}
             other => emit.unknown(&format!("attachment/{other}")),
         }
-    }
-}
-
-/// Tokens as the API counts them: what came from a cache is not in `input_tokens`.
-fn spent(usage: Value<'_>) -> Usage {
-    let (mut input, mut created, mut cached, mut output) = (None, None, None, None);
-    for (key, value) in usage.fields() {
-        match key.literal() {
-            "\"input_tokens\"" => input = value.u64(),
-            "\"cache_creation_input_tokens\"" => created = value.u64(),
-            "\"cache_read_input_tokens\"" => cached = value.u64(),
-            "\"output_tokens\"" => output = value.u64(),
-            _ => {}
-        }
-    }
-    let sum = |it: u64| it.saturating_add(created.unwrap_or(0)).saturating_add(cached.unwrap_or(0));
-    Usage {
-        input_tokens: input.map(sum),
-        output_tokens: output,
-        cached_tokens: cached,
-        ..Usage::default()
     }
 }

@@ -235,9 +235,9 @@ impl Tasks {
         let known = self.tasks.get(&key(id)).cloned();
         let mut task = known.clone().unwrap_or_else(|| Task::new(at));
         let text = |name: &str| input.text(name).map(|it| Text::raw(it).into_owned());
-        // Of a task that we do not know, what was asked for is better than nothing: a field that did
-        // not change has that value already.
-        let has = |name: &str| fields.contains(&name) || known.is_none();
+        // A field that did not change has the value that was asked for already. That tells something of a
+        // task that we do not know, and of one that changed where we did not see it.
+        let has = |name: &str| fields.contains(&name) || known.is_none() || fields.is_empty();
         if has("subject")
             && let Some(subject) = text("subject").filter(|it| !it.is_blank())
         {

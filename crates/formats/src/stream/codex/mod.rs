@@ -1,8 +1,10 @@
 //! The lines of Codex: what `codex exec --json` prints, its rollout files, and what its app server says.
 //!
 //! The three have nothing in common but the program, and a stream is one of them: its first line that
-//! tells decides. Here they are told apart; each has a file of its own.
+//! tells decides. Here they are told apart; each has a file of its own. Rollouts of older versions have the
+//! same items without a wrapper.
 
+mod bare;
 mod exec;
 mod items;
 mod plan;
@@ -10,6 +12,7 @@ mod rollout;
 mod script;
 mod server;
 
+use bare::Bare;
 use exec::Exec;
 use rollout::Rollout;
 use server::Server;
@@ -17,6 +20,7 @@ use server::Server;
 use super::Agent;
 use super::emit::Emit;
 use super::json::Value;
+use super::ours;
 use super::search::Needle;
 
 /// What is kept from line to line.
@@ -32,6 +36,7 @@ enum Form {
     Unknown,
     Exec(Exec),
     Rollout(Box<Rollout>),
+    Bare(Box<Bare>),
     Server(Server),
 }
 
@@ -40,11 +45,15 @@ enum Form {
 enum Shape {
     Exec,
     Rollout,
+    Bare,
     Server,
 }
 
 impl Shape {
     fn of(line: Value<'_>) -> Option<Self> {
+        if bare::is_bare(line) {
+            return Some(Self::Bare);
+        }
         let (mut kind, mut is_rollout, mut is_message) = (None, false, false);
         for (key, value) in line.fields() {
             match key.literal() {
@@ -75,14 +84,19 @@ impl Agent for Codex {
             self.form = match shape {
                 Shape::Exec => Form::Exec(Exec::default()),
                 Shape::Rollout => Form::Rollout(Box::default()),
+                Shape::Bare => Form::Bare(Box::default()),
                 Shape::Server => Form::Server(Server::default()),
             };
         }
         match (&mut self.form, shape) {
             (Form::Exec(exec), Some(Shape::Exec)) => exec.line(line, emit),
             (Form::Rollout(rollout), Some(Shape::Rollout)) => rollout.line(line, emit),
+            (Form::Bare(bare), Some(Shape::Bare)) => bare.line(line, emit),
             (Form::Server(server), Some(Shape::Server)) => server.line(line, emit),
-            (Form::Unknown | Form::Exec(_) | Form::Rollout(_) | Form::Server(_), _) => {
+            (
+                Form::Unknown | Form::Exec(_) | Form::Rollout(_) | Form::Bare(_) | Form::Server(_),
+                _,
+            ) => {
                 let name = line.text("type").or_else(|| line.text("method"));
                 emit.unknown(&name.map_or_else(Default::default, |it| it.cow()));
             }
@@ -92,6 +106,7 @@ impl Agent for Codex {
     fn end(&mut self, emit: &mut Emit<'_>) {
         match &mut self.form {
             Form::Rollout(rollout) => rollout.give_up(emit),
+            Form::Bare(bare) => bare.end(emit),
             // What these two say of a list, the program has taken.
             Form::Unknown | Form::Exec(_) | Form::Server(_) => {}
         }
@@ -99,16 +114,25 @@ impl Agent for Codex {
 
     fn needles(&self) -> &'static [Needle] {
         // The lists, and what says whose they are.
-        const EXEC: &[Needle] =
-            &[Needle::new("\"todo_list\"", 1, 5), Needle::new("\"thread.started\"", 3, 7)];
-        const ROLLOUT: &[Needle] =
-            &[Needle::new("update_plan", 6, 7), Needle::new("\"session_meta\"", 8, 9)];
-        const SERVER: &[Needle] =
-            &[Needle::new("\"turn/plan/updated\"", 5, 10), Needle::new("\"thread/started\"", 0, 7)];
+        const EXEC: &[Needle] = &[
+            Needle::new("\"todo_list\"", 1, 5),
+            Needle::new("\"thread.started\"", 3, 7),
+            ours::NEEDLE,
+        ];
+        const ROLLOUT: &[Needle] = &[
+            Needle::new("update_plan", 6, 7),
+            Needle::new("\"session_meta\"", 8, 9),
+            ours::NEEDLE,
+        ];
+        const SERVER: &[Needle] = &[
+            Needle::new("\"turn/plan/updated\"", 5, 10),
+            Needle::new("\"thread/started\"", 0, 7),
+            ours::NEEDLE,
+        ];
         match &self.form {
             Form::Unknown => &[],
             Form::Exec(_) => EXEC,
-            Form::Rollout(_) => ROLLOUT,
+            Form::Rollout(_) | Form::Bare(_) => ROLLOUT,
             Form::Server(_) => SERVER,
         }
     }
@@ -117,6 +141,7 @@ impl Agent for Codex {
         match &self.form {
             Form::Unknown => true,
             Form::Rollout(rollout) => rollout.is_waiting(),
+            Form::Bare(bare) => bare.is_waiting(),
             Form::Exec(_) | Form::Server(_) => false,
         }
     }

@@ -58,7 +58,13 @@ impl Rollout {
         !self.pending.is_empty()
     }
 
-    fn who(&self) -> Who<'_> {
+    /// Says whose file it is, where its first line is not this version's.
+    pub(super) fn is_of(&mut self, thread: &str) {
+        self.session = thread.to_owned();
+        self.thread = Some(thread.to_owned());
+    }
+
+    pub(super) fn who(&self) -> Who<'_> {
         Who { session: &self.session, agent: self.agent.as_deref() }
     }
 
@@ -112,7 +118,7 @@ impl Rollout {
     }
 
     /// What the model said or was told.
-    fn response(&mut self, item: Value<'_>, emit: &mut Emit<'_>) {
+    pub(super) fn response(&mut self, item: Value<'_>, emit: &mut Emit<'_>) {
         match item.text("type").map_or("", |it| it.literal()) {
             "\"message\"" => {
                 // What stands in the user's place is mostly the program's; the events say what is not.
@@ -144,6 +150,7 @@ impl Rollout {
                 }
             }
             "\"additional_tools\""
+            | "\"local_shell_call\""
             | "\"compaction\""
             | "\"compaction_summary\""
             | "\"ghost_snapshot\""
@@ -303,7 +310,8 @@ impl Rollout {
             "\"task_started\"" | "\"turn_started\"" => {
                 // A process that was killed left its turn open.
                 self.give_up(emit);
-                emit.event(Kind::TurnStarted { prompt: None });
+                // The program says after that what the user said.
+                emit.turn_starts();
             }
             "\"task_complete\"" | "\"turn_complete\"" => {
                 self.give_up(emit);

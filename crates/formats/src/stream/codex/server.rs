@@ -47,7 +47,7 @@ impl Server {
                     version: field("cliVersion"),
                 });
             }
-            "\"turn/started\"" => emit.event(Kind::TurnStarted { prompt: None }),
+            "\"turn/started\"" => emit.turn_starts(),
             "\"turn/completed\"" => turn_completed(params, emit),
             "\"turn/plan/updated\"" => self.plan(params, emit),
             "\"item/started\"" => item(params, items::started, emit),

@@ -2,7 +2,9 @@
 //!
 //! A call is kept once it has ended, with the list that it left. A checkpoint (`$set` with messages)
 //! restates what was there before under other ids: nothing in it is news but a list that this file has
-//! not told. The file does not say when a turn is over.
+//! not told. The file does not say when a turn is over, unless it failed or was cancelled.
+//!
+//! Older versions wrote the whole chat as one object, anew with each message.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,6 +15,7 @@ use super::super::json::{Tape, Value};
 use super::super::names::{Names, digest, name};
 use super::super::texts::text;
 use super::super::time::Clock;
+use super::super::turns::Turn;
 use super::chronicle::{Chronicle, Seen};
 use super::todos::{self, Tool};
 
@@ -27,6 +30,7 @@ pub(super) struct Chat {
     names: Names,
     chronicle: Chronicle,
     seen: Seen,
+    turn: Turn,
 }
 
 impl Chat {
@@ -48,12 +52,27 @@ impl Chat {
                 self.session = session.into_owned();
             }
             self.at(line.get("startTime"), emit);
+            let messages = line.get("messages").filter(|it| it.is_array());
+            if messages.is_some() {
+                emit.part(1);
+            }
             let cwd = line.get("directories").and_then(|it| it.items().next()?.str());
             let cwd = cwd.map(Text::raw);
-            return emit.event(Kind::SessionStarted { model: None, cwd, version: None });
+            emit.event(Kind::SessionStarted { model: None, cwd, version: None });
+            for (number, message) in (2..).zip(messages.into_iter().flat_map(|it| it.items())) {
+                emit.part(number);
+                self.at(message.get("timestamp"), emit);
+                self.message(message, emit);
+            }
+            return;
         }
         self.at(line.get("timestamp"), emit);
         self.message(line, emit);
+    }
+
+    /// The file is over.
+    pub(super) fn end(&mut self, emit: &mut Emit<'_>) {
+        self.turn.source_ends(emit);
     }
 
     fn patch(&mut self, patch: Value<'_>, emit: &mut Emit<'_>) {
@@ -98,11 +117,14 @@ impl Chat {
             "\"user\"" => {
                 let is_prompt = said.is_some_and(is_prompt);
                 if let Some(prompt) = said.filter(|_| is_prompt).and_then(text) {
-                    emit.event(Kind::TurnStarted { prompt: Some(prompt) });
+                    self.turn.starts(Some(prompt), emit);
+                } else if self.turn == Turn::Answered {
+                    self.turn = Turn::Runs;
                 }
             }
             "\"gemini\"" => {
                 if is_news {
+                    self.turn.goes_on(false, emit);
                     think(line, emit);
                     speak(content, emit);
                     if let Some(tokens) = line.get("tokens").filter(|it| it.is_object()) {
@@ -112,19 +134,43 @@ impl Chat {
                 for call in line.get("toolCalls").into_iter().flat_map(|it| it.items()) {
                     self.called(call, message, emit);
                 }
+                self.stands(line, emit);
             }
             "\"info\"" => {
                 if let Some(text) = said.and_then(text) {
+                    let is_cancelled = is_cancelled(&text.to_str());
                     emit.event(Kind::Text { role: Role::System, text, delta: false });
+                    if is_cancelled {
+                        self.turn.ends(Outcome::Cancelled, None, emit);
+                    }
                 }
             }
             kind => {
                 if let Some(message) = said.and_then(text) {
                     let recoverable = kind == "\"warning\"";
                     emit.event(Kind::Error { message, code: None, recoverable });
+                    if !recoverable {
+                        self.turn.ends(Outcome::Error, None, emit);
+                    }
                 }
             }
         }
+    }
+
+    /// Where the turn stands after a message of the model's.
+    fn stands(&mut self, message: Value<'_>, emit: &mut Emit<'_>) {
+        if matches!(self.turn, Turn::Unknown | Turn::Over) {
+            return;
+        }
+        let mut calls = message.get("toolCalls").into_iter().flat_map(|it| it.items()).peekable();
+        let has_calls = calls.peek().is_some();
+        let is_cancelled = |it: Value<'_>| it.text("status").is_some_and(|it| it.is("cancelled"));
+        if has_calls && calls.all(is_cancelled) {
+            // The program gives the turn back to the user.
+            return self.turn.ends(Outcome::Cancelled, None, emit);
+        }
+        let has_text = message.get("content").and_then(text).is_some_and(|it| !it.is_blank());
+        self.turn.goes_on(has_text && !has_calls, emit);
     }
 
     /// A call that has ended. The message comes again with every one that does.
@@ -241,6 +287,11 @@ fn is_prompt(content: Value<'_>) -> bool {
     let first = content.str().or_else(|| content.items().next()?.text("text"));
     let is_context = first.is_some_and(|it| it.literal().starts_with("\"<session_context>"));
     !is_answer && !is_context
+}
+
+/// Whether the program says that the user ended the turn.
+fn is_cancelled(said: &str) -> bool {
+    said.starts_with("Request cancelled") || said.starts_with("User cancelled")
 }
 
 fn think(line: Value<'_>, emit: &mut Emit<'_>) {

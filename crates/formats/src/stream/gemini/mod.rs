@@ -13,6 +13,7 @@ use print::Print;
 use super::Agent;
 use super::emit::Emit;
 use super::json::Value;
+use super::ours;
 use super::search::Needle;
 
 /// What is kept from line to line.
@@ -80,9 +81,9 @@ impl Agent for Gemini {
 
     fn end(&mut self, emit: &mut Emit<'_>) {
         match &mut self.form {
-            Form::Print(print) => print.give_up(emit),
-            // Calls are kept once they have ended.
-            Form::Unknown | Form::Chat(_) => {}
+            Form::Print(print) => print.breaks_off(emit),
+            Form::Chat(chat) => chat.end(emit),
+            Form::Unknown => {}
         }
     }
 
@@ -91,6 +92,7 @@ impl Agent for Gemini {
             Needle::new("\"init\"", 0, 5),
             Needle::new("\"write_todos\"", 1, 6),
             Needle::new("\"tracker_", 5, 8),
+            ours::NEEDLE,
         ];
         match &self.form {
             Form::Print(_) => PRINT,

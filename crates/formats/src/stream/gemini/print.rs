@@ -26,6 +26,7 @@ pub(super) struct Print {
     names: Names,
     pending: Pending<Tool>,
     tracker: Tracker,
+    is_turn_open: bool,
 }
 
 /// The tasks that were seen to be made.
@@ -55,7 +56,7 @@ impl Print {
         emit.at(Who { session: &self.session, agent: None }, timestamp);
         match kind {
             "\"init\"" => {
-                self.give_up(emit);
+                self.breaks_off(emit);
                 let model = line.text("model").map(Text::raw);
                 emit.event(Kind::SessionStarted { model, cwd: None, version: None });
             }
@@ -77,7 +78,8 @@ impl Print {
         };
         match line.text("role").map_or("", |it| it.literal()) {
             "\"user\"" => {
-                self.give_up(emit);
+                self.breaks_off(emit);
+                self.is_turn_open = true;
                 emit.event(Kind::TurnStarted { prompt: Some(text) });
             }
             _ => {
@@ -234,11 +236,21 @@ impl Print {
             false if is_cancelled => Outcome::Cancelled,
             false => Outcome::Error,
         };
+        self.is_turn_open = false;
         emit.event(Kind::TurnCompleted { status, reason: code.map(Text::raw) });
     }
 
+    /// The process ended in the middle of a turn, as it does when it is interrupted: it says nothing then.
+    pub(super) fn breaks_off(&mut self, emit: &mut Emit<'_>) {
+        self.give_up(emit);
+        if std::mem::take(&mut self.is_turn_open) {
+            let reason = Some(Text::from("no result"));
+            emit.event(Kind::TurnCompleted { status: Outcome::Cancelled, reason });
+        }
+    }
+
     /// What was asked for and will not be answered any more.
-    pub(super) fn give_up(&mut self, emit: &mut Emit<'_>) {
+    fn give_up(&mut self, emit: &mut Emit<'_>) {
         for call in self.pending.give_up(|_| true).into_iter().filter(|it| it.is_wish) {
             emit.of(Who { session: &call.session, agent: None });
             self.tell_asked(&call.input, true, emit);

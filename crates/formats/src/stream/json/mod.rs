@@ -11,6 +11,7 @@ use std::fmt;
 #[cfg(target_arch = "x86_64")]
 use super::wide::Avx2;
 use super::wide::{self, BLOCK, Narrow, SHORT, Specials, Width};
+use crate::text::mend;
 
 /// The deepest nesting that is read. Readers of our output commonly stop at 128.
 pub(crate) const MOST_DEPTH: usize = 120;
@@ -59,27 +60,28 @@ struct Node {
 pub(crate) struct Tape {
     nodes: Vec<Node>,
     open: Vec<u32>,
-    patched: Vec<u8>,
+    /// The line, where something in it had to be mended.
+    mended: String,
 }
 
 impl Tape {
-    /// Indexes a line. Surrogates that have lost their other half become U+FFFD: they are legal in a
-    /// literal, but nothing that reads our output could make a text of them.
+    /// Indexes a line. Surrogates that have lost their other half become U+FFFD ([`mend`]): they are legal
+    /// in a literal, but nothing that reads our output could make a text of them.
     pub(crate) fn read<'t>(&'t mut self, line: &'t [u8]) -> Result<Value<'t>, Flaw> {
         self.nodes.clear();
         self.open.clear();
-        self.patched.clear();
-        self.patched.shrink_to(1 << 16);
+        self.mended = String::new();
         let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         let text = simdutf8::basic::from_utf8(line).map_err(|_| not_utf8(line))?;
         if u32::try_from(text.len()).is_err() {
             return Err(Flaw::Many);
         }
         self.index(line)?;
-        let text = match std::str::from_utf8(&self.patched) {
-            Ok(patched) if !patched.is_empty() => patched,
-            Ok(_) | Err(_) => text,
-        };
+        // It changes neither where values stand nor what is valid.
+        if let Cow::Owned(mended) = mend(line) {
+            self.mended = String::from_utf8(mended).map_err(|_| not_utf8(line))?;
+        }
+        let text = if self.mended.is_empty() { text } else { &self.mended };
         // One huge line must not hold its memory for ever.
         if self.nodes.capacity() > 1 << 16 && self.nodes.len() < 1 << 12 {
             self.nodes.shrink_to(1 << 12);
@@ -406,22 +408,8 @@ impl<W: Width> Scan<'_, '_, W> {
     }
 
     fn code_point(&mut self) -> Result<(), Flaw> {
-        let start = self.at;
-        let unit = hex(self.bytes, start + 2)?;
+        hex(self.bytes, self.at + 2)?;
         self.at += 6;
-        if (0xD800..0xDC00).contains(&unit)
-            && self.bytes.get(self.at..self.at + 2) == Some(b"\\u")
-            && (0xDC00..0xE000).contains(&hex(self.bytes, self.at + 2)?)
-        {
-            self.at += 6;
-        } else if (0xD800..0xE000).contains(&unit) {
-            if self.tape.patched.is_empty() {
-                self.tape.patched.extend_from_slice(self.bytes);
-            }
-            if let Some(lone) = self.tape.patched.get_mut(start..start + 6) {
-                lone.copy_from_slice(b"\\ufffd");
-            }
-        }
         Ok(())
     }
 }

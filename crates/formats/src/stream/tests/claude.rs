@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::lines::{bytes, check_events, check_known, check_warnings};
 use super::{golden, hostile, lists, parse, read, recordings};
-use crate::stream::{Options, Source, recognise};
+use crate::stream::{Options, Source, owned, recognise};
 
 const CLAUDE: Source = Source::ClaudeCode;
 
@@ -242,6 +242,95 @@ fn a_change_to_the_same_value_is_no_change() {
 }
 
 #[test]
+fn a_success_that_names_no_field_confirms_what_was_asked_for() {
+    // It was changed where the stream does not show it: by the user, or by another program.
+    let mut lines = create("1", "1", "a").to_vec();
+    lines.extend(update("2", "1", json!({"status": "completed"}), json!([])));
+    check(&lines, "s#1: [ ] #1 a\ns#1: [x] #1 a");
+    let mut lines = create("1", "1", "a").to_vec();
+    lines.push(of_agent(
+        "t",
+        call("2", "TaskUpdate", json!({"taskId": "1", "status": "in_progress"})),
+    ));
+    lines.push(of_agent("t", text_result("2", "Updated task #1 ")));
+    check(&lines, "s#1: [ ] #1 a\ns#1: [>] #1 a");
+}
+
+/// A line of a sub-agent inside a line of progress.
+fn in_progress(agent: &str, line: Value) -> Value {
+    let told = json!({"type": line["type"], "message": line["message"], "uuid": "u"});
+    json!({"type": "progress", "sessionId": "s", "timestamp": "2026-11-15T12:00:00.000Z",
+        "toolUseID": "agent_msg_1", "parentToolUseID": "toolu_1",
+        "data": {"type": "agent_progress", "message": told, "prompt": "p", "agentId": agent}})
+}
+
+#[test]
+fn lines_of_progress_carry_the_tasks_of_sub_agents_and_nothing_else() {
+    let asks = call("1", "TaskCreate", json!({"subject": "a", "description": "d"}));
+    let begins = call("2", "TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
+    let list = call("3", "TodoWrite", json!({"todos": todos(&[("own", "pending")])}));
+    let said = stream_line("assistant", json!({"type": "text", "text": "hm"}), None);
+    let lines = [
+        in_progress("x", asks),
+        in_progress("x", said),
+        in_progress("x", text_result("1", "Task #1 created successfully: a")),
+        in_progress("x", call("9", "Bash", json!({}))),
+        in_progress("x", begins),
+        in_progress("x", text_result("2", "Updated task #1 status")),
+        in_progress("x", list),
+        in_progress("x", text_result("3", "Todos have been modified")),
+        json!({"type": "progress", "sessionId": "s", "data": {"type": "hook_progress"}}),
+    ];
+    check(&lines, "s#1: [ ] #1 a\ns#1: [>] #1 a\ns/x#1: [ ] own");
+    check_events(
+        CLAUDE,
+        &lines,
+        &["todo_list todoId=s#1", "todo_list todoId=s#1", "todo_list todoId=s/x#1"],
+    );
+    check_known_kinds(&lines);
+}
+
+#[track_caller]
+fn check_known_kinds(lines: &[Value]) {
+    assert_eq!(super::lines::tally(CLAUDE, lines).unknown.len(), 0);
+}
+
+#[test]
+fn a_prompt_that_the_stream_repeats_begins_its_turn() {
+    let init = json!({"type": "system", "subtype": "init", "session_id": "s", "model": "m"});
+    let said = |text: &str| stream_line("user", json!({"type": "text", "text": text}), None);
+    check_events(
+        CLAUDE,
+        &[init.clone(), said("one"), said("and this"), ended(), init, ended()],
+        &[
+            "session.started model=m",
+            "turn.started prompt=one",
+            "text role=user text=and this",
+            "turn.completed status=success reason=success",
+            "turn.started",
+            "turn.completed status=success reason=success",
+        ],
+    );
+}
+
+#[test]
+fn a_prompt_of_several_texts_begins_one_turn() {
+    let block = |text: &str| json!({"type": "text", "text": text});
+    let mut line = kept("12:00:00", stream_line("user", block("<ide_opened_file>a.rs"), None));
+    let content = line["message"]["content"].as_array_mut().expect("blocks");
+    content.extend([block("Fix it"), block("and test it")]);
+    check_events(
+        CLAUDE,
+        &[line],
+        &[
+            "text role=system text=<ide_opened_file>a.rs",
+            "turn.started prompt=Fix it",
+            "text role=user text=and test it",
+        ],
+    );
+}
+
+#[test]
 fn values_are_those_of_the_call_for_fields_that_the_result_names() {
     let mut lines = create("1", "1", "a").to_vec();
     lines.extend(update(
@@ -450,7 +539,8 @@ fn sub_agents_share_the_tasks_and_get_results_as_text() {
         "s#1: [ ] #1 a\n\
          s#1: [ ] #1 a, [ ] #2 sub: with colon\n\
          s#1: [ ] #1 a, [>] #2 sub: with colon\n\
-         s#1: [>] #2 sub: with colon",
+         s#1: [ ] #1 a, [x] #2 sub: with colon\n\
+         s#1: [x] #2 sub: with colon",
     );
     let events = super::events(CLAUDE, &bytes(&lines));
     assert!(!events.contains("\"agentId\":\"s/agent\""), "the list is the session's: {events}");
@@ -640,27 +730,73 @@ fn a_session_starts_once_and_every_init_begins_a_turn() {
     );
 }
 
+/// A line of a message in a transcript that has used so many tokens.
+fn uses(message: &str, text: &str, output: u64) -> Value {
+    let block = json!({"type": "text", "text": text});
+    let mut line = kept("12:00:00", stream_line("assistant", block, None));
+    line["message"]["id"] = json!(message);
+    line["message"]["usage"] = json!({"input_tokens": 1, "cache_read_input_tokens": 2,
+        "cache_creation_input_tokens": 4, "output_tokens": output});
+    line
+}
+
 #[test]
-fn what_a_message_used_is_told_once_though_each_of_its_lines_repeats_it() {
-    let says = |id: &str, text: &str| {
-        let block = json!({"type": "text", "text": text});
-        let mut line = kept("12:00:00", stream_line("assistant", block, None));
-        line["message"]["id"] = json!(id);
-        line["message"]["usage"] = json!({"input_tokens": 1, "cache_read_input_tokens": 2,
-                                          "cache_creation_input_tokens": 4, "output_tokens": 8});
-        line
-    };
+fn what_a_message_used_is_told_once_and_is_what_its_last_line_says() {
     check_events(
         CLAUDE,
-        &[says("m", "one"), says("m", "two"), says("n", "three")],
+        &[uses("m", "one", 1), uses("m", "two", 300), uses("n", "three", 8)],
         &[
             "text role=assistant text=one",
-            "usage inputTokens=7 outputTokens=8 cachedTokens=2",
             "text role=assistant text=two",
+            "usage inputTokens=7 outputTokens=300 cachedTokens=2",
             "text role=assistant text=three",
             "usage inputTokens=7 outputTokens=8 cachedTokens=2",
         ],
     );
+}
+
+#[test]
+fn what_a_last_message_used_is_told_before_its_turn_ends_and_what_came_later_is_added() {
+    let last = |text: &str, output: u64| {
+        let mut line = uses("m", text, output);
+        line["message"]["stop_reason"] = json!("end_turn");
+        line
+    };
+    check_events(
+        CLAUDE,
+        &[last("one", 5), last("two", 30)],
+        &[
+            "text role=assistant text=one",
+            "usage inputTokens=7 outputTokens=5 cachedTokens=2",
+            "turn.completed status=success reason=end_turn",
+            "text role=assistant text=two",
+            "usage outputTokens=25",
+        ],
+    );
+}
+
+#[test]
+fn what_agents_use_side_by_side_in_one_file_is_told_of_each() {
+    let of_sub = |mut line: Value| {
+        line["isSidechain"] = json!(true);
+        line["agentId"] = json!("x");
+        line
+    };
+    let lines = [
+        uses("m", "a", 1),
+        of_sub(uses("n", "b", 2)),
+        uses("m", "c", 30),
+        of_sub(uses("n", "d", 40)),
+    ];
+    let events = super::events(CLAUDE, &bytes(&lines));
+    let told = |agent: &str, output: u64| {
+        let of = events.lines().map(super::parse).filter(|it| it.agent_id == agent);
+        let used = of.filter(|it| matches!(&it.kind, owned::Kind::Usage { .. }));
+        assert_eq!(used.count(), 1, "{agent}: {events}");
+        assert!(events.contains(&format!("\"outputTokens\":{output}")), "{events}");
+    };
+    told("s", 30);
+    told("s/x", 40);
 }
 
 #[test]

@@ -319,6 +319,50 @@ fn turns_end_well_or_badly_or_are_stopped() {
 }
 
 #[test]
+fn what_the_user_said_first_is_the_turns_prompt() {
+    let said = |text: &str| {
+        let item =
+            json!({"type": "UserMessage", "id": "u", "content": [{"type": "text", "text": text}]});
+        kept("event_msg", json!({"type": "item_completed", "item": item}))
+    };
+    let older = kept("event_msg", json!({"type": "user_message", "message": "go"}));
+    check_events(
+        CODEX,
+        &[
+            happened("task_started"),
+            kept("turn_context", json!({})),
+            said("go"),
+            said("and this"),
+            happened("task_complete"),
+            happened("task_started"),
+            older,
+            happened("task_complete"),
+            happened("task_started"),
+        ],
+        &[
+            "turn.started prompt=go",
+            "text role=user text=and this",
+            "turn.completed status=success",
+            "turn.started prompt=go",
+            "turn.completed status=success",
+            "turn.started",
+        ],
+    );
+    let notified = |method: &str, params: Value| json!({"method": method, "params": params});
+    let item =
+        json!({"type": "userMessage", "id": "u", "content": [{"type": "text", "text": "go"}]});
+    check_events(
+        CODEX,
+        &[
+            notified("turn/started", json!({"threadId": "t", "turn": {"id": "1"}})),
+            notified("item/started", json!({"threadId": "t", "item": item})),
+            notified("item/completed", json!({"threadId": "t", "item": item})),
+        ],
+        &["turn.started prompt=go"],
+    );
+}
+
+#[test]
 fn a_fork_keeps_its_own_name_whatever_it_was_copied_from() {
     let lines = [
         meta("fork"),

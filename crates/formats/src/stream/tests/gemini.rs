@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::lines::{agents, check, check_events, check_known, check_warnings, tally};
 use super::{golden, hostile, recordings};
-use crate::stream::{Source, recognise};
+use crate::stream::{Source, owned, recognise};
 
 const GEMINI: Source = Source::Gemini;
 
@@ -245,6 +245,27 @@ fn turns_end_in_more_ways_than_well() {
 }
 
 #[test]
+fn a_turn_without_a_result_ends_with_the_process() {
+    let user =
+        |text: &str| json!({"type": "message", "timestamp": TIME, "role": "user", "content": text});
+    let said = json!({"type": "message", "timestamp": TIME, "role": "assistant", "content": "hm"});
+    check_events(
+        GEMINI,
+        &[init("s"), user("go"), said.clone(), init("s"), user("again"), said],
+        &[
+            "session.started model=auto",
+            "turn.started prompt=go",
+            "text role=assistant text=hm",
+            "turn.completed status=cancelled reason=no result",
+            "session.started model=auto",
+            "turn.started prompt=again",
+            "text role=assistant text=hm",
+            "turn.completed status=cancelled reason=no result",
+        ],
+    );
+}
+
+#[test]
 fn a_stop_that_a_hook_blocked_is_a_warning_and_the_turn_goes_on() {
     let blocked = json!({"type": "error", "timestamp": TIME, "severity": "warning",
                          "message": "Agent execution blocked: open items"});
@@ -377,6 +398,77 @@ fn a_message_that_comes_again_is_told_once_and_its_calls_as_they_end() {
             "usage inputTokens=1 outputTokens=2",
             "todo_list todoId=s#1",
             "todo_list todoId=s#1",
+        ],
+    );
+}
+
+/// What a chat file tells of turns alone.
+#[track_caller]
+fn check_turns(lines: &[Value], expected: &[&str]) {
+    let all = super::check(GEMINI, &super::lines::bytes(lines));
+    let mut turns = Vec::new();
+    for line in all.lines() {
+        let kind = super::parse(line).kind;
+        if let owned::Kind::TurnStarted { prompt } = kind {
+            turns.push(format!("started {}", prompt.unwrap_or_default()));
+        } else if let owned::Kind::TurnCompleted { status, .. } = kind {
+            turns.push(format!("{status:?}"));
+        }
+    }
+    assert_eq!(turns, expected);
+}
+
+#[test]
+fn a_chat_files_turn_is_over_when_the_next_begins_or_the_file_ends_after_an_answer() {
+    let call = wrote("1", &[("a", "pending")]);
+    check_turns(
+        &[
+            header("s"),
+            user("u1", "one"),
+            gemini("m1", "I will", &[]),
+            gemini("m1", "I will", std::slice::from_ref(&call)),
+            answer("1", "Successfully updated"),
+            gemini("m2", "Done.", &[]),
+            user("u2", "two"),
+            user("u3", "three"),
+            gemini("m3", "Done too.", &[]),
+        ],
+        &["started one", "Success", "started two", "Cancelled", "started three", "Success"],
+    );
+    // Whether it goes on, nobody knows.
+    let last = [header("s"), user("u", "one"), gemini("m", "I will", &[call])];
+    check_turns(&last, &["started one"]);
+    check_turns(&last[..2], &["started one"]);
+}
+
+#[test]
+fn a_chat_files_turn_that_failed_or_was_cancelled_is_over() {
+    let told = |kind: &str, text: &str| json!({"id": text, "timestamp": TIME, "type": kind, "content": text});
+    let mut cancelled = wrote("1", &[("a", "pending")]);
+    cancelled["status"] = json!("cancelled");
+    check_turns(
+        &[
+            header("s"),
+            user("u1", "one"),
+            told("error", "[API Error: quota]"),
+            user("u2", "two"),
+            gemini("m2", "half an ans", &[]),
+            told("info", "Request cancelled."),
+            user("u3", "three"),
+            gemini("m3", "I will", &[cancelled]),
+            user("u4", "four"),
+            told("warning", "slow"),
+            gemini("m4", "Done.", &[]),
+        ],
+        &[
+            "started one",
+            "Error",
+            "started two",
+            "Cancelled",
+            "started three",
+            "Cancelled",
+            "started four",
+            "Success",
         ],
     );
 }

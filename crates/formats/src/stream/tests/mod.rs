@@ -8,6 +8,8 @@ mod claude;
 mod codex;
 mod gemini;
 mod lines;
+mod older;
+mod ours;
 mod schema;
 mod together;
 mod traps;

@@ -8,7 +8,8 @@ use crate::text::naughty::any_text;
 
 fn step(title: &str, state: State, ms: Option<u64>, note: &str) -> Step {
     let (title, note) = (title.to_owned(), note.to_owned());
-    Step { title, depth: 0, worker: String::new(), state, ms, note }
+    let printed = Printed::default();
+    Step { title, depth: 0, worker: String::new(), state, ms, note, printed }
 }
 
 fn release() -> Run {
@@ -24,6 +25,7 @@ fn release() -> Run {
             Step { worker: "claude".to_owned(), ..notes },
             step("Publish", State::Open, None, "after Run the tests, Write the notes · asks"),
         ],
+        progress: Progress::of(1, 4, true),
         ms: 53_000,
         hint: "Ctrl-C stops; run again to go on".to_owned(),
     }
@@ -33,6 +35,7 @@ fn release() -> Run {
 fn mixed() -> Run {
     let mut run = release();
     run.title = "Every state".to_owned();
+    run.progress = Progress::of(1, 6, true);
     run.steps = vec![
         step("Fetch", State::Done { sure: false }, Some(850), ""),
         step("Migrate the orders table", State::Asks, Some(61_000), "asks you"),
@@ -69,8 +72,22 @@ fn a_run_at_every_width() {
 }
 
 #[test]
+fn what_a_step_printed_stands_under_it_where_there_is_room() {
+    let mut run = release();
+    let lines = ["- colour = red", "+ colour = \u{1b}[31mblue", &"long ".repeat(40)];
+    let lines = lines.map(str::to_owned).to_vec();
+    run.steps[0].printed = Printed { title: String::new(), lines, before: 12 };
+    run.steps[2].printed =
+        Printed { title: String::new(), lines: vec!["Read it.".to_owned()], before: 0 };
+    let screens = [None, Some(11), Some(8), Some(6)];
+    let screens = screens.map(|height| format!("{height:?}\n{}", at(60, height, &run)));
+    insta::assert_snapshot!(screens.join("\n\n"));
+}
+
+#[test]
 fn of_a_long_plan_what_happens_now_is_shown() {
     let mut long = release();
+    long.progress = Progress::of(248, 500, true);
     long.steps = (1..=500)
         .map(|n| match n {
             1..250 => step(&format!("Step {n}"), State::Done { sure: false }, Some(10), ""),
@@ -122,6 +139,9 @@ proptest! {
         let steps: Vec<Step> = steps
             .into_iter()
             .map(|(title, note, state, depth)| Step {
+                printed: Printed {
+                    title: String::new(), lines: vec![note.clone(); depth % 3], before: 2,
+                },
                 title, worker: note.clone(), note, state, depth, ms: Some(90_000),
             })
             .collect();

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Memory, State, lock, ready, whole_ms};
 use crate::call::{
     AnswerOutcome, Answered, Asked, CallRecord, CallStore, Message, MessageOutcome, NewMessage,
-    News, Question, QuestionFilter, RunFilter, RunRecord, Standing, Take,
+    News, Question, QuestionFilter, RunFilter, RunRecord, Said, Standing, Take,
 };
 use crate::event::TOMBSTONE;
 use crate::id::{MessageId, Number, PlanId, QuestionId, RunId};
@@ -82,11 +82,12 @@ impl CallStore for Memory {
         &self,
         run: RunId,
         now: Timestamp,
+        said: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
         let mut state = self.state();
         let found = state.work.run(run).map(|_| {
             let calls = state.work.calls_of(run);
-            calls.filter_map(|call| call.interrupted(now)).collect::<Vec<_>>()
+            calls.filter_map(|call| call.interrupted(now, &said)).collect::<Vec<_>>()
         });
         if let Ok(calls) = &found {
             calls.iter().for_each(|call| state.work.put(run, call.clone()));
@@ -115,9 +116,14 @@ impl CallStore for Memory {
 
     fn queue(&self, message: NewMessage) -> BoxFuture<'_, Result<(), Error>> {
         let mut state = self.state();
-        state.work.messages.push(message.into());
-        state.ring();
-        ready(Ok(()))
+        let waiting = state.work.waiting(&message.conversation).count();
+        let waiting = u32::try_from(waiting).unwrap_or(u32::MAX);
+        let checked = Message::check(&message.text).and_then(|()| Message::check_room(waiting));
+        if checked.is_ok() {
+            state.work.messages.push(message.into());
+            state.ring();
+        }
+        ready(checked.map_err(Error::from))
     }
 
     fn messages(&self, conversation: String) -> BoxFuture<'_, Result<Vec<Message>, Error>> {
@@ -131,6 +137,9 @@ impl CallStore for Memory {
         text: String,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        if let Err(bad) = Message::check(&text) {
+            return ready(Err(bad.into()));
+        }
         let mut state = self.state();
         let outcome = state.work.outcome(message);
         if outcome == MessageOutcome::Done {
@@ -153,6 +162,35 @@ impl CallStore for Memory {
         ready(Ok(outcome))
     }
 
+    fn move_message(
+        &self,
+        message: MessageId,
+        before: Option<MessageId>,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        let mut state = self.state();
+        let outcome = state.work.outcome(message);
+        if outcome == MessageOutcome::Done {
+            state.work.move_message(message, before);
+            state.ring();
+        }
+        ready(Ok(outcome))
+    }
+
+    fn steer_message(
+        &self,
+        message: MessageId,
+        steer: bool,
+    ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
+        let mut state = self.state();
+        let outcome = state.work.outcome(message);
+        if outcome == MessageOutcome::Done {
+            let found = state.work.messages.iter_mut().find(|it| it.id == message);
+            found.into_iter().for_each(|it| it.steer = steer);
+            state.ring();
+        }
+        ready(Ok(outcome))
+    }
+
     fn take_message(
         &self,
         conversation: String,
@@ -160,7 +198,12 @@ impl CallStore for Memory {
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Message>, Error>> {
         let mut state = self.state();
-        let wanted = state.work.waiting(&conversation).find(|it| take.wants(it)).map(|it| it.id);
+        let steering = state.work.waiting(&conversation).find(|it| it.steer).map(|it| it.id);
+        let first = state.work.waiting(&conversation).next().map(|it| it.id);
+        let wanted = match take {
+            Take::First => steering.or(first),
+            Take::Steering => steering,
+        };
         let found = state.work.messages.iter_mut().find(|it| Some(it.id) == wanted);
         let taken = found.map(|message| {
             message.taken_at = Some(kept(now));
@@ -179,15 +222,6 @@ impl CallStore for Memory {
 
 fn most(most: Option<u32>) -> usize {
     most.map_or(usize::MAX, |most| usize::try_from(most).unwrap_or(usize::MAX))
-}
-
-impl Take {
-    fn wants(self, message: &Message) -> bool {
-        match self {
-            Self::First => true,
-            Self::Steering => message.steer,
-        }
-    }
 }
 
 impl RunFilter {
@@ -314,6 +348,22 @@ impl Work {
     fn waiting(&self, conversation: &str) -> impl Iterator<Item = &Message> {
         let waits = move |it: &&Message| it.conversation == conversation && it.taken_at.is_none();
         self.messages.iter().filter(waits)
+    }
+
+    fn move_message(&mut self, which: MessageId, before: Option<MessageId>) {
+        let Some(found) = self.messages.iter().find(|it| it.id == which) else { return };
+        let conversation = found.conversation.clone();
+        let waits = |it: &Message| it.conversation == conversation && it.taken_at.is_none();
+        let places: Vec<usize> =
+            (0..self.messages.len()).filter(|n| waits(&self.messages[*n])).collect();
+        let waiting: Vec<MessageId> = places.iter().map(|n| self.messages[*n].id).collect();
+        let moved: Vec<Message> = Message::moved(&waiting, which, before)
+            .into_iter()
+            .filter_map(|id| self.messages.iter().find(|it| it.id == id).cloned())
+            .collect();
+        for (place, message) in places.into_iter().zip(moved) {
+            self.messages[place] = message;
+        }
     }
 
     /// What comes of changing a message.

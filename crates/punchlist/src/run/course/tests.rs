@@ -4,8 +4,8 @@ use punchlist_model::{IdSource, Item, ItemId, Origin, PlanId, Position, Run, Tim
 
 use super::*;
 
-const PERSON: There = There { person: true, yes: false };
-const NOBODY: There = There { person: false, yes: false };
+const PERSON: There = There { person: true, yes: false, answered: BTreeSet::new() };
+const NOBODY: There = There { person: false, yes: false, answered: BTreeSet::new() };
 
 /// A plan from lines: `2 < 1` is under 1, `3 > 1 2` comes after both. Behind it words: `run`, `agent`,
 /// `approve`, `done`, `cancelled`, `waits`; an item without any is done by hand.
@@ -40,7 +40,7 @@ fn plan(text: &str) -> Plan {
 }
 
 /// The course in a line each: the item, and what it comes after; then what is held.
-fn course(text: &str, chosen: &Chosen, there: There) -> String {
+fn course(text: &str, chosen: &Chosen, there: &There) -> String {
     let plan = plan(text);
     let course = Course::plot(&plan, &Tree::of(&plan), chosen, there, &BTreeMap::new());
     let name = |at: &usize| course.planned[*at].number.to_string();
@@ -62,7 +62,7 @@ fn course(text: &str, chosen: &Chosen, there: There) -> String {
 #[track_caller]
 fn check(text: &str, chosen: &Chosen, there: There, expected: &str) {
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-    assert_eq!(course(text, chosen, there), expected.join("\n"));
+    assert_eq!(course(text, chosen, &there), expected.join("\n"));
 }
 
 #[test]
@@ -117,8 +117,10 @@ fn what_needs_a_person_is_left_where_nobody_is() {
     let text = "1\n2 run approve\n3 run > 1\n4 agent";
     check(text, &Chosen::All, PERSON, "1\n2\n3 after 1\n4");
     check(text, &Chosen::All, NOBODY, "4\n1 held: ByHand\n2 held: Approval\n3 held: After(1)");
-    let yes = There { person: false, yes: true };
+    let yes = There { yes: true, ..NOBODY };
     check(text, &Chosen::All, yes, "2\n4\n1 held: ByHand\n3 held: After(1)");
+    let answered = There { answered: BTreeSet::from([Number(1), Number(2)]), ..NOBODY };
+    check(text, &Chosen::All, answered, "1\n2\n3 after 1\n4");
 }
 
 #[test]

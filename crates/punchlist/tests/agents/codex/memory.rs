@@ -1,14 +1,14 @@
 //! What outlives the model's memory in Codex: the end of a session.
 
 use punchlist_testkit::features::{Agent, Feature};
-use punchlist_testkit::model::{Message, Model, Script};
+use punchlist_testkit::model::{Message, Model, Request, Script};
 use serde_json::json;
 
 use super::plans::plan;
 use super::wired::{OPEN, installed};
 use super::{DIRECT, IN_CODE};
 use crate::place::Place;
-use crate::run::assert_says;
+use crate::run::{assert_says, offered};
 use crate::shown::shows;
 
 /// What a new session is told of what an ended one left: a line, and none of its texts.
@@ -23,6 +23,7 @@ fn after_one_that_asked(name: &str, script: Script) -> (Place, punchlist_testkit
     let model =
         Model::new(script).conversation("the first", first.stops("TOML or JSON?")).serve().unwrap();
     let place = installed(&model, name);
+    place.gate("off");
     place.codex(&["You are the first"]).ends().completed();
     (place, model)
 }
@@ -32,15 +33,15 @@ fn after_one_that_asked(name: &str, script: Script) -> (Place, punchlist_testkit
 fn a_new_session_is_offered_what_an_ended_one_left_and_gets_it_when_it_adopts() {
     let _shows = shows(Agent::Codex, Feature::Adoption, "");
     for name in [DIRECT, IN_CODE] {
-        let adopt = format!("'{}' adopt", env!("CARGO_BIN_EXE_punchlist"));
-        let call = match name {
-            IN_CODE => {
-                let code = format!("text(await tools.exec_command({}));", json!({"cmd": adopt}));
-                Message::new().calls("exec", json!(code))
+        let call = move |request: &Request| {
+            let adopt = offered(&request.text());
+            if name == DIRECT {
+                return Message::new().calls("exec_command", json!({"cmd": adopt}));
             }
-            _ => Message::new().calls("exec_command", json!({"cmd": adopt})),
+            let code = format!("text(await tools.exec_command({}));", json!({"cmd": adopt}));
+            Message::new().calls("exec", json!(code))
         };
-        let script = Script::new().turn(call).stops("Are you sure?").stops("Shall I go on?");
+        let script = Script::new().then(call).stops("Are you sure?").stops("Shall I go on?");
         let (place, model) = after_one_that_asked(name, script);
         // Its own sandbox would keep the program from its database.
         let free = ["-s", "danger-full-access", "What is to be done?"];

@@ -6,6 +6,7 @@ mod live;
 mod memory;
 mod people;
 mod plans;
+mod refusals;
 mod screen;
 mod server;
 mod wired;

@@ -18,16 +18,12 @@ fn a_person_can_turn_the_gate_off_in_mid_session_and_the_agent_cannot() {
     let _shows = shows(Agent::Codex, Feature::Off, "");
     let place = Place::new();
     let off = format!("'{}' gate off", place.punchlist.display());
-    let mut person = place.command(&place.punchlist);
-    person.args(["gate", "off"]);
+    let person = place.person(&["gate", "off"]);
     let script = Script::new()
         .calls("update_plan", plan(&OPEN))
         .calls("exec_command", json!({"cmd": off}))
         .stops("Done.")
-        .then(move |_| {
-            let said = person.output().expect("the program can be called");
-            Message::new().says(format!("The user says: {}", String::from_utf8_lossy(&said.stdout)))
-        });
+        .then(move |_| Message::new().says(format!("The user says: {}", person())));
     let model = Model::new(script).serve().unwrap();
     place.codex_settings(&model, DIRECT);
     place.punchlist(&["install", "codex", "--yes"]);
@@ -133,6 +129,7 @@ fn after_ten_tools_without_the_list_the_model_is_reminded_once() {
     };
     let model = Model::new((1..=14).fold(script, work).stops("Shall I go on?")).serve().unwrap();
     let place = installed(&model, DIRECT);
+    place.gate("off");
     place.codex(&["Build it"]).ends().completed();
     let requests = model.requests();
     let is_reminded = |it: &usize| requests[*it].news().contains("<reminder>");
@@ -148,9 +145,10 @@ fn what_a_plan_wants_checked_holds_the_stop_though_it_is_called_completed() {
     let script = Script::new()
         .calls("update_plan", plan(&[("Build it", "completed")]))
         .stops("That is all.")
-        .stops("Shall I check it?");
+        .stops("I will not check it.");
     let model = Model::new(script).serve().unwrap();
     let place = installed(&model, DIRECT);
+    place.gate("once");
     place.plan_that_demands_checks("release");
     place.codex(&["Build it"]).env("PUNCHLIST_PLAN", "release").ends().completed();
     assert_eq!(model.left(), 0);

@@ -36,3 +36,22 @@ fn a_user_who_sits_there_sees_one_refusal_and_no_more() {
     let list = "1 completed: Design it\n2 in_progress: Build it\n3 pending: Test it\n";
     assert_eq!((plan.end.as_str(), plan.list().as_str()), ("stopped", list));
 }
+
+#[test]
+#[ignore = "needs Codex: cargo xtask test agents"]
+fn a_question_to_the_user_may_end_the_turn() {
+    let _shows = shows(Agent::Codex, Feature::Question, "");
+    let script =
+        Script::new().calls("update_plan", plan(&OPEN)).stops("FIRST ANSWER: TOML or JSON?");
+    let title = Script::new().stops("Build it");
+    let model = Model::new(script).conversation("task title", title).serve().unwrap();
+    let place = installed(&model, DIRECT);
+    let mut codex = place.codex_itself();
+    codex.arg("Build it");
+    let terminal = Terminal::open(&codex, true);
+    terminal.shows("FIRST ANSWER", 0);
+    terminal.types("/quit");
+    terminal.ends();
+    assert_eq!(refusals(&model.requests_of("")), [] as [String; 0]);
+    assert_eq!(place.only_plan().end, "open");
+}

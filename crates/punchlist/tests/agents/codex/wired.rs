@@ -47,7 +47,7 @@ fn check_story(name: &str, open: (&str, Value), done: &[(&str, Value)], tool: &s
     let plan = place.plan_of(&ended.session());
     let list = "1 completed: Design it\n2 completed: Build it\n3 completed: Test it\n";
     assert_eq!((plan.list().as_str(), plan.end.as_str()), (list, "drained"));
-    let name = format!("codex:{}", &ended.session()[..8]);
+    let name = format!("codex:{}", &ended.session()[24..]);
     assert_eq!(plan.actors(), [name]);
 }
 
@@ -154,6 +154,7 @@ fn a_killed_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
         .stops("Is there anything?");
     let model = Model::new(script).serve().unwrap();
     let place = installed(&model, DIRECT);
+    place.gate("off");
     let running = place.codex(&["Build it"]).begin();
     assert!(model.wait_for("", 2, std::time::Duration::from_secs(60)));
     let thread = running.killed().session();
@@ -167,14 +168,21 @@ fn a_killed_session_that_is_resumed_sees_its_list_and_a_new_one_an_offer() {
 
 #[test]
 #[ignore = "needs Codex: cargo xtask test agents"]
-fn a_question_to_the_user_may_be_asked_with_items_open() {
-    let _shows = shows(Agent::Codex, Feature::Question, "");
-    let script = Script::new().calls("update_plan", plan(&OPEN)).stops("TOML or JSON?");
+fn a_question_that_nobody_can_answer_is_refused_and_what_needs_a_person_is_parked() {
+    let _shows = shows(Agent::Codex, Feature::Unheard, "");
+    let waits = json!({"todoId": "1", "waitingOn": "the user's word"});
+    let script = Script::new()
+        .calls("update_plan", plan(&[("Build it", "in_progress")]))
+        .stops("TOML or JSON?")
+        .calls("mcp__punchlist.update_todo", waits)
+        .stops("TOML or JSON?");
     let model = Model::new(script).serve().unwrap();
     let place = installed(&model, DIRECT);
     let ended = place.codex(&["Build it"]).ends().completed();
-    assert_eq!((refusals(&model.requests()).len(), model.left()), (0, 0));
-    assert_eq!(place.plan_of(&ended.session()).end, "open");
+    let refused = refusals(&model.requests());
+    let [refused] = refused.as_slice() else { panic!("{refused:#?}") };
+    assert_says(refused, &["Build it", "Nobody is here", "update_todo", "waitingOn"], &[]);
+    assert_eq!((place.plan_of(&ended.session()).end.as_str(), model.left()), ("open", 0));
 }
 
 #[test]
@@ -248,11 +256,11 @@ fn after_a_compaction_the_list_comes_back_with_the_next_tool() {
     let _shows = shows(Agent::Codex, Feature::Compaction, "its own");
     let script = Script::new()
         .turn(Message::new().calls("update_plan", plan(&OPEN)).counting(2_000_000))
-        .stops("A summary without a list.")
         .calls("exec_command", json!({"cmd": "true"}))
         .stops("Shall I go on?");
-    let model = Model::new(script).serve().unwrap();
+    let model = Model::new(script).aside("A summary without a list.").serve().unwrap();
     let place = installed(&model, DIRECT);
+    place.gate("off");
     place.codex(&["Build it"]).ends().completed();
     let requests = model.requests();
     let told = requests.last().unwrap().text();

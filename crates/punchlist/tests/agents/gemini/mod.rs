@@ -7,6 +7,7 @@ mod live;
 mod memory;
 mod people;
 mod plans;
+mod refusals;
 mod screen;
 mod wired;
 mod workers;

@@ -53,7 +53,7 @@ fn a_stop_with_open_items_is_refused_until_the_list_is_settled() {
     assert_says(refusal, &["Build it", "Test it", "write_todos"], &["Design it"]);
     let plan = place.plan_of(&ended.session());
     assert_eq!((plan.list().as_str(), plan.end.as_str()), (LIST, "drained"));
-    assert_eq!(plan.actors(), [format!("gemini:{}", &ended.session()[..8])]);
+    assert_eq!(plan.actors(), [format!("gemini:{}", &ended.session()[24..])]);
 }
 
 #[test]

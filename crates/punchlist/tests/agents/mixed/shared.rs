@@ -98,7 +98,7 @@ fn three_agents_share_one_plan_and_nothing_is_lost_doubled_or_stuck() {
     let names = plan.who("completed");
     assert_eq!(names.len(), ITEMS, "{names:?}");
     let names: BTreeSet<String> = names.into_iter().collect();
-    let all = sessions.map(|(agent, session)| format!("{agent}:{}", &session[..8]));
+    let all = sessions.map(|(agent, session)| format!("{agent}:{}", &session[24..]));
     assert_eq!(names, BTreeSet::from(all.clone()));
     for request in model.requests() {
         assert_says(&request.news(), &[], &["Not finished: "]);

@@ -59,7 +59,7 @@ fn an_older_client_is_asked_while_the_call_waits() {
             "accept" => {
                 assert_eq!(result["structuredContent"]["status"], "completed", "{result}");
                 assert_eq!(item["evidence"][0]["level"], "approved", "{item}");
-                assert_eq!(item["evidence"][0]["by"], "me@host", "{item}");
+                assert_eq!(item["evidence"][0]["by"], "me@host via test", "{item}");
             }
             "decline" => {
                 assert_eq!(result["isError"], true);
@@ -74,7 +74,7 @@ fn an_older_client_is_asked_while_the_call_waits() {
         let open = if action == "accept" { "completed" } else { "pending" };
         assert_eq!(item["status"], open, "{version} {action}");
         // A no is an answer; what a client cancels by itself is none.
-        assert_eq!(item["waiting_on"] == "a person's approval", action == "cancel", "{item}");
+        assert_eq!(item["waitingOn"] == "a person's approval", action == "cancel", "{item}");
     }
 }
 
@@ -87,7 +87,7 @@ fn a_client_that_cannot_ask_gets_the_refusal() {
         let result = client.ask("tools/call", complete())["result"].clone();
         assert_eq!(result["isError"], true, "{result}");
         assert!(text(&result).contains("approved"), "{result}");
-        assert_eq!(evidence(&world)["waiting_on"], "a person's approval");
+        assert_eq!(evidence(&world)["waitingOn"], "a person's approval");
     }
 }
 
@@ -118,7 +118,7 @@ fn a_newer_client_brings_the_answer_with_its_next_call() {
         assert_eq!(evidence(&world)["status"], "pending", "nothing has happened yet");
         let result = client.ask("tools/call", answered(&name, &state, action))["result"].clone();
         assert_eq!(evidence(&world)["status"], status, "{action}: {result}");
-        let waits = evidence(&world)["waiting_on"] == "a person's approval";
+        let waits = evidence(&world)["waitingOn"] == "a person's approval";
         assert_eq!(waits, action == "cancel", "{action}");
         assert_eq!(result["isError"] == true, action != "accept", "{action}: {result}");
         assert_eq!(text(&result).contains("did not approve"), action == "decline", "{result}");
@@ -147,4 +147,33 @@ fn an_answer_counts_only_for_the_call_that_was_asked_about() {
     let result = client.ask("tools/call", stateless)["result"].clone();
     assert_eq!(result["resultType"], "input_required", "{result}");
     assert_eq!(evidence(&world)["status"], "pending");
+}
+
+#[test]
+fn an_approval_is_refused_where_an_agent_plays_the_client_and_else_names_the_client() {
+    for (variables, is_heard) in [
+        (&[][..], true),
+        (&[("CLAUDECODE", "1")], false),
+        (&[("AGENT", "amp")], false),
+        (&[("PUNCHLIST_RUN", "0199")], false),
+    ] {
+        let world = strict();
+        let mut command = world.command("project");
+        command.envs(variables.iter().copied());
+        let mut client = Client::of(command, &["--plan", "strict"]);
+        client.shake_hands(OLDER[3], &json!({"elicitation": {}}));
+        let id = client.send("tools/call", complete());
+        if is_heard {
+            let question = client.wait(|it| it["method"] == "elicitation/create");
+            let yes = json!({"action": "accept", "content": {}});
+            client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": yes}));
+            assert!(client.answer(id)["result"]["isError"].is_null());
+            assert_eq!(evidence(&world)["evidence"][0]["by"], "me@host via test");
+        } else {
+            let result = client.answer(id)["result"].clone();
+            assert_eq!(result["isError"], true, "{variables:?}: {result}");
+            assert_eq!(evidence(&world)["evidence"], json!([]), "{variables:?}");
+            assert_eq!(evidence(&world)["waitingOn"], "a person's approval", "{variables:?}");
+        }
+    }
 }

@@ -32,7 +32,10 @@ fn the_current_plan_and_every_other_of_the_project_can_be_read() {
     assert_eq!(all.len(), 3, "{all:?}");
     assert_eq!(all[0], (CURRENT.to_owned(), "Current plan".to_owned()));
     assert!(all.iter().any(|(_, title)| title == "release"), "{all:?}");
-    assert_eq!(read(&mut client, CURRENT)["result"]["contents"][0]["text"], "- [x] A\n- [ ] B\n");
+    assert_eq!(
+        read(&mut client, CURRENT)["result"]["contents"][0]["text"],
+        "# A\n\n- [x] A\n- [ ] B\n"
+    );
     let release = &all.iter().find(|(_, title)| title == "release").unwrap().0;
     let contents = read(&mut client, release)["result"]["contents"][0].clone();
     assert_eq!(contents["mimeType"], "text/markdown");

@@ -107,8 +107,9 @@ fn warnings_reach_those_who_see_the_structure_alone() {
     let mut client = Client::older(&world, &["--surface", "full"]);
     let items = json!([{"title": "A"}, {"title": "B", "dependsOn": ["1"]}]);
     client.works("create_todo", json!({"items": items}));
-    let done = client.works("complete_todo", json!({"todoId": "2", "outcome": "x"}));
-    assert!(done["warnings"][0].as_str().unwrap().contains("is blocked by"), "{done}");
+    let cancel = json!({"todoId": "1", "outcome": "x", "status": "cancelled"});
+    let done = client.works("complete_todo", cancel);
+    assert!(done["warnings"][0].as_str().unwrap().starts_with("Depends on"), "{done}");
 }
 
 #[test]
@@ -208,17 +209,20 @@ fn every_dialect_works() {
 fn a_mistake_of_the_model_is_a_result_and_leaves_nothing() {
     let world = World::new();
     let mut client = Client::older(&world, &[]);
-    for (tool, arguments) in [
-        ("complete_todo", json!({})),
-        ("complete_todo", json!({"todoId": "1", "outcome": "x"})),
-        ("create_todo", json!({"items": [{"title": " "}]})),
-        ("create_todo", json!({"items": [{"title": "a\u{0}b"}]})),
-        ("create_todo", json!({"items": 3})),
-        ("list_todo", json!({"status": "lost"})),
+    for (tool, arguments, says) in [
+        ("complete_todo", json!({}), "todoId"),
+        ("complete_todo", json!({"todoId": "1", "outcome": "x"}), "not found"),
+        ("create_todo", json!({"items": [{"title": " "}]}), "title"),
+        ("create_todo", json!({"items": [{"title": "a\u{0}b"}]}), "NUL"),
+        ("create_todo", json!({"items": 3}), "items"),
+        ("list_todo", json!({"status": "lost"}), "status"),
     ] {
         let result = client.call(tool, arguments.clone());
         assert_eq!(result["isError"], true, "{tool} {arguments}: {result}");
-        assert!(text(&result).contains("error"), "{tool} {arguments}: {result}");
+        assert!(text(&result).contains(says), "{tool} {arguments}: {result}");
+        // A sentence: clients hold JSON against the schema of results, and fail it.
+        let as_json = serde_json::from_str::<serde_json::Value>(text(&result));
+        assert!(as_json.is_err(), "{tool} {arguments}: {result}");
     }
     let plans = world.run(&["plans", "--all", "--json"]).json();
     assert_eq!(plans["plans"], json!([]));

@@ -11,7 +11,7 @@ use punchlist_sched::call::{CallError, Checked, Ended};
 use punchlist_sched::driver::{Driver, Error, LedgerError, Options, Page};
 use punchlist_sched::machine::{self, Target};
 use punchlist_sched::output;
-use punchlist_sched::policy::Policy;
+use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::{
     CallId, CancelReason, Event, Handle, Ledger, Limits, NoLedger, Outcome, Output, Preview,
     Request, Subject, Tool, Tools, Work,
@@ -97,7 +97,12 @@ impl Stage {
         let limits = Limits { all: 100, of_kind: BTreeMap::new() };
         let directory = Some(dir.path().join("output"));
         let options = Options {
-            machine: machine::Options { limits, policy: Policy::default(), attended: false },
+            machine: machine::Options {
+                limits,
+                policy: Policy::default(),
+                attended: machine::Attended::No,
+                reader: Reader::default(),
+            },
             output: output::Options { most: 1_000, directory, ..output::Options::default() },
             patience: Options::PATIENCE,
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
@@ -132,7 +137,9 @@ async fn a_cancelled_call_is_told_of_when_its_whole_family_gone() {
         let batch = scheduled.unwrap().batch;
         stage.handle.cancel(Target::Batch(batch), REASON).await.unwrap();
         let outcomes = stage.handle.outcomes(batch).await.unwrap();
-        assert_eq!(outcomes, [Outcome::Cancelled(REASON)], "{who}");
+        let cancelled =
+            Outcome::cancelled(REASON, outcomes[0].output().cloned().unwrap_or_default());
+        assert_eq!(outcomes, [cancelled], "{who}");
         alive.gone().await;
     }
 }

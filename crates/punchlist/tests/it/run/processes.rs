@@ -87,7 +87,7 @@ fn checked(plan: &str) -> World {
 fn seen(world: &World) -> (usize, Option<i64>) {
     let list = world.run(&["list", "--plan", "plan.md", "--json"]).json();
     let evidence = list["items"][0]["evidence"].as_array().unwrap().clone();
-    (evidence.len(), evidence.last().and_then(|it| it["run"]["exit_code"].as_i64()))
+    (evidence.len(), evidence.last().and_then(|it| it["run"]["exitCode"].as_i64()))
 }
 
 #[test]
@@ -136,5 +136,37 @@ fn after_a_timeout_nothing_is_left() {
     world.write("project/plan.md", format!("{STUBBORN}  timeout: 1s\n"));
     let mut child = start(&world);
     assert_eq!(child.wait().unwrap().code(), Some(6));
+    until(|| left(&world) == 0);
+}
+
+/// The processes whose parent is this one.
+fn children(parent: u32) -> Vec<i32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let pids = processes.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    let is_child = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let rest = stat.rsplit(')').next().unwrap_or_default();
+        rest.split_whitespace().nth(1) == Some(&parent.to_string())
+    };
+    pids.filter(is_child).collect()
+}
+
+#[test]
+fn a_command_dies_when_the_run_and_its_guardian_are_killed_together() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Long\n  run: echo $$ > one; exec sleep 120\n");
+    let mut command = world.command("project");
+    command.args(["run", "plan.md"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    until(|| !read(&world, "project/one").trim().is_empty());
+    let guardians = children(child.id());
+    let [guardian] = guardians[..] else { panic!("{guardians:?}") };
+    // Neither can do anything before it dies.
+    signal(&child, Signal::STOP);
+    kill_process(Pid::from_raw(guardian).unwrap(), Signal::STOP).unwrap();
+    kill_process(Pid::from_raw(guardian).unwrap(), Signal::KILL).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
     until(|| left(&world) == 0);
 }

@@ -179,6 +179,9 @@ fn a_question_may_be_answered_in_another_terminal() {
     );
     let project = world.path("project").display().to_string();
     terminal.run(&["split-window", "-d", "-c", &project, &answer]);
+    let other = || terminal.run(&["capture-pane", "-p", "-t", ".1"]).stdout;
+    terminal.until(|_| String::from_utf8_lossy(&other()).contains("[y/N]"));
+    terminal.run(&["send-keys", "-t", ".1", "y", "Enter"]);
     // The question is gone, with a word that says who answered it.
     // A screen may be looked at while it is being drawn, so both are waited for.
     terminal.until(|it| it.contains("Publish was answered by she@host") && !it.contains("y once"));

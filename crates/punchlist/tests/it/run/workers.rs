@@ -29,8 +29,13 @@ fn list(entries: &[(&str, bool)]) -> String {
 
 /// Runs the file of the project with that program on the path.
 fn run(world: &World, arguments: &[&str]) -> Ran {
+    run_with(world, PROGRAM, arguments)
+}
+
+/// The same with another program.
+fn run_with(world: &World, text: &str, arguments: &[&str]) -> Ran {
     let program = world.path("project/bin/codex");
-    world.write("project/bin/codex", PROGRAM);
+    world.write("project/bin/codex", text);
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let mut command = world.command("project");
     let path = format!("{}:/usr/bin:/bin", world.path("project/bin").display());
@@ -104,11 +109,11 @@ fn what_stands_under_an_item_stays_beside_the_list_of_its_agent() {
     world.write("project/plan.md", text);
     let ran = run(&world, &[]);
     assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
-    assert!(ran.out.ends_with("2 done, 0 failed, 0 left.\n"), "{}", ran.out);
+    assert!(ran.out.ends_with("1 done, 0 failed, 0 left.\n"), "{}", ran.out);
     let all = "completed Notes\ncompleted Look\ncancelled Write\ncompleted Collect\n";
     assert_eq!(listed(&world), all);
     let again = run(&world, &[]);
-    assert_eq!(again.out, "All done already: 2 items. `--fresh` starts over.\n");
+    assert_eq!(again.out, "All done already: 1 item. `--fresh` starts over.\n");
     assert_eq!(listed(&world), all);
 }
 
@@ -134,4 +139,78 @@ fn a_list_is_of_one_time_and_goes_with_its_item() {
     world.write("project/plan.md", "- [ ] Other\n  run: true\n");
     assert_eq!(run(&world, &[]).code, 0);
     assert_eq!(listed(&world), "completed Other\n");
+}
+
+/// What stands on all plans but that of the file, and what they are called.
+fn others(world: &World) -> Vec<(String, u64)> {
+    let plans = world.run(&["plans", "--all", "--json"]).json();
+    let plans = plans["plans"].as_array().unwrap().iter().filter(|it| it["name"] != "plan.md");
+    plans
+        .map(|it| (it["title"].as_str().unwrap().to_owned(), it["open"].as_u64().unwrap()))
+        .collect()
+}
+
+/// A program with Punchlist's hooks: its session has a list that only these hear of. `rest` comes after.
+fn with_hooks(world: &World, rest: &str) -> Ran {
+    let call = serde_json::json!({
+        "session_id": "t-1", "cwd": world.path("project"), "hook_event_name": "PostToolUse",
+        "tool_name": "update_plan", "tool_response": "Plan updated",
+        "tool_input": {"plan": [
+            {"step": "Look", "status": "completed"}, {"step": "Write", "status": "in_progress"},
+        ]},
+    });
+    world.write("project/call.json", call.to_string());
+    world.write("project/list.jsonl", "{\"type\":\"thread.started\",\"thread_id\":\"t-1\"}\n");
+    let hook = format!("'{}' hook codex < call.json\n", env!("CARGO_BIN_EXE_punchlist"));
+    let program = PROGRAM.replace("cat list.jsonl\n", &format!("cat list.jsonl\n{hook}{rest}"));
+    run_with(world, &program, &[])
+}
+
+#[test]
+fn the_plan_of_a_workers_own_session_goes_under_its_item() {
+    let world = World::new();
+    world.write("project/plan.md", "# Release\n- [ ] Notes\n  agent: codex\n");
+    let ran = with_hooks(&world, "");
+    assert_eq!(ran.code, 0, "{}\n{}", ran.out, ran.err);
+    assert_eq!(listed(&world), "completed Notes\ncompleted Look\ncancelled Write\n");
+    assert_eq!(others(&world), [("a worker's list: see item 1 of Release".to_owned(), 0)]);
+    // So a later session is not told that something is left.
+    let begins = serde_json::json!({"session_id": "t-2", "cwd": world.path("project"),
+        "hook_event_name": "SessionStart", "source": "startup"});
+    let mut command = world.command("project");
+    command.args(["hook", "codex"]);
+    let said = finish(command, begins.to_string().as_bytes()).out;
+    assert!(!said.contains("open"), "{said}");
+}
+
+#[test]
+fn the_plan_of_a_worker_that_was_killed_goes_under_its_item_with_the_next_run() {
+    let world = World::new();
+    world.write("project/plan.md", "# Release\n- [ ] Notes\n  agent: codex\n");
+    // As soon as it is written down whose session it is, it ends the run that waits for it.
+    let program = env!("CARGO_BIN_EXE_punchlist");
+    let ran = with_hooks(
+        &world,
+        &format!(
+            "for n in $(seq 500); do '{program}' show 1 --plan plan.md --json | grep -q '\"t-1\"' && \
+             kill -9 $(cat $HOME/.local/share/punchlist/runs/*.lock); sleep 0.02; done\n"
+        ),
+    );
+    assert_eq!(ran.code, -1, "{}\n{}", ran.out, ran.err);
+    assert_eq!(others(&world), [(String::new(), 1)]);
+    let ran = super::run(&world, &["plan.md"]);
+    assert_eq!(ran.code, 7, "{}\n{}", ran.out, ran.err);
+    assert_eq!(listed(&world), "pending Notes\ncompleted Look\npending Write\n");
+    assert_eq!(others(&world), [("a worker's list: see item 1 of Release".to_owned(), 0)]);
+}
+
+#[test]
+fn when_its_check_fails_the_workers_last_words_are_shown() {
+    let world = World::new();
+    world.write("project/list.jsonl", list(&[]));
+    let text = "- [ ] Notes\n  agent: codex\n  verify: echo 'no notes'; false\n";
+    world.write("project/plan.md", text);
+    let ran = run(&world, &[]);
+    assert_eq!(ran.code, 6, "{}\n{}", ran.out, ran.err);
+    assert!(ran.out.contains("\nNotes\n  Wrote it.\n  no notes\n"), "{}", ran.out);
 }

@@ -1,14 +1,15 @@
-//! The README's table of agents: made from what the tests with the real programs showed, and from nothing
-//! else.
+//! The tables of agents in the README and in docs/agents.md: made from what the tests with the real programs
+//! showed, and from nothing else.
 
 use std::fs;
 
-use punchlist_testkit::features::{LACKS, Shown, read as results, table};
+use punchlist_testkit::features::{LACKS, Lack, Shown, read as results, table};
 
 use super::tree::{read, root};
 
-/// What was shown, as `cargo xtask test agents` keeps it.
+/// What was shown, as `cargo xtask test agents` keeps it; and by older releases, as `--full` does.
 const RESULTS: &str = "docs/agents.tsv";
+const RESULTS_OF_OLDER: &str = "docs/agents-older.tsv";
 
 /// Where the tests are.
 const TESTS: &str = "crates/punchlist/tests/agents";
@@ -17,47 +18,54 @@ const TESTS: &str = "crates/punchlist/tests/agents";
 const BEGIN: &str = "<!-- agents: `cargo xtask test agents` makes this table; do not edit it -->\n";
 const END: &str = "<!-- agents: end -->\n";
 
-fn shown() -> Result<Vec<Shown>, Vec<String>> {
-    let text = read(RESULTS).map_err(|_| vec![format!("{RESULTS}: it is gone")])?;
-    let wrong = |all: Vec<String>| all.into_iter().map(|it| format!("{RESULTS}: {it}")).collect();
+fn shown(file: &str) -> Result<Vec<Shown>, Vec<String>> {
+    let text = read(file).map_err(|_| vec![format!("{file}: it is gone")])?;
+    let wrong = |all: Vec<String>| all.into_iter().map(|it| format!("{file}: {it}")).collect();
     results(&text).map_err(wrong)
 }
 
-/// Compares the README's table with what it should be, or writes it. Gives what is wrong.
-pub(super) fn in_the_readme(write: bool) -> Vec<String> {
-    let shown = match shown() {
+/// Compares the tables with what they should be, or writes them. Gives what is wrong.
+pub(super) fn in_the_documents(write: bool) -> Vec<String> {
+    let newest = in_a_document("README.md", RESULTS, LACKS, write);
+    let older = in_a_document("docs/agents.md", RESULTS_OF_OLDER, &[], write);
+    [newest, older].concat()
+}
+
+fn in_a_document(document: &str, results: &str, lacks: &[Lack], write: bool) -> Vec<String> {
+    let shown = match shown(results) {
         Ok(shown) => shown,
         Err(wrong) => return wrong,
     };
-    let readme = read("README.md").expect("README.md is there");
-    let Some((before, rest)) = readme.split_once(BEGIN) else {
-        return vec![format!("README.md: put the line {BEGIN:?} back")];
+    let Ok(text) = read(document) else { return vec![format!("{document}: it is gone")] };
+    let Some((before, rest)) = text.split_once(BEGIN) else {
+        return vec![format!("{document}: put the line {BEGIN:?} back")];
     };
     let Some((there, after)) = rest.split_once(END) else {
-        return vec![format!("README.md: put the line {END:?} back")];
+        return vec![format!("{document}: put the line {END:?} back")];
     };
-    let wanted = format!("\n{}\n", table(&shown, LACKS));
+    let wanted = format!("\n{}\n", table(&shown, lacks));
     if there == wanted {
         return Vec::new();
     }
     if write {
         let text = format!("{before}{BEGIN}{wanted}{END}{after}");
-        fs::write(root().join("README.md"), text).expect("the README can be written");
+        fs::write(root().join(document), text).expect("the document can be written");
         return Vec::new();
     }
-    vec![
-        "README.md: the table of agents is not what their tests showed; run `cargo xtask gen`"
-            .into(),
-    ]
+    vec![format!(
+        "{document}: the table of agents is not what their tests showed; run `cargo xtask gen`"
+    )]
 }
 
 #[test]
 fn what_agents_are_said_to_do_is_shown_by_a_test_that_is_there() {
-    let shown = shown().unwrap_or_else(|wrong| panic!("{}", wrong.join("\n")));
-    super::check(shown.iter().filter(|it| !is_there(&it.test)).map(|it| {
-        let test = &it.test;
-        format!("{RESULTS}: there is no test `{test}` any more; run `cargo xtask test agents`")
-    }));
+    for file in [RESULTS, RESULTS_OF_OLDER] {
+        let shown = shown(file).unwrap_or_else(|wrong| panic!("{}", wrong.join("\n")));
+        super::check(shown.iter().filter(|it| !is_there(&it.test)).map(|it| {
+            let test = &it.test;
+            format!("{file}: there is no test `{test}` any more; run `cargo xtask test agents`")
+        }));
+    }
 }
 
 /// Whether a test is there, by its name with its modules.

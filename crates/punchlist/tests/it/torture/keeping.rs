@@ -1,8 +1,6 @@
 //! Plans that leave and come back are the same to the byte, and what is forgotten is gone.
 
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use super::chance::Chance;
@@ -10,6 +8,7 @@ use super::judge::judge;
 use super::place::Place;
 use super::writer::linger;
 use super::{Round, Tally, scenario};
+use crate::person::{Person, typed};
 
 /// Calls that chance chooses; some are refused.
 fn work(place: &Place, calls: usize, chance: &mut Chance, tally: &mut Tally) {
@@ -123,18 +122,15 @@ fn forget(round: &mut Round<'_>) {
         let began = Instant::now();
         judge(&place.db, round.tally);
         let most = u64::try_from(began.elapsed().as_micros()).unwrap();
-        let mut child = place
-            .command(&["forget", &number, "--yes"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let command = place.command(&["forget", &number]);
+        let mut person = Person::calls(&command, &typed(&command));
+        round.tally.must(person.sees_question(), || "it does not ask".to_owned());
+        person.types("y\n");
         linger(Duration::from_micros(round.chance.below(most)));
-        child.kill().unwrap();
-        let was_killed = child.wait().unwrap().signal() == Some(9);
+        let was_killed = person.is_killed();
         round.tally.kills += usize::from(was_killed);
-        let ran = place.run(&["forget", &number, "--yes"]);
+        let yes = |arguments: &[&str]| place.world.answering(&place.command(arguments), &["y"]).0;
+        let ran = yes(&["forget", &number]);
         let tally = &mut *round.tally;
         tally.processes += 2;
         tally.writes += 2;
@@ -147,7 +143,7 @@ fn forget(round: &mut Round<'_>) {
             tally.lose("what was not to be forgotten is gone too");
         }
         judge(&place.db, tally);
-        let ran = place.run(&["forget", "--whole-plan", "--yes"]);
+        let ran = yes(&["forget", "--whole-plan"]);
         tally.must(ran.code == 0, || format!("item {other} and the rest: {}", ran.err));
         for name in traces(&place, "keepsake") {
             tally.wrong(format!("the whole plan was forgotten, and is still in {name}"));

@@ -145,6 +145,7 @@ pub(super) fn ctx(name: &str, once: &str) -> Ctx {
         mode: Mode::Enforced,
         limits: Limits { open_items: u32::MAX, ..Limits::default() },
         gone: Vec::new(),
+        anyway: false,
     }
 }
 

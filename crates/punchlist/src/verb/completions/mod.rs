@@ -1,5 +1,7 @@
 //! `punchlist completions`.
 
+mod shells;
+
 use std::fs;
 use std::path::PathBuf;
 
@@ -13,6 +15,8 @@ use crate::error::Fail;
 use crate::print::Reply;
 
 /// Print completions for a shell, or the manual pages
+///
+/// In bash, zsh and fish they offer items, plans and names of the project that you are in.
 #[derive(clap::Args)]
 pub(crate) struct Completions {
     /// bash, elvish, fish, powershell or zsh; `man` for the manual
@@ -58,7 +62,8 @@ Examples:
             (What::Shell(shell), None) => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut args::whole(), "punchlist", &mut script);
-                Ok(Reply::text(String::from_utf8_lossy(&script)))
+                let script = String::from_utf8_lossy(&script);
+                Ok(Reply::text(shells::dynamic(shell, &script)))
             }
             (What::Manual, None) => page(args::whole()).map(Reply::text),
             (What::Manual, Some(dir)) => pages(&dir),

@@ -1,15 +1,20 @@
 //! `punchlist list`.
 
+mod all_plans;
+mod filter;
+
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use punchlist_db::Sqlite;
 use punchlist_formats::text;
-use punchlist_formats::text::glyph::marker;
 use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{AttachmentKey, Filter, PlanStore};
-use punchlist_model::{Number, Plan, Status};
+use punchlist_model::{Item, Number, Plan};
 use serde_json::Value;
 
+use self::filter::Wanted;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
@@ -21,18 +26,20 @@ use crate::which;
 /// Show the list
 ///
 /// On a terminal it is drawn as a box, into a pipe it is plain text. `✓` is completed, `▶` in
-/// progress, `○` pending, `◔` waiting, `✗` cancelled.
+/// progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also called `ls`.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct List {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Every plan of this project that is neither finished nor archived
+    #[arg(long, conflicts_with_all = ["plan", "view"])]
+    all_plans: bool,
+    /// Dropped items too
+    #[arg(long)]
+    all: bool,
     /// How to draw it
     #[arg(long, value_enum, value_name = "VIEW")]
     view: Option<View>,
-    /// Only items that stand like this: pending, in_progress, completed or cancelled
-    #[arg(long, value_name = "STATUS", value_delimiter = ',')]
-    status: Vec<Status>,
-    /// Superseded items too
-    #[arg(long)]
-    all: bool,
     /// Draw it this many columns wide
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(1..=1000))]
     width: Option<u16>,
@@ -67,7 +74,9 @@ impl Verb for List {
     const EXAMPLES: &'static str = "\
 Examples:
   punchlist list
-  punchlist list --status pending,in_progress
+  punchlist list --open --search parser
+  punchlist list --ready --mine
+  punchlist list --all-plans
   punchlist list --view markdown > plan.md
   punchlist list --json | jq '.items[] | select(.ready) | .title'";
 
@@ -83,61 +92,100 @@ Examples:
             None if screen.is_terminal => View::List,
             None => View::Plain,
         };
+        if self.all_plans {
+            return all_plans::run(&self, app, view);
+        }
         let Some((store, plan)) = which::read(app, &Needs::whole())? else {
             return none_yet(app, view);
         };
+        let only = self.only(app, &store, &plan)?;
         if view == View::Json {
-            let key = attachment(&store, &plan)?;
-            let stale = evidence::stale(&plan);
-            let mut value = self.json(&plan, key.as_ref(), &stale);
-            if plan.goal.is_some() {
-                value["goal"] = json::aim(&plan, &stale, app.now);
-            }
+            let value = self.json(app, &store, &plan, only.as_ref())?;
             return Ok(Reply::json(&value));
         }
         store.let_go();
-        let superseded = if self.all { superseded(&plan) } else { String::new() };
-        if self.view.is_none() && !self.status.is_empty() {
-            return Ok(Reply::text(self.lines(&plan) + &superseded));
+        let out = self.drawn(app, view, &plan, only.as_ref());
+        // The process ends with this, and the system frees a large plan for less than we would.
+        std::mem::forget(plan);
+        Ok(Reply::text(out))
+    }
+}
+
+impl List {
+    /// The items that are wanted; `None` if all are.
+    fn only(
+        &self,
+        app: &App,
+        store: &Sqlite,
+        plan: &Plan,
+    ) -> Result<Option<BTreeSet<Number>>, Fail> {
+        if self.wanted.is_all() {
+            return Ok(None);
         }
-        let below = match view {
-            View::Box | View::Plain => below(app, &plan),
-            View::List
-            | View::Text
-            | View::Markdown
-            | View::Json
-            | View::Xml
-            | View::Dot
-            | View::Mermaid => String::new(),
-        };
-        let shown = if self.status.is_empty() { plan } else { self.only(plan) };
-        let mut options = app.view(screen);
+        let me = self.wanted.asks_who().then(|| app.actor(store)).transpose()?;
+        Ok(Some(self.wanted.of(plan, me.as_ref().map(|it| it.name.as_str()))))
+    }
+
+    /// The list in a view for people.
+    fn drawn(&self, app: &App, view: View, plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
+        let mut options = app.view(app.screen());
         if view == View::List {
-            options.stale = evidence::stale(&shown);
+            options.stale = evidence::stale(plan);
         }
         options.width = self.width.unwrap_or(options.width);
-        let mut out = match view {
-            View::List => view::list::list(&shown, &options),
-            View::Box => view::boxed::boxed(&shown, &options),
-            View::Plain => view::plain::numbered(&shown),
-            View::Text => view::plain::text(&shown),
-            View::Markdown => view::markdown::markdown(&shown),
-            View::Xml => view::xml::xml(&shown),
-            View::Dot => view::graph::dot(&shown),
-            View::Mermaid => view::graph::mermaid(&shown),
-            View::Json => String::new(),
+        let reduced = || match only {
+            Some(only) => {
+                let mut plan = plan.clone();
+                plan.items.retain(|number, _| only.contains(number));
+                Cow::Owned(plan)
+            }
+            None => Cow::Borrowed(plan),
+        };
+        let mut out = match (view, only) {
+            (View::List, _) => view::list::part(plan, only, &options),
+            (View::Plain, Some(only)) => view::plain::part(plan, only),
+            (View::Plain, None) => view::plain::numbered(plan),
+            (View::Box, _) => view::boxed::boxed(&reduced(), &options),
+            (View::Text, _) => view::plain::text(&reduced()),
+            (View::Markdown, _) => view::markdown::markdown(&reduced()),
+            (View::Xml, _) => view::xml::xml(&reduced()),
+            (View::Dot, _) => view::graph::dot(&reduced()),
+            (View::Mermaid, _) => view::graph::mermaid(&reduced()),
+            (View::Json, _) => String::new(),
         };
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
         // The other views are notations of their own, in which there is no room for more.
-        if matches!(view, View::List | View::Box | View::Plain) {
-            out.push_str(&superseded);
-            out.push_str(&below);
+        if matches!(view, View::List | View::Box | View::Plain) && self.all {
+            out.push_str(&dropped(plan, only));
         }
-        // The process ends with this, and the system frees a large plan for less than we would.
-        std::mem::forget(shown);
-        Ok(Reply::text(out))
+        if matches!(view, View::Box | View::Plain) && only.is_none() {
+            out.push_str(&below(app, plan));
+        }
+        out
+    }
+
+    /// The wanted items; the plan's progress stays that of the whole.
+    fn json(
+        &self,
+        app: &App,
+        store: &dyn PlanStore,
+        plan: &Plan,
+        only: Option<&BTreeSet<Number>>,
+    ) -> Result<Value, Fail> {
+        let (key, stale) = (attachment(store, plan)?, evidence::stale(plan));
+        let mut value = json::list(plan, key.as_ref(), &stale);
+        let mut items: Vec<_> = plan.listed();
+        if self.all {
+            items.extend(plan.items.values().filter(|item| item.is_superseded()));
+        }
+        items.retain(|item| only.is_none_or(|only| only.contains(&item.number)));
+        value["items"] = json::items(plan, items, &stale).into();
+        if plan.goal.is_some() {
+            value["goal"] = json::aim(plan, &stale, app.now);
+        }
+        Ok(value)
     }
 }
 
@@ -154,44 +202,6 @@ fn below(app: &App, plan: &Plan) -> String {
     lines
 }
 
-impl List {
-    fn fits(&self, status: Status) -> bool {
-        self.status.is_empty() || self.status.contains(&status)
-    }
-
-    /// The lines of the wanted items; what each of them is blocked by is told from the whole.
-    fn lines(&self, plan: &Plan) -> String {
-        let markers: Vec<_> = self.status.iter().map(|it| marker((*it).into())).collect();
-        let whole = view::plain::numbered(plan);
-        let wanted = |line: &&str| markers.iter().any(|it| line.trim_start().starts_with(it));
-        whole.lines().filter(wanted).map(|line| format!("{line}\n")).collect()
-    }
-
-    /// The plan with the wanted items only.
-    fn only(&self, mut plan: Plan) -> Plan {
-        plan.items.retain(|_, item| self.fits(item.status));
-        plan
-    }
-
-    /// The wanted items; the plan's progress stays that of the whole.
-    fn json(
-        &self,
-        plan: &Plan,
-        attachment: Option<&AttachmentKey>,
-        stale: &BTreeSet<Number>,
-    ) -> Value {
-        let mut value = json::list(plan, attachment, stale);
-        let mut items: Vec<_> = plan.listed();
-        if self.all {
-            items.extend(plan.items.values().filter(|item| item.is_superseded()));
-        }
-        let items = items.into_iter().filter(|item| self.fits(item.status));
-        value["items"] =
-            items.map(|item| json::item(plan, item, stale.contains(&item.number))).collect();
-        value
-    }
-}
-
 /// The newest conversation that is attached to a plan. A plan made by hand has none.
 pub(super) fn attachment(
     store: &dyn PlanStore,
@@ -202,11 +212,12 @@ pub(super) fn attachment(
     Ok(summaries.into_iter().next().and_then(|summary| summary.attachment))
 }
 
-fn superseded(plan: &Plan) -> String {
+fn dropped(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
     let mut out = String::new();
-    for item in plan.items.values().filter(|item| item.is_superseded()) {
+    let wanted = |item: &&Item| only.is_none_or(|only| only.contains(&item.number));
+    for item in plan.items.values().filter(|item| item.is_superseded()).filter(wanted) {
         let Number(number) = item.number;
-        out.push_str(&format!("superseded {number}  {}\n", text::one_line(&item.title)));
+        out.push_str(&format!("dropped {number}  {}\n", text::one_line(&item.title)));
     }
     out
 }

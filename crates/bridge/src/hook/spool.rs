@@ -1,0 +1,315 @@
+//! Events of hooks that could not be kept in the store, kept in files until they can.
+//!
+//! A hook must let its agent go on within two seconds, whatever is wrong with the database. So an event that
+//! cannot be applied is written to a file of its own, beside the database or, where nothing can be written
+//! there, in the user's data directory. Whoever opens the store next applies them, in the order in which
+//! they happened, and removes each file. One process at a time does so. A process that is killed between
+//! applying an event and removing its file leaves the event to be applied again; what hooks record is made
+//! so that a second time changes nothing.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use punchlist_formats::hook::What;
+use punchlist_model::{Process, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// More events than this are not kept: then something has been wrong for a long time.
+const MOST_EVENTS: usize = 10_000;
+/// The longest file that is read.
+const MOST_BYTES: u64 = 40 * 1024 * 1024;
+/// How the files end.
+const ENDING: &str = ".json";
+
+/// An event, and what the hook found around itself.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Spooled {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Which agent's hook: `claude`.
+    pub agent: String,
+    /// The event, where the hook's own arguments named it.
+    pub event: Option<String>,
+    /// Whether the agent has the tools of our server.
+    pub has_server: bool,
+    /// The plan that the session shall work on instead of one of its own.
+    pub plan: Option<String>,
+    /// The agent's process.
+    pub process: Option<Process>,
+    /// Whether somebody sits before it.
+    pub interactive: Option<bool>,
+    /// The agent was started to plan only.
+    pub planning: bool,
+    /// The list that the agent keeps its tasks in, if it is not named after the session.
+    pub task_list: Option<String>,
+    /// What the agent wrote to the hook.
+    pub input: String,
+}
+
+/// Whether an event is worth keeping: it says that something happened. One that only asks for an answer is
+/// not, because nobody waits for the answer any more.
+pub fn is_kept(what: &What) -> bool {
+    match what {
+        What::Begins(_)
+        | What::Prompt
+        | What::Compacted
+        | What::Wrote(_)
+        | What::Creating(_)
+        | What::NotCreated(_)
+        | What::Turn(_)
+        | What::Planning(_)
+        | What::SubBegins
+        | What::Ends => true,
+        What::Completing(_) | What::Stop(_) | What::SubStop(_) | What::Doctor => false,
+    }
+}
+
+/// Where events of a database are kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Spool {
+    /// Beside the database.
+    beside: PathBuf,
+    /// Where nothing can be written there.
+    elsewhere: Option<PathBuf>,
+}
+
+impl Spool {
+    /// That of a database, by its absolute path. `data` is the user's data directory.
+    pub fn of(database: &Path, data: Option<&Path>) -> Self {
+        let mut name = database.as_os_str().to_owned();
+        name.push("-spool");
+        // FNV-1a: short, and the same in every version.
+        let step = |sum: u64, byte: &u8| (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        let sum = database.as_os_str().as_encoded_bytes().iter().fold(0xcbf2_9ce4_8422_2325, step);
+        let elsewhere = data.map(|it| it.join("spool").join(format!("{sum:016x}")));
+        Self { beside: PathBuf::from(name), elsewhere }
+    }
+
+    fn directories(&self) -> impl Iterator<Item = &Path> {
+        [Some(self.beside.as_path()), self.elsewhere.as_deref()].into_iter().flatten()
+    }
+
+    /// Keeps an event.
+    pub fn add(&self, event: &Spooled) -> io::Result<()> {
+        let mut failed = io::Error::other("there is no place for it");
+        for directory in self.directories() {
+            match add(directory, event) {
+                Ok(()) => return Ok(()),
+                Err(why) => failed = why,
+            }
+        }
+        Err(failed)
+    }
+
+    /// How many events wait, and where. Of the usual case, that none does, it costs two looks.
+    pub fn waiting(&self) -> Vec<(PathBuf, usize)> {
+        let count = |it: &Path| (it.to_owned(), files(it).len());
+        self.directories().map(count).filter(|it| it.1 > 0).collect()
+    }
+
+    /// The events that wait, for one who applies them: nothing if none does, or if somebody else is at
+    /// it.
+    pub fn take(&self) -> io::Result<Taken> {
+        let mut locks = Vec::new();
+        for directory in self.directories() {
+            let Ok(file) = File::open(directory) else { continue };
+            match file.try_lock() {
+                Ok(()) => locks.push((directory.to_owned(), file)),
+                Err(TryLockError::WouldBlock) => return Ok(Taken::ByAnother),
+                Err(TryLockError::Error(why)) => return Err(why),
+            }
+        }
+        let mut found: Vec<PathBuf> = locks.iter().flat_map(|it| files(&it.0)).collect();
+        // By their names alone, which begin with the time.
+        found.sort_by(|one, other| one.file_name().cmp(&other.file_name()));
+        Ok(if found.is_empty() { Taken::Nothing } else { Taken::Events(Events { locks, found }) })
+    }
+}
+
+/// What there is to apply.
+pub enum Taken {
+    /// No event waits.
+    Nothing,
+    /// Another process applies them just now.
+    ByAnother,
+    /// These.
+    Events(Events),
+}
+
+/// Events that wait, oldest first. Nobody else takes them meanwhile.
+pub struct Events {
+    locks: Vec<(PathBuf, File)>,
+    found: Vec<PathBuf>,
+}
+
+impl Events {
+    /// Applies them one after the other, until one says that it cannot be applied now (`false`): that
+    /// one and those after it stay. Whether none is left.
+    pub fn apply(self, mut apply: impl FnMut(Option<Spooled>) -> bool) -> bool {
+        for path in &self.found {
+            // What is no event is handed on as nothing, and goes.
+            if !apply(read(path)) {
+                return false;
+            }
+            if let Err(why) = fs::remove_file(path)
+                && why.kind() != io::ErrorKind::NotFound
+            {
+                return false;
+            }
+        }
+        for (directory, _) in &self.locks {
+            // Somebody may have added one; then it stays.
+            drop(fs::remove_dir(directory));
+        }
+        true
+    }
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let Ok(found) = fs::read_dir(directory) else { return Vec::new() };
+    let is_event = |it: &fs::DirEntry| {
+        it.file_name().to_str().is_some_and(|it| it.ends_with(ENDING))
+            && it.file_type().is_ok_and(|it| it.is_file())
+    };
+    found.flatten().filter(is_event).map(|it| it.path()).collect()
+}
+
+fn read(path: &Path) -> Option<Spooled> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+fn add(directory: &Path, event: &Spooled) -> io::Result<()> {
+    let bytes = serde_json::to_vec(event)?;
+    // Whoever has applied the last event removes the directory.
+    for _ in 0..3 {
+        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        if files(directory).len() >= MOST_EVENTS {
+            return Err(io::Error::other(format!("{MOST_EVENTS} events wait already")));
+        }
+        match write(directory, event, &bytes) {
+            Err(why) if why.kind() == io::ErrorKind::NotFound => {}
+            done => return done,
+        }
+    }
+    Err(io::Error::other(format!("{} is removed again and again", directory.display())))
+}
+
+/// Writes an event in one piece: whoever looks sees all of it or nothing.
+fn write(directory: &Path, event: &Spooled, bytes: &[u8]) -> io::Result<()> {
+    let (at, pid) = (event.at.as_millisecond().max(0), std::process::id());
+    let mut n = 0_u32;
+    loop {
+        let name = directory.join(format!("{at:015}-{pid:010}-{n:03}{ENDING}"));
+        let new = name.with_extension("new");
+        let mut options = OpenOptions::new();
+        match options.write(true).create_new(true).mode(0o600).open(&new) {
+            Ok(_) if name.exists() => {
+                fs::remove_file(&new)?;
+                n += 1;
+            }
+            Ok(mut file) => {
+                file.write_all(bytes)?;
+                file.sync_all()?;
+                return fs::rename(&new, &name);
+            }
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists && n < 999 => n += 1,
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(ms: i64, input: &str) -> Spooled {
+        Spooled {
+            at: Timestamp::from_millisecond(ms).unwrap(),
+            agent: "claude".to_owned(),
+            event: None,
+            has_server: true,
+            plan: None,
+            process: None,
+            interactive: Some(true),
+            planning: false,
+            task_list: None,
+            input: input.to_owned(),
+        }
+    }
+
+    fn spool() -> (tempfile::TempDir, Spool) {
+        let directory = tempfile::tempdir().unwrap();
+        let data = directory.path().join("data");
+        let spool = Spool::of(&directory.path().join("plans.db"), Some(&data));
+        (directory, spool)
+    }
+
+    fn events(spool: &Spool) -> Events {
+        match spool.take().unwrap() {
+            Taken::Events(events) => events,
+            Taken::Nothing | Taken::ByAnother => panic!("events wait"),
+        }
+    }
+
+    #[test]
+    fn events_are_applied_in_order_and_once() {
+        let (directory, spool) = spool();
+        assert!(matches!(spool.take().unwrap(), Taken::Nothing));
+        for (ms, input) in [(20, "c"), (1, "a"), (20, "d"), (3, "b")] {
+            spool.add(&event(ms, input)).unwrap();
+        }
+        let mut seen = String::new();
+        let mut apply = |it: Option<Spooled>| {
+            seen.push_str(&it.unwrap().input);
+            true
+        };
+        let taken = events(&spool);
+        assert!(matches!(spool.take().unwrap(), Taken::ByAnother), "one at a time");
+        assert!(taken.apply(&mut apply));
+        assert_eq!(seen, "abcd");
+        assert!(matches!(spool.take().unwrap(), Taken::Nothing), "once");
+        assert!(!directory.path().join("plans.db-spool").exists());
+    }
+
+    #[test]
+    fn what_cannot_be_applied_stays_with_all_that_comes_after_it() {
+        let (_directory, spool) = spool();
+        (1..=3).for_each(|ms| spool.add(&event(ms, &ms.to_string())).unwrap());
+        assert!(!events(&spool).apply(|it| it.unwrap().input == "1"));
+        let mut left = Vec::new();
+        assert!(events(&spool).apply(|it| {
+            left.extend(it.map(|it| it.input));
+            true
+        }));
+        assert_eq!(left, ["2", "3"]);
+    }
+
+    #[test]
+    fn where_nothing_can_be_written_beside_the_database_the_data_directory_keeps_them() {
+        let (directory, spool) = spool();
+        // A file stands where the directory would be.
+        fs::write(directory.path().join("plans.db-spool"), "").unwrap();
+        spool.add(&event(1, "a")).unwrap();
+        assert_eq!(spool.waiting().len(), 1);
+        assert!(spool.waiting()[0].0.starts_with(directory.path().join("data/spool")));
+        assert!(events(&spool).apply(|it| it.unwrap().input == "a"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_event_holds_nobody_up() {
+        let (directory, spool) = spool();
+        spool.add(&event(2, "b")).unwrap();
+        fs::write(directory.path().join("plans.db-spool/000000000000001-x.json"), b"\xff").unwrap();
+        let mut seen = Vec::new();
+        assert!(events(&spool).apply(|it| {
+            seen.push(it.map(|it| it.input));
+            true
+        }));
+        assert_eq!(seen, [None, Some("b".to_owned())]);
+    }
+}

@@ -1,0 +1,93 @@
+//! The last call for an item: how it ended, and the end of what it said.
+
+use punchlist_model::Timestamp;
+use punchlist_model::call::CallState;
+
+use super::{Options, duration};
+use crate::text::{Style, isolated, many_lines, one_line, pad};
+
+/// How many lines of the output are shown.
+const SHOWN: usize = 20;
+/// The names of fields are filled up to this column, as in the item's own view.
+const NAMES: usize = 12;
+
+/// A call that a run made for an item.
+pub struct Ended<'a> {
+    /// Where it stands.
+    pub state: CallState,
+    /// Why it failed or was cancelled.
+    pub why: Option<&'a str>,
+    /// Since when.
+    pub at: Timestamp,
+    /// What it said, as much as is kept.
+    pub output: &'a str,
+    /// The file with all of it.
+    pub whole: Option<&'a str>,
+    /// How many lines all of it has.
+    pub lines: u64,
+}
+
+/// The call in a few lines, with line ends.
+pub fn ended(call: &Ended<'_>, options: &Options) -> String {
+    let name = |name: &str| Style::Dim.paint(&pad(name, NAMES), options.colour);
+    let state = match call.state {
+        CallState::Validating | CallState::Scheduled => "waits for its turn",
+        CallState::AwaitingApproval => "waits for an answer",
+        CallState::Executing => "was under way when it was last heard of",
+        CallState::Success => "succeeded",
+        CallState::Error => "failed",
+        CallState::Cancelled => "cancelled",
+    };
+    // Most reasons begin with the word themselves.
+    let words = match call.why.map(one_line) {
+        Some(why) if why.starts_with(state) => why.into_owned(),
+        Some(why) => format!("{state}: {why}"),
+        None => state.to_owned(),
+    };
+    let age = duration::ago(call.at, options.now);
+    let mut out = format!("  {} {}\n", name("last run"), isolated(&format!("{words}, {age}")));
+    let said = many_lines(call.output);
+    let lines: Vec<&str> = said.trim_matches('\n').lines().collect();
+    if !said.trim().is_empty() {
+        out.push_str(&format!("  {}\n", Style::Dim.paint("output", options.colour)));
+        let from = lines.len().saturating_sub(SHOWN);
+        let shown = u64::try_from(lines.len() - from).unwrap_or(u64::MAX);
+        let before = call.lines.saturating_sub(shown);
+        if before > 0 {
+            let word = if before == 1 { "line" } else { "lines" };
+            out.push_str(&format!("    … {before} {word} before\n"));
+        }
+        for line in lines.into_iter().skip(from) {
+            out.push_str(format!("    {}", isolated(line)).trim_end());
+            out.push('\n');
+        }
+    }
+    if let Some(whole) = call.whole {
+        out.push_str(&format!("  {} {}\n", name("whole output"), isolated(&one_line(whole))));
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_call_is_shown_with_its_reason_and_the_end_of_its_output() {
+        let said: String = (1..=22).map(|n| format!("line {n}\n")).collect();
+        let call = Ended {
+            state: CallState::Cancelled,
+            why: Some("cancelled: stopped"),
+            at: Timestamp::UNIX_EPOCH,
+            output: &format!("{said}\u{1b}[31mred\n"),
+            whole: Some("/data/output/0.txt"),
+            lines: 23,
+        };
+        let text = ended(&call, &Options::plain(Timestamp::UNIX_EPOCH));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[0], "  last run     cancelled: stopped, just now");
+        assert_eq!(lines[1..4], ["  output", "    … 3 lines before", "    line 4"]);
+        assert!(!text.contains('\u{1b}') && text.contains("red"), "{text:?}");
+        assert_eq!(lines.last(), Some(&"  whole output /data/output/0.txt"));
+    }
+}

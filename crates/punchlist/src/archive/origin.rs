@@ -1,0 +1,207 @@
+//! Whose word the commands and the evidence of an imported plan are.
+//!
+//! A file can claim anything: that a person typed a command, that a check passed, that somebody approved.
+//! What nobody here has seen is kept as what it is here: an agent's command, and a report. Values are
+//! changed alike wherever they stand, in items and in every entry of the journal, so the journal still
+//! leads to the items.
+
+use std::collections::BTreeSet;
+
+use punchlist_model::actor::ActorKind;
+use punchlist_model::event::{Delta, PlanDelta};
+use punchlist_model::item::RESERVED;
+use punchlist_model::store::Entry;
+use punchlist_model::{Actor, Check, Event, Evidence, Goal, Item, Level, Origin, Plan, Run};
+use serde_json::{Map, Value};
+
+/// What a plan claims that this machine has not seen.
+#[derive(Default, PartialEq, Eq, Debug)]
+pub(crate) struct Claims {
+    /// Commands that a person is said to have typed: what each is for, and the command.
+    pub(crate) commands: BTreeSet<(&'static str, String)>,
+    /// Checks that are said to have been run, and approvals: what was seen, and by whom.
+    pub(crate) evidence: BTreeSet<(&'static str, String)>,
+}
+
+impl Claims {
+    /// Looks at every item and every entry of the journal.
+    pub(crate) fn of(plan: &Plan, journal: &[Entry]) -> Self {
+        let mut claims = Self::default();
+        let (mut plan, mut journal) = (plan.clone(), journal.to_vec());
+        each(&mut plan, &mut journal, &mut claims);
+        claims
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.commands.is_empty() && self.evidence.is_empty()
+    }
+
+    /// What there is, for a person to look at: a count, and a line each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut part = |all: &BTreeSet<(&'static str, String)>, one: &str, several: &str| {
+            if let count @ 1.. = all.len() {
+                lines.push(format!("{count} {}:", if count == 1 { one } else { several }));
+                let line = |(kind, what): &(&str, String)| format!("    {kind}: {what}");
+                lines.extend(all.iter().take(SHOWN).map(line));
+                if count > SHOWN {
+                    lines.push(format!("    and {} more", count - SHOWN));
+                }
+            }
+        };
+        part(
+            &self.commands,
+            "command that a person is said to have typed",
+            "commands that a person is said to have typed",
+        );
+        part(&self.evidence, "check or approval", "checks and approvals");
+        lines
+    }
+}
+
+/// Most lines of a kind that are shown.
+const SHOWN: usize = 50;
+
+/// Makes all of a plan an agent's word. Where an agent imports it, also what a person is said to have done.
+pub(crate) fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
+    each(plan, journal, &mut Distrust);
+    if by_agent {
+        for entry in journal {
+            if entry.actor.kind == ActorKind::Person {
+                entry.actor = Actor::agent(std::mem::take(&mut entry.actor.name));
+            }
+        }
+    }
+}
+
+/// Takes away what only a run of a plan file sets: where the commands of items run.
+pub(crate) fn without_places(plan: &mut Plan, journal: &mut [Entry]) {
+    each(plan, journal, &mut Places);
+}
+
+/// What is looked at or changed in a plan.
+trait Look {
+    fn check(&mut self, _: &mut Check) {}
+    fn run(&mut self, _: &mut Run) {}
+    fn evidence(&mut self, _: &mut Evidence) {}
+    fn goal(&mut self, _: &mut Goal) {}
+    fn metadata(&mut self, _: &mut Option<Map<String, Value>>) {}
+}
+
+impl Look for Claims {
+    fn check(&mut self, it: &mut Check) {
+        if it.origin == Origin::Person {
+            self.commands.insert(("verify", it.command.clone()));
+        }
+    }
+
+    fn run(&mut self, it: &mut Run) {
+        if it.origin == Origin::Person {
+            self.commands.insert(("run", it.command.clone()));
+        }
+    }
+
+    fn evidence(&mut self, it: &mut Evidence) {
+        if it.level > Level::Reported {
+            let what = it.run.as_ref().map(|run| format!(": {}", run.command)).unwrap_or_default();
+            self.evidence.insert((it.level.as_str(), format!("by {}{what}", it.by)));
+        }
+    }
+
+    fn goal(&mut self, it: &mut Goal) {
+        if let Some(met) = it.met.as_ref().filter(|met| met.level > Level::Reported) {
+            self.evidence.insert((met.level.as_str(), format!("by {}: the goal is met", met.by)));
+        }
+    }
+}
+
+struct Distrust;
+
+impl Look for Distrust {
+    fn check(&mut self, it: &mut Check) {
+        it.origin = Origin::Agent;
+    }
+
+    fn run(&mut self, it: &mut Run) {
+        it.origin = Origin::Agent;
+    }
+
+    fn evidence(&mut self, it: &mut Evidence) {
+        if it.level > Level::Reported {
+            (it.level, it.run) = (Level::Reported, None);
+        }
+    }
+
+    fn goal(&mut self, it: &mut Goal) {
+        if let Some(met) = &mut it.met {
+            met.level = met.level.min(Level::Reported);
+        }
+    }
+}
+
+struct Places;
+
+impl Look for Places {
+    fn metadata(&mut self, it: &mut Option<Map<String, Value>>) {
+        if let Some(map) = it {
+            map.remove(RESERVED);
+        }
+        if it.as_ref().is_some_and(Map::is_empty) {
+            *it = None;
+        }
+    }
+}
+
+fn each(plan: &mut Plan, journal: &mut [Entry], look: &mut dyn Look) {
+    plan.items.values_mut().for_each(|item| of_item(item, look));
+    if let Some(goal) = &mut plan.goal {
+        look.goal(goal);
+    }
+    for event in journal.iter_mut().flat_map(|entry| &mut entry.events) {
+        match event {
+            Event::Added { item } => of_item(item, look),
+            Event::Changed { deltas, .. } => deltas.iter_mut().for_each(|it| of_delta(it, look)),
+            Event::PlanChanged { deltas } => {
+                for delta in deltas {
+                    if let PlanDelta::Goal { before, after } = delta {
+                        [before, after].into_iter().flatten().for_each(|it| look.goal(it));
+                    }
+                }
+            }
+            Event::Moved { .. }
+            | Event::Superseded { .. }
+            | Event::Restored { .. }
+            | Event::Forgotten { .. } => {}
+        }
+    }
+}
+
+fn of_item(item: &mut Item, look: &mut dyn Look) {
+    item.check.iter_mut().for_each(|it| look.check(it));
+    item.run.iter_mut().for_each(|it| look.run(it));
+    item.evidence.iter_mut().for_each(|it| look.evidence(it));
+    look.metadata(&mut item.metadata);
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all other fields say nothing of whose word it is"
+)]
+fn of_delta(delta: &mut Delta, look: &mut dyn Look) {
+    match delta {
+        Delta::Check { before, after } => {
+            [before, after].into_iter().flatten().for_each(|it| look.check(it));
+        }
+        Delta::Run { before, after } => {
+            [before, after].into_iter().flatten().for_each(|it| look.run(it));
+        }
+        Delta::Evidence { before, after } => {
+            [before, after].into_iter().flatten().for_each(|it| look.evidence(it));
+        }
+        Delta::Metadata { before, after } => {
+            look.metadata(before);
+            look.metadata(after);
+        }
+        _ => {}
+    }
+}

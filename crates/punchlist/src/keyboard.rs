@@ -1,0 +1,69 @@
+//! The keyboard of the terminal that this process belongs to, for what only a person may confirm.
+//!
+//! Questions are drawn on the controlling terminal and answered there, wherever stdin, stdout and
+//! stderr lead. Whatever was typed before a question stood on the screen is discarded, so a pipe, or a
+//! terminal that was filled in advance, answers nothing.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+
+use punchlist_formats::text;
+use rustix::termios::{QueueSelector, tcflush};
+
+/// The longest line that is read. A terminal gives at most 4096 bytes at once.
+const MOST: usize = 64 * 1024;
+
+/// The controlling terminal, open for reading and writing.
+pub(crate) struct Keyboard {
+    terminal: File,
+}
+
+impl Keyboard {
+    /// Opens it; `None` where this process has no terminal.
+    pub(crate) fn open() -> Option<Self> {
+        let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
+        Some(Self { terminal })
+    }
+
+    /// Draws lines. Texts of others are made harmless.
+    pub(crate) fn say(&mut self, lines: &[String]) {
+        let text: String =
+            lines.iter().map(|it| text::many_lines(it).into_owned() + "\n").collect();
+        self.draw(&text);
+    }
+
+    /// Draws lines of a view, which are harmless already and may have colour.
+    pub(crate) fn show(&mut self, lines: &[String]) {
+        let text: String = lines.iter().map(|it| format!("{it}\n")).collect();
+        self.draw(&text);
+    }
+
+    /// Whether a person says yes.
+    pub(crate) fn confirms(&mut self, question: &str) -> bool {
+        let line = self.line(&format!("{} [y/N]", text::one_line(question)));
+        matches!(line.as_deref(), Some("y" | "Y" | "yes" | "Yes"))
+    }
+
+    /// Asks for a line; `None` at the end of the input.
+    pub(crate) fn line(&mut self, question: &str) -> Option<String> {
+        // All that the question is about stands on the screen. A key that was pressed before that is no
+        // answer to it; whoever waits for the question itself sees it after this.
+        tcflush(&self.terminal, QueueSelector::IFlush).ok()?;
+        self.draw(&format!("{} ", text::one_line(question)));
+        let mut bytes = Vec::new();
+        let mut piece = [0; 4096];
+        while !bytes.contains(&b'\n') && bytes.len() < MOST {
+            match self.terminal.read(&mut piece).ok()? {
+                0 => return None,
+                count => bytes.extend_from_slice(&piece[..count]),
+            }
+        }
+        let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        Some(String::from_utf8_lossy(line).trim().to_owned())
+    }
+
+    fn draw(&mut self, text: &str) {
+        // A terminal that cannot be drawn on gives no answer either.
+        self.terminal.write_all(text.as_bytes()).ok();
+    }
+}

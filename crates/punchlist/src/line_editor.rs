@@ -1,0 +1,237 @@
+//! One line that somebody types: moving, deleting, pasting, and the part of it that fits. Pure.
+//!
+//! The cursor stands between characters as a reader sees them, never inside one. A line break that was
+//! pasted stays one, and is shown as a sign.
+
+use punchlist_formats::text::style::caret;
+use punchlist_formats::text::width::{graphemes, width};
+use punchlist_formats::text::{Glyphs, many_lines};
+
+use crate::keys::Key;
+
+/// The most bytes of a line.
+const LONGEST: usize = 16 * 1024;
+
+/// A line that is typed.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct LineEditor {
+    before: String,
+    after: String,
+}
+
+impl LineEditor {
+    /// A line with the cursor at its end.
+    pub(crate) fn new(text: &str) -> Self {
+        let mut editor = Self::default();
+        editor.insert(text);
+        editor
+    }
+
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}", self.before, self.after)
+    }
+
+    /// Does what a key means.
+    pub(crate) fn key(&mut self, key: &Key) {
+        match key {
+            Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
+            Key::Paste(text) => self.insert(text),
+            Key::Left | Key::Ctrl('b') => self.left(),
+            Key::Right | Key::Ctrl('f') => self.right(),
+            Key::WordLeft | Key::Alt('b') => self.word_left(),
+            Key::WordRight | Key::Alt('f') => self.word_right(),
+            Key::Home | Key::Ctrl('a') => self.home(),
+            Key::End | Key::Ctrl('e') => self.end(),
+            Key::Backspace | Key::Ctrl('h') => drop(self.pop_before()),
+            Key::Delete | Key::Ctrl('d') => drop(self.pop_after()),
+            Key::Ctrl('u') => self.before.clear(),
+            Key::Ctrl('k') => self.after.clear(),
+            Key::Ctrl('w') | Key::WordBackspace => {
+                let after = std::mem::take(&mut self.after);
+                self.word_left();
+                self.after = after;
+            }
+            Key::Alt('d') => {
+                let before = self.before.clone();
+                self.word_right();
+                self.before = before;
+            }
+            Key::Enter | Key::Escape | Key::Tab | Key::Ctrl(_) | Key::Alt(_) | Key::Other => {}
+        }
+    }
+
+    /// Puts a text in, without what could not be seen.
+    fn insert(&mut self, text: &str) {
+        for c in many_lines(text).chars() {
+            if self.before.len() + self.after.len() < LONGEST {
+                self.before.push(c);
+            }
+        }
+    }
+
+    fn pop_before(&mut self) -> Option<String> {
+        let last = graphemes(&self.before).next_back()?.to_owned();
+        self.before.truncate(self.before.len() - last.len());
+        Some(last)
+    }
+
+    fn pop_after(&mut self) -> Option<String> {
+        let first = graphemes(&self.after).next()?.to_owned();
+        self.after.drain(..first.len());
+        Some(first)
+    }
+
+    fn left(&mut self) {
+        if let Some(it) = self.pop_before() {
+            self.after.insert_str(0, &it);
+        }
+    }
+
+    fn right(&mut self) {
+        if let Some(it) = self.pop_after() {
+            self.before.push_str(&it);
+        }
+    }
+
+    fn home(&mut self) {
+        self.after = self.text();
+        self.before.clear();
+    }
+
+    fn end(&mut self) {
+        self.before = self.text();
+        self.after.clear();
+    }
+
+    /// To the beginning of the word, past blanks first.
+    fn word_left(&mut self) {
+        let blanks = self.before.trim_end().len();
+        let begin = self.before[..blanks].rfind(char::is_whitespace);
+        let at =
+            begin.map_or(0, |at| at + self.before[at..].chars().next().map_or(1, char::len_utf8));
+        let word = self.before.split_off(at);
+        self.after.insert_str(0, &word);
+    }
+
+    /// To the end of the word, past blanks first.
+    fn word_right(&mut self) {
+        let blanks = self.after.len() - self.after.trim_start().len();
+        let end = self.after[blanks..].find(char::is_whitespace);
+        let at = end.map_or(self.after.len(), |at| blanks + at);
+        let rest = self.after.split_off(at);
+        self.before.push_str(&std::mem::replace(&mut self.after, rest));
+    }
+
+    /// The part around the cursor in so many columns, with the cursor in it, and signs where more is.
+    pub(crate) fn shown(&self, columns: usize, glyphs: Glyphs) -> String {
+        let cut = glyphs.ellipsis();
+        let sign = if glyphs == Glyphs::Ascii { "$" } else { "↵" };
+        let show = |it: &str| if it == "\n" { sign.to_owned() } else { it.to_owned() };
+        let before: Vec<String> = graphemes(&self.before).map(show).collect();
+        let mut after: Vec<String> = graphemes(&self.after).map(show).collect();
+        // The cursor stands on a character, or behind the last one.
+        let under = if after.is_empty() { " ".to_owned() } else { after.remove(0) };
+        let wide = |all: &[String]| all.iter().map(|it| width(it)).sum::<usize>();
+        let columns = columns.max(width(&under));
+        let room = columns - width(&under);
+        if wide(&before) + wide(&after) <= room {
+            return format!("{}{}{}", before.concat(), caret(&under), after.concat());
+        }
+        // What comes before has two thirds, unless what comes after needs less than its third.
+        let for_after = wide(&after).min(room / 3);
+        let for_before = wide(&before).min(room - for_after);
+        let for_after = room - for_before;
+        let left = fitting(before.iter().rev(), for_before, wide(&before), cut);
+        let left: String = left.into_iter().rev().collect();
+        let right: String = fitting(after.iter(), for_after, wide(&after), cut).concat();
+        format!("{left}{}{right}", caret(&under))
+    }
+}
+
+/// As many as fit into the room, and a sign if that is not all.
+fn fitting<'a>(
+    all: impl Iterator<Item = &'a String>,
+    room: usize,
+    wide: usize,
+    cut: &str,
+) -> Vec<String> {
+    if wide <= room {
+        return all.cloned().collect();
+    }
+    let Some(mut left) = room.checked_sub(width(cut)) else { return Vec::new() };
+    let mut taken = Vec::new();
+    for it in all {
+        let Some(less) = left.checked_sub(width(it)) else { break };
+        left = less;
+        taken.push(it.clone());
+    }
+    taken.push(cut.to_owned());
+    taken
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Decoder;
+
+    /// The line after these keys, `|` where the cursor is.
+    #[track_caller]
+    fn check(text: &str, keys: &str, expected: &str) {
+        let mut editor = LineEditor::new(text);
+        Decoder::default().push(keys.as_bytes()).iter().for_each(|it| editor.key(it));
+        assert_eq!(format!("{}|{}", editor.before, editor.after), expected, "{text:?} {keys:?}");
+    }
+
+    #[test]
+    fn keys_move_and_change_the_line() {
+        check("make all", "", "make all|");
+        check("make all", "\u{1b}[D\u{1b}[Dx", "make ax|ll");
+        check("make all", "\u{1b}[1~x", "x|make all");
+        check("make all", "\u{1b}[Hx\u{1b}[F!", "xmake all!|");
+        check("make all", "\u{1}x\u{5}y", "xmake ally|");
+        check("make all", "\u{1}\u{1b}[3~", "|ake all");
+        check("make all", "\u{1b}[D\u{15}", "|l");
+        check("make all", "\u{1}\u{1b}[C\u{b}", "m|");
+        check("make all  ", "\u{17}", "make |");
+        check("make all", "\u{1b}[1;5D", "make |all");
+        check("make all", "\u{1}\u{1b}[1;5C", "make| all");
+        check("make all", "\u{1}\u{1b}d", "| all");
+        check("make all", "\u{1b}b\u{1b}b\u{1b}f", "make| all");
+        check("", "\u{7f}\u{1b}[D\u{1b}[C\u{1b}[3~\u{17}", "|");
+    }
+
+    #[test]
+    fn a_character_is_what_a_reader_takes_for_one() {
+        check("né 日本 👩‍👩‍👧", "\u{7f}", "né 日本 |");
+        check("日本", "\u{1b}[D", "日|本");
+        check("e\u{301}x", "\u{1b}[D\u{1b}[D", "|e\u{301}x");
+    }
+
+    #[test]
+    fn what_is_pasted_goes_in_whole_and_what_cannot_be_seen_does_not() {
+        check("a ", "\u{1b}[200~b\r\nc\td\u{1b}[201~", "a b\nc    d|");
+        check("", "\u{1b}[200~rm \u{202e}x\u{7}\u{1b}[201~", "rm x|");
+    }
+
+    #[test]
+    fn the_cursor_is_always_seen_and_what_is_left_out_is_said() {
+        let long = "./publish.sh --with many --options that --go past --the edge";
+        for text in [long, "日本語の長い行は幅が広いので切られることがある", "short", ""]
+        {
+            let mut editor = LineEditor::new(text);
+            for step in 0..=text.chars().count() {
+                for columns in [1, 2, 3, 8, 20, 200] {
+                    let shown = editor.shown(columns, Glyphs::Unicode);
+                    let bare = shown.replace("\u{1b}[7m", "").replace("\u{1b}[0m", "");
+                    assert!(width(&bare) <= columns.max(2), "{columns} at {step}: {bare}");
+                    assert!(shown.contains("\u{1b}[7m"), "{columns} at {step}: {shown}");
+                    let is_whole = bare.trim_end() == text;
+                    assert!(is_whole || bare.contains('…') || columns < 8, "{columns}: {bare}");
+                }
+                editor.left();
+            }
+        }
+        let end = LineEditor::new(long).shown(20, Glyphs::Unicode);
+        assert_eq!(end, "…go past --the edge\u{1b}[7m \u{1b}[0m");
+    }
+}

@@ -1,0 +1,50 @@
+//! How long this process waits for others that write, and what it says meanwhile.
+//!
+//! In debug builds `PUNCHLIST_WAIT_MS` (two numbers: when to tell, when to give up) stands in for both, so
+//! that tests need not wait; a release build does not know it.
+
+use std::env;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use punchlist_db::Waiting;
+
+use crate::{clock, print};
+
+/// Whether what is said is for a program.
+static JSON: AtomicBool = AtomicBool::new(false);
+
+/// Says how the verb that this process is called with waits.
+pub(crate) fn set(verb: &str, json: bool) {
+    JSON.store(json, Ordering::Relaxed);
+    let seconds = Duration::from_secs;
+    let (tell_after, give_up_after) = match verb {
+        // An agent waits for a hook, and it must be answered within two seconds.
+        "hook" => (seconds(60), Duration::from_millis(700)),
+        // A client gives up on a call after a while.
+        "mcp" => (seconds(3), seconds(10)),
+        _ => (seconds(3), seconds(30)),
+    };
+    let (tell_after, give_up_after) = given().unwrap_or((tell_after, give_up_after));
+    punchlist_db::set_waiting(Waiting {
+        program: format!("punchlist {verb}"),
+        clock: Some(clock::now),
+        tell_after,
+        tell: (verb != "hook").then_some(tell),
+        give_up_after,
+    });
+}
+
+fn tell(what: &str) {
+    print::notes(&[what.to_owned()], JSON.load(Ordering::Relaxed));
+}
+
+fn given() -> Option<(Duration, Duration)> {
+    if !cfg!(debug_assertions) {
+        return None;
+    }
+    let given = env::var("PUNCHLIST_WAIT_MS").ok()?;
+    let (tell, give_up) = given.split_once(',')?;
+    let millis = |text: &str| text.trim().parse().ok().map(Duration::from_millis);
+    Some((millis(tell)?, millis(give_up)?))
+}

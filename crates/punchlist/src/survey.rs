@@ -1,0 +1,155 @@
+//! What lies in a project that commands could come from, for a person to look at before they trust it.
+//!
+//! Only looks, within bounds: a project may be of any size, and from anybody.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punchlist_db::{Durability, Options, Sqlite};
+use punchlist_formats::{planfile, text};
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::{Item, Origin};
+
+use crate::settle::settle;
+use crate::trust::Trusting;
+
+/// Most commands, and most lines of a configuration, that are shown.
+const SHOWN: usize = 50;
+/// Most entries of directories that are looked at for plan files, how deep, and how long such a file is.
+const ENTRIES: usize = 5000;
+const DEPTH: usize = 3;
+const LONGEST: u64 = 1024 * 1024;
+/// How much of a line is shown.
+const WIDTH: usize = 160;
+
+/// What a person sees before they trust a database and the other new files.
+pub(crate) fn lines(root: &Path, database: &Path, new: &[Trusting]) -> Vec<String> {
+    let mut lines = plans(database);
+    for file in new {
+        let Some(text) = &file.text else { continue };
+        let is_said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+        let said: Vec<String> = text.lines().filter(is_said).map(str::to_owned).collect();
+        lines.extend(part(&format!("{} says:", path(&file.path)), said));
+    }
+    for (file, commands) in plan_files(root) {
+        let name = file.strip_prefix(root).unwrap_or(&file);
+        lines.extend(part(&format!("Commands in the plan file {}:", path(name)), commands));
+    }
+    if lines.is_empty() {
+        lines.push("No plans, commands or rules were found here.".to_owned());
+    }
+    lines
+}
+
+/// A heading and what belongs to it, unless that is nothing.
+fn part(heading: &str, all: Vec<String>) -> Vec<String> {
+    if all.is_empty() {
+        return all;
+    }
+    let more = all.len().saturating_sub(SHOWN);
+    let mut lines = vec![heading.to_owned()];
+    let line = |it: &String| format!("    {}", text::truncate(&text::one_line(it), WIDTH));
+    lines.extend(all.iter().take(SHOWN).map(line));
+    if more > 0 {
+        lines.push(format!("    and {more} more"));
+    }
+    lines
+}
+
+fn path(path: &Path) -> String {
+    text::one_line(&path.to_string_lossy()).into_owned()
+}
+
+/// The plans in a database, and the commands of their items.
+fn plans(database: &Path) -> Vec<String> {
+    if !database.exists() {
+        return Vec::new();
+    }
+    let name = path(database);
+    let unread = |why: String| vec![format!("{name} cannot be read as it is: {why}")];
+    let options = Options { path: database.to_owned(), durability: Durability::default() };
+    let store = match Sqlite::open_to_read(&options) {
+        Ok(Some(store)) => store,
+        Ok(None) => return Vec::new(),
+        Err(why) => return unread(why.to_string()),
+    };
+    let plans = match settle(store.plans(Filter::default())) {
+        Ok(plans) => plans,
+        Err(why) => return unread(why.to_string()),
+    };
+    let titles = plans.iter().map(|it| {
+        let title = if it.title.is_empty() { "(no title)" } else { &it.title };
+        let name = it.name.as_deref().unwrap_or(title);
+        format!("{}  {name}", it.id.short())
+    });
+    let mut lines = part(&format!("Plans in {name}:"), titles.collect());
+    let mut commands = Vec::new();
+    for plan in &plans {
+        if let Ok(plan) = settle(store.read(plan.id, Needs::whole())) {
+            commands.extend(plan.items.values().flat_map(of_item));
+        }
+    }
+    lines.extend(part(&format!("Commands in {name}:"), commands));
+    lines
+}
+
+/// The commands of an item, and whose they say that they are.
+pub(crate) fn of_item(item: &Item) -> Vec<String> {
+    let check = item.check.as_ref().map(|it| ("verify", &it.command, it.origin));
+    let run = item.run.as_ref().map(|it| ("run", &it.command, it.origin));
+    let line = |(kind, command, origin): (&str, &String, Origin)| {
+        let whose = match origin {
+            Origin::Person => "a person's",
+            Origin::Agent => "an agent's",
+        };
+        format!("{} {}: {kind}: {command} ({whose})", item.number, item.title)
+    };
+    check.into_iter().chain(run).map(line).collect()
+}
+
+/// The plan files below a directory that have commands, and those.
+fn plan_files(root: &Path) -> Vec<(PathBuf, Vec<String>)> {
+    let mut found = Vec::new();
+    let mut left = vec![(root.to_owned(), 0)];
+    let mut seen = 0;
+    while let Some((directory, depth)) = left.pop() {
+        let Ok(entries) = fs::read_dir(&directory) else { continue };
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > ENTRIES {
+                return found;
+            }
+            let (path, name) = (entry.path(), entry.file_name());
+            let Ok(kind) = entry.file_type() else { continue };
+            let is_hidden = name.to_string_lossy().starts_with('.');
+            if kind.is_dir() && depth < DEPTH && !is_hidden && name != "node_modules" {
+                left.push((path, depth + 1));
+            } else if kind.is_file() && path.extension().is_some_and(|it| it == "md") {
+                let commands = commands(&path);
+                if !commands.is_empty() {
+                    found.push((path, commands));
+                }
+            }
+        }
+    }
+    found.sort();
+    found.truncate(SHOWN);
+    found
+}
+
+fn commands(file: &Path) -> Vec<String> {
+    let is_short = fs::metadata(file).is_ok_and(|it| it.len() <= LONGEST);
+    let Ok(text) = fs::read_to_string(file) else { return Vec::new() };
+    if !is_short {
+        return Vec::new();
+    }
+    let file = planfile::read(&text);
+    let of = |it: &planfile::FileItem| {
+        let (run, verify) = (it.fields.run.clone(), it.fields.verify.clone());
+        let line = |kind: &str, command: String| format!("{}: {kind}: {command}", it.title);
+        let run = run.map(|it| line("run", it));
+        run.into_iter().chain(verify.map(|it| line("verify", it))).collect::<Vec<_>>()
+    };
+    file.items.iter().flat_map(of).collect()
+}

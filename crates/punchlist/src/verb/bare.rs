@@ -1,0 +1,58 @@
+//! `punchlist` without a verb: the list, and what comes next.
+
+use punchlist_formats::text;
+use punchlist_model::Status;
+use punchlist_model::needs::Needs;
+
+use super::list::List;
+use super::{Verb, next};
+use crate::app::App;
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::which;
+
+/// Shows the list and what comes next; where there is no plan, how to begin one.
+pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
+    if app.globals.json {
+        return List::default().run(app);
+    }
+    let Some((store, plan)) = which::read(app, &Needs::whole())? else { return begin(app) };
+    let mut reply = List::default().run(app)?;
+    let line = match next::picked(app, &store, &plan)? {
+        Some(item) => {
+            let (number, title) = (item.number, text::one_line(&item.title));
+            match item.status {
+                Status::InProgress => {
+                    format!("In progress: {number}  {title}  (punchlist done {number})")
+                }
+                Status::Pending | Status::Completed | Status::Cancelled => {
+                    format!("Next: {number}  {title}  (punchlist start {number})")
+                }
+            }
+        }
+        None => sentence(&next::nothing(&plan).message),
+    };
+    reply.out.push_str(&format!("\n{line}\n"));
+    Ok(reply)
+}
+
+/// A message as a sentence of its own.
+fn sentence(message: &str) -> String {
+    let mut letters = message.chars();
+    let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
+    format!("{first}{}.", letters.as_str())
+}
+
+/// How to begin.
+fn begin(app: &App) -> Result<Reply, Fail> {
+    let project = &app.project()?.name;
+    Ok(Reply::text(format!(
+        "No plan here yet ({}).\n\n  \
+         punchlist add \"Fix the failing tests\"   put the first item on the list\n  \
+         punchlist import notes.md               take a Markdown checklist\n  \
+         punchlist run plan.md                   work off a plan file\n  \
+         punchlist install claude                give an agent its plan\n  \
+         punchlist help                          every verb\n",
+        text::one_line(project)
+    )))
+}

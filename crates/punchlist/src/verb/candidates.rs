@@ -1,0 +1,194 @@
+//! `punchlist candidates`: what a shell offers for the word before the cursor.
+
+use std::collections::BTreeSet;
+
+use clap::{Arg, Command, FromArgMatches};
+use punchlist_formats::dialect::Dialect;
+use punchlist_formats::text;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::{Item, Plan};
+
+use super::{Group, Row, Verb};
+use crate::app::App;
+use crate::args::{self, Globals};
+use crate::error::Fail;
+use crate::print::Reply;
+use crate::settle::settle;
+use crate::{verb, which};
+
+/// Most candidates of one kind; nobody looks through more.
+const MOST: usize = 500;
+
+/// Print what could stand for the last word, a candidate a line
+///
+/// The completions of bash, zsh and fish call it: items, plans, names and values that only the program
+/// knows. A tab and a description follow each.
+#[derive(clap::Args)]
+pub(crate) struct Candidates {
+    /// The words behind `punchlist`, up to the cursor
+    #[arg(value_name = "WORD", last = true)]
+    words: Vec<String>,
+}
+
+impl Verb for Candidates {
+    const NAME: &'static str = "candidates";
+    const GROUP: Group = Group::Rest;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist candidates -- done \"\"";
+    const HIDDEN: bool = true;
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        // Whoever presses a key wants no error; without candidates the shell offers its own.
+        let found = found(app, &self.words).unwrap_or_default();
+        let line = |(value, about): &(String, String)| {
+            format!("{}\t{}\n", text::one_line(value), text::one_line(about))
+        };
+        Ok(Reply::text(found.iter().take(MOST).map(line).collect::<String>()))
+    }
+}
+
+/// The candidates, each with what it is.
+type Found = Vec<(String, String)>;
+
+fn found(app: &App, words: &[String]) -> Option<Found> {
+    let (current, before) = words.split_last()?;
+    if current.starts_with('-') {
+        return None;
+    }
+    let at = args::first_word(before)?;
+    let name = verb::alias(&before[at]).map_or(before[at].as_str(), |it| it.0);
+    let row = verb::find(name)?;
+    let mut words = before.to_vec();
+    words.remove(at);
+    let arg = argument(row, &words)?;
+    let app = &App::new(globals(row, &words, app));
+    let values = values(&arg);
+    if !values.is_empty() {
+        return Some(values);
+    }
+    let kind = arg.get_value_names()?.first()?.to_string();
+    match kind.as_str() {
+        "ITEM" => items(app, row.name),
+        "ITEM|PLAN" => Some([items(app, row.name)?, plans(app)?].concat()),
+        "ID|NAME" | "PLAN" | "OLD" => plans(app),
+        "NAME" => names(app),
+        "DIALECT" => Some(plain(Dialect::ALL.iter().map(|it| it.as_str()))),
+        "AGENT" if row.name == "events" => Some(plain(["claude", "codex", "gemini", "acp"])),
+        "AGENT" => Some(plain(["claude", "codex", "gemini"])),
+        _ => None,
+    }
+}
+
+/// The argument that the next word would be the value of.
+fn argument(row: &Row, words: &[String]) -> Option<Arg> {
+    let mut command = args::alone(row);
+    command.build();
+    let mut command = &command;
+    let mut positionals = 0;
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        at += 1;
+        if word.starts_with('-') && word != "-" {
+            let Some(option) = option(command, word).filter(takes_value) else { continue };
+            if word.contains('=') {
+                continue;
+            }
+            if at == words.len() {
+                return Some(option.clone());
+            }
+            at += 1;
+        } else if let Some(sub) = command.find_subcommand(word) {
+            command = sub;
+            positionals = 0;
+        } else {
+            positionals += 1;
+        }
+    }
+    let all: Vec<&Arg> = command.get_positionals().collect();
+    let many = |arg: &&&Arg| arg.get_num_args().is_some_and(|it| it.max_values() > 1);
+    all.get(positionals).copied().or_else(|| all.last().filter(many).copied()).cloned()
+}
+
+fn option<'a>(command: &'a Command, word: &str) -> Option<&'a Arg> {
+    let name = word.split('=').next().unwrap_or(word);
+    command.get_opts().find(|it| match name.strip_prefix("--") {
+        Some(long) => it.get_long() == Some(long),
+        None => it.get_short().is_some_and(|short| name == format!("-{short}")),
+    })
+}
+
+fn takes_value(arg: &&Arg) -> bool {
+    arg.get_num_args().is_none_or(|it| it.takes_values())
+}
+
+/// The options of every verb as they stand in the words so far.
+fn globals(row: &Row, words: &[String], app: &App) -> Globals {
+    let command = args::alone(row).ignore_errors(true);
+    let matches = command.try_get_matches_from(words);
+    let found = matches.ok().and_then(|mut it| Globals::from_arg_matches_mut(&mut it).ok());
+    let found = found.unwrap_or_default();
+    let db = found.db.clone().or_else(|| app.globals.db.clone());
+    Globals { json: false, db, ..found }
+}
+
+/// The values that the argument itself names.
+fn values(arg: &Arg) -> Found {
+    let about = |it: &clap::builder::PossibleValue| {
+        it.get_help().map(ToString::to_string).unwrap_or_default()
+    };
+    let values = arg.get_possible_values();
+    values
+        .iter()
+        .filter(|it| !it.is_hide_set())
+        .map(|it| (it.get_name().to_owned(), about(it)))
+        .collect()
+}
+
+/// Words that need no description.
+fn plain<'a>(words: impl IntoIterator<Item = &'a str>) -> Found {
+    words.into_iter().map(|it| (it.to_owned(), String::new())).collect()
+}
+
+/// The items that a verb could be meant for.
+fn items(app: &App, verb: &str) -> Option<Found> {
+    let (_, plan) = which::read(app, &Needs::whole()).ok()??;
+    let fits = |item: &&Item| match verb {
+        "done" | "start" | "skip" | "wait" => item.is_open(),
+        "release" => item.status == punchlist_model::Status::InProgress,
+        "reopen" => !item.is_open(),
+        "verify" => item.check.is_some(),
+        _ => true,
+    };
+    let one = |item: &Item| {
+        (item.number.to_string(), format!("{} ({})", item.title, item.status.words()))
+    };
+    Some(plan.listed().into_iter().filter(fits).map(one).collect())
+}
+
+/// The plans of the project, by name where they have one.
+fn plans(app: &App) -> Option<Found> {
+    let store = app.store_to_read().ok()??;
+    let project = Some(app.project().ok()?.name.clone());
+    let plans = settle(store.plans(Filter { project, ..Filter::default() })).ok()?;
+    let one = |plan: &punchlist_model::store::Summary| {
+        let name = plan.name.clone().unwrap_or_else(|| plan.id.short());
+        let about = format!("{} ({} open)", super::plans::called(plan), plan.open);
+        (name, about)
+    };
+    Some(plans.iter().map(one).collect())
+}
+
+/// Whoever owns an item or works on one, and the agents that do.
+fn names(app: &App) -> Option<Found> {
+    let (_, plan) = which::read(app, &Needs::whole()).ok()??;
+    let of = |plan: &Plan| -> BTreeSet<String> {
+        let items = plan.items.values();
+        let owners = items.clone().filter_map(|it| it.owner.clone());
+        let holders = items.clone().filter_map(|it| Some(it.claim.as_ref()?.holder.name.clone()));
+        let kinds = items.filter_map(|it| it.agent_type.clone());
+        owners.chain(holders).chain(kinds).collect()
+    };
+    Some(of(&plan).into_iter().map(|name| (name, String::new())).collect())
+}

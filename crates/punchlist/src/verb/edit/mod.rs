@@ -1,0 +1,242 @@
+//! `punchlist edit`.
+
+mod form;
+mod whole;
+
+use punchlist_model::needs::{Needs, Reach};
+use punchlist_model::{ItemRef, Op, Origin, Patch, Plan};
+
+use self::form::Form;
+use super::{Group, Verb, add, show};
+use crate::app::{App, no_plan};
+use crate::change::{Changing, Expect, Request};
+use crate::error::{Code, Fail};
+use crate::items::{self, Several, Typed};
+use crate::print::Reply;
+use crate::{editing, person, which};
+
+/// Change what an item says, or the whole list
+///
+/// Only what is named changes. An empty text clears a field: `--owner ""`. Without a field, the item is
+/// opened in your editor (`$VISUAL`, `$EDITOR`, else vi); with `--all`, the whole list as a checklist. A
+/// text that cannot be used, or that others were faster than, is kept, and its place is named.
+#[derive(clap::Args)]
+pub(crate) struct Edit {
+    /// Its number, title or id
+    #[arg(value_name = "ITEM", required_unless_present = "all", conflicts_with = "all")]
+    item: Option<Typed>,
+    /// The whole list, in your editor
+    #[arg(long)]
+    all: bool,
+    #[command(flatten)]
+    fields: Fields,
+    #[command(flatten)]
+    changing: Changing,
+}
+
+#[derive(clap::Args)]
+struct Fields {
+    /// What is to be done
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// How it reads while in progress
+    #[arg(long, value_name = "TEXT")]
+    active: Option<String>,
+    /// What whoever does it needs to know
+    #[arg(long, value_name = "TEXT")]
+    context: Option<String>,
+    /// How to tell that it is done
+    #[arg(long, value_name = "TEXT")]
+    criteria: Option<String>,
+    /// Which kind of agent should do it
+    #[arg(long, value_name = "KIND")]
+    agent: Option<String>,
+    /// Who answers for it
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// What came of it
+    #[arg(long, value_name = "TEXT")]
+    outcome: Option<String>,
+    /// 0 comes first
+    #[arg(long, value_name = "N")]
+    priority: Option<u32>,
+    /// It has no priority
+    #[arg(long, conflicts_with = "priority")]
+    no_priority: bool,
+    /// Not ready before this item is completed; may be repeated
+    #[arg(long, value_name = "ITEM")]
+    after: Vec<Several>,
+    /// Does not depend on this item any more; may be repeated
+    #[arg(long, value_name = "ITEM")]
+    not_after: Vec<Several>,
+    /// A part of this item
+    #[arg(long, value_name = "ITEM")]
+    under: Option<Typed>,
+    /// A part of no item
+    #[arg(long, conflicts_with = "under")]
+    top: bool,
+    /// The shell command that shows that it is done; "" takes the check away
+    #[arg(long, value_name = "COMMAND")]
+    verify: Option<String>,
+    /// The files that this speaks for, as in `src/**`: when they change, it is to be run again
+    #[arg(long, value_name = "GLOB", value_delimiter = ',', requires = "verify")]
+    covers: Vec<String>,
+    /// Anything else to keep with it, as a JSON object; `{}` clears it
+    #[arg(long, value_name = "JSON")]
+    meta: Option<String>,
+}
+
+impl Verb for Edit {
+    const NAME: &'static str = "edit";
+    const GROUP: Group = Group::Plan;
+    const EXAMPLES: &'static str = "\
+Examples:
+  punchlist edit 3                             # in your editor
+  punchlist edit --all                         # the whole list, in your editor
+  punchlist edit 3 --title \"Run the final build twice\"
+  punchlist edit 3 --after 2 --priority 0
+  punchlist edit 3 --not-after 2 --owner \"\"";
+
+    fn run(self, app: &App) -> Result<Reply, Fail> {
+        let patch = Box::new(self.fields.patch(app)?);
+        let is_named = *patch != Patch::default();
+        let Some(typed) = self.item else {
+            if is_named {
+                return Err(Fail::usage("fields are an item's, and --all is for the whole list")
+                    .hint("name the item, as in `punchlist edit 3 --title \"…\"`."));
+            }
+            return whole_list(app, self.changing);
+        };
+        if !is_named {
+            return in_editor(app, &typed, self.changing);
+        }
+        let item = typed.find(app)?;
+        if patch.check.is_some() {
+            keep_persons_check(app, &item)?;
+        }
+        let op = Op::Edit { item, patch };
+        Request::new(vec![op], self.changing).answer(app)
+    }
+}
+
+fn no_editor() -> Fail {
+    Fail::usage("nothing is named that should change, and there is no editor to ask")
+        .hint("name a field, as in `punchlist edit 3 --title \"…\"`; or set EDITOR.")
+}
+
+/// Opens one item in the user's editor.
+fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail> {
+    if !editing::is_possible() {
+        return Err(no_editor());
+    }
+    let read = || -> Result<(Plan, ItemRef), Fail> {
+        let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let item = typed.within(&plan)?;
+        Ok((plan, item))
+    };
+    let (plan, reference) = read()?;
+    let item = show::find(&plan, &reference)?;
+    let before = Form::of(item);
+    let text = before.text(item.number);
+    if Form::read(&text)? != before {
+        return Err(Fail::refused(format!("item {} cannot be edited as a text", item.number))
+            .hint("change it field by field, as in `punchlist edit 3 --title \"…\"`."));
+    }
+    let name = format!("{}-{}", plan.id.short(), item.number);
+    let Some(edited) = editing::edit(&name, &text, Form::read)? else {
+        return Ok(Reply::text("nothing changed\n"));
+    };
+    let wanted = edited.said.clone();
+    let (number, item) = (item.number, item.clone());
+    let make = || {
+        let (now, _) = read()?;
+        let current = Form::of(show::find(&now, &number.into())?);
+        let mine = wanted.changed(&before);
+        let theirs: Vec<_> =
+            current.changed(&before).into_iter().filter(|it| mine.contains(it)).collect();
+        if !theirs.is_empty() {
+            let message =
+                format!("item {number} changed while you were editing: {}", theirs.join(", "));
+            return Err(Fail::new(Code::Conflict, message)
+                .hint(format!("look at it with `punchlist show {number}`, then edit it again.")));
+        }
+        let patch = Box::new(wanted.patch(&before, &item)?);
+        if *patch == Patch::default() {
+            return Ok(Reply::text("nothing changed\n"));
+        }
+        if patch.check.is_some() {
+            keep_persons_check(app, &number.into())?;
+        }
+        let op = Op::Edit { item: number.into(), patch };
+        Request::new(vec![op], changing).answer(app)
+    };
+    let done = make();
+    edited.end(done)
+}
+
+/// Opens the whole list in the user's editor.
+fn whole_list(app: &App, changing: Changing) -> Result<Reply, Fail> {
+    if !editing::is_possible() {
+        return Err(no_editor());
+    }
+    let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let name = format!("{}-all", plan.id.short());
+    let read = |text: &str| whole::read(text, &plan);
+    let Some(edited) = editing::edit(&name, &whole::text(&plan), read)? else {
+        return Ok(Reply::text("nothing changed\n"));
+    };
+    let ops = whole::ops(&plan, &edited.said);
+    if ops.is_empty() {
+        return edited.end(Ok(Reply::text("nothing changed\n")));
+    }
+    let expect = changing.expect.or(Some(Expect::At(plan.revision)));
+    let done = Request::new(ops, Changing { expect }).answer(app);
+    edited.end(done)
+}
+
+/// A check that a person wrote is not an agent's to change: it is there to be met.
+fn keep_persons_check(app: &App, item: &ItemRef) -> Result<(), Fail> {
+    if !person::is_agent() {
+        return Ok(());
+    }
+    let items = vec![Reach { item: item.clone(), around: Vec::new() }];
+    let needs = Needs { items, ..Needs::default() };
+    let Some((_, plan)) = which::read(app, &needs)? else { return Ok(()) };
+    let item = plan.find(item).ok().flatten().and_then(|number| plan.get(number));
+    let check = item.and_then(|it| it.check.as_ref());
+    if check.is_none_or(|it| it.origin == Origin::Agent) {
+        return Ok(());
+    }
+    person::not_an_agent("the checks that people wrote are changed", "edit --verify")
+}
+
+impl Fields {
+    fn patch(self, app: &App) -> Result<Patch, Fail> {
+        let metadata = self.meta.as_deref().map(add::meta).transpose()?;
+        let priority = self.priority.map(Some).or(self.no_priority.then_some(None));
+        let under = self.under.map(|it| it.find(app)).transpose()?;
+        let parent = under.map(Some).or(self.top.then_some(None));
+        Ok(Patch {
+            title: self.title,
+            active_form: optional(self.active),
+            context: self.context,
+            completion_criteria: self.criteria,
+            agent_type: optional(self.agent),
+            owner: optional(self.owner),
+            priority,
+            outcome: optional(self.outcome),
+            after: items::each(app, &self.after)?,
+            not_after: items::each(app, &self.not_after)?,
+            parent,
+            check: optional(self.verify)
+                .map(|it| it.map(|command| add::check(command, self.covers))),
+            metadata: metadata.map(|map| Some(map).filter(|map| !map.is_empty())),
+            ..Patch::default()
+        })
+    }
+}
+
+/// A field that an empty text clears.
+fn optional(text: Option<String>) -> Option<Option<String>> {
+    text.map(|text| Some(text).filter(|text| !text.is_empty()))
+}
