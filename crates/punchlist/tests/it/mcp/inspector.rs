@@ -50,7 +50,7 @@ fn the_inspector_finds_everything_in_order() {
     assert_eq!(resources["resources"].as_array().unwrap().len(), 2, "{resources}");
     let current = ["--method", "resources/read", "--uri", "punchlist://plan/current"];
     let current = inspect(&world, &current);
-    assert_eq!(current["contents"][0]["text"], "- [>] A\n- [ ] B\n", "{current}");
+    assert_eq!(current["contents"][0]["text"], "# A\n\n- [>] A\n- [ ] B\n", "{current}");
     let templates = inspect(&world, &["--method", "resources/templates/list"]);
     assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 2, "{templates}");
     let prompts = inspect(&world, &["--method", "prompts/list"]);
