@@ -1,9 +1,5 @@
-//! What an agent may use, and what policy is told about it.
+//! What an agent may use: [`tools`], the built-in tools.
 //!
-//! [`tools`] are the built-in tools, [`shell`] says which commands a command line consists of, [`rules`]
-//! are policy's in files. Nothing here decides whether a call may run: that is policy's, in `sched`.
+//! Nothing here decides whether a call may run: that is policy's, in `sched`.
 
-pub mod file;
-pub mod rules;
-pub mod shell;
 pub mod tools;

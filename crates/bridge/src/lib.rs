@@ -1,15 +1,13 @@
-//! The other agents on this machine: their sessions, their hooks, installation, doctor, listening.
+//! The other agents on this machine: their processes and files, installation, doctor, watching.
 //!
-//! The pure half of each part comes first. Plans are reached only through the model's store; this
-//! crate looks at no configuration and no environment of its own accord, it is given them.
+//! The pure half of each part comes first. This crate reads no configuration and no environment by
+//! itself: callers hand them in. It knows no plans: `engine` keeps what it finds.
 
 pub mod doctor;
 pub mod editor;
 pub mod git;
-pub mod hook;
 pub mod install;
 pub mod process;
-pub mod session;
 pub mod spawn;
 pub mod tap;
 pub mod watch;

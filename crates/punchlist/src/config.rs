@@ -6,8 +6,8 @@
 
 use std::path::Path;
 
-use punchlist_agent::rules::{self, Rules};
 use punchlist_db::Durability;
+use punchlist_engine::policy::rules::{self, Rules};
 use punchlist_formats::prompt::Tag;
 use punchlist_model::Limits;
 use punchlist_model::guard::Gate;

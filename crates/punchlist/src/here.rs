@@ -5,7 +5,7 @@
 
 use std::env;
 
-use punchlist_bridge::session;
+use punchlist_engine::session;
 use punchlist_formats::view::duration;
 use punchlist_model::session::{SessionFilter, SessionStore, Store};
 use punchlist_model::{Session, SessionKey};

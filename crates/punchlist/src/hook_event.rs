@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use punchlist_bridge::doctor::BUT;
-use punchlist_bridge::hook::spool::{Spool, Spooled, Taken};
-use punchlist_bridge::hook::{self, Given, failures};
-use punchlist_bridge::session::{agent_process, attended, is_called, only_plans};
+use punchlist_engine::hook::spool::{Spool, Spooled, Taken};
+use punchlist_engine::hook::{self, Given, failures};
+use punchlist_engine::session::{agent_process, attended, is_called, only_plans};
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
 use punchlist_model::store::Error;
 use punchlist_model::{Process, Timestamp};

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use punchlist_agent::shell;
+use punchlist_engine::policy::shell;
 use punchlist_formats::text;
 use punchlist_model::{Check, Item, Origin};
 use punchlist_sched::policy::{Policy, Subject, Verdict};

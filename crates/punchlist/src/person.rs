@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 
 use punchlist_bridge::process::Ancestor;
-use punchlist_bridge::session;
+use punchlist_engine::session;
 
 use crate::error::{Code, Fail};
 use crate::keyboard::Keyboard;

@@ -117,7 +117,7 @@ pub(crate) fn moved(database: &Path, from: &str, to: &str) -> Result<(), Fail> {
     if text.is_empty() {
         return Ok(());
     }
-    punchlist_agent::file::rewrite(&file(database), text.as_bytes()).map_err(cannot)
+    punchlist_engine::file::rewrite(&file(database), text.as_bytes()).map_err(cannot)
 }
 
 /// Whether the directory of a project is gone. One whose name is not its path cannot be told.

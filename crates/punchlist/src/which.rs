@@ -6,8 +6,8 @@
 //! and a line says whose it is. A session that has no plan yet works on the project's own if there is
 //! one, and else begins its own; it never comes upon another's.
 
-use punchlist_bridge::session;
 use punchlist_db::Sqlite;
+use punchlist_engine::session;
 use punchlist_formats::view::{duration, log};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;

@@ -6,7 +6,7 @@
 use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
-use punchlist_bridge::session;
+use punchlist_engine::session;
 use punchlist_model::{Actor, Holder, Plan, Process};
 
 use crate::error::Fail;

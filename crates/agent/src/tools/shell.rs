@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::place::{guarded, is_guarded};
 use super::{Root, SHELL, arguments, ended, schema};
-use crate::shell;
+use punchlist_engine::policy::shell;
 
 /// Variables that make a shell read a file first, or read a command line in another way.
 const SHELLS_OWN: &[&str] =

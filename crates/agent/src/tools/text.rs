@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use sha2::{Digest, Sha256};
 
 use super::place::Place;
-use crate::file::{self, Stamp};
+use punchlist_engine::file::{self, Stamp};
 
 /// The largest file that is edited or shown in a diff.
 pub(super) const MOST: u64 = 8 * 1024 * 1024;

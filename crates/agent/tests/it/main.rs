@@ -2,5 +2,4 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop there")]
 
-mod shell;
 mod tools;

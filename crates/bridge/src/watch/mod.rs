@@ -2,14 +2,13 @@
 //!
 //! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `ears`
 //! hears when one changes, `tail` reads what is new, `group` is what the files of one session come to, [`life`]
-//! asks whether somebody is behind it, and [`record`] keeps what was seen as plans. Nothing here looks at the
+//! asks whether a process is behind it. Nothing here looks at the
 //! environment or a clock: homes and times are handed in. Nothing here draws.
 
 mod ears;
 pub mod find;
 mod group;
 pub mod life;
-pub mod record;
 mod tail;
 #[cfg(test)]
 mod tests;

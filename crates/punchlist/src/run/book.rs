@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_agent::rules::{Rules, Whose};
+use punchlist_engine::policy::rules::{Rules, Whose};
 use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer, Permit};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};

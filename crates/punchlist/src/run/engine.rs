@@ -632,7 +632,7 @@ impl Engine<'_> {
             return Ok(());
         }
         let path = places::config()?;
-        match punchlist_agent::rules::remember(&path, rules) {
+        match punchlist_engine::policy::rules::remember(&path, rules) {
             Ok(true) => {
                 let what = if rules.len() == 1 { "a rule" } else { "rules" };
                 let text = format!("from now on allowed by {what} in {}", path.display());

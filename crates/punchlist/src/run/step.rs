@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_agent::shell;
 use punchlist_db::Threaded;
+use punchlist_engine::policy::shell;
 use punchlist_model::{Check, Ctx, Evidence, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;

@@ -16,9 +16,9 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use punchlist_bridge::hook::{self, Given};
-use punchlist_bridge::session::{self, Seen};
 use punchlist_bridge::tap::{self, Ear, Heard, Told};
+use punchlist_engine::hook::{self, Given};
+use punchlist_engine::session::{self, Seen};
 use punchlist_model::session::SessionKey;
 use punchlist_model::{ListEntry, Process};
 

@@ -1,7 +1,7 @@
 //! `punchlist adopt`.
 
-use punchlist_bridge::session::{self, Left};
 use punchlist_db::Sqlite;
+use punchlist_engine::session::{self, Left};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, duration, json};
 use punchlist_model::needs::Needs;

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use punchlist_bridge::doctor::{self, Finding, State, is_same_file, locks};
-use punchlist_bridge::hook::failures;
 use punchlist_bridge::install::entries;
 use punchlist_bridge::process::{Fate, fate};
 use punchlist_db::{Options, Sqlite};
+use punchlist_engine::hook::failures;
 use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
 use punchlist_formats::view::duration::ago;

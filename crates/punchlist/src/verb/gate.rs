@@ -1,6 +1,6 @@
 //! `punchlist gate`.
 
-use punchlist_bridge::session;
+use punchlist_engine::session;
 use punchlist_formats::text;
 use punchlist_model::Session;
 use punchlist_model::guard::Gate as Setting;

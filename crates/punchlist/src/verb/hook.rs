@@ -12,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punchlist_bridge::hook::failures;
-use punchlist_bridge::hook::spool::{self, Spool, Spooled};
+use punchlist_engine::hook::failures;
+use punchlist_engine::hook::spool::{self, Spool, Spooled};
 use punchlist_formats::hook::{Agent, Event, Version};
 
 use super::{Group, Verb};

@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use punchlist_bridge::session;
 use punchlist_db::Sqlite;
+use punchlist_engine::session;
+use punchlist_engine::tool_service::{Caller, Wanted};
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
 use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
-use punchlist_serve::desk::{Caller, Wanted};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
 use serde_json::{Map, Value};
 

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use punchlist_agent::rules::{Placed, Rules, Whose};
-use punchlist_agent::{shell, tools};
+use punchlist_agent::tools;
+use punchlist_engine::policy::rules::{Placed, Rules, Whose};
+use punchlist_engine::policy::shell;
 use punchlist_formats::text;
 use punchlist_sched::Tools;
 use punchlist_sched::policy::{

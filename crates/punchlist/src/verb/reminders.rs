@@ -1,6 +1,6 @@
 //! `punchlist reminders`.
 
-use punchlist_bridge::session;
+use punchlist_engine::session;
 use punchlist_formats::view::{json, ledger};
 use punchlist_model::Session;
 use punchlist_model::remind::{Kind, Ledger, Tally};

@@ -1,11 +1,11 @@
 //! `punchlist tool`.
 
+use punchlist_engine::tool_service::{self, Caller, Wanted};
 use punchlist_formats::dialect::{Call, Dialect, Reply as Said};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, PlanStore};
 use punchlist_model::{Actor, Ctx, Holder};
-use punchlist_serve::desk::{self, Caller, Wanted};
 use serde_json::Value;
 
 use super::{Group, Verb};
@@ -98,7 +98,7 @@ impl Tool {
             ctx.holder = Holder::named(name);
         }
         ctx.actor = Actor::agent(ctx.holder.name.clone());
-        ctx.limits = desk::limits(self.dialect, ctx.limits, settings.open_items_chosen);
+        ctx.limits = tool_service::limits(self.dialect, ctx.limits, settings.open_items_chosen);
         Ok(ctx)
     }
 
@@ -112,13 +112,13 @@ impl Tool {
         };
         let told = {
             let store = store.as_ref().map(|store| store as &dyn PlanStore);
-            settle(desk::read(store, call, &caller, app.now))?
+            settle(tool_service::read(store, call, &caller, app.now))?
         };
         drop(store);
         if told.unseen.is_some()
             && let Ok(store) = app.store()
         {
-            settle(desk::note(&store, &caller, &told));
+            settle(tool_service::note(&store, &caller, &told));
         }
         Ok(answer(app, &told.reply, None))
     }
@@ -128,10 +128,10 @@ impl Tool {
         let store = app.store()?;
         let caller = caller(app, &store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = settle(desk::change(&store, call, &caller, change, &who::gone))?;
-        settle(desk::await_approval(&store, &told, ctx));
+        let told = settle(tool_service::change(&store, call, &caller, change, &who::gone))?;
+        settle(tool_service::await_approval(&store, &told, ctx));
         let list = match self.reminder {
-            true => settle(desk::after_change(&store, self.dialect, &told)),
+            true => settle(tool_service::after_change(&store, self.dialect, &told)),
             false => None,
         };
         Ok(answer(app, &told.reply, list.as_deref()))

@@ -1,6 +1,6 @@
 //! `punchlist undo`.
 
-use punchlist_bridge::session;
+use punchlist_engine::session;
 use punchlist_formats::view::log;
 use punchlist_model::Revision;
 use punchlist_model::store::{Applied, PlanStore};

@@ -8,9 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use punchlist_bridge::hook::Given;
-use punchlist_bridge::watch::record::{Recorded, Recording, record};
 use punchlist_db::Sqlite;
+use punchlist_engine::hook::Given;
+use punchlist_engine::record::{Recorded, Recording, record};
 use punchlist_formats::watch::join::name;
 use punchlist_formats::watch::{Life, Seen, Todo};
 

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::sync::Arc;
 
-use punchlist_agent::rules;
 use punchlist_agent::tools::{self, Options};
+use punchlist_engine::policy::rules;
 use punchlist_model::Timestamp;
 use punchlist_sched::call::{QuestionId, State};
 use punchlist_sched::driver::{self, Driver, Event, Events, NoLedger};

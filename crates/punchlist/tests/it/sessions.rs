@@ -6,8 +6,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use punchlist_bridge::{process, session};
+use punchlist_bridge::process;
 use punchlist_db::{Durability, Options, Sqlite};
+use punchlist_engine::session;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::Kind;
 use punchlist_model::session::SessionStore;

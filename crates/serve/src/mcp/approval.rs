@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::Server;
-use crate::desk::{self, Told};
+use punchlist_engine::tool_service::{self, Told};
 
 /// The name of the question in what a newer client is answered.
 const QUESTION: &str = "approval";
@@ -185,7 +185,7 @@ impl Server {
         let Ok(store) = around.store() else { return };
         let Ok(who) = around.who(Some(&*store), meta).await else { return };
         if let Ok(ctx) = self.ctx(&who) {
-            desk::await_approval(&*store, told, ctx).await;
+            tool_service::await_approval(&*store, told, ctx).await;
         }
     }
 

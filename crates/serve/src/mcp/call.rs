@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 
 use super::approval::{Approval, Said};
 use super::{Server, Who, session};
-use crate::desk::{self, Told};
+use punchlist_engine::tool_service::{self, Told};
 
 /// The field of a structured result that holds the list as it stands after a change.
 pub(super) const AFTER_CHANGE: &str = "reminder";
@@ -91,9 +91,9 @@ impl Server {
             let store = around.store_to_read()?;
             let who = around.who(store.as_deref(), meta).await?;
             let plans = store.as_deref().map(|store| store as &dyn PlanStore);
-            let told = desk::read(plans, call, &who.caller, around.now()).await?;
+            let told = tool_service::read(plans, call, &who.caller, around.now()).await?;
             if let Some(store) = plans {
-                desk::note(store, &who.caller, &told).await;
+                tool_service::note(store, &who.caller, &told).await;
             }
             return Ok(Done { told, after: None });
         };
@@ -125,8 +125,8 @@ impl Server {
         let change = Change::new(ops, self.ctx(&who)?);
         let now = change.ctx.now;
         let gone = |plan: &_| around.gone(plan);
-        let told = desk::change(store, call, &who.caller, change, &gone).await?;
-        let after = desk::after_change(store, dialect, &told).await;
+        let told = tool_service::change(store, call, &who.caller, change, &gone).await?;
+        let after = tool_service::after_change(store, dialect, &told).await;
         if let Some(session) = who.session.as_ref().filter(|_| told.reply.changed) {
             session::written(store, session, dialect, now).await;
         }
@@ -149,7 +149,11 @@ impl Server {
             attempt: None,
             base: None,
             mode: Mode::Enforced,
-            limits: desk::limits(options.dialect, options.limits, options.open_items_chosen),
+            limits: tool_service::limits(
+                options.dialect,
+                options.limits,
+                options.open_items_chosen,
+            ),
             gone: Vec::new(),
             anyway: false,
         })

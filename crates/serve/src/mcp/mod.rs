@@ -32,7 +32,7 @@ use rmcp::model::{
 use serde_json::{Map, Value};
 use tokio::sync::{Mutex, watch as signal};
 
-use crate::desk::Caller;
+use punchlist_engine::tool_service::Caller;
 
 pub use stdio::{serve_stdio, serve_streams};
 

@@ -16,7 +16,7 @@ use rmcp::model::{
 };
 
 use super::Server;
-use crate::desk;
+use punchlist_engine::tool_service;
 
 const ROOT: &str = "punchlist://plan/";
 const MARKDOWN: &str = "text/markdown";
@@ -141,7 +141,7 @@ impl Server {
     pub(super) async fn current(&self, meta: &RequestMetaObject) -> Result<Option<PlanId>, Error> {
         let Some(store) = self.inner.around.store_to_read()? else { return Ok(None) };
         let who = self.inner.around.who(Some(&*store), meta).await?;
-        desk::current(&*store, &who.caller).await
+        tool_service::current(&*store, &who.caller).await
     }
 
     /// A plan of this project.

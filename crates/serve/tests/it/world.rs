@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use punchlist_engine::tool_service::{Caller, Wanted};
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{AttachmentKey, Error};
 use punchlist_model::{Actor, Holder, IdSource, Limits, Plan, Process, Timestamp};
 use punchlist_serve::BoxFuture;
-use punchlist_serve::desk::{Caller, Wanted};
 use punchlist_serve::mcp::{Options, Server, Surroundings, Who};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};

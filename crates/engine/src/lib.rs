@@ -1,0 +1,16 @@
+//! What every front end needs, and no front end owns.
+//!
+//! [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
+//! [`record`] keeps lists that were seen from outside, [`tool_service`] runs one call of a dialect's
+//! tool on a conversation's plan, and [`policy`] reads and writes rules in files. Clock, random
+//! numbers, environment and configuration are handed in; plans are reached through the model's
+//! store, and no store is named here.
+
+#![forbid(unsafe_code)]
+
+pub mod file;
+pub mod hook;
+pub mod policy;
+pub mod record;
+pub mod session;
+pub mod tool_service;

@@ -1,0 +1,138 @@
+//! What rules may be about: the tools that there are, their arguments, and which of them execute commands.
+//!
+//! A rule about something that does not exist would never be looked at, and whoever wrote it would
+//! believe that it holds. So it is an error, with the name that was probably meant. Tools of servers
+//! are not known here: their names begin with `mcp__`.
+
+use punchlist_sched::policy::{Decision, Rule, like};
+
+use crate::policy::shell;
+
+/// Our own tools, with the arguments that policy looks at.
+const TOOLS: &[(&str, &[&str])] = &[
+    ("shell", &["command"]),
+    ("verify", &["command"]),
+    ("read", &["path"]),
+    ("write", &["path"]),
+    ("edit", &["path"]),
+    ("list", &["path"]),
+    ("search", &["path"]),
+    ("agent", &["agent"]),
+    ("read:outside", &["path"]),
+    ("write:outside", &["path"]),
+    ("edit:outside", &["path"]),
+    ("list:outside", &["path"]),
+    ("search:outside", &["path"]),
+];
+
+/// The tools that execute commands.
+const EXECUTE: &[&str] = &["shell", "verify"];
+
+/// What the names of servers' tools begin with.
+const FOREIGN: &str = "mcp__";
+
+/// A key of a rule that can never fit, and why.
+pub(super) struct Misfit {
+    pub(super) key: &'static str,
+    pub(super) what: String,
+}
+
+/// What keeps a rule from ever fitting a call.
+pub(super) fn misfit(rule: &Rule) -> Option<Misfit> {
+    tool(rule).or_else(|| command(rule)).or_else(|| argument(rule))
+}
+
+fn tool(rule: &Rule) -> Option<Misfit> {
+    let name = rule.tool.as_ref()?;
+    if rule.server.is_some() || may_be_foreign(name) || known(rule).next().is_some() {
+        return None;
+    }
+    let names = TOOLS.iter().map(|it| it.0);
+    let what = match nearest(name, names.clone()) {
+        Some(near) => format!("there is no tool {name:?}; did you mean {near:?}?"),
+        None => {
+            let names: Vec<&str> = names.filter(|it| !it.contains(':')).collect();
+            let names = names.join(", ");
+            format!("there is no tool {name:?}; there are {names}, and mcp__SERVER__TOOL")
+        }
+    };
+    Some(Misfit { key: "tool", what })
+}
+
+fn command(rule: &Rule) -> Option<Misfit> {
+    let words = rule.command.as_ref()?;
+    let misfit = |what: String| Some(Misfit { key: "command", what });
+    if rule.server.is_some() || !known(rule).any(|it| EXECUTE.contains(&it.0)) {
+        let about = match (&rule.tool, &rule.server) {
+            (Some(tool), _) => format!("the tool {tool:?}"),
+            (None, _) => "a server's tool".to_owned(),
+        };
+        return misfit(format!(
+            "{about} executes no commands; shell and verify do. For a path write argument = [\"path\", \"…\"]"
+        ));
+    }
+    if rule.decision == Decision::Allow && shell::is_never_told(words) {
+        let shown = words.join(" ");
+        return misfit(format!(
+            "no rule can allow {shown:?}: what it runs cannot be told, so it is always asked about"
+        ));
+    }
+    None
+}
+
+fn argument(rule: &Rule) -> Option<Misfit> {
+    let (name, _) = rule.argument.as_ref()?;
+    if rule.server.is_some() || rule.tool.as_deref().is_some_and(|it| it.starts_with(FOREIGN)) {
+        return None;
+    }
+    let mut names: Vec<&str> = known(rule).flat_map(|it| it.1).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.contains(&name.as_str()) {
+        return None;
+    }
+    let near = nearest(name, names.iter().copied());
+    // Without a tool it may be an argument of a server's.
+    let is_ours = rule.tool.as_deref().is_some_and(|it| !may_be_foreign(it));
+    let what = match (near, is_ours) {
+        (Some(near), _) => format!("there is no argument {name:?}; did you mean {near:?}?"),
+        (None, true) => {
+            let names = names.join(", ");
+            format!("there is no argument {name:?} that rules look at; there is {names}")
+        }
+        (None, false) => return None,
+    };
+    Some(Misfit { key: "argument", what })
+}
+
+/// Our own tools that a rule may be about.
+fn known(rule: &Rule) -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+    TOOLS.iter().filter(|it| rule.tool.as_ref().is_none_or(|name| like(name, it.0)))
+}
+
+/// Whether a pattern may mean a server's tool.
+fn may_be_foreign(name: &str) -> bool {
+    let (begin, has_star) = name.split_once('*').map_or((name, false), |it| (it.0, true));
+    begin.starts_with(FOREIGN) || (has_star && FOREIGN.starts_with(begin))
+}
+
+/// The known name that is nearest, if it is near enough to be meant.
+fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let word: Vec<char> = word.to_lowercase().chars().take(40).collect();
+    let far = names.map(|name| (distance(&word, &name.chars().collect::<Vec<char>>()), name));
+    far.min_by_key(|it| it.0).filter(|it| it.0 <= 2 && it.0 < word.len()).map(|it| it.1)
+}
+
+/// How many letters must be put in, left out or changed to make one word of the other.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, one) in a.iter().enumerate() {
+        let mut before = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.iter().enumerate() {
+            let change = before + usize::from(one != other);
+            before = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}
