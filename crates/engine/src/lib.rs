@@ -1,6 +1,8 @@
 //! What every front end needs, and no front end owns.
 //!
-//! [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
+//! [`fail`] is what went wrong, with what to do next. [`project`] says which project a directory
+//! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
+//! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
 //! [`record`] keeps lists that were seen from outside, [`tool_service`] runs one call of a dialect's
 //! tool on a conversation's plan, and [`policy`] reads and writes rules in files. Clock, random
 //! numbers, environment and configuration are handed in; plans are reached through the model's
@@ -8,9 +10,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod archive;
+pub mod check;
+pub mod fail;
 pub mod file;
 pub mod hook;
+pub mod merge;
 pub mod policy;
+pub mod project;
 pub mod record;
 pub mod session;
 pub mod tool_service;

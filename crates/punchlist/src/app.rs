@@ -205,6 +205,17 @@ impl App {
         Ok(self.project.get_or_init(|| project))
     }
 
+    /// The directory that the call is made in, if it is there.
+    pub(crate) fn directory(&self) -> Option<PathBuf> {
+        self.globals.directory.clone().or_else(|| env::current_dir().ok())
+    }
+
+    /// This program's own file, which is started again as the guardian of processes.
+    pub(crate) fn program(&self) -> Result<PathBuf, Fail> {
+        env::current_exe()
+            .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))
+    }
+
     /// The configuration.
     pub(crate) fn settings(&self) -> Result<&Settings, Fail> {
         if let Some(settings) = self.settings.get() {

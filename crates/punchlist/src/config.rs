@@ -96,7 +96,7 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
             ))
             .hint("write a [[policy]] table into your config.toml."));
         }
-        settings.set(key, value.trim()).map_err(|why| why.in_place("-c"))?;
+        settings.set(key, value.trim()).map_err(|why| in_place(why, "-c"))?;
         if is_for_others(key) {
             settings.notes.push(format!("-c {key} does nothing yet"));
         }
@@ -119,7 +119,7 @@ impl Settings {
                 .hint("mend that line; nothing is done with half a configuration.")
         })?;
         let users = self.gate;
-        self.table("", &table).map_err(|why| why.in_place(&place))?;
+        self.table("", &table).map_err(|why| in_place(why, &place))?;
         self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
         if let (Whose::Project, true, Some(gate)) = (whose, table.contains_key("gate"), self.gate) {
             self.gate = tightened(users, gate);
@@ -304,12 +304,10 @@ fn switch(key: &str, value: &str) -> Result<bool, Fail> {
     }
 }
 
-impl Fail {
-    /// Says in which file, or by which option, it came in.
-    fn in_place(mut self, place: &str) -> Self {
-        self.message = format!("{place}: {}", self.message);
-        self
-    }
+/// The failure, with the file or option that it came in by.
+fn in_place(mut fail: Fail, place: &str) -> Fail {
+    fail.message = format!("{place}: {}", fail.message);
+    fail
 }
 
 #[cfg(test)]

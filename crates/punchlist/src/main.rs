@@ -5,23 +5,17 @@
 
 mod agent;
 mod app;
-mod archive;
 mod args;
 mod called;
 mod canvas;
 mod change;
-mod check;
 mod checklist;
 mod clock;
 mod config;
 mod consent;
 mod editing;
-mod error;
-mod evidence;
 mod feed;
-mod glob;
 mod here;
-mod hint;
 mod hook_event;
 mod input;
 mod items;
@@ -30,7 +24,6 @@ mod keys;
 mod last_call;
 mod line_editor;
 mod memory;
-mod merge;
 mod outputs;
 mod pager;
 mod patience;
@@ -39,7 +32,6 @@ mod person;
 mod places;
 mod print;
 mod private;
-mod project;
 mod repository;
 mod run;
 mod settle;
@@ -49,6 +41,9 @@ mod verb;
 mod watch;
 mod which;
 mod who;
+
+use punchlist_engine::check::{evidence, glob};
+use punchlist_engine::{archive, fail as error, merge, project};
 
 fn main() -> std::process::ExitCode {
     app::main()

@@ -170,7 +170,7 @@ impl Not {
 }
 
 /// What an agent is told that may not do something itself.
-pub(crate) const ASK_USER: &str = "ask your user: it needs their own word.";
+pub(crate) use punchlist_engine::fail::ASK_USER;
 
 /// The agent that a call is made by, whether or not its session is known: by the environment, else by
 /// the processes above.

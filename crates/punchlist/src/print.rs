@@ -12,6 +12,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 
 use crate::error::Fail;
+use crate::person;
 
 /// What a verb answers.
 #[derive(Default, Debug)]
@@ -171,8 +172,9 @@ pub(crate) fn aside(text: &str, json: Option<&serde_json::Value>) {
 
 /// Writes why a call failed. Gives the exit code.
 pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
+    let hint = fail.hint_for(person::is_agent());
     if json {
-        err(&(json::render(&fail.json()) + "\n"));
+        err(&(json::render(&fail.json(hint)) + "\n"));
         return fail.code.exit();
     }
     let mut all = String::new();
@@ -182,7 +184,7 @@ pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     for line in &fail.details {
         all.push_str(&format!("  {}\n", text::many_lines(line)));
     }
-    for line in fail.hint.iter().flat_map(|hint| hint.lines()) {
+    for line in hint.iter().flat_map(|hint| hint.lines()) {
         all.push_str(&format!("hint: {}\n", text::one_line(line)));
     }
     err_prose(&all);

@@ -1,5 +1,6 @@
 //! `punchlist verify`.
 
+use std::env;
 use std::path::PathBuf;
 
 use punchlist_formats::text;
@@ -14,12 +15,12 @@ use serde_json::json;
 
 use super::{Group, Verb, show};
 use crate::app::{App, no_plan};
-use crate::check::{Checker, Ran};
 use crate::error::{Code, Fail};
 use crate::items::{self, Several};
 use crate::print::{self, Reply};
 use crate::settle::settle;
 use crate::{clock, consent, evidence, permit, which};
+use punchlist_engine::check::runner::{Checker, Ran};
 
 /// Run the checks of items and keep what came of them as evidence
 ///
@@ -73,7 +74,7 @@ Examples:
         for it in &due {
             permit::check(app, it.item, it.check)?;
         }
-        let checker = Checker::new()?;
+        let checker = Checker::new(app.program()?, env::vars_os().collect())?;
         let mut seen = Vec::new();
         let mut failed = None;
         for it in due {
@@ -150,10 +151,15 @@ impl Verify {
             wanted = plan.listed();
             wanted.retain(|it| it.check.is_some() && it.status != Status::Cancelled);
         }
+        let start = app.directory();
         let mut due = Vec::new();
         for item in wanted {
             let check = item.check.as_ref().ok_or_else(|| no_check(item))?;
-            let it = Due { item, check, place: evidence::place(app, plan, item)? };
+            let it = Due {
+                item,
+                check,
+                place: evidence::place(app.project()?, start.as_deref(), plan, item)?,
+            };
             if named || self.all || self.is_due(plan, &it)? {
                 due.push(it);
             }

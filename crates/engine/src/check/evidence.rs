@@ -4,7 +4,6 @@
 //! wrong; `verify` asks by content.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
@@ -15,9 +14,10 @@ use punchlist_model::item::{CheckRun, CoveredFile};
 use punchlist_model::{Check, Item, Level, Number, Plan};
 use sha2::{Digest, Sha256};
 
-use crate::app::App;
-use crate::error::Fail;
-use crate::{glob, project};
+use crate::fail::Fail;
+use crate::project::{self, Project};
+
+use super::glob;
 
 /// Most files that a check may speak for: each is kept with every piece of evidence.
 const MOST_FILES: usize = 10_000;
@@ -27,14 +27,16 @@ const MOST_ALTERNATIVES: usize = 64;
 
 /// SHA-256 of what is written to it, in hexadecimal digits.
 #[derive(Default)]
-pub(crate) struct Sum(Sha256);
+pub struct Sum(Sha256);
 
 impl Sum {
-    pub(crate) fn add(&mut self, bytes: &[u8]) {
+    /// Takes these bytes in.
+    pub fn add(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    pub(crate) fn digits(self) -> String {
+    /// The sum of all bytes so far.
+    pub fn digits(self) -> String {
         self.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
@@ -42,8 +44,14 @@ impl Sum {
 /// Where an item's check runs, and what its files are named from: in the plan's own project and nowhere
 /// else. There it is the directory of the plan file that the item came from, else the top of the worktree
 /// that the call is made in; for a call from another project, the project's root.
-pub(crate) fn place(app: &App, plan: &Plan, item: &Item) -> Result<PathBuf, Fail> {
-    let here = app.project()?;
+///
+/// `here` is the project that the call is made in, `start` the directory.
+pub fn place(
+    here: &Project,
+    start: Option<&Path>,
+    plan: &Plan,
+    item: &Item,
+) -> Result<PathBuf, Fail> {
     let is_here = here.name == plan.project;
     let root = if is_here { here.root.clone() } else { project::root_of(&plan.project)? };
     if let Some(directory) = planfile::directory(item) {
@@ -61,17 +69,13 @@ pub(crate) fn place(app: &App, plan: &Plan, item: &Item) -> Result<PathBuf, Fail
     if !is_here {
         return Ok(root);
     }
-    let start = match &app.globals.directory {
-        Some(directory) => fs::canonicalize(directory).ok(),
-        None => env::current_dir().ok(),
-    };
     let start = start.and_then(|it| fs::canonicalize(it).ok());
     let top = start.as_deref().and_then(project::around).filter(|it| it.0 == root);
     Ok(top.map_or_else(|| root.clone(), |(_, top)| top.to_owned()))
 }
 
 /// The files that a check speaks for, as they are now.
-pub(crate) fn cover(root: &Path, globs: &[String]) -> Result<Vec<CoveredFile>, Fail> {
+pub fn cover(root: &Path, globs: &[String]) -> Result<Vec<CoveredFile>, Fail> {
     let mut found = BTreeSet::new();
     for glob in globs {
         for pattern in alternatives(glob) {
@@ -152,13 +156,13 @@ fn stamp(meta: &fs::Metadata) -> (u64, i64, u64) {
 }
 
 /// The run of the check that an item is believed for, if it is for one.
-pub(crate) fn believed(item: &Item) -> Option<&CheckRun> {
+pub fn believed(item: &Item) -> Option<&CheckRun> {
     let last = item.evidence.iter().rfind(|it| it.level > Level::Reported)?;
     last.run.as_ref().filter(|_| last.level == Level::Checked && last.passed())
 }
 
 /// The items whose files look as if they had changed since they were checked.
-pub(crate) fn stale(plan: &Plan) -> BTreeSet<Number> {
+pub fn stale(plan: &Plan) -> BTreeSet<Number> {
     let looks_changed = |item: &&Item| believed(item).is_some_and(looks_changed);
     let listed = plan.items.values().filter(|it| !it.is_superseded());
     listed.filter(looks_changed).map(|it| it.number).collect()
@@ -173,7 +177,7 @@ fn looks_changed(run: &CheckRun) -> bool {
 }
 
 /// Whether the files of a check are others than when it ran, or say something else.
-pub(crate) fn has_changed(root: &Path, check: &Check, run: &CheckRun) -> Result<bool, Fail> {
+pub fn has_changed(root: &Path, check: &Check, run: &CheckRun) -> Result<bool, Fail> {
     let now = cover(root, &check.covers)?;
     let content = |files: &[CoveredFile]| -> Vec<(String, String)> {
         files.iter().map(|it| (it.path.clone(), it.digest.clone())).collect()

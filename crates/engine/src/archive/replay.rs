@@ -10,7 +10,7 @@ use punchlist_model::store::Entry;
 use punchlist_model::{Event, Item, ItemId, Number, Plan, Position};
 
 use super::bad;
-use crate::error::Fail;
+use crate::fail::Fail;
 
 /// Most items of a plan that is taken in.
 const MOST: u32 = 100_000;

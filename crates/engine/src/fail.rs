@@ -8,11 +8,13 @@ use punchlist_model::store;
 use punchlist_model::undo::Conflict;
 use punchlist_model::{Number, Refusal};
 
-use crate::hint;
+mod hint;
+
+pub use hint::ASK_USER;
 
 /// How a call ended, as its exit code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Code {
+pub enum Code {
     /// Something of ours or of the system's broke.
     Failure,
     /// The call itself was wrong.
@@ -35,7 +37,7 @@ pub(crate) enum Code {
 
 impl Code {
     /// All of them, with what they mean: the reference is made from this.
-    pub(crate) const ALL: [(Self, &'static str); 9] = [
+    pub const ALL: [(Self, &'static str); 9] = [
         (Self::Failure, "something of ours, or of the system's, broke"),
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (
@@ -54,7 +56,7 @@ impl Code {
     ];
 
     /// What the process returns.
-    pub(crate) fn exit(self) -> u8 {
+    pub fn exit(self) -> u8 {
         match self {
             Self::Failure => 1,
             Self::Usage => 2,
@@ -69,7 +71,7 @@ impl Code {
     }
 
     /// The word in JSON.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Failure => "failure",
             Self::Usage => "usage",
@@ -86,58 +88,77 @@ impl Code {
 
 /// Why a call failed.
 #[derive(Debug)]
-pub(crate) struct Fail {
+pub struct Fail {
     /// How the process ends.
-    pub(crate) code: Code,
+    pub code: Code,
     /// What is wrong, one problem a line.
-    pub(crate) message: String,
+    pub message: String,
     /// Lines that belong to the message: candidates, what happened meanwhile.
-    pub(crate) details: Vec<String>,
+    pub details: Vec<String>,
     /// The items that it is about.
-    pub(crate) items: Vec<Number>,
+    pub items: Vec<Number>,
     /// What to do next, in a sentence.
-    pub(crate) hint: Option<String>,
+    pub hint: Option<String>,
+    /// What an agent is told instead, where the next step is a person's.
+    pub agent_hint: Option<String>,
 }
 
 impl Fail {
-    pub(crate) fn new(code: Code, message: impl Into<String>) -> Self {
+    /// A failure of this kind, without a hint.
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,
             message: brief(message.into()),
             details: Vec::new(),
             items: Vec::new(),
             hint: None,
+            agent_hint: None,
         }
     }
 
-    pub(crate) fn ours(message: impl Into<String>) -> Self {
+    /// Something of ours, or of the system's, broke.
+    pub fn ours(message: impl Into<String>) -> Self {
         Self::new(Code::Failure, message)
     }
 
-    pub(crate) fn usage(message: impl Into<String>) -> Self {
+    /// The call itself was wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
         Self::new(Code::Usage, message)
     }
 
-    pub(crate) fn refused(message: impl Into<String>) -> Self {
+    /// A rule says no.
+    pub fn refused(message: impl Into<String>) -> Self {
         Self::new(Code::Refused, message)
     }
 
-    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+    /// There is no such thing.
+    pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Code::NotFound, message)
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    /// The same, with what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    pub(crate) fn details(mut self, details: Vec<String>) -> Self {
+    /// What to do next, for a person or an agent: what only a person may do is not named to an
+    /// agent.
+    pub fn hint_for(&self, is_agent: bool) -> Option<&str> {
+        let own = self.agent_hint.as_deref().filter(|_| is_agent);
+        own.or(self.hint.as_deref())
+    }
+
+    /// The same, with lines that belong to the message.
+    #[must_use]
+    pub fn details(mut self, details: Vec<String>) -> Self {
         self.details = details;
         self
     }
 
-    /// For a program: one object, as the specification gives it.
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// For a program: one object with this hint.
+    pub fn json(&self, hint: Option<&str>) -> serde_json::Value {
         let mut message = self.message.clone();
         for line in &self.details {
             message.push('\n');
@@ -147,7 +168,7 @@ impl Fail {
             "code": self.code.word(),
             "message": message,
             "items": self.items,
-            "hint": self.hint,
+            "hint": hint,
         }})
     }
 }
@@ -171,6 +192,8 @@ impl From<Refusal> for Fail {
         let refusal = refusal.with_titles(|title| text::one_line(title).into_owned());
         let mut fail = Self::new(code, refusal.to_string());
         let mut hints: Vec<String> = Vec::new();
+        let mut agent_hints: Vec<String> = Vec::new();
+        let mut is_for_person = false;
         for problem in &refusal.problems {
             if let Some(tag) = &problem.item
                 && !fail.items.contains(&tag.number)
@@ -178,13 +201,20 @@ impl From<Refusal> for Fail {
                 fail.items.push(tag.number);
             }
             let hint = hint::of(problem);
-            if !hints.contains(&hint) {
-                hints.push(hint);
+            let agent_hint = hint::for_agent(problem);
+            is_for_person |= agent_hint.is_some();
+            let agent_hint = agent_hint.map_or_else(|| hint.clone(), str::to_owned);
+            for (hint, all) in [(hint, &mut hints), (agent_hint, &mut agent_hints)] {
+                if !all.contains(&hint) {
+                    all.push(hint);
+                }
             }
         }
         // More than a few are no help any more.
         hints.truncate(3);
+        agent_hints.truncate(3);
         fail.hint = Some(hints.join("\n")).filter(|text| !text.is_empty());
+        fail.agent_hint = is_for_person.then(|| agent_hints.join("\n"));
         fail
     }
 }

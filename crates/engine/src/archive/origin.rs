@@ -16,28 +16,29 @@ use serde_json::{Map, Value};
 
 /// What a plan claims that this machine has not seen.
 #[derive(Default, PartialEq, Eq, Debug)]
-pub(crate) struct Claims {
+pub struct Claims {
     /// Commands that a person is said to have typed: what each is for, and the command.
-    pub(crate) commands: BTreeSet<(&'static str, String)>,
+    pub commands: BTreeSet<(&'static str, String)>,
     /// Checks that are said to have been run, and approvals: what was seen, and by whom.
-    pub(crate) evidence: BTreeSet<(&'static str, String)>,
+    pub evidence: BTreeSet<(&'static str, String)>,
 }
 
 impl Claims {
     /// Looks at every item and every entry of the journal.
-    pub(crate) fn of(plan: &Plan, journal: &[Entry]) -> Self {
+    pub fn of(plan: &Plan, journal: &[Entry]) -> Self {
         let mut claims = Self::default();
         let (mut plan, mut journal) = (plan.clone(), journal.to_vec());
         each(&mut plan, &mut journal, &mut claims);
         claims
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is nothing of the kind.
+    pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.evidence.is_empty()
     }
 
     /// What there is, for a person to look at: a count, and a line each.
-    pub(crate) fn lines(&self) -> Vec<String> {
+    pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut part = |all: &BTreeSet<(&'static str, String)>, one: &str, several: &str| {
             if let count @ 1.. = all.len() {
@@ -63,7 +64,7 @@ impl Claims {
 const SHOWN: usize = 50;
 
 /// Makes all of a plan an agent's word. Where an agent imports it, also what a person is said to have done.
-pub(crate) fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
+pub fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
     each(plan, journal, &mut Distrust);
     if by_agent {
         for entry in journal {
@@ -75,7 +76,7 @@ pub(crate) fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
 }
 
 /// Takes away what only a run of a plan file sets: where the commands of items run.
-pub(crate) fn without_places(plan: &mut Plan, journal: &mut [Entry]) {
+pub fn without_places(plan: &mut Plan, journal: &mut [Entry]) {
     each(plan, journal, &mut Places);
 }
 

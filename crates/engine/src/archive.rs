@@ -5,7 +5,7 @@
 //! nothing, must give the items and the header, and each step must fit the plan as it then is. So a
 //! file that somebody wrote by hand cannot bring in a plan that no sequence of changes leads to.
 
-pub(crate) mod origin;
+pub mod origin;
 mod replay;
 
 use punchlist_formats::text::escape;
@@ -17,7 +17,7 @@ use punchlist_model::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::error::Fail;
+use crate::fail::Fail;
 
 /// The format's version. A file of a later one is refused.
 const VERSION: u32 = 1;
@@ -48,7 +48,7 @@ struct Header {
 }
 
 /// The file of a whole plan.
-pub(crate) fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
+pub fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
     let header = Header {
         version: VERSION,
         id: plan.id,
@@ -77,10 +77,10 @@ pub(crate) fn write(plan: &Plan, journal: Vec<Entry>) -> Result<String, Fail> {
 }
 
 /// A plan that was read, with its whole journal.
-pub(crate) type Read = (Plan, Vec<Entry>);
+pub type Read = (Plan, Vec<Entry>);
 
 /// Reads a file of one plan or several, and holds each against itself.
-pub(crate) fn read(text: &str) -> Result<Vec<Read>, Fail> {
+pub fn read(text: &str) -> Result<Vec<Read>, Fail> {
     let mut plans: Vec<Read> = Vec::new();
     let mut under_way: Option<Draft> = None;
     for (n, line) in (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty()) {
@@ -212,7 +212,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::settle::settle;
+    use pollster::block_on as settle;
 
     /// What may happen to a plan: a change, an undo, or a text erased.
     #[derive(Clone, Debug)]

@@ -8,32 +8,32 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::error::Fail;
+use crate::fail::Fail;
 
 /// The directory that keeps a project's own database.
-pub(crate) const FOLDER: &str = ".punchlist";
+pub const FOLDER: &str = ".punchlist";
 
 /// The file with a project's own configuration.
-pub(crate) const CONFIG: &str = "punchlist.toml";
+pub const CONFIG: &str = "punchlist.toml";
 
 /// A project: where it is, and the text that the store knows it by.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Project {
+pub struct Project {
     /// Its root, canonical.
-    pub(crate) root: PathBuf,
+    pub root: PathBuf,
     /// The root as text.
-    pub(crate) name: String,
+    pub name: String,
 }
 
 impl Project {
     /// Whether its root is that of a repository.
-    pub(crate) fn is_repository(&self) -> bool {
+    pub fn is_repository(&self) -> bool {
         self.root.join(".git").exists() || is_bare(&self.root)
     }
 }
 
 /// The project that a directory is in.
-pub(crate) fn find(start: &Path) -> Result<Project, Fail> {
+pub fn find(start: &Path) -> Result<Project, Fail> {
     let start = fs::canonicalize(start)
         .map_err(|why| Fail::usage(format!("cannot enter {}: {why}", start.display())))?;
     if !start.is_dir() {
@@ -59,7 +59,7 @@ fn root(start: &Path) -> PathBuf {
 }
 
 /// The root of the project that a store knows by this name, if it is still one on this machine.
-pub(crate) fn root_of(name: &str) -> Result<PathBuf, Fail> {
+pub fn root_of(name: &str) -> Result<PathBuf, Fail> {
     let root = PathBuf::from(name);
     let is_it = root.is_absolute() && find(&root).is_ok_and(|it| it.name == name);
     if is_it {
@@ -72,7 +72,7 @@ pub(crate) fn root_of(name: &str) -> Result<PathBuf, Fail> {
 
 /// The real path of a directory, if it lies in the project with this root: in its repository or a worktree
 /// of it, and in no other repository; outside of repositories, below the root.
-pub(crate) fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
+pub fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(directory).ok().filter(|it| it.is_dir())?;
     let is_inside = match around(&real) {
         Some((repository, _)) => repository == root,
@@ -83,7 +83,7 @@ pub(crate) fn inside(root: &Path, directory: &Path) -> Option<PathBuf> {
 
 /// The root of the repository that a directory lies in, and the top of the worktree there. A directory that
 /// does not exist lies where it would.
-pub(crate) fn around(directory: &Path) -> Option<(PathBuf, &Path)> {
+pub fn around(directory: &Path) -> Option<(PathBuf, &Path)> {
     directory.ancestors().find_map(|top| Some((repository(top)?, top)))
 }
 

@@ -11,18 +11,18 @@ use std::path::{Component, Path, PathBuf};
 const DEEPEST: usize = 64;
 
 /// Whether a name has anything of a pattern in it.
-pub(crate) fn is_pattern(path: &Path) -> bool {
+pub fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
 }
 
 /// The files that a pattern names, in order. A directory that cannot be listed is an error; one that
 /// is not there is not.
-pub(crate) fn files(pattern: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn files(pattern: &Path) -> io::Result<Vec<PathBuf>> {
     files_in(PathBuf::new(), pattern)
 }
 
 /// The same below a directory, whose own name is taken as it stands.
-pub(crate) fn files_in(base: PathBuf, pattern: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn files_in(base: PathBuf, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let parts: Vec<Component<'_>> = pattern.components().collect();
     let mut found = Vec::new();
     walk(base, &parts, 0, &mut found)?;

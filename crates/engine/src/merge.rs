@@ -9,15 +9,15 @@ use punchlist_model::{
 };
 
 /// What a checklist comes to.
-pub(crate) struct Merge {
+pub struct Merge {
     /// The steps, to be taken in one change; none if the plan has everything already.
-    pub(crate) ops: Vec<Op>,
+    pub ops: Vec<Op>,
     /// What was left as it is although the file says otherwise.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Holds a checklist against a plan. `name` is what the evidence of ticked boxes names.
-pub(crate) fn merge(file: &PlanFile, plan: Option<&Plan>, name: &str, origin: Origin) -> Merge {
+pub fn merge(file: &PlanFile, plan: Option<&Plan>, name: &str, origin: Origin) -> Merge {
     let known = match plan {
         Some(plan) => planfile::matched(file, plan),
         None => vec![None; file.items.len()],

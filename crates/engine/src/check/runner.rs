@@ -3,74 +3,75 @@
 //!
 //! Whether it may run is decided elsewhere, before anything here is called.
 
-use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use punchlist_sched::process::{Command, Exit, Options, Processes};
 use tokio::runtime::Runtime;
 
-use crate::error::Fail;
-use crate::evidence::Sum;
+use super::evidence::Sum;
+use crate::fail::Fail;
 
 /// How much of the end of the output is kept for a person to read.
 const KEPT: usize = 16 * 1024;
 
 /// Runs checks, one after the other.
-pub(crate) struct Checker {
+pub struct Checker {
     runtime: Runtime,
     processes: Processes,
+    environment: Vec<(OsString, OsString)>,
 }
 
 /// What came of a check.
 #[derive(Debug)]
-pub(crate) struct Ran {
+pub struct Ran {
     /// How it ended; `None` if it took too long and was ended.
-    pub(crate) exit: Option<Exit>,
+    pub exit: Option<Exit>,
     /// SHA-256 of all that it said.
-    pub(crate) digest: String,
+    pub digest: String,
     /// The last lines of that.
-    pub(crate) said: String,
+    pub said: String,
 }
 
 impl Ran {
     /// The exit code, if it ended by itself.
-    pub(crate) fn code(&self) -> Option<i32> {
+    pub fn code(&self) -> Option<i32> {
         self.exit.and_then(|exit| exit.code)
     }
 
-    pub(crate) fn passed(&self) -> bool {
+    /// Whether it ended by itself with exit code 0.
+    pub fn passed(&self) -> bool {
         self.code() == Some(0)
     }
 
     /// How it ended, in words.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         self.exit.map_or_else(|| "it took too long".to_owned(), |exit| exit.to_string())
     }
 }
 
 impl Checker {
-    pub(crate) fn new() -> Result<Self, Fail> {
+    /// Checks run below a guardian, a second process of `program`, with these variables.
+    pub fn new(program: PathBuf, environment: Vec<(OsString, OsString)>) -> Result<Self, Fail> {
         let cannot = |why: String| Fail::ours(format!("checks cannot be run: {why}"));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|why| cannot(why.to_string()))?;
-        let program = env::current_exe().map_err(|why| cannot(why.to_string()))?;
         let options = Options::new(program, [OsString::from("guardian")]);
-        Ok(Self { runtime, processes: Processes::new(options) })
+        Ok(Self { runtime, processes: Processes::new(options), environment })
     }
 
     /// Runs one to its end.
-    pub(crate) fn run(
+    pub fn run(
         &self,
         command: &str,
         directory: &Path,
         seconds: Option<u32>,
         variables: &[(&str, String)],
     ) -> Result<Ran, Fail> {
-        let mut started = Command::shell(command, directory).envs(env::vars_os());
+        let mut started = Command::shell(command, directory).envs(self.environment.iter().cloned());
         for (name, value) in variables {
             started = started.env(name, value);
         }
@@ -105,7 +106,7 @@ impl Checker {
     }
 
     /// Waits until nothing of what was started is left.
-    pub(crate) fn close(self) {
+    pub fn close(self) {
         self.runtime.block_on(self.processes.close());
     }
 }

@@ -5,10 +5,18 @@
 
 use punchlist_model::{Broken, Level, Problem, Status, Tag};
 
-use crate::person;
+/// What an agent is told where only a person may take the next step.
+pub const ASK_USER: &str = "ask your user: it needs their own word.";
+
+/// The next step for an agent, where it is another than a person's.
+pub(super) fn for_agent(problem: &Problem) -> Option<&'static str> {
+    let is_for_person =
+        matches!(problem.broken, Broken::Unverified { demanded: Level::Approved, .. });
+    is_for_person.then_some(ASK_USER)
+}
 
 /// The next step for somebody who meets this problem.
-pub(crate) fn of(problem: &Problem) -> String {
+pub(super) fn of(problem: &Problem) -> String {
     let item = problem.item.as_ref();
     let number = item.map_or_else(|| "ITEM".to_owned(), |tag| tag.number.to_string());
     match &problem.broken {
@@ -67,9 +75,6 @@ pub(crate) fn of(problem: &Problem) -> String {
         Broken::ParentCompleted { parent } => {
             format!("open that one first with `punchlist reopen {}`.", parent.number)
         }
-        Broken::Unverified { demanded: Level::Approved, .. } if person::is_agent() => {
-            person::ASK_USER.to_owned()
-        }
         Broken::Unverified { demanded: Level::Approved, .. } => format!(
             "a person says so at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
         ),
@@ -124,7 +129,7 @@ mod tests {
     use punchlist_model::{Attempt, Level, Number, Refusal, Revision, Timestamp};
 
     use super::*;
-    use crate::error::Fail;
+    use crate::fail::Fail;
 
     /// The rules that can be broken, once each.
     fn rules() -> Vec<Broken> {
