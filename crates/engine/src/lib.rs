@@ -1,5 +1,6 @@
 //! What every front end needs, and no front end owns.
 //!
+//! A program that works with plans begins with [`Engine`]. The modules are for front ends:
 //! [`fail`] is what went wrong, with what to do next. [`project`] says which project a directory
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
 //! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
@@ -11,7 +12,9 @@
 #![forbid(unsafe_code)]
 
 pub mod archive;
+pub mod around;
 pub mod check;
+pub mod engine;
 pub mod fail;
 pub mod file;
 pub mod hook;
@@ -21,3 +24,11 @@ pub mod project;
 pub mod record;
 pub mod session;
 pub mod tool_service;
+
+pub use around::{Around, System};
+pub use engine::{Engine, PlanHandle, Which, Worker, item};
+/// What can go wrong with a store.
+pub use punchlist_model::store::Error;
+
+/// How plans are drawn.
+pub use punchlist_formats::view;

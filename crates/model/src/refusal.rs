@@ -178,6 +178,7 @@ pub enum Broken {
     Nul { field: &'static str },
     TooDeep { field: &'static str },
     PersonsGoal,
+    PersonsApproval,
     TooManyOpen { open: u32, adding: u32, most: u32 },
     Illegal { to: Status, legal: Vec<Status> },
     NotOpen,
@@ -241,6 +242,7 @@ impl Broken {
             | Self::Nul { .. }
             | Self::TooDeep { .. }
             | Self::PersonsGoal
+            | Self::PersonsApproval
             | Self::TooManyOpen { .. }
             | Self::Illegal { .. }
             | Self::NotOpen
@@ -305,6 +307,7 @@ impl Broken {
             | Self::Twice { .. }
             | Self::Conflict(_) => true,
             Self::Superseded
+            | Self::PersonsApproval
             | Self::EmptyText { .. }
             | Self::AlreadyInProgress { .. }
             | Self::HeldByOther { .. }
@@ -331,6 +334,9 @@ impl fmt::Display for Broken {
             Self::EmptyText { field } => write!(f, "needs a {field} that is not empty"),
             Self::PersonsGoal => {
                 f.write_str("the goal is a person's: an agent neither changes nor clears it")
+            }
+            Self::PersonsApproval => {
+                f.write_str("cannot be approved by an agent, only by a person")
             }
             Self::TooLong { field, .. } | Self::Nul { field } | Self::TooDeep { field } => {
                 let what = self.of_field().map(|(_, what)| what).unwrap_or_default();

@@ -10,8 +10,10 @@ pub const ASK_USER: &str = "ask your user: it needs their own word.";
 
 /// The next step for an agent, where it is another than a person's.
 pub(super) fn for_agent(problem: &Problem) -> Option<&'static str> {
-    let is_for_person =
-        matches!(problem.broken, Broken::Unverified { demanded: Level::Approved, .. });
+    let is_for_person = matches!(
+        problem.broken,
+        Broken::Unverified { demanded: Level::Approved, .. } | Broken::PersonsApproval
+    );
     is_for_person.then_some(ASK_USER)
 }
 
@@ -37,6 +39,7 @@ pub(super) fn of(problem: &Problem) -> String {
         }
         Broken::Nul { .. } => "take the NUL character out.".to_owned(),
         Broken::TooDeep { .. } => "make it flatter, or keep it in a file and name that.".to_owned(),
+        Broken::PersonsApproval => format!("a person approves it: `punchlist approve {number}`."),
         Broken::PersonsGoal => {
             "ask the person for it; `punchlist goal --met` says that it is met.".to_owned()
         }
@@ -170,6 +173,7 @@ mod tests {
             },
             Broken::TooDeep { field: "metadata" },
             Broken::PersonsGoal,
+            Broken::PersonsApproval,
             Broken::ParentCompleted { parent: other },
             Broken::Unverified { demanded: Level::Checked, failed: false },
             Broken::Unverified { demanded: Level::Checked, failed: true },

@@ -426,7 +426,8 @@ impl Voice for Call {
             Broken::Cycle { .. }
             | Broken::ParentCycle { .. }
             | Broken::NameTaken { .. }
-            | Broken::PersonsGoal => {
+            | Broken::PersonsGoal
+            | Broken::PersonsApproval => {
                 return None;
             }
         };

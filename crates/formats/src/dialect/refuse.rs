@@ -274,6 +274,7 @@ fn broken(broken: &Broken, subject: Option<&Tag>, names: &Names<'_>) -> String {
         | Broken::Nul { .. }
         | Broken::TooDeep { .. }
         | Broken::PersonsGoal
+        | Broken::PersonsApproval
         | Broken::TooManyOpen { .. }
         | Broken::HeldByOther { .. }
         | Broken::StaleAttempt { .. }
@@ -317,6 +318,7 @@ fn stands_alone(broken: &Broken) -> bool {
         | Broken::Conflict(_)
         | Broken::Twice { .. } => true,
         Broken::Superseded
+        | Broken::PersonsApproval
         | Broken::Illegal { .. }
         | Broken::NotOpen
         | Broken::AlreadyInProgress { .. }

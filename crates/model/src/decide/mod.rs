@@ -20,6 +20,7 @@ pub mod transition;
 
 use std::collections::BTreeSet;
 
+use crate::actor::ActorKind;
 use crate::command::{Ctx, ItemRef, Mode, Op};
 use crate::event::{Delta, Event, PlanDelta, What};
 use crate::guard::owes_evidence;
@@ -169,6 +170,10 @@ impl<'a> Draft<'a> {
             Op::ReplaceAll(entries) => self.replace(entries, true),
             Op::Prove { item, evidence } => self.on(item, |draft, number| {
                 draft.check_attempt(number)?;
+                let is_agents = draft.ctx.actor.kind == ActorKind::Agent;
+                if evidence.level == Level::Approved && is_agents {
+                    return Err(Broken::PersonsApproval.into());
+                }
                 draft.change(number, What::Evidence, |item| {
                     item.evidence.push(evidence.as_ref().clone());
                 });

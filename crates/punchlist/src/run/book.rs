@@ -14,7 +14,8 @@ use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer, Permi
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Ctx, Holder, Item, ItemRef, Number, Op, Patch, PlanId, QuestionId, Refusal, RunId, Timestamp,
+    ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, PlanId, QuestionId, Refusal,
+    RunId, Timestamp,
 };
 use punchlist_sched::call::{CallError, CallId, CallRef, CancelReason, Live, Outcome, State};
 use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
@@ -273,7 +274,14 @@ impl<S: PlanStore + CallStore> Book<S> {
         let unusable =
             |why: crate::error::Fail| Error::Unusable { what: why.message, source: None };
         let ids = clock::ids(at).map_err(unusable)?;
-        Ok(Change::new(ops, Ctx { now: at, ids, ..self.ctx.clone() }))
+        let mut ctx = Ctx { now: at, ids, ..self.ctx.clone() };
+        // A person has answered; the run, which an agent may have started, only writes it down.
+        let is_approved =
+            |op: &Op| matches!(op, Op::Prove { evidence, .. } if evidence.level == Level::Approved);
+        if ops.iter().any(is_approved) {
+            ctx.actor.kind = ActorKind::Engine;
+        }
+        Ok(Change::new(ops, ctx))
     }
 
     /// Takes out what was refused. If nobody can tell what that is, everything.

@@ -65,6 +65,7 @@ impl Call {
             | Broken::Nul { .. }
             | Broken::TooDeep { .. }
             | Broken::PersonsGoal
+            | Broken::PersonsApproval
             | Broken::Blocked { .. }
             | Broken::TooManyOpen { .. }
             | Broken::Illegal { .. }

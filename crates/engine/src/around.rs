@@ -1,0 +1,58 @@
+//! What the engine asks of the world: the time, random numbers, and which processes have ended.
+//!
+//! A program hands in [`System`], a test something that stands still.
+
+use punchlist_bridge::process;
+use punchlist_model::store::Error;
+use punchlist_model::{IdSource, Plan, Process, Timestamp};
+
+/// What the engine asks of the world around it.
+pub trait Around: Send + Sync + 'static {
+    /// The time, to the millisecond.
+    fn now(&self) -> Timestamp;
+
+    /// Where the ids of one change come from. No two changes get the same.
+    fn ids(&self, at: Timestamp) -> Result<IdSource, Error>;
+
+    /// Whether a process that held a claim is known to have ended. One of another machine, boot or
+    /// pid namespace is not known to.
+    fn has_ended(&self, process: &Process) -> bool;
+}
+
+/// The processes behind the claims of a plan that are known to have ended.
+pub fn gone(around: &dyn Around, plan: &Plan) -> Vec<Process> {
+    let claims = plan.in_progress().filter_map(|item| item.claim.as_ref());
+    let processes = claims.filter_map(|claim| claim.holder.process.as_ref());
+    processes.filter(|it| around.has_ended(it)).cloned().collect()
+}
+
+/// The system that the program runs on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct System;
+
+impl System {
+    /// What this machine is called.
+    pub fn host() -> String {
+        rustix::system::uname().nodename().to_string_lossy().into_owned()
+    }
+}
+
+impl Around for System {
+    #[expect(clippy::disallowed_methods, reason = "the library's one look at the clock")]
+    fn now(&self) -> Timestamp {
+        punchlist_model::store::kept(Timestamp::now())
+    }
+
+    fn ids(&self, at: Timestamp) -> Result<IdSource, Error> {
+        let mut random = [0; 10];
+        getrandom::fill(&mut random).map_err(|why| Error::Unusable {
+            what: format!("the system gave no random numbers: {why}"),
+            source: None,
+        })?;
+        Ok(IdSource::new(at, random))
+    }
+
+    fn has_ended(&self, process: &Process) -> bool {
+        process::has_ended(&Self::host(), process)
+    }
+}

@@ -1,0 +1,134 @@
+//! The engine: a store, the world around it, and what a program may do with plans.
+//!
+//! [`Engine::create`] and [`Engine::plan`] give a [`PlanHandle`]; [`PlanHandle::by`] gives a
+//! [`Worker`] that adds, claims and completes items; [`PlanHandle::follow`] gives changes as they
+//! happen. [`Engine::conversation`] is for whoever runs a model.
+//!
+//! Handles are cheap to clone and hold the store open. A claim that is dropped stays claimed until
+//! its lease ends; [`Claim::release`] gives it back at once.
+
+mod draft;
+mod news;
+mod plan;
+mod worker;
+
+use std::sync::Arc;
+
+use punchlist_model::session::Store;
+use punchlist_model::store::{AttachmentKey, Error, Filter, NewPlan, Summary};
+use punchlist_model::{Limits, PlanId, Rules};
+
+use crate::around::Around;
+
+pub use draft::{Draft, item};
+pub use news::{Change, News};
+pub use plan::PlanHandle;
+pub use worker::{Claim, Worker};
+
+/// What an engine is told once.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The project that new plans belong to: a directory, or any other name.
+    pub project: String,
+    /// How much of anything.
+    pub limits: Limits,
+}
+
+/// Which plan is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// The one with this id.
+    Id(PlanId),
+    /// The project's plan of this name.
+    Named(String),
+    /// The one that this conversation is attached to.
+    Attached(AttachmentKey),
+    /// The project's latest plan that belongs to no conversation.
+    Project,
+}
+
+/// Plans, and what may be done with them.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) around: Box<dyn Around>,
+    pub(crate) options: Options,
+}
+
+impl Engine {
+    /// An engine on a store, with the options' defaults.
+    pub fn open(store: Arc<dyn Store>, around: impl Around) -> Self {
+        Self::with(store, around, Options::default())
+    }
+
+    /// An engine on a store.
+    pub fn with(store: Arc<dyn Store>, around: impl Around, options: Options) -> Self {
+        Self { inner: Arc::new(Inner { store, around: Box::new(around), options }) }
+    }
+
+    /// The store behind it.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+
+    /// Makes a plan with this title.
+    pub async fn create(&self, title: impl Into<String>) -> Result<PlanHandle, Error> {
+        self.make(title.into(), None).await
+    }
+
+    /// Makes a plan with a name by which others find it. A name that the project has already is
+    /// refused.
+    pub async fn create_named(
+        &self,
+        title: impl Into<String>,
+        name: impl Into<String>,
+    ) -> Result<PlanHandle, Error> {
+        self.make(title.into(), Some(name.into())).await
+    }
+
+    async fn make(&self, title: String, name: Option<String>) -> Result<PlanHandle, Error> {
+        let Inner { store, around, options } = &*self.inner;
+        let at = around.now();
+        let id = PlanId(around.ids(at)?.nth(0));
+        let project = options.project.clone();
+        store.create(NewPlan { id, project, name, title, rules: Rules::default(), at }).await?;
+        Ok(self.handle(id))
+    }
+
+    /// The plan that is meant; `None` if there is none. Makes nothing.
+    pub async fn plan(&self, which: Which) -> Result<Option<PlanHandle>, Error> {
+        let id = match which {
+            Which::Id(id) => {
+                let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
+                self.plans(filter).await?.into_iter().find(|it| it.id == id).map(|it| it.id)
+            }
+            Which::Named(name) => {
+                let filter = Filter { name: Some(name), ..self.of_project() };
+                self.plans(filter).await?.first().map(|it| it.id)
+            }
+            Which::Attached(key) => self.inner.store.attached(key).await?,
+            Which::Project => {
+                let plans = self.plans(self.of_project()).await?;
+                plans.iter().find(|it| it.attachment.is_none()).map(|it| it.id)
+            }
+        };
+        Ok(id.map(|id| self.handle(id)))
+    }
+
+    /// The plans that fit, most recently changed first.
+    pub async fn plans(&self, filter: Filter) -> Result<Vec<Summary>, Error> {
+        self.inner.store.plans(filter).await
+    }
+
+    fn of_project(&self) -> Filter {
+        Filter { project: Some(self.inner.options.project.clone()), ..Filter::default() }
+    }
+
+    fn handle(&self, id: PlanId) -> PlanHandle {
+        PlanHandle::new(self.clone(), id)
+    }
+}
