@@ -5,8 +5,9 @@ use punchlist_engine::view::{Options, list};
 use punchlist_engine::{Engine, Error, System, item};
 use std::sync::Arc;
 
+/// Runs the example.
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
     let options = punchlist_db::Options {
         path: place.path().join("plans.db"),

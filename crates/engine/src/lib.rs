@@ -14,6 +14,7 @@
 pub mod archive;
 pub mod around;
 pub mod check;
+pub mod conversation;
 pub mod engine;
 pub mod fail;
 pub mod file;
@@ -26,9 +27,14 @@ pub mod session;
 pub mod tool_service;
 
 pub use around::{Around, System};
+pub use conversation::{CallResult, Conversation, Stop};
 pub use engine::{Engine, PlanHandle, Which, Worker, item};
 /// What can go wrong with a store.
 pub use punchlist_model::store::Error;
 
+/// How a model sees a plan, and how providers are told of the tools.
+pub use punchlist_formats::dialect::{Api, Dialect};
 /// How plans are drawn.
 pub use punchlist_formats::view;
+/// Which conversation: what the agent is called, and what it calls its session.
+pub use punchlist_model::SessionKey;

@@ -53,10 +53,10 @@ pub async fn record(
         return Ok(Recorded::Nothing);
     }
     // It was there before anybody wrote it down, and may be over already.
-    let last = Timestamp::from_millisecond(seen.last).unwrap_or(recording.given.now);
+    let last = Timestamp::from_millisecond(seen.last).unwrap_or(recording.given.moment.now);
     let seen = session::Seen {
         key,
-        project: recording.given.project.to_owned(),
+        project: recording.given.plan.project.to_owned(),
         directory: seen.directory.clone().unwrap_or_default(),
         process: None,
         interactive: None,

@@ -9,6 +9,7 @@ mod agent;
 mod left;
 #[cfg(test)]
 mod tests;
+mod written;
 
 use punchlist_model::session::{
     Kept, Memory, Session, SessionFilter, SessionKey, SessionStore, current as newest, live,
@@ -23,6 +24,7 @@ pub use agent::{
     AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };
 pub use left::{Left, left_open};
+pub use written::written;
 
 /// How often a session is written before it is given up: so many hooks of one session do not run
 /// side by side.

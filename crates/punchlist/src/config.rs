@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use punchlist_db::Durability;
+use punchlist_engine::conversation;
 use punchlist_engine::policy::rules::{self, Rules};
 use punchlist_formats::prompt::Tag;
 use punchlist_model::Limits;
@@ -110,6 +111,16 @@ pub(crate) fn own_database(project: &Project) -> std::path::PathBuf {
 }
 
 impl Settings {
+    /// What conversations with agents depend on.
+    pub(crate) fn conversation(&self) -> conversation::Settings<'_> {
+        conversation::Settings {
+            gate: self.gate,
+            reminders: &self.reminders,
+            tag: &self.tag,
+            limits: self.limits,
+        }
+    }
+
     fn file(&mut self, path: &Path, text: &str, whose: Whose) -> Result<(), Fail> {
         let place = path.display().to_string();
         let table: toml::Table = text.parse().map_err(|why: toml::de::Error| {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use punchlist_bridge::doctor::BUT;
 use punchlist_engine::hook::spool::{Spool, Spooled, Taken};
-use punchlist_engine::hook::{self, Given, failures};
+use punchlist_engine::hook::{self, AgentFacts, Given, Moment, PlanFacts, failures};
 use punchlist_engine::session::{agent_process, attended, is_called, only_plans};
 use punchlist_formats::hook::{Agent, Answer, Event, Task, What, claude, gemini};
 use punchlist_model::store::Error;
@@ -159,23 +159,19 @@ pub(crate) fn decide(
     let globals = app.globals.clone();
     let program = || called::in_a_shell(&App::new(globals.clone()));
     let given = Given {
-        agent: agent.as_str(),
-        has_server: found.has_server,
-        now: found.now,
-        ids: clock::ids(found.now)?,
-        plan_id: clock::plan_id(found.now)?,
-        project: &project.name,
-        plan,
-        host: &who::host(),
-        process: found.process.clone(),
-        interactive: found.interactive,
-        planning: found.planning,
-        gate: settings.gate,
-        policy: &settings.reminders,
-        tag: &settings.tag,
-        limits: settings.limits,
+        moment: Moment { now: found.now, ids: clock::ids(found.now)?, host: &who::host() },
+        agent: AgentFacts {
+            name: agent.as_str(),
+            has_server: found.has_server,
+            tools: None,
+            process: found.process.clone(),
+            interactive: found.interactive,
+            planning: found.planning,
+            task_list: found.task_list.as_deref(),
+        },
+        plan: PlanFacts { project: &project.name, name: plan, new_id: clock::plan_id(found.now)? },
+        settings: settings.conversation(),
         task: &read_task,
-        task_list: found.task_list.as_deref(),
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
     };

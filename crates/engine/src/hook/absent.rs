@@ -5,14 +5,14 @@ use punchlist_formats::hook::Source;
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{ItemRef, Op};
 
-use super::Call;
+use super::Exchange;
 use super::mirror::item_id;
 
-impl Call<'_> {
+impl Exchange<'_> {
     /// The agent's own tool has said that there is no such task. The item stays, since nobody has said
     /// that it is not to be done; but it has no name there any more, so that the agent is told of the
     /// tools that reach it. Should the task be made only now, beside this, its result names it again.
-    pub(super) async fn absent(&self, task: &str) -> Result<(), Error> {
+    pub(crate) async fn absent(&self, task: &str) -> Result<(), Error> {
         self.remember(|memory| {
             memory.mirrored.remove(task);
         })
@@ -21,7 +21,7 @@ impl Call<'_> {
 
     /// What was announced before the agent was ended, and neither made nor refused. Nothing is under way
     /// when a session is resumed, so that the agent's own files tell; elsewhere it may be.
-    pub(super) async fn settle_unconfirmed(&self, source: Source) -> Result<(), Error> {
+    pub(crate) async fn settle_unconfirmed(&self, source: Source) -> Result<(), Error> {
         let unconfirmed = &self.session.memory.unconfirmed;
         if source != Source::Resume || unconfirmed.is_empty() {
             return Ok(());

@@ -21,9 +21,8 @@ use punchlist_model::{
     Timestamp, Warning,
 };
 
-use super::gate::sub_agent;
-use super::words::Words;
-use super::{Call, WATCHED};
+use super::WATCHED;
+use crate::conversation::{Exchange, Words, sub_agent};
 
 /// How often an item is tried to be added while others write the plan: more hooks of one session
 /// than this do not run side by side.
@@ -35,7 +34,7 @@ const TRIES: u32 = 100;
 /// attached to a second one.
 #[derive(Clone)]
 #[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
-pub(super) struct TaskIds {
+pub(crate) struct TaskIds {
     begun_at: Timestamp,
     /// What has taken in all that comes before the task.
     hashers: [SipHasher; 2],
@@ -43,7 +42,7 @@ pub(super) struct TaskIds {
 
 impl TaskIds {
     #[expect(deprecated, reason = "see above")]
-    pub(super) fn of(session: &Session, plan: PlanId) -> Self {
+    pub(crate) fn of(session: &Session, plan: PlanId) -> Self {
         let text = format!("{plan}\0{}\0{}\0", session.key.agent, session.key.id);
         let hashers = [0x7461_736b_0001, 0x7461_736b_0002].map(|key| {
             let mut hasher = SipHasher::new_with_keys(key, key);
@@ -64,13 +63,13 @@ impl TaskIds {
     }
 
     /// The id of a task's item.
-    pub(super) fn item(&self, task: &str) -> ItemId {
+    pub(crate) fn item(&self, task: &str) -> ItemId {
         ItemId(self.source(task).nth(0))
     }
 }
 
 /// The id of a task's item.
-pub(super) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
+pub(crate) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
     TaskIds::of(session, plan).item(task)
 }
 
@@ -100,8 +99,8 @@ struct Ties {
     parent: Option<ItemRef>,
 }
 
-impl Call<'_> {
-    pub(super) async fn mirror(&self, write: &Write) -> Result<Answer, Error> {
+impl Exchange<'_> {
+    pub(crate) async fn mirror(&self, write: &Write) -> Result<Answer, Error> {
         match write {
             Write::List(entries) => return self.list(entries, self.list_tool()).await,
             Write::Created(task) => self.created(task).await?,
@@ -114,7 +113,7 @@ impl Call<'_> {
     }
 
     /// The whole list of the agent, or of a sub-agent, each of which has its own.
-    pub(super) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
+    pub(crate) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
         let attachment = match self.attachment(self.sub_agent).await? {
             Some(attachment) => attachment,
             // An empty list is none.
@@ -144,11 +143,11 @@ impl Call<'_> {
             return Ok(Answer::Nothing);
         }
         let tools = Words::of_list(self.agent());
-        Ok(Answer::Context(prompt::dropped(&dropped, tools, self.given.tag)))
+        Ok(Answer::Context(prompt::dropped(&dropped, tools, self.given.settings.tag)))
     }
 
     /// A task is being created. Its tool has not answered, and may yet be refused.
-    pub(super) async fn creating(&self, task: &Task) -> Result<Answer, Error> {
+    pub(crate) async fn creating(&self, task: &Task) -> Result<Answer, Error> {
         let plan = self.attached_or_made("").await?;
         let note = |memory: &mut Memory, number: Number| {
             memory.mirrored.insert(task.id.clone(), number);
@@ -184,7 +183,7 @@ impl Call<'_> {
     }
 
     /// A task was refused after it had been announced: what was mirrored of it goes.
-    pub(super) async fn not_created(&self, task: &Task) -> Result<Answer, Error> {
+    pub(crate) async fn not_created(&self, task: &Task) -> Result<Answer, Error> {
         let unconfirmed = &self.session.memory.unconfirmed;
         if unconfirmed.is_empty() {
             return Ok(Answer::Nothing);
@@ -283,7 +282,7 @@ impl Call<'_> {
     /// Notes that the agent wrote its list, and with which tools.
     fn wrote(&self, memory: &mut Memory, with: &str) {
         memory.written_with = Some(with.to_owned());
-        let (policy, now) = (self.given.policy, self.given.now);
+        let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
         let input =
             if self.sub_agent.is_empty() { Input::Changed } else { Input::ChangedBySubAgent };
         memory.watch.step(policy, self.profile(), input, now);
@@ -291,7 +290,7 @@ impl Call<'_> {
 
     /// What a sub-agent made or began with the tools of our server is its own. The server cannot tell
     /// it from the agent that it works for: both speak over one connection.
-    pub(super) async fn took(&self, called: &[Called]) -> Result<(), Error> {
+    pub(crate) async fn took(&self, called: &[Called]) -> Result<(), Error> {
         let taken: BTreeSet<ItemId> = called.iter().flat_map(|it| &it.took).copied().collect();
         if taken.is_empty() {
             return Ok(());
@@ -378,8 +377,8 @@ impl Call<'_> {
         Ok(Some(found.item()))
     }
 
-    pub(super) fn file(&self, task: &str) -> Option<Task> {
-        let list = self.given.task_list.unwrap_or(&self.session.key.id);
+    pub(crate) fn file(&self, task: &str) -> Option<Task> {
+        let list = self.given.agent.task_list.unwrap_or(&self.session.key.id);
         (self.given.task)(list, task).filter(|it| it.id == task)
     }
 

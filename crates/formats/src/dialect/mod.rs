@@ -269,6 +269,41 @@ impl ToolSpec {
     }
 }
 
+/// A provider's way to be told of tools.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Api {
+    /// Anthropic's messages.
+    Anthropic,
+    /// OpenAI's responses.
+    OpenAi,
+    /// OpenAI's chat completions, and all that are compatible with them.
+    OpenAiChat,
+    /// Gemini's function declarations.
+    Gemini,
+}
+
+impl ToolSpec {
+    /// The tool in a provider's shape.
+    pub fn for_api(&self, api: Api) -> Value {
+        let (name, description, schema) = (self.name, self.description, &self.input_schema);
+        match api {
+            Api::Anthropic => serde_json::json!({
+                "name": name, "description": description, "input_schema": schema,
+            }),
+            Api::OpenAi => serde_json::json!({
+                "type": "function", "name": name, "description": description,
+                "parameters": schema, "strict": false,
+            }),
+            Api::OpenAiChat => serde_json::json!({"type": "function", "function": {
+                "name": name, "description": description, "parameters": schema,
+            }}),
+            Api::Gemini => serde_json::json!({
+                "name": name, "description": description, "parametersJsonSchema": schema,
+            }),
+        }
+    }
+}
+
 /// A tool call that was understood.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Call {

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use punchlist_bridge::tap::{self, Ear, Heard, Told};
-use punchlist_engine::hook::{self, Given};
+use punchlist_engine::hook::{self, AgentFacts, Given, Moment, PlanFacts};
 use punchlist_engine::session::{self, Seen};
 use punchlist_model::session::SessionKey;
 use punchlist_model::{ListEntry, Process};
@@ -263,23 +263,19 @@ impl Keeper {
         let recorded = settle(session::record(&store, seen))?;
         let Some(entries) = entries else { return Ok(()) };
         let given = Given {
-            agent: "acp",
-            has_server: false,
-            now,
-            ids: clock::ids(now)?,
-            plan_id: clock::plan_id(now)?,
-            project,
-            plan,
-            host: &who::host(),
-            process: self.agent.clone(),
-            interactive: Some(true),
-            planning: false,
-            gate: settings.gate,
-            policy: &settings.reminders,
-            tag: &settings.tag,
-            limits: settings.limits,
+            moment: Moment { now, ids: clock::ids(now)?, host: &who::host() },
+            agent: AgentFacts {
+                name: "acp",
+                has_server: false,
+                tools: None,
+                process: self.agent.clone(),
+                interactive: Some(true),
+                planning: false,
+                task_list: None,
+            },
+            plan: PlanFacts { project, name: plan, new_id: clock::plan_id(now)? },
+            settings: settings.conversation(),
             task: &|_, _| None,
-            task_list: None,
             program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };

@@ -9,7 +9,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use punchlist_db::Sqlite;
-use punchlist_engine::hook::Given;
+use punchlist_engine::hook::{AgentFacts, Given, Moment, PlanFacts};
 use punchlist_engine::record::{Recorded, Recording, record};
 use punchlist_formats::watch::join::name;
 use punchlist_formats::watch::{Life, Seen, Todo};
@@ -76,23 +76,19 @@ impl Keeper {
             let settings = app.settings()?;
             let now = clock::now();
             let given = Given {
-                agent: name(seen.agent_type),
-                has_server: false,
-                now,
-                ids: clock::ids(now)?,
-                plan_id: clock::plan_id(now)?,
-                project: &project,
-                plan: None,
-                host: &who::host(),
-                process: None,
-                interactive: None,
-                planning: false,
-                gate: settings.gate,
-                policy: &settings.reminders,
-                tag: &settings.tag,
-                limits: settings.limits,
+                moment: Moment { now, ids: clock::ids(now)?, host: &who::host() },
+                agent: AgentFacts {
+                    name: name(seen.agent_type),
+                    has_server: false,
+                    tools: None,
+                    process: None,
+                    interactive: None,
+                    planning: false,
+                    task_list: None,
+                },
+                plan: PlanFacts { project: &project, name: None, new_id: clock::plan_id(now)? },
+                settings: settings.conversation(),
                 task: &|_, _| None,
-                task_list: None,
                 program: &|| "punchlist".to_owned(),
                 version: env!("CARGO_PKG_VERSION"),
             };

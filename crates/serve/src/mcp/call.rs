@@ -17,7 +17,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
 
 use super::approval::{Approval, Said};
-use super::{Server, Who, session};
+use super::{Server, Who};
+use punchlist_engine::session;
 use punchlist_engine::tool_service::{self, Told};
 
 /// The field of a structured result that holds the list as it stands after a change.

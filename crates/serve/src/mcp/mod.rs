@@ -13,7 +13,6 @@ mod lane;
 mod pipe;
 mod prompts;
 mod resources;
-mod session;
 mod skim;
 mod stdio;
 mod watch;

@@ -27,7 +27,7 @@ use punchlist_model::store::{Change, PlanStore};
 use punchlist_model::{Ctx, Holder, IdSource, Limits, Mode, Op, Plan, PlanId, Process, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Given, answer};
+use super::{AgentFacts, Given, Moment, PlanFacts, Settings, answer};
 
 /// The value of a future that is ready at once, as those of the engine are with such a store.
 fn settle<T>(future: impl Future<Output = T>) -> T {
@@ -95,23 +95,28 @@ impl Desk {
         let files = &self.files;
         let task = |_: &str, id: &str| files.get(id).cloned();
         let given = Given {
-            agent: self.agent.as_str(),
-            has_server: self.has_server,
-            now: self.now(),
-            ids: self.ids(),
-            plan_id: PlanId(self.ids().nth(1000)),
-            project: "/project",
-            plan: self.plan,
-            host: "here",
-            process: self.process.clone(),
-            interactive: self.interactive,
-            planning: false,
-            gate: self.gate,
-            policy: &self.policy,
-            tag: &self.tag,
-            limits: Limits::default(),
+            moment: Moment { now: self.now(), ids: self.ids(), host: "here" },
+            agent: AgentFacts {
+                name: self.agent.as_str(),
+                has_server: self.has_server,
+                tools: None,
+                process: self.process.clone(),
+                interactive: self.interactive,
+                planning: false,
+                task_list: None,
+            },
+            plan: PlanFacts {
+                project: "/project",
+                name: self.plan,
+                new_id: PlanId(self.ids().nth(1000)),
+            },
+            settings: Settings {
+                gate: self.gate,
+                reminders: &self.policy,
+                tag: &self.tag,
+                limits: Limits::default(),
+            },
             task: &task,
-            task_list: None,
             program: &|| "punchlist".to_owned(),
             version: "1.2.3",
         };

@@ -11,8 +11,7 @@ use punchlist_model::session::Memory;
 use punchlist_model::store::Error;
 use punchlist_model::{Event, Number, Plan};
 
-use super::words::{Words, server};
-use super::{Call, TASKS, TODOWRITE, TURN};
+use super::{Exchange, TASKS, TODOWRITE, TURN};
 
 /// Tools of ours that only read.
 const READS: [&str; 1] = ["list_todo"];
@@ -20,10 +19,10 @@ const READS: [&str; 1] = ["list_todo"];
 /// Most of what others did that is looked through: a nag names items, not a history.
 const MOST_ENTRIES: u32 = 100;
 
-impl Call<'_> {
+impl Exchange<'_> {
     /// A model turn is over. Claude Code reminds itself of its own tools, so there this counts only
     /// where the list is written with ours.
-    pub(super) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
+    pub(crate) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
         if !self.sub_agent.is_empty() {
             self.took(called).await?;
             return Ok(Answer::Nothing);
@@ -37,17 +36,22 @@ impl Call<'_> {
         if called.iter().any(|it| ours(it) == Some(false)) {
             return self.remind(None, &[Input::Changed]).await;
         }
+        self.turn_over(called.iter().any(|it| it.ours.is_none())).await
+    }
+
+    /// A model turn is over in which the list was not changed; `worked` says whether other tools
+    /// were called.
+    pub(crate) async fn turn_over(&self, worked: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
         let gone = self.gone(&plan);
         let worker = self.session.actor_name("");
         let asking =
-            Asking { worker: &worker, now: self.given.now, gone: &gone, scope: &Scope::All };
+            Asking { worker: &worker, now: self.given.moment.now, gone: &gone, scope: &Scope::All };
         let open = u32::try_from(holding(&plan, &asking).len()).unwrap_or(u32::MAX);
-        let worked = called.iter().any(|it| it.ours.is_none());
         let others = Input::ChangedByOthers(self.unseen(&plan).await?);
         let mut inputs = vec![others, Input::Turn { worked, open }];
         // What is owed since a compaction in mid-turn need not wait for the user's next word.
-        if !is_claude {
+        if self.agent() != Some(Agent::Claude) {
             inputs.insert(0, Input::Listens { open: plan.open });
         }
         self.remind(Some(&plan), &inputs).await
@@ -85,12 +89,12 @@ impl Call<'_> {
     }
 
     /// Tells the policy what happened, in that order, and says what it wants said.
-    pub(super) async fn remind(
+    pub(crate) async fn remind(
         &self,
         plan: Option<&Plan>,
         inputs: &[Input],
     ) -> Result<Answer, Error> {
-        let (policy, now) = (self.given.policy, self.given.now);
+        let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
         let said = self
             .remember(|memory| {
                 let mut said = Vec::new();
@@ -111,24 +115,22 @@ impl Call<'_> {
     }
 
     /// The agent's turn is over: what was said for it is judged.
-    pub(super) fn is_over(&self, memory: &mut Memory) {
-        let (policy, now) = (self.given.policy, self.given.now);
+    pub(crate) fn is_over(&self, memory: &mut Memory) {
+        let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
         memory.watch.step(policy, self.profile(), Input::Stopped, now);
     }
 
     fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
-        let tag = self.given.tag;
+        let tag = self.given.settings.tag;
         match (reminder, plan) {
-            (Reminder::Initial, _) => Some(prompt::initial(server(self.agent()), tag)),
+            (Reminder::Initial, _) => Some(prompt::initial(self.server(), tag)),
             (Reminder::Offer(others), _) => {
                 Some(prompt::offer(*others, &(self.given.program)(), tag))
             }
-            (Reminder::Boundary, Some(plan)) => {
-                Words::of(self.agent(), &self.session, plan).boundary(plan, tag)
-            }
+            (Reminder::Boundary, Some(plan)) => self.words(plan).boundary(plan, tag),
             (Reminder::Nag { turns, changed, whole_list }, Some(plan)) => {
                 let list = whole_list.then(|| plain::text(plan));
-                let tools = Words::of(self.agent(), &self.session, plan).tools();
+                let tools = self.words(plan).tools();
                 Some(prompt::nag(*turns, changed, plan, list.as_deref(), tools, tag))
             }
             (Reminder::AfterChange, _) | (Reminder::Boundary | Reminder::Nag { .. }, None) => None,

@@ -14,7 +14,7 @@ const AGENT: Agent =
 
 /// Notes that the list was written, and with which tools. The change itself has happened; that this
 /// could not be noted is no failure of it.
-pub(super) async fn written(store: &dyn Store, session: &Session, with: Dialect, now: Timestamp) {
+pub async fn written(store: &dyn Store, session: &Session, with: Dialect, now: Timestamp) {
     let mut newer = None;
     for _ in 0..TRIES {
         // Most writes find it noted already, and then nothing is written a second time.

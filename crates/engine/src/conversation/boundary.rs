@@ -6,14 +6,14 @@ use punchlist_model::guard::{Input as Guard, Turn};
 use punchlist_model::remind::{Boundary, Input, Others};
 use punchlist_model::store::Error;
 
-use super::Call;
+use super::Exchange;
 use crate::session::left_open;
 
-impl Call<'_> {
-    pub(super) async fn begins(&self, source: Source) -> Result<Answer, Error> {
+impl Exchange<'_> {
+    pub(crate) async fn begins(&self, source: Source) -> Result<Answer, Error> {
         // One that was started to plan may be told to go on later, which it says itself.
-        if self.session.memory.planning != self.given.planning {
-            self.remember(|memory| memory.planning = self.given.planning).await?;
+        if self.session.memory.planning != self.given.agent.planning {
+            self.remember(|memory| memory.planning = self.given.agent.planning).await?;
         }
         self.settle_unconfirmed(source).await?;
         let plan = self.whole("").await?;
@@ -31,7 +31,7 @@ impl Call<'_> {
     }
 
     /// The conversation was compacted, and nothing can be said just now: it is owed.
-    pub(super) async fn compacted(&self) -> Result<Answer, Error> {
+    pub(crate) async fn compacted(&self) -> Result<Answer, Error> {
         let open = self.whole("").await?.map_or(0, |plan| plan.open);
         if open > 0 && self.sub_agent.is_empty() {
             self.remember(|memory| memory.watch.owe()).await?;
@@ -42,8 +42,13 @@ impl Call<'_> {
     /// What sessions that ended left open here.
     async fn others(&self) -> Result<Others, Error> {
         let own = self.attached("").await?;
-        let left =
-            left_open(self.store, &self.session.project, self.given.host, self.given.now).await?;
+        let left = left_open(
+            self.store,
+            &self.session.project,
+            self.given.moment.host,
+            self.given.moment.now,
+        )
+        .await?;
         let left: Vec<_> = left.iter().filter(|it| Some(it.plan.id) != own).collect();
         Ok(Others {
             items: left.iter().fold(0, |sum, it| sum.saturating_add(it.plan.open)),
@@ -63,7 +68,7 @@ impl Call<'_> {
 
     /// The user said something: the governor counts afresh, what is owed is said, and what was said
     /// before is held against the turn that begins.
-    pub(super) async fn prompt(&self, said: Option<&str>) -> Result<Answer, Error> {
+    pub(crate) async fn prompt(&self, said: Option<&str>) -> Result<Answer, Error> {
         let title = self.title(said).await?;
         if self.session.memory.turn != Turn::Fresh || title.is_some() {
             self.remember(|memory| {
@@ -77,7 +82,7 @@ impl Call<'_> {
         }
         // Mostly nothing is, and then nobody need look at the list; but a session that shall work on a plan
         // with a name comes to it here.
-        if !self.session.memory.watch.heeds_prompts() && self.given.plan.is_none() {
+        if !self.session.memory.watch.heeds_prompts() && self.given.plan.name.is_none() {
             return Ok(Answer::Nothing);
         }
         let plan = self.whole("").await?;

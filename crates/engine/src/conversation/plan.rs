@@ -4,34 +4,34 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, AttachmentKey, Error, Filter, NewPlan};
 use punchlist_model::{Plan, PlanId, Process, Revision, Rules};
 
-use super::Call;
+use super::Exchange;
 
-impl Call<'_> {
+impl Exchange<'_> {
     /// What the session's attachment is called, or that of a sub-agent's own list.
-    pub(super) fn key(&self, sub_agent: &str) -> AttachmentKey {
+    pub(crate) fn key(&self, sub_agent: &str) -> AttachmentKey {
         self.session.key.attachment(&self.session.project, sub_agent)
     }
 
     /// The name of the plan that the session shall work on. A sub-agent's own list has none.
     fn name(&self, sub_agent: &str) -> Option<&str> {
-        self.given.plan.filter(|_| sub_agent.is_empty())
+        self.given.plan.name.filter(|_| sub_agent.is_empty())
     }
 
     /// Where the session, or the sub-agent, is attached. A session that shall work on a plan with a
     /// name is attached to that, if it is there. Makes nothing.
-    pub(super) async fn attachment(&self, sub_agent: &str) -> Result<Option<Attachment>, Error> {
+    pub(crate) async fn attachment(&self, sub_agent: &str) -> Result<Option<Attachment>, Error> {
         let key = self.key(sub_agent);
         let there = self.store.attachment(key.clone()).await?;
         let Some(name) = self.name(sub_agent) else { return Ok(there) };
         let Some(plan) = self.named(name).await? else { return Ok(None) };
         match there {
             Some(there) if there.plan == plan => Ok(Some(there)),
-            Some(_) | None => Ok(Some(self.store.attach(key, plan, self.given.now).await?)),
+            Some(_) | None => Ok(Some(self.store.attach(key, plan, self.given.moment.now).await?)),
         }
     }
 
     /// The plan that it is attached to so.
-    pub(super) async fn attached(&self, sub_agent: &str) -> Result<Option<PlanId>, Error> {
+    pub(crate) async fn attached(&self, sub_agent: &str) -> Result<Option<PlanId>, Error> {
         match self.name(sub_agent) {
             None => self.store.attached(self.key(sub_agent)).await,
             Some(_) => Ok(self.attachment(sub_agent).await?.map(|it| it.plan)),
@@ -39,7 +39,7 @@ impl Call<'_> {
     }
 
     /// The same, made at the first write.
-    pub(super) async fn attached_or_made(&self, sub_agent: &str) -> Result<PlanId, Error> {
+    pub(crate) async fn attached_or_made(&self, sub_agent: &str) -> Result<PlanId, Error> {
         match self.attached(sub_agent).await? {
             Some(there) => Ok(there),
             None => Ok(self.made(sub_agent).await?.plan),
@@ -47,16 +47,16 @@ impl Call<'_> {
     }
 
     /// Makes a plan for the session, or the sub-agent, and attaches it.
-    pub(super) async fn made(&self, sub_agent: &str) -> Result<Attachment, Error> {
+    pub(crate) async fn made(&self, sub_agent: &str) -> Result<Attachment, Error> {
         let key = self.key(sub_agent);
         let name = self.name(sub_agent);
         let new = NewPlan {
-            id: name.map_or_else(|| PlanId::first_of(&key), |_| self.given.plan_id),
+            id: name.map_or_else(|| PlanId::first_of(&key), |_| self.given.plan.new_id),
             project: self.session.project.clone(),
             name: name.map(str::to_owned),
             title: self.title_of(sub_agent),
             rules: Rules::default(),
-            at: self.given.now,
+            at: self.given.moment.now,
         };
         let id = new.id;
         let id = match (self.store.create(new).await, name) {
@@ -67,7 +67,7 @@ impl Call<'_> {
             }
             (Err(error), _) => return Err(error),
         };
-        self.store.attach(key, id, self.given.now).await
+        self.store.attach(key, id, self.given.moment.now).await
     }
 
     /// What a plan of the session's own is called: what the user said last before it was made.
@@ -86,7 +86,7 @@ impl Call<'_> {
     }
 
     /// The whole plan; `None` if there is none yet.
-    pub(super) async fn whole(&self, sub_agent: &str) -> Result<Option<Plan>, Error> {
+    pub(crate) async fn whole(&self, sub_agent: &str) -> Result<Option<Plan>, Error> {
         if self.name(sub_agent).is_none() {
             return self.store.read_attached(self.key(sub_agent), Needs::whole()).await;
         }
@@ -97,7 +97,7 @@ impl Call<'_> {
     }
 
     /// The processes behind claims of this plan that are known to have ended.
-    pub(super) fn gone(&self, plan: &Plan) -> Vec<Process> {
+    pub(crate) fn gone(&self, plan: &Plan) -> Vec<Process> {
         let claims = plan.in_progress().filter_map(|item| item.claim.as_ref());
         let processes = claims.filter_map(|claim| claim.holder.process.as_ref());
         processes.filter(|it| self.has_ended(it)).cloned().collect()
@@ -105,7 +105,7 @@ impl Call<'_> {
 
     /// Notes that the session has seen its plan up to its own change. Where somebody else wrote in
     /// between it has not, and the next whole list is still held against what it knew.
-    pub(super) async fn note_shown(
+    pub(crate) async fn note_shown(
         &self,
         attachment: &Attachment,
         now: Revision,

@@ -5,14 +5,15 @@ use punchlist_formats::prompt::{self, Also, Names, Tag, Tools};
 use punchlist_model::session::Session;
 use punchlist_model::{Number, Plan};
 
-use super::mirror::TaskIds;
-use super::{TASKS, TODOWRITE, TRACKER, UPDATE_PLAN, WRITE_TODOS};
+use crate::hook::mirror::TaskIds;
+
+use super::{Exchange, TASKS, TODOWRITE, TRACKER, UPDATE_PLAN, WRITE_TODOS};
 
 /// Most that the list costs when it is put back, in tokens.
 const BUDGET: u64 = 1500;
 
 /// The words for one plan of a session.
-pub(super) enum Words {
+pub(crate) enum Words {
     /// The agent's own tasks, with the names that it has for them; and the tools for the others.
     Tasks(&'static Tools, Names, &'static Tools),
     /// Some other set of tools.
@@ -20,20 +21,20 @@ pub(super) enum Words {
 }
 
 impl Words {
-    pub(super) fn of(agent: Option<Agent>, session: &Session, plan: &Plan) -> Self {
-        let tasks = |tools| Self::Tasks(tools, names(session, plan), server(agent));
+    fn of(server: &'static Tools, session: &Session, plan: &Plan) -> Self {
+        let tasks = |tools| Self::Tasks(tools, names(session, plan), server);
         match session.memory.written_with.as_deref() {
             Some(TASKS) => tasks(&Tools::TASKS),
             Some(TRACKER) => tasks(&Tools::TRACKER),
             Some(TODOWRITE) => Self::Tools(&Tools::TODOWRITE),
             Some(UPDATE_PLAN) => Self::Tools(&Tools::UPDATE_PLAN),
             Some(WRITE_TODOS) => Self::Tools(&Tools::WRITE_TODOS),
-            Some(_) | None => Self::Tools(server(agent)),
+            Some(_) | None => Self::Tools(server),
         }
     }
 
     /// The words of the agent's own tool for whole lists.
-    pub(super) fn of_list(agent: Option<Agent>) -> &'static Tools {
+    pub(crate) fn of_list(agent: Option<Agent>) -> &'static Tools {
         match agent {
             Some(Agent::Claude) | None => &Tools::TODOWRITE,
             Some(Agent::Codex) => &Tools::UPDATE_PLAN,
@@ -42,7 +43,7 @@ impl Words {
     }
 
     /// Why the turn may not end yet.
-    pub(super) fn refusal(&self, plan: &Plan, open: &[Number], also: Also<'_>) -> String {
+    pub(crate) fn refusal(&self, plan: &Plan, open: &[Number], also: Also<'_>) -> String {
         match self {
             Self::Tasks(own, names, others) => {
                 prompt::stop_refusal_named(plan, open, own, names, others, also)
@@ -52,7 +53,7 @@ impl Words {
     }
 
     /// The open list.
-    pub(super) fn boundary(&self, plan: &Plan, tag: &Tag) -> Option<String> {
+    pub(crate) fn boundary(&self, plan: &Plan, tag: &Tag) -> Option<String> {
         match self {
             Self::Tasks(own, names, others) => {
                 prompt::boundary_named(plan, own, names, others, tag, BUDGET)
@@ -62,15 +63,26 @@ impl Words {
     }
 
     /// The tools that reminders name.
-    pub(super) fn tools(&self) -> &'static Tools {
+    pub(crate) fn tools(&self) -> &'static Tools {
         match self {
             Self::Tasks(tools, ..) | Self::Tools(tools) => tools,
         }
     }
 }
 
-/// The tools of our server, as the agent calls them.
-pub(super) fn server(agent: Option<Agent>) -> &'static Tools {
+impl Exchange<'_> {
+    /// The words for a plan of this conversation.
+    pub(crate) fn words(&self, plan: &Plan) -> Words {
+        Words::of(self.server(), &self.session, plan)
+    }
+
+    /// Our tools, as the agent calls them: those of its own loop, else those of our server.
+    pub(crate) fn server(&self) -> &'static Tools {
+        self.given.agent.tools.unwrap_or_else(|| server(self.agent()))
+    }
+}
+
+fn server(agent: Option<Agent>) -> &'static Tools {
     match agent {
         Some(Agent::Claude | Agent::Codex) | None => &Tools::MCP_TURN,
         Some(Agent::Gemini) => &Tools::MCP_TURN_SHORT,

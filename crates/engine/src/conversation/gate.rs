@@ -13,9 +13,9 @@ use punchlist_model::session::{Memory, SubAgent};
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{Level, Plan, Verification};
 
-use super::Call;
-use super::mirror::item_id;
-use super::words::{Words, server};
+use super::Exchange;
+use super::words::Words;
+use crate::hook::mirror::item_id;
 
 /// Most sub-agents that are remembered. A session has a handful at a time.
 const MOST_SUB_AGENTS: usize = 256;
@@ -32,7 +32,7 @@ struct Wanted {
     unheard: bool,
 }
 
-impl Call<'_> {
+impl Exchange<'_> {
     /// Where nobody sits, a question is an answer like any other: it would end the turn with everything
     /// open, and wait for ever.
     fn wanted(&self, stop: &Stop, plan_mode: bool) -> Wanted {
@@ -50,7 +50,7 @@ impl Call<'_> {
     }
 
     /// Notes whether the last that the agent did was to ask the user by a tool.
-    pub(super) async fn note_asking(&self, what: &What) -> Result<(), Error> {
+    pub(crate) async fn note_asking(&self, what: &What) -> Result<(), Error> {
         let asked = match what {
             What::Turn(called) => called.iter().any(|it| ASKING.contains(&it.tool.as_str())),
             What::Prompt | What::Wrote(_) | What::Begins(_) => false,
@@ -71,7 +71,7 @@ impl Call<'_> {
         self.remember(|memory| memory.asked = asked).await
     }
 
-    pub(super) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
+    pub(crate) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else {
             self.remember(|memory| self.is_over(memory)).await?;
             return Ok(Answer::Nothing);
@@ -91,7 +91,7 @@ impl Call<'_> {
     }
 
     /// A sub-agent answers for its own list, else for what it made or claimed on the session's.
-    pub(super) async fn sub_stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
+    pub(crate) async fn sub_stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         if self.sub_agent.is_empty() {
             return Ok(Answer::Nothing);
         }
@@ -129,12 +129,12 @@ impl Call<'_> {
     }
 
     /// The agent went into plan mode, or out of it.
-    pub(super) async fn planning(&self, planning: bool) -> Result<Answer, Error> {
+    pub(crate) async fn planning(&self, planning: bool) -> Result<Answer, Error> {
         self.remember(|memory| memory.planning = planning).await?;
         Ok(Answer::Nothing)
     }
 
-    pub(super) async fn sub_begins(&self) -> Result<Answer, Error> {
+    pub(crate) async fn sub_begins(&self) -> Result<Answer, Error> {
         if self.sub_agent.is_empty() {
             return Ok(Answer::Nothing);
         }
@@ -157,7 +157,7 @@ impl Call<'_> {
     ) -> Result<Verdict, Error> {
         let gone = self.gone(plan);
         let worker = self.session.actor_name(self.sub_agent);
-        let asking = Asking { worker: &worker, now: self.given.now, gone: &gone, scope };
+        let asking = Asking { worker: &worker, now: self.given.moment.now, gone: &gone, scope };
         let items = outlook(plan, &asking);
         let aim = !self.missing(plan).is_empty() && *scope == Scope::All;
         // Of a list as it stands it is said once: an agent that has looked may stop.
@@ -182,7 +182,7 @@ impl Call<'_> {
     fn missing(&self, plan: &Plan) -> Vec<Missing> {
         // Hooks look at no files: what is stale is for `verify` to find.
         match plan.reached(&BTreeSet::new()) {
-            Some(Reached::No(missing)) if !plan.is_over_budget(self.given.now) => {
+            Some(Reached::No(missing)) if !plan.is_over_budget(self.given.moment.now) => {
                 missing.into_iter().filter(|it| it.is_for_agents()).collect()
             }
             Some(Reached::No(_) | Reached::NotYet | Reached::Yes) | None => Vec::new(),
@@ -195,7 +195,7 @@ impl Call<'_> {
         }
         Ok(match verdict {
             Verdict::Refuse { open, refusal } => {
-                let words = Words::of(self.agent(), &self.session, plan);
+                let words = self.words(plan);
                 // Whoever was refused once and has not settled it may need somebody.
                 let park = (*refusal > 1 || wanted.unheard).then(|| self.park(&words));
                 let also = Also { unheard: wanted.unheard, park: park.as_deref() };
@@ -212,10 +212,10 @@ impl Call<'_> {
     /// How what needs a person is put aside: with the tools that wrote the list, else with ours, else by a
     /// verb in the agent's shell. Only the first know the items by the names that the agent has for them.
     fn park(&self, words: &Words) -> String {
-        let ours = server(self.agent());
+        let ours = self.server();
         match (words.tools().park, ours.park) {
             (Some(own), _) => own.to_owned(),
-            (None, Some(park)) if self.given.has_server => {
+            (None, Some(park)) if self.given.agent.has_server => {
                 format!("{park} (the ids are those of {})", ours.list)
             }
             (None, _) => {
@@ -228,7 +228,7 @@ impl Call<'_> {
     /// A task is about to be completed. Where its plan demands a check that it lacks, it is not yet:
     /// the agent's own list would say otherwise than ours. An approval is a person's to give, and
     /// the item waits for it.
-    pub(super) async fn completing(&self, task: &Task) -> Result<Answer, Error> {
+    pub(crate) async fn completing(&self, task: &Task) -> Result<Answer, Error> {
         if self.bounds(&self.session.memory).is_none() {
             return Ok(Answer::Nothing);
         }
@@ -249,7 +249,7 @@ impl Call<'_> {
 }
 
 /// What is remembered of a sub-agent, made if it is new; never more than a bounded number.
-pub(super) fn sub_agent<'m>(memory: &'m mut Memory, name: &str) -> &'m mut SubAgent {
+pub(crate) fn sub_agent<'m>(memory: &'m mut Memory, name: &str) -> &'m mut SubAgent {
     if !memory.sub_agents.contains_key(name) && memory.sub_agents.len() >= MOST_SUB_AGENTS {
         memory.sub_agents.pop_first();
     }

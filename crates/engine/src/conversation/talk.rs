@@ -1,0 +1,244 @@
+//! A conversation that a program has with a model of its own.
+//!
+//! The order of calls: [`Conversation::prompted`] when the user said something, then for each answer
+//! of the model [`Conversation::call`] for its tool calls and [`Conversation::turn_ended`], and
+//! [`Conversation::may_end`] once it calls no more tools. What they give back goes to the model.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use punchlist_formats::dialect::{Dialect, Surface, ToolSpec};
+use punchlist_formats::hook::{Answer, Source, Stop as Wish, asks_user};
+use punchlist_formats::prompt::{Tag, Tools, prompt_section};
+use punchlist_model::remind::Policy;
+use punchlist_model::session::{Session, SessionKey};
+use punchlist_model::store::{Change, Error};
+use punchlist_model::{Actor, Ctx, Holder, Mode, PlanId};
+use serde_json::Value;
+
+use super::{AgentFacts, Exchange, Given, Moment, PlanFacts, Settings};
+use crate::engine::{Engine, Inner};
+use crate::session::{self, Seen};
+use crate::tool_service::{self, Caller, Wanted};
+use crate::{System, around};
+
+/// May the turn end?
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It may. What is left open stays on the plan.
+    Allowed,
+    /// Not yet: this is for the model. It is refused a bounded number of times.
+    Refused(String),
+}
+
+/// What a tool call came to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CallResult {
+    /// What the model reads.
+    pub text: String,
+    /// The same as JSON, where the tool has a schema for its result.
+    pub structured: Option<Value>,
+    /// Whether it says that the call failed.
+    pub is_error: bool,
+    /// Whether the plan was changed.
+    pub changed: bool,
+    /// The list as it stands, for models that are shown it after each change.
+    pub after: Option<String>,
+}
+
+/// A conversation with a model, and its plan.
+#[derive(Clone)]
+pub struct Conversation {
+    engine: Engine,
+    key: SessionKey,
+    dialect: Dialect,
+    surface: Surface,
+    is_attended: bool,
+    /// Whether this process has told that the conversation begins.
+    has_begun: Arc<AtomicBool>,
+}
+
+impl Engine {
+    /// A conversation with a model that sees the plan through this dialect. Whoever uses the same
+    /// key later goes on with the same plan. Nobody is taken to sit before it; see
+    /// [`Conversation::attended`].
+    pub fn conversation(&self, key: SessionKey, dialect: Dialect) -> Conversation {
+        Conversation {
+            engine: self.clone(),
+            key,
+            dialect,
+            surface: Surface::Full,
+            is_attended: false,
+            has_begun: Arc::default(),
+        }
+    }
+}
+
+impl Conversation {
+    /// The same with a person who reads along: a stop is refused once only, and an answer that asks
+    /// the person something may end the turn.
+    #[must_use]
+    pub fn attended(mut self) -> Self {
+        self.is_attended = true;
+        self
+    }
+
+    /// The tools that the model is offered; [`ToolSpec::for_api`] gives each provider's shape.
+    pub fn tools(&self) -> Vec<ToolSpec> {
+        self.dialect.tools(self.surface)
+    }
+
+    /// What the system prompt says of the plan.
+    pub fn system(&self) -> &'static str {
+        prompt_section(self.dialect, self.surface, true).unwrap_or_default()
+    }
+
+    /// The user said something: what the model is to be told with it.
+    pub async fn prompted(&self) -> Result<Vec<String>, Error> {
+        let is_first = !self.has_begun.swap(true, Ordering::Relaxed);
+        let known = self.engine.inner.store.session(self.key.clone()).await?.is_some();
+        let source = if known { Source::Resume } else { Source::Startup };
+        self.with(async |exchange| {
+            let mut texts = Vec::new();
+            if is_first {
+                texts.extend(context(exchange.begins(source).await?));
+            }
+            texts.extend(context(exchange.prompt(None).await?));
+            Ok(texts)
+        })
+        .await
+    }
+
+    /// Runs a tool that the model called. What a rule refuses is a result that says so; an error
+    /// means that the store cannot be used.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> Result<CallResult, Error> {
+        let fields = arguments.as_object().cloned().unwrap_or_default();
+        let call = match self.dialect.call_with(tool, fields) {
+            Ok(call) => call,
+            Err(reply) => return Ok(result(reply, None)),
+        };
+        let Inner { store, around, options } = &*self.engine.inner;
+        let session = self.session().await?;
+        let caller = Caller {
+            key: session.attachment(),
+            wanted: Wanted::Attached,
+            title: session.memory.prompt.clone().unwrap_or_default(),
+        };
+        let now = around.now();
+        let Some(ops) = call.shared_ops() else {
+            let told = tool_service::read(Some(&**store), &call, &caller, now).await?;
+            tool_service::note(&**store, &caller, &told).await;
+            return Ok(result(told.reply, None));
+        };
+        let name = session.actor_name("");
+        let ctx = Ctx {
+            now,
+            ids: around.ids(now)?,
+            actor: Actor::agent(name.clone()),
+            holder: Holder::named(name),
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: tool_service::limits(self.dialect, options.limits, false),
+            gone: Vec::new(),
+            anyway: false,
+        };
+        let gone = |plan: &_| around::gone(&**around, plan);
+        let change = Change::new(ops, ctx.clone());
+        let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;
+        tool_service::await_approval(&**store, &told, ctx).await;
+        let after = tool_service::after_change(&**store, self.dialect, &told).await;
+        if told.reply.changed {
+            session::written(&**store, &session, self.dialect, now).await;
+        }
+        Ok(result(told.reply, after))
+    }
+
+    /// The model's turn is over: what it is to be told before the next. `worked` says whether it
+    /// called tools other than the plan's.
+    pub async fn turn_ended(&self, worked: bool) -> Result<Vec<String>, Error> {
+        self.with(async |exchange| Ok(context(exchange.turn_over(worked).await?))).await
+    }
+
+    /// The model wants to end the turn with this answer.
+    pub async fn may_end(&self, answer: Option<&str>) -> Result<Stop, Error> {
+        let wish = Wish { asks: answer.is_some_and(asks_user), ..Wish::default() };
+        let answer = self.with(async |exchange| exchange.stop(&wish, false).await).await?;
+        Ok(match answer {
+            Answer::Refuse(why) => Stop::Refused(why),
+            Answer::Nothing | Answer::Context(_) | Answer::Message(_) => Stop::Allowed,
+        })
+    }
+
+    /// The model's context was compacted: its open list goes with the next prompt.
+    pub async fn compacted(&self) -> Result<(), Error> {
+        self.with(async |exchange| exchange.compacted().await.map(drop)).await
+    }
+
+    /// The session, recorded if it is news.
+    async fn session(&self) -> Result<Session, Error> {
+        let Inner { store, around, options } = &*self.engine.inner;
+        let seen = Seen {
+            key: self.key.clone(),
+            project: options.project.clone(),
+            directory: String::new(),
+            process: None,
+            interactive: Some(self.is_attended),
+            now: around.now(),
+            ended: false,
+        };
+        session::record(&**store, seen).await
+    }
+
+    async fn with<T>(
+        &self,
+        act: impl AsyncFnOnce(&Exchange<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let Inner { store, around, options } = &*self.engine.inner;
+        let session = self.session().await?;
+        let now = around.now();
+        let ids = around.ids(now)?;
+        let (host, policy, tag) = (System::host(), Policy::default(), Tag::reminder());
+        let given = Given {
+            moment: Moment { now, ids, host: &host },
+            agent: AgentFacts {
+                name: &self.key.agent,
+                has_server: true,
+                tools: Some(Tools::of(self.dialect)),
+                process: None,
+                interactive: Some(self.is_attended),
+                planning: false,
+                task_list: None,
+            },
+            plan: PlanFacts { project: &options.project, name: None, new_id: PlanId(ids.nth(0)) },
+            settings: Settings {
+                gate: None,
+                reminders: &policy,
+                tag: &tag,
+                limits: options.limits,
+            },
+            task: &|_, _| None,
+            program: &|| "punchlist".to_owned(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        act(&Exchange { store: &**store, given: &given, session, news: None, sub_agent: "" }).await
+    }
+}
+
+/// What the model is told, if anything.
+fn context(answer: Answer) -> Vec<String> {
+    match answer {
+        Answer::Context(text) | Answer::Refuse(text) => vec![text],
+        Answer::Nothing | Answer::Message(_) => Vec::new(),
+    }
+}
+
+fn result(reply: punchlist_formats::dialect::Reply, after: Option<String>) -> CallResult {
+    CallResult {
+        structured: reply.json_text().and_then(|json| serde_json::from_str(json).ok()),
+        text: reply.text,
+        is_error: reply.is_error,
+        changed: reply.changed,
+        after,
+    }
+}

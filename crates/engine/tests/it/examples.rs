@@ -1,0 +1,16 @@
+//! The examples run to their end.
+
+#[path = "../../examples/conversation.rs"]
+mod conversation;
+#[path = "../../examples/plan.rs"]
+mod plan;
+
+#[test]
+fn a_plan_is_made_worked_on_followed_and_drawn() {
+    plan::main().unwrap();
+}
+
+#[test]
+fn a_conversation_is_held_until_its_items_are_settled() {
+    conversation::main().unwrap();
+}
