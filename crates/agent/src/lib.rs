@@ -3,7 +3,8 @@
 //! [`tools`] are the built-in tools, [`shell`] says which commands a command line consists of, [`rules`]
 //! are policy's in files. Nothing here decides whether a call may run: that is policy's, in `sched`.
 
-pub mod file;
+#![forbid(unsafe_code)]
+
 pub mod rules;
 pub mod shell;
 pub mod tools;
