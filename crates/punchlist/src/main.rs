@@ -3,6 +3,8 @@
 //! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
 //! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
 
+#![forbid(unsafe_code)]
+
 mod agent;
 mod app;
 mod archive;
@@ -29,7 +31,6 @@ mod keyboard;
 mod keys;
 mod last_call;
 mod line_editor;
-mod memory;
 mod merge;
 mod outputs;
 mod pager;
@@ -42,13 +43,15 @@ mod private;
 mod project;
 mod repository;
 mod run;
-mod settle;
 mod survey;
 mod trust;
 mod verb;
 mod watch;
 mod which;
 mod who;
+
+// Waits for the answer of a store where there is no runtime.
+pub(crate) use pollster::block_on;
 
 fn main() -> std::process::ExitCode {
     app::main()
