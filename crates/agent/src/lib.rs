@@ -2,4 +2,6 @@
 //!
 //! Nothing here decides whether a call may run: that is policy's, in `sched`.
 
+#![forbid(unsafe_code)]
+
 pub mod tools;

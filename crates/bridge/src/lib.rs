@@ -3,11 +3,14 @@
 //! The pure half of each part comes first. This crate reads no configuration and no environment by
 //! itself: callers hand them in. It knows no plans: `engine` keeps what it finds.
 
+#![forbid(unsafe_code)]
+
 pub mod doctor;
 pub mod editor;
 pub mod git;
 pub mod install;
 pub mod process;
+pub mod replace;
 pub mod spawn;
 pub mod tap;
 pub mod watch;

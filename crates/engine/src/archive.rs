@@ -212,7 +212,7 @@ mod tests {
     };
 
     use super::*;
-    use pollster::block_on as settle;
+    use pollster::block_on;
 
     /// What may happen to a plan: a change, an undo, or a text erased.
     #[derive(Clone, Debug)]
@@ -280,7 +280,7 @@ mod tests {
             rules: Rules::default(),
             at,
         };
-        settle(store.create(new)).unwrap();
+        block_on(store.create(new)).unwrap();
         for (n, step) in (1_u8..).zip(steps) {
             let now = Timestamp::from_second(i64::from(n) * 600).unwrap();
             let name = if n % 3 == 0 { "ann" } else { "bob" };
@@ -299,18 +299,19 @@ mod tests {
             // Much of this is refused, which is as good: what happened is what counts.
             match step {
                 Step::Change(ops, mode) => {
-                    settle(store.change(id, Change::new(ops, ctx(mode)))).ok();
+                    block_on(store.change(id, Change::new(ops, ctx(mode)))).ok();
                 }
                 Step::Undo => {
-                    settle(store.undo(id, ctx(Mode::Enforced), None)).ok();
+                    block_on(store.undo(id, ctx(Mode::Enforced), None)).ok();
                 }
                 Step::Forget(number) => {
-                    settle(store.forget(id, number.map(ItemRef::Number), ctx(Mode::Enforced))).ok();
+                    block_on(store.forget(id, number.map(ItemRef::Number), ctx(Mode::Enforced)))
+                        .ok();
                 }
             }
         }
-        let plan = settle(store.read(id, Needs::whole())).unwrap();
-        (plan, settle(store.journal(id, Revision(0), u32::MAX)).unwrap())
+        let plan = block_on(store.read(id, Needs::whole())).unwrap();
+        (plan, block_on(store.journal(id, Revision(0), u32::MAX)).unwrap())
     }
 
     proptest! {

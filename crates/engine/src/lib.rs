@@ -17,7 +17,6 @@ pub mod check;
 pub mod conversation;
 pub mod engine;
 pub mod fail;
-pub mod file;
 pub mod hook;
 pub mod merge;
 pub mod policy;
@@ -29,6 +28,8 @@ pub mod tool_service;
 pub use around::{Around, System};
 pub use conversation::{CallResult, Conversation, Stop};
 pub use engine::{Engine, PlanHandle, Which, Worker, item};
+/// Puts a new text in the place of a file, wholly or not at all.
+pub use punchlist_bridge::replace;
 /// What can go wrong with a store.
 pub use punchlist_model::store::Error;
 

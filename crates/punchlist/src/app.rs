@@ -93,9 +93,6 @@ fn unknown(word: &std::ffi::OsStr) -> Fail {
 }
 
 fn call(row: &Row, arguments: Vec<OsString>, json: bool) -> u8 {
-    if let Some((globals, verb)) = args::plain(row, &arguments) {
-        return run(row.name, globals, verb, json);
-    }
     let mut matches = match args::alone(row).try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return bad_arguments(&error, json),

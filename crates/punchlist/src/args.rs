@@ -8,7 +8,7 @@ use clap::builder::Resettable;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::print::Colour;
-use crate::verb::{self, Group, Ready, Row};
+use crate::verb::{self, Group, Row};
 
 // Options that every verb takes. No doc comment: clap would take it for the verb's help.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -148,20 +148,6 @@ pub(crate) fn wants_json(arguments: &[OsString]) -> bool {
     arguments.iter().take_while(|it| *it != "--").any(|it| it == "--json")
 }
 
-/// The options of every verb and the verb itself, where all arguments are so plain that no parser need
-/// be built: it would cost a short call a good part of its time. The database may be named, because
-/// an installed hook names it.
-pub(crate) fn plain(row: &Row, arguments: &[OsString]) -> Option<(Globals, Ready)> {
-    let mut words: Vec<&str> = arguments.iter().map(|it| it.to_str()).collect::<Option<_>>()?;
-    let mut globals = Globals::default();
-    if let Some(at) = words.iter().position(|it| *it == "--db") {
-        let file = words.get(at + 1).filter(|it| !it.is_empty() && !it.starts_with('-'))?;
-        globals.db = Some(PathBuf::from(file));
-        words.drain(at..at + 2);
-    }
-    (row.plain)(&words).map(|verb| (globals, verb))
-}
-
 /// The parser of one verb, by itself.
 pub(crate) fn alone(row: &Row) -> Command {
     let mut command = described(row);
@@ -240,30 +226,9 @@ pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
         "begin" => Some("start"),
         _ => None,
     };
-    let near = || names().map(|name| (distance(&word, name), name)).min().filter(|it| it.0 <= 2);
+    let far = |name| (strsim::osa_distance(&word, name), name);
+    let near = || names().map(far).min().filter(|it| it.0 <= 2);
     meant.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
-}
-
-/// How many letters must be put in, left out, changed or swapped to make one word of the other.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = match (i, j) {
-                (0, _) => j,
-                (_, 0) => i,
-                _ => {
-                    let changed = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                    let put_or_left = rows[i - 1][j].min(rows[i][j - 1]) + 1;
-                    let swaps = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-                    let swapped = if swaps { rows[i - 2][j - 2] + 1 } else { usize::MAX };
-                    changed.min(put_or_left).min(swapped)
-                }
-            };
-        }
-    }
-    rows[a.len()][b.len()]
 }
 
 #[cfg(test)]

@@ -13,10 +13,10 @@ use punchlist_model::{
 };
 
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::person;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::which::{self, Missing};
 use crate::who;
 
@@ -102,19 +102,19 @@ impl Request {
         let begins = self.ops.iter().any(begins);
         let change = Change { expect, ..Change::new(self.ops, ctx) };
         let act = |id| {
-            let gone = || settle(store.read(id, Needs::header())).map(|plan| who::gone(&plan));
+            let gone = || block_on(store.read(id, Needs::header())).map(|plan| who::gone(&plan));
             let mut change = change.clone();
             if begins {
                 change.ctx.gone = gone()?;
             }
-            match settle(store.change(id, change.clone())) {
+            match block_on(store.change(id, change.clone())) {
                 // Looked at only now, because most changes meet no claim of somebody else's.
                 Err(Error::Refused(refusal)) if !begins && is_held(&refusal) => {
                     change.ctx.gone = gone()?;
                     if change.ctx.gone.is_empty() {
                         return Err(Error::Refused(refusal));
                     }
-                    settle(store.change(id, change))
+                    block_on(store.change(id, change))
                 }
                 other => other,
             }
@@ -207,7 +207,7 @@ fn with_obstacles(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fail>
         return Ok(applied);
     }
     let needs = Needs { items, ..Needs::default() };
-    for (number, item) in settle(store.read(applied.plan.id, needs))?.items {
+    for (number, item) in block_on(store.read(applied.plan.id, needs))?.items {
         applied.plan.items.entry(number).or_insert(item);
     }
     Ok(applied)

@@ -10,6 +10,7 @@ use punchlist_db::Durability;
 use punchlist_engine::conversation;
 use punchlist_engine::policy::rules::{self, Rules};
 use punchlist_formats::prompt::Tag;
+use punchlist_formats::text;
 use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::{Kind, Policy};
@@ -283,16 +284,8 @@ fn count(key: &str, value: &str) -> Result<u32, Fail> {
 
 /// `90`, `90s`, `15m`, `2h` or `1d`.
 pub(crate) fn seconds(key: &str, value: &str) -> Result<u32, Fail> {
-    let (digits, unit) = match value.char_indices().next_back() {
-        Some((at, 's')) => (&value[..at], 1),
-        Some((at, 'm')) => (&value[..at], 60),
-        Some((at, 'h')) => (&value[..at], 60 * 60),
-        Some((at, 'd')) => (&value[..at], 24 * 60 * 60),
-        Some(_) | None => (value, 1),
-    };
-    let number = digits.parse::<u32>().ok().and_then(|number| number.checked_mul(unit));
     let what = "a time such as 90s, 15m or 2h";
-    number.filter(|seconds| *seconds > 0).ok_or_else(|| bad(key, value, what))
+    text::seconds(value).filter(|it| *it > 0).ok_or_else(|| bad(key, value, what))
 }
 
 fn durability(key: &str, value: &str) -> Result<Durability, Fail> {

@@ -8,6 +8,8 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use punchlist_bridge::replace;
+
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::person::{self, Act};
@@ -70,7 +72,7 @@ pub(crate) fn take_back(app: &App) -> Result<bool, Fail> {
     };
     let rewrite = || -> io::Result<()> {
         let text = keep(&fs::read_to_string(&file)?);
-        private::replace(&file, text.as_bytes())
+        replace::private(&file, text.as_bytes())
     };
     rewrite().map_err(|why| unwritable(&file, &why))?;
     Ok(true)

@@ -11,8 +11,8 @@ use punchlist_model::session::{SessionFilter, SessionStore, Store};
 use punchlist_model::{Session, SessionKey};
 
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 use crate::who;
 
 /// What is known of it.
@@ -28,11 +28,11 @@ impl Here {
     pub(crate) fn look(app: &App, store: &dyn SessionStore) -> Result<Self, Fail> {
         let told = told(|name| env::var(name).ok());
         let first = SessionFilter { most: Some(1), ..SessionFilter::default() };
-        let any = !settle(store.sessions(first))?.is_empty();
+        let any = !block_on(store.sessions(first))?.is_empty();
         let mut found = None;
         if any {
             let processes = session::reach(&who::up_to_agent());
-            found = settle(session::current(store, &processes, told.as_ref()))?;
+            found = block_on(session::current(store, &processes, told.as_ref()))?;
         }
         let project = &app.project()?.name;
         let unknown = || told.map(|key| Session::new(key, project.clone(), app.now));
@@ -58,7 +58,7 @@ pub(crate) fn meant(
     let mut fitting = match named {
         Some(name) => {
             let filter = SessionFilter { project: Some(project.clone()), ..Default::default() };
-            let mut all = settle(store.sessions(filter))?;
+            let mut all = block_on(store.sessions(filter))?;
             let ends = |it: &Session| it.actor_name("").ends_with(name);
             all.retain(|it| it.key.id.starts_with(name) || ends(it));
             if all.is_empty() {
@@ -73,7 +73,7 @@ pub(crate) fn meant(
         }
         None => match app.here(store)?.recorded() {
             Some(session) => return Ok(Some(session.clone())),
-            None => settle(session::live_sessions(store, project, &who::host(), app.now))?,
+            None => block_on(session::live_sessions(store, project, &who::host(), app.now))?,
         },
     };
     if fitting.len() > 1 {

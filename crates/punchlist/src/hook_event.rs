@@ -16,8 +16,8 @@ use punchlist_model::{Process, Timestamp};
 
 use crate::app::App;
 use crate::args::Globals;
+use crate::block_on;
 use crate::error::{Code, Fail};
-use crate::settle::settle;
 use crate::{called, clock, places, repository, which, who};
 
 /// The longest file of a task that is read.
@@ -175,7 +175,7 @@ pub(crate) fn decide(
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
     };
-    let answer = settle(hook::answer(&store, event, &given));
+    let answer = block_on(hook::answer(&store, event, &given));
     store.let_go();
     if matches!(event.what, What::Begins(_)) && answer.is_ok() {
         repository::note(app.database()?, project, repository::SHORT_PATIENCE);

@@ -10,8 +10,8 @@ use punchlist_sched::call::{CallId, CancelReason, Outcome, Output};
 use punchlist_sched::output;
 use serde_json::{Value, json};
 
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 use crate::{outputs, places};
 
 /// How many runs are looked through, the newest first.
@@ -35,8 +35,8 @@ pub(crate) fn of(
     item: Number,
 ) -> Result<Option<LastCall>, Fail> {
     let filter = RunFilter { plan: Some(plan), most: Some(RUNS), ..RunFilter::default() };
-    for run in settle(store.runs(filter))? {
-        let calls = settle(store.calls(run.id))?;
+    for run in block_on(store.runs(filter))? {
+        let calls = block_on(store.calls(run.id))?;
         if let Some(call) = calls.into_iter().rfind(|it| it.item == Some(item)) {
             return LastCall::read(run.id, call).map(Some);
         }

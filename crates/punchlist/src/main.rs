@@ -3,6 +3,8 @@
 //! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
 //! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
 
+#![forbid(unsafe_code)]
+
 mod agent;
 mod app;
 mod args;
@@ -23,7 +25,6 @@ mod keyboard;
 mod keys;
 mod last_call;
 mod line_editor;
-mod memory;
 mod outputs;
 mod pager;
 mod patience;
@@ -34,7 +35,6 @@ mod print;
 mod private;
 mod repository;
 mod run;
-mod settle;
 mod survey;
 mod trust;
 mod verb;
@@ -44,6 +44,8 @@ mod who;
 
 use punchlist_engine::check::{evidence, glob};
 use punchlist_engine::{archive, fail as error, merge, project};
+// Waits for the answer of a store where there is no runtime.
+pub(crate) use pollster::block_on;
 
 fn main() -> std::process::ExitCode {
     app::main()

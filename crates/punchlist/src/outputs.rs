@@ -10,14 +10,15 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use punchlist_bridge::replace::{Draft, Stamp};
 use punchlist_model::call::{CallStore, RunFilter};
 use punchlist_model::{Number, PlanId, RunId, Timestamp};
 use punchlist_sched::call::Output;
 use punchlist_sched::output;
 use serde_json::Value;
 
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 use crate::{clock, places};
 
 /// How many days the outputs of a run are kept.
@@ -159,11 +160,11 @@ fn append(path: &Path, then: &Output) -> Option<()> {
 }
 
 fn prepend(first: &str, path: &Path) -> Option<()> {
-    let beside = path.with_extension("joined");
-    let mut file = fs::File::create(&beside).ok()?;
-    file.write_all(first.as_bytes()).ok()?;
-    io::copy(&mut fs::File::open(path).ok()?, &mut file).ok()?;
-    fs::rename(&beside, path).ok()
+    let mut file = fs::File::open(path).ok()?;
+    let mut draft = Draft::like(path, Stamp::from(&file.metadata().ok()?)).ok()?;
+    draft.write_all(first.as_bytes()).ok()?;
+    io::copy(&mut file, &mut draft).ok()?;
+    draft.replace().ok()
 }
 
 /// Drops the directory of a run that has left no output in it.
@@ -181,7 +182,7 @@ pub(crate) fn of(
     item: Option<Number>,
 ) -> Result<Vec<PathBuf>, Fail> {
     let directory = places::outputs()?;
-    let runs = settle(store.runs(RunFilter { plan: Some(plan), ..RunFilter::default() }))?;
+    let runs = block_on(store.runs(RunFilter { plan: Some(plan), ..RunFilter::default() }))?;
     let mut found = Vec::new();
     for run in runs {
         let own = directory.join(run.id.to_string());
@@ -189,7 +190,7 @@ pub(crate) fn of(
             found.push(own);
             continue;
         }
-        for call in settle(store.story(run.id))?.into_iter().filter(|it| it.item == item) {
+        for call in block_on(store.story(run.id))?.into_iter().filter(|it| it.item == item) {
             named(&call.detail.unwrap_or_default(), &mut |path| {
                 found.extend(Some(path.to_owned()).filter(|it| is_within(&own, it)));
             });

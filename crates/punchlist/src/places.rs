@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
 use etcetera::base_strategy::choose_native_strategy;
+use punchlist_bridge::replace;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Fail};
@@ -67,7 +68,7 @@ pub(crate) fn record() -> Result<(), Fail> {
     }
     let text = serde_json::to_string(&now).unwrap_or_default();
     private::directory(&usual.data).map_err(failed)?;
-    private::replace(&file, text.as_bytes()).map_err(failed)
+    replace::private(&file, text.as_bytes()).map_err(failed)
 }
 
 /// Takes the record away, with what is empty then.

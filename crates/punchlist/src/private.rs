@@ -1,7 +1,7 @@
 //! Files and directories that are this user's alone, whatever the umask says.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
@@ -46,15 +46,6 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options().append(true).create(true).open(path)
 }
 
-/// Puts these bytes in the place of what a file says: beside it first, so that nobody reads half of it.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("new");
-    let mut out = options().write(true).create(true).truncate(true).open(&beside)?;
-    out.write_all(bytes)?;
-    out.sync_all()?;
-    fs::rename(&beside, path)
-}
-
 /// Whether it is a plain file of this user's.
 pub(crate) fn is_own(meta: &fs::Metadata) -> bool {
     meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw()
@@ -77,8 +68,8 @@ mod tests {
         let file = open.join("file");
         fs::write(&file, "old").unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
-        replace(&file, b"new").unwrap();
-        assert_eq!((mode(&file), fs::read(&file).unwrap()), (0o600, b"new".to_vec()));
+        tighten(&file, 0o600).unwrap();
+        assert_eq!(mode(&file), 0o600);
         // What is stricter than ours stays so.
         fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).unwrap();
         tighten(&file, 0o600).unwrap();

@@ -19,10 +19,10 @@ use punchlist_model::store::{Filter, PlanStore, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
+use crate::block_on;
 use crate::called;
 use crate::error::Fail;
 use crate::project::Project;
-use crate::settle::settle;
 
 /// How long git may take where a person waits.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
@@ -117,7 +117,7 @@ pub(crate) fn moved(database: &Path, from: &str, to: &str) -> Result<(), Fail> {
     if text.is_empty() {
         return Ok(());
     }
-    punchlist_engine::file::rewrite(&file(database), text.as_bytes()).map_err(cannot)
+    punchlist_bridge::replace::rewrite(&file(database), text.as_bytes()).map_err(cannot)
 }
 
 /// Whether the directory of a project is gone. One whose name is not its path cannot be told.
@@ -143,7 +143,7 @@ pub(crate) fn offer(app: &App) -> Option<String> {
     let store = app.store_to_read().ok()??;
     let has_plans = |it: &&&Noted| {
         let filter = Filter { project: Some(it.project.clone()), ..Filter::default() };
-        settle(store.plans(filter)).is_ok_and(|plans| !plans.is_empty())
+        block_on(store.plans(filter)).is_ok_and(|plans| !plans.is_empty())
     };
     // Of several the one that was used last.
     let old =

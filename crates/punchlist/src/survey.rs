@@ -11,7 +11,7 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore};
 use punchlist_model::{Item, Origin};
 
-use crate::settle::settle;
+use crate::block_on;
 use crate::trust::Trusting;
 
 /// Most commands, and most lines of a configuration, that are shown.
@@ -74,7 +74,7 @@ fn plans(database: &Path) -> Vec<String> {
         Ok(None) => return Vec::new(),
         Err(why) => return unread(why.to_string()),
     };
-    let plans = match settle(store.plans(Filter::default())) {
+    let plans = match block_on(store.plans(Filter::default())) {
         Ok(plans) => plans,
         Err(why) => return unread(why.to_string()),
     };
@@ -86,7 +86,7 @@ fn plans(database: &Path) -> Vec<String> {
     let mut lines = part(&format!("Plans in {name}:"), titles.collect());
     let mut commands = Vec::new();
     for plan in &plans {
-        if let Ok(plan) = settle(store.read(plan.id, Needs::whole())) {
+        if let Ok(plan) = block_on(store.read(plan.id, Needs::whole())) {
             commands.extend(plan.items.values().flat_map(of_item));
         }
     }

@@ -16,10 +16,10 @@ use punchlist_model::store::{self, AttachmentKey, Filter, NewPlan, PlanStore, Su
 use punchlist_model::{Plan, PlanId, Rules, Session, SessionKey};
 
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::clock;
 use crate::error::{Code, Fail};
 use crate::print::{self, Screen};
-use crate::settle::settle;
 use crate::who;
 
 /// Whether a plan that is not there may be made.
@@ -83,7 +83,7 @@ pub(crate) fn with<T>(
 /// The plan that was changed last of those that sessions here work or worked on, none of which is live.
 fn left(store: &dyn PlanStore, project: &str) -> Result<Option<Summary>, Fail> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
-    let mut plans = settle(store.plans(filter))?;
+    let mut plans = block_on(store.plans(filter))?;
     plans.retain(|plan| !plan.archived && plan.title != TOMBSTONE);
     plans.retain(|plan| plan.attachment.as_ref().is_some_and(|key| key.sub_agent.is_empty()));
     Ok(plans.into_iter().max_by_key(|plan| plan.updated_at))
@@ -114,7 +114,7 @@ enum Meant<'a> {
 fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
     let here = app.here(store)?;
     if let Some(session) = here.recorded() {
-        let attached = settle(store.attachment(session.attachment()))?;
+        let attached = block_on(store.attachment(session.attachment()))?;
         return Ok(attached.map_or(Meant::Own(session), |it| Meant::Plan(it.plan)));
     }
     // Whoever is in a session must not come upon the list of another.
@@ -127,7 +127,7 @@ fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
         [one] => Ok(Meant::Plan(*one)),
         several => {
             let filter = Filter { project: Some(project.clone()), ..Filter::default() };
-            let mut plans = settle(store.plans(filter))?;
+            let mut plans = block_on(store.plans(filter))?;
             let own = PlanId::of_project(project);
             plans.retain(|plan| plan.id == own || several.contains(&plan.id));
             Err(ambiguous("several agents work here, each on a plan of its own", &plans))
@@ -138,8 +138,8 @@ fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
 /// The plans of the live sessions of a project, each once.
 pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<Vec<PlanId>, Fail> {
     let mut plans = Vec::new();
-    for session in settle(session::live_sessions(store, project, &who::host(), app.now))? {
-        let attached = settle(store.attachment(session.attachment()))?;
+    for session in block_on(session::live_sessions(store, project, &who::host(), app.now))? {
+        let attached = block_on(store.attachment(session.attachment()))?;
         plans.extend(attached.map(|it| it.plan).filter(|id| !plans.contains(id)));
     }
     Ok(plans)
@@ -157,17 +157,17 @@ fn begin(app: &App, store: &dyn Store, session: &Session) -> Result<PlanId, Fail
         rules: Rules::default(),
         at: app.now,
     };
-    match settle(store.create(new)) {
+    match block_on(store.create(new)) {
         Ok(_) | Err(store::Error::Exists(_)) => {}
         Err(error) => return Err(error.into()),
     }
-    Ok(settle(store.attach(key, id, app.now))?.plan)
+    Ok(block_on(store.attach(key, id, app.now))?.plan)
 }
 
 /// What went wrong, with what others did meanwhile where that is the reason.
 fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
     let store::Error::Revision { plan, since, .. } = &error else { return error.into() };
-    let lines = settle(store.read(*plan, Needs::whole())).map(|plan| {
+    let lines = block_on(store.read(*plan, Needs::whole())).map(|plan| {
         let reader = app.actor(store).ok();
         let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
         let screen = Screen { is_terminal: false, width: 80, colour: false };
@@ -184,7 +184,7 @@ pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Sqlite, Plan)>, F
             None => Ok(None),
         };
     };
-    let read = |id| settle(store.read(id, needs.clone()));
+    let read = |id| block_on(store.read(id, needs.clone()));
     match with(app, &store, Missing::Refuse, read) {
         Ok(plan) => Ok(Some((store, plan))),
         Err(fail) if fail.code == Code::NotFound && app.globals.plan.is_none() => Ok(None),
@@ -202,7 +202,7 @@ pub(crate) fn find(app: &App, store: &dyn Store, text: &str) -> Result<PlanId, F
 /// be the project's only one.
 fn loose(store: &dyn PlanStore, project: &str) -> Result<Option<PlanId>, Fail> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
-    let mut loose = settle(store.plans(filter))?;
+    let mut loose = block_on(store.plans(filter))?;
     // What was put away or erased is not what anybody means.
     loose.retain(|plan| !plan.archived && plan.title != TOMBSTONE);
     loose.retain(|plan| plan.name.is_none() && plan.attachment.is_none());
@@ -219,14 +219,14 @@ fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<Plan
         name: Some(name.to_owned()),
         ..Filter::default()
     };
-    if let [plan] = settle(store.plans(filter))?.as_slice() {
+    if let [plan] = block_on(store.plans(filter))?.as_slice() {
         return Ok(Some(plan.id));
     }
     if !could_be_id(name) {
         return Ok(None);
     }
     let filter = Filter { id: Some(name.to_ascii_lowercase()), ..Filter::default() };
-    let fitting = settle(store.plans(filter))?;
+    let fitting = block_on(store.plans(filter))?;
     match fitting.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one.id)),
@@ -279,7 +279,7 @@ fn make(app: &App, store: &dyn PlanStore, name: Option<&str>) -> Result<PlanId, 
         rules: Rules::default(),
         at: app.now,
     };
-    match (settle(store.create(new)), name) {
+    match (block_on(store.create(new)), name) {
         // Somebody else was first: it is there, and that is all that was wanted.
         (Ok(_) | Err(store::Error::Exists(_)), _) => Ok(id),
         (Err(store::Error::NameTaken(_)), Some(name)) => {

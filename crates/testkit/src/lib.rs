@@ -3,6 +3,8 @@
 //! A dev-dependency only. A helper that one crate needs stays in that crate's tests; it moves here
 //! when a second crate needs it.
 
+#![forbid(unsafe_code)]
+
 pub mod features;
 pub mod model;
 pub mod naughty;

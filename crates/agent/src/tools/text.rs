@@ -4,10 +4,10 @@ use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 
+use punchlist_engine::replace::{self, Stamp};
 use sha2::{Digest, Sha256};
 
 use super::place::Place;
-use punchlist_engine::file::{self, Stamp};
 
 /// The largest file that is edited or shown in a diff.
 pub(super) const MOST: u64 = 8 * 1024 * 1024;
@@ -103,7 +103,7 @@ pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String
             return Err(format!("{} is read-only", place.shown));
         }
     }
-    file::replace(&place.real, was, text.as_bytes(), 0o666).map_err(|why| {
+    replace::with(&place.real, was, text.as_bytes(), 0o666).map_err(|why| {
         if why.kind() == ErrorKind::AlreadyExists {
             return format!("somebody else just made {}; look at it first", place.shown);
         }

@@ -1,15 +1,15 @@
 //! Looks at a file of somebody else's and replaces it, but only if it is still what was looked at.
 //!
-//! A new text is written beside the file and renamed over it, so a reader finds the old one or the
-//! new one and nothing else. A symbolic link stays: what it leads to is replaced. Owner and mode
+//! The file is replaced as a whole. A symbolic link stays: what it leads to is replaced. Owner and mode
 //! stay too. What the text means is nobody's business here.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::replace::{DRAFT, Draft, Stamp};
 
 /// The largest file that is read.
 pub(crate) const MOST: u64 = 64 * 1024 * 1024;
@@ -23,8 +23,8 @@ pub(crate) struct Seen {
     real: PathBuf,
     /// What is in it; `None` if there is none.
     pub(crate) bytes: Option<Vec<u8>>,
-    /// Owner, group and mode.
-    owner: Option<(u32, u32, u32)>,
+    /// Owner and mode, if there is one.
+    stamp: Option<Stamp>,
 }
 
 /// For whom new files and directories are.
@@ -57,7 +57,7 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
                 path: path.to_owned(),
                 real: path.to_owned(),
                 bytes: None,
-                owner: None,
+                stamp: None,
             });
         }
         Err(why) => return Err(unreadable(path, why)),
@@ -72,8 +72,7 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
     if bytes.len() as u64 > MOST {
         return Err(odd("larger than any settings are"));
     }
-    let owner = Some((meta.uid(), meta.gid(), meta.mode() & 0o7777));
-    Ok(Seen { path: path.to_owned(), real, bytes: Some(bytes), owner })
+    Ok(Seen { path: path.to_owned(), real, bytes: Some(bytes), stamp: Some(Stamp::from(&meta)) })
 }
 
 /// What a path leads to, as far as it leads anywhere yet.
@@ -92,13 +91,11 @@ pub(crate) fn real(path: &Path) -> PathBuf {
 impl Seen {
     /// Whether the file may be replaced at all, asked before anything is written anywhere.
     pub(crate) fn is_writable(&self) -> Result<(), Error> {
-        match self.owner {
-            // Renaming would get round it, which is not what whoever took the right away meant.
-            Some((_, _, mode)) if mode & 0o200 == 0 => {
-                Err(Error::ReadOnly { path: self.path.clone() })
-            }
-            Some(_) | None => Ok(()),
+        // Renaming would get round it, which is not what whoever took the right away meant.
+        if self.stamp.is_some_and(|it| !it.is_writable()) {
+            return Err(Error::ReadOnly { path: self.path.clone() });
         }
+        Ok(())
     }
 
     /// Puts another text in its place, or removes it. Gives whether that was done: it is not if the
@@ -115,18 +112,23 @@ impl Seen {
             };
         };
         let failed = |why| unwritable(&self.path, why);
-        let draft =
-            Draft::beside(&self.real, self.owner.map(|it| it.2), new_for).map_err(failed)?;
-        draft.fill(new, self.owner).map_err(failed)?;
+        let draft = match (self.stamp, new_for) {
+            (Some(stamp), _) => Draft::like(&self.real, stamp),
+            (None, For::User) => Draft::new(&self.real, 0o600),
+            (None, For::Anybody) => Draft::new(&self.real, 0o666),
+        };
+        let mut draft = draft.map_err(failed)?;
+        draft.write_all(new).map_err(failed)?;
         if !is_same(&look(&self.path)?) {
             return Ok(false);
         }
-        draft.rename(&self.real, self.bytes.is_none()).map_err(failed)
+        let done = if self.bytes.is_some() { draft.replace() } else { draft.create() };
+        match done {
+            Err(why) if why.kind() == ErrorKind::AlreadyExists => Ok(false),
+            done => done.map(|()| true).map_err(failed),
+        }
     }
 }
-
-/// What the name of a draft has between the file's own name and the writer's number.
-const DRAFT: &str = ".punchlist-";
 
 /// Removes drafts that killed processes left in a directory. Only for those who hold the lock that
 /// all writers of such drafts hold.
@@ -139,79 +141,6 @@ pub(crate) fn sweep(directory: &Path) {
         {
             fs::remove_file(entry.path()).ok();
         }
-    }
-}
-
-/// A new file beside the one that it will replace. Removed unless it has.
-struct Draft {
-    path: PathBuf,
-    file: File,
-    renamed: bool,
-}
-
-impl Draft {
-    fn beside(real: &Path, mode: Option<u32>, new_for: For) -> std::io::Result<Self> {
-        let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let mode = mode.unwrap_or(match new_for {
-            For::User => 0o600,
-            For::Anybody => 0o666,
-        });
-        for n in 0..1000_u32 {
-            let path = real.with_file_name(format!(".{name}{DRAFT}{}-{n}", std::process::id()));
-            match OpenOptions::new().write(true).create_new(true).mode(mode).open(&path) {
-                Ok(file) => return Ok(Self { path, file, renamed: false }),
-                Err(why) if why.kind() == ErrorKind::AlreadyExists => {}
-                Err(why) => return Err(why),
-            }
-        }
-        Err(ErrorKind::AlreadyExists.into())
-    }
-
-    fn fill(&self, bytes: &[u8], owner: Option<(u32, u32, u32)>) -> std::io::Result<()> {
-        (&self.file).write_all(bytes)?;
-        if let Some((user, group, mode)) = owner {
-            let own = self.file.metadata()?;
-            if (own.uid(), own.gid()) != (user, group) {
-                std::os::unix::fs::fchown(&self.file, Some(user), Some(group))?;
-            }
-            self.file.set_permissions(fs::Permissions::from_mode(mode))?;
-        }
-        self.file.sync_all()
-    }
-
-    /// Renames it over the other, or, where there was none, to where there still must be none.
-    fn rename(mut self, to: &Path, must_be_new: bool) -> std::io::Result<bool> {
-        if must_be_new {
-            match fs::hard_link(&self.path, to) {
-                Ok(()) => {}
-                Err(why) if why.kind() == ErrorKind::AlreadyExists => return Ok(false),
-                // Not every file system has links; there a rename must do.
-                Err(_) => {
-                    fs::rename(&self.path, to)?;
-                    self.renamed = true;
-                }
-            }
-        } else {
-            fs::rename(&self.path, to)?;
-            self.renamed = true;
-        }
-        sync_directory(to);
-        Ok(true)
-    }
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if !self.renamed {
-            fs::remove_file(&self.path).ok();
-        }
-    }
-}
-
-/// Makes a rename last. Where a directory cannot be synced, the rename is as safe as it gets.
-fn sync_directory(file: &Path) {
-    if let Some(directory) = file.parent().and_then(|it| File::open(it).ok()) {
-        directory.sync_all().ok();
     }
 }
 

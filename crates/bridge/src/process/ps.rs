@@ -151,12 +151,8 @@ impl Row {
 
 /// Seconds since 1970 of a time in UTC.
 fn seconds(year: &str, month: &str, day: &str, time: &str) -> Option<u64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let month = MONTHS.iter().position(|it| *it == month)? + 1;
-    let (hour, rest) = time.split_once(':')?;
-    let text = format!("{year:0>4}-{month:02}-{day:0>2}T{hour:0>2}:{rest}Z");
-    let at: punchlist_model::Timestamp = text.parse().ok()?;
+    let text = format!("{year} {month} {day} {time} +0000");
+    let at = punchlist_model::Timestamp::strptime("%Y %b %d %H:%M:%S %z", text).ok()?;
     u64::try_from(at.as_second()).ok()
 }
 

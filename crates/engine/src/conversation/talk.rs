@@ -125,7 +125,7 @@ impl Conversation {
             title: session.memory.prompt.clone().unwrap_or_default(),
         };
         let now = around.now();
-        let Some(ops) = call.shared_ops() else {
+        let Some(ops) = call.ops() else {
             let told = tool_service::read(Some(&**store), &call, &caller, now).await?;
             tool_service::note(&**store, &caller, &told).await;
             return Ok(result(told.reply, None));
@@ -144,7 +144,7 @@ impl Conversation {
             anyway: false,
         };
         let gone = |plan: &_| around::gone(&**around, plan);
-        let change = Change::new(ops, ctx.clone());
+        let change = Change::new(ops.to_vec(), ctx.clone());
         let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;
         tool_service::await_approval(&**store, &told, ctx).await;
         let after = tool_service::after_change(&**store, self.dialect, &told).await;
@@ -235,7 +235,7 @@ fn context(answer: Answer) -> Vec<String> {
 
 fn result(reply: punchlist_formats::dialect::Reply, after: Option<String>) -> CallResult {
     CallResult {
-        structured: reply.json_text().and_then(|json| serde_json::from_str(json).ok()),
+        structured: reply.structured,
         text: reply.text,
         is_error: reply.is_error,
         changed: reply.changed,

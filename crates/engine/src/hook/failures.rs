@@ -14,6 +14,8 @@ use punchlist_model::Timestamp;
 use punchlist_model::store::Error;
 use serde::{Deserialize, Serialize};
 
+use crate::replace;
+
 /// The file's name, in the user's data directory.
 pub const FILE: &str = "hook-failures.jsonl";
 
@@ -90,11 +92,7 @@ fn shorten(path: &PathBuf) -> io::Result<()> {
     let Some(text) = long.then(|| contents(path)).flatten() else { return Ok(()) };
     let lines: Vec<&str> = text.lines().collect();
     let kept = lines[lines.len() / 2..].join("\n") + "\n";
-    let new = path.with_extension(format!("{}.new", std::process::id()));
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-    file.write_all(kept.as_bytes())?;
-    fs::rename(&new, path)
+    replace::private(path, kept.as_bytes())
 }
 
 #[cfg(test)]

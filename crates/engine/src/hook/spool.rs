@@ -7,14 +7,16 @@
 //! applying an event and removing its file leaves the event to be applied again; what hooks record is made
 //! so that a second time changes nothing.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::hook::What;
 use punchlist_model::{Process, Timestamp};
 use serde::{Deserialize, Serialize};
+
+use crate::replace;
 
 /// More events than this are not kept: then something has been wrong for a long time.
 const MOST_EVENTS: usize = 10_000;
@@ -199,28 +201,17 @@ fn add(directory: &Path, event: &Spooled) -> io::Result<()> {
     Err(io::Error::other(format!("{} is removed again and again", directory.display())))
 }
 
-/// Writes an event in one piece: whoever looks sees all of it or nothing.
+/// Writes an event in one piece: a reader sees all of it or nothing.
 fn write(directory: &Path, event: &Spooled, bytes: &[u8]) -> io::Result<()> {
     let (at, pid) = (event.at.as_millisecond().max(0), std::process::id());
-    let mut n = 0_u32;
-    loop {
+    for n in 0..1000_u32 {
         let name = directory.join(format!("{at:015}-{pid:010}-{n:03}{ENDING}"));
-        let new = name.with_extension("new");
-        let mut options = OpenOptions::new();
-        match options.write(true).create_new(true).mode(0o600).open(&new) {
-            Ok(_) if name.exists() => {
-                fs::remove_file(&new)?;
-                n += 1;
-            }
-            Ok(mut file) => {
-                file.write_all(bytes)?;
-                file.sync_all()?;
-                return fs::rename(&new, &name);
-            }
-            Err(why) if why.kind() == io::ErrorKind::AlreadyExists && n < 999 => n += 1,
-            Err(why) => return Err(why),
+        match replace::with(&name, None, bytes, 0o600) {
+            Err(why) if why.kind() == io::ErrorKind::AlreadyExists => {}
+            done => return done,
         }
     }
+    Err(io::ErrorKind::AlreadyExists.into())
 }
 
 #[cfg(test)]

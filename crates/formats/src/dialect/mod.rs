@@ -19,10 +19,8 @@ mod update_plan;
 mod whole;
 mod write_todos;
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
@@ -154,18 +152,6 @@ impl Dialect {
             Self::WriteTodos => write_todos::call(tool, decoded()).map(Inner::WriteTodos),
             Self::UpdatePlan => update_plan::call(tool, arguments).map(Inner::UpdatePlan),
             Self::Tasks => tasks::call(tool, decoded()).map(Inner::Tasks),
-        }
-        .map(|inner| Call { inner })
-    }
-
-    /// The call that some JSON is, where it is the one that is made most often, written as it mostly
-    /// is: read without a detour. That there is none says nothing of it; [`Self::call_with`] tells.
-    pub fn plain_call(self, tool: &str, arguments: &str) -> Option<Call> {
-        match self {
-            Self::Turn => turn::plain_call(tool, arguments).map(Inner::Turn),
-            Self::Manager | Self::TodoWrite | Self::WriteTodos | Self::UpdatePlan | Self::Tasks => {
-                None
-            }
         }
         .map(|inner| Call { inner })
     }
@@ -333,18 +319,6 @@ impl Call {
         }
     }
 
-    /// The same, to be handed over, once or more.
-    pub fn shared_ops(&self) -> Option<Arc<[Op]>> {
-        match &self.inner {
-            Inner::Turn(call) => call.shared_ops(),
-            Inner::Manager(_)
-            | Inner::TodoWrite(_)
-            | Inner::WriteTodos(_)
-            | Inner::UpdatePlan(_)
-            | Inner::Tasks(_) => self.ops().map(Arc::from),
-        }
-    }
-
     /// What to read: for a call that only reads, all that its reply is made from; for any other,
     /// the part of the plan by which a refusal can be told in ids or positions.
     pub fn needs(&self) -> Needs {
@@ -386,8 +360,9 @@ pub enum Answer<'a> {
 pub struct Reply {
     /// The result as text.
     pub text: String,
-    /// The same as JSON that fits the tool's output schema, if it has one.
-    pub structured: Structured,
+    /// The same as JSON that fits the tool's output schema, if it has one. The text may have escapes for
+    /// the sake of a terminal; these are the values as they are.
+    pub structured: Option<Value>,
     /// Whether it says that the call failed.
     pub is_error: bool,
     /// Whether the plan was changed.
@@ -396,46 +371,18 @@ pub struct Reply {
     pub shows: bool,
 }
 
-/// The JSON behind a reply, written once.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Structured {
-    /// There is none.
-    None,
-    /// The reply's text is it.
-    Text,
-    /// The text has escapes in it for the sake of a terminal; this is the same without.
-    Json(String),
-}
-
 impl Reply {
-    /// The structured result, written as JSON.
-    pub fn json_text(&self) -> Option<&str> {
-        match &self.structured {
-            Structured::None => None,
-            Structured::Text => Some(&self.text),
-            Structured::Json(json) => Some(json),
-        }
-    }
-
     /// A result that is text and nothing else.
     fn text(text: String, changed: bool) -> Self {
-        let structured = Structured::None;
-        Self { text, structured, is_error: false, changed, shows: false }
+        Self { text, structured: None, is_error: false, changed, shows: false }
     }
 
     /// A result that is JSON.
     fn json(value: &impl Serialize, changed: bool) -> Self {
         // Our replies have string keys only, so there is nothing to fail.
-        Self::written(serde_json::to_string(value).unwrap_or_default(), changed)
-    }
-
-    /// A result that is JSON and written already.
-    fn written(json: String, changed: bool) -> Self {
-        let (text, structured) = match escape::json(&json) {
-            Cow::Borrowed(_) => (json, Structured::Text),
-            Cow::Owned(text) => (text, Structured::Json(json)),
-        };
-        Self { text, structured, is_error: false, changed, shows: false }
+        let value = serde_json::to_value(value).unwrap_or_default();
+        let text = escape::json(&value.to_string()).into_owned();
+        Self { structured: Some(value), ..Self::text(text, changed) }
     }
 
     /// A failure that is text and nothing else.

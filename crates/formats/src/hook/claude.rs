@@ -17,9 +17,6 @@ use super::say::{Voice, context, say};
 use super::{Answer, Called, Event, Source, Stop, Task, Version, What, Write, asks_user, fields};
 use crate::text::mend;
 
-/// The tools of the agent's own lists, as the matcher of the tool hooks names them.
-pub const MATCHER: &str = "TodoWrite|TaskCreate|TaskUpdate|TaskList|TaskGet";
-
 /// What the tools of our MCP server are called, up to their own names.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
 

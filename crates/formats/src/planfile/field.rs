@@ -4,6 +4,7 @@
 
 use super::Retry;
 use super::near::nearest;
+use crate::text::seconds;
 
 /// The fields that there are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -141,31 +142,6 @@ pub(super) fn yes_or_no(text: &str) -> Option<bool> {
     }
 }
 
-/// Seconds: `90`, `90s`, `5m`, `1h30m`, `2 min`.
-pub(super) fn seconds(text: &str) -> Option<u32> {
-    let mut rest = text.trim();
-    let mut total: u32 = 0;
-    let mut parts = 0;
-    while !rest.is_empty() {
-        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let number: u32 = rest[..digits].parse().ok()?;
-        rest = rest[digits..].trim_start();
-        let letters = rest.bytes().take_while(u8::is_ascii_alphabetic).count();
-        let factor = match rest[..letters].to_ascii_lowercase().as_str() {
-            // A bare number means seconds only where it stands alone.
-            "" if parts == 0 && rest.is_empty() => 1,
-            "s" | "sec" | "secs" | "second" | "seconds" => 1,
-            "m" | "min" | "mins" | "minute" | "minutes" => 60,
-            "h" | "hour" | "hours" => 3600,
-            _ => return None,
-        };
-        rest = rest[letters..].trim_start();
-        total = total.checked_add(number.checked_mul(factor)?)?;
-        parts += 1;
-    }
-    (parts > 0).then_some(total)
-}
-
 /// Most tries: more is a loop, and a slip of the keyboard.
 const MOST_TRIES: u32 = 1000;
 
@@ -248,29 +224,6 @@ mod tests {
             ["https://a", "run://a", "Note: x", "a run: x", ": x", "run", "", "rust: x", "12:30"];
         for text in prose {
             assert_eq!(shape(text), Shape::Prose, "{text}");
-        }
-    }
-
-    #[test]
-    fn times_are_read_as_people_write_them() {
-        let table = [
-            ("90", Some(90)),
-            ("90s", Some(90)),
-            ("5m", Some(300)),
-            ("1h30m", Some(5400)),
-            ("1 h 30 min", Some(5400)),
-            ("0", Some(0)),
-            ("", None),
-            ("m", None),
-            ("1m30", None),
-            ("5 parsecs", None),
-            ("-5s", None),
-            ("1.5m", None),
-            ("99999999999s", None),
-            ("4000000000h", None),
-        ];
-        for (text, expected) in table {
-            assert_eq!(seconds(text), expected, "{text:?}");
         }
     }
 

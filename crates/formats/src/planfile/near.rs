@@ -1,4 +1,5 @@
-//! Which known word somebody may have meant.
+//! Which known word somebody may have meant: the one with the fewest letters put in, taken out, changed or
+//! swapped with their neighbour.
 
 /// Longer words are not compared: a suggestion is a courtesy and must cost next to nothing.
 const LONGEST: usize = 80;
@@ -6,7 +7,8 @@ const LONGEST: usize = 80;
 /// The known word nearest to `word`, if one is near enough to be meant.
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = folded(word)?;
-    let most = match word.len() {
+    let length = word.chars().count();
+    let most = match length {
         0..=2 => 0,
         3..=4 => 1,
         5..=8 => 2,
@@ -14,7 +16,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
     };
     let far = |name: &&'a str| {
         let name = folded(name)?;
-        (name.len().abs_diff(word.len()) <= most).then(|| distance(&word, &name))
+        (name.chars().count().abs_diff(length) <= most).then(|| strsim::osa_distance(&word, &name))
     };
     known
         .filter_map(|name| Some((far(&name)?, name)))
@@ -23,29 +25,10 @@ pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, name)| name)
 }
 
-fn folded(word: &str) -> Option<Vec<char>> {
-    let chars: Vec<char> = word.chars().flat_map(char::to_lowercase).take(LONGEST + 1).collect();
-    (chars.len() <= LONGEST).then_some(chars)
-}
-
-/// How many letters must be put in, taken out, changed or swapped with their neighbour.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut rows = [vec![0; b.len() + 1], (0..=b.len()).collect(), Vec::new()];
-    for (i, from) in a.iter().enumerate() {
-        let [before, last, _] = &rows;
-        let mut row = vec![i + 1];
-        for (j, to) in b.iter().enumerate() {
-            let changed = last[j] + usize::from(from != to);
-            let mut least = changed.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i - 1] == *to && *from == b[j - 1] {
-                least = least.min(before[j - 1] + 1);
-            }
-            row.push(least);
-        }
-        rows[2] = row;
-        rows.rotate_left(1);
-    }
-    rows[1].last().copied().unwrap_or(0)
+fn folded(word: &str) -> Option<String> {
+    let mut letters = word.chars().flat_map(char::to_lowercase);
+    let folded: String = letters.by_ref().take(LONGEST).collect();
+    letters.next().is_none().then_some(folded)
 }
 
 #[cfg(test)]

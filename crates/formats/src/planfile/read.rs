@@ -10,6 +10,7 @@ use super::after::{self, Wanted};
 use super::field::{self, Key, Shape};
 use super::lines::{Fence, Line, bullet, heading, lines, quotation, underline};
 use super::{Fields, FileItem, PlanFile, Problem, Severity, Tick};
+use crate::text::seconds;
 
 /// Items may stand this deep under each other.
 const DEEPEST: usize = 32;
@@ -421,7 +422,7 @@ impl<'a> Reader<'a> {
                 Some(retry) => fields.retry = Some(retry),
                 None => return false,
             },
-            Key::Timeout => match field::seconds(value).filter(|seconds| *seconds > 0) {
+            Key::Timeout => match seconds(value).filter(|seconds| *seconds > 0) {
                 Some(seconds) => fields.timeout = Some(seconds),
                 None => return false,
             },

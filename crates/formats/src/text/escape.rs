@@ -13,11 +13,6 @@ pub fn xml_text(text: &str) -> String {
     markup(&many_lines(text), "&apos;")
 }
 
-/// The value of an XML attribute, between either kind of quotes. Line breaks survive as references.
-pub fn xml_attribute(text: &str) -> String {
-    xml_text(text).replace('\n', "&#10;")
-}
-
 /// Text between HTML tags, or the value of a quoted attribute.
 pub fn html(text: &str) -> String {
     markup(&many_lines(text), "&#39;")
@@ -69,19 +64,6 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
-/// What [`markdown`] was given, cleaned: a backslash before punctuation goes.
-pub fn unmarkdown(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars().peekable();
-    while let Some(ch) = chars.next() {
-        match chars.peek() {
-            Some(next) if ch == '\\' && next.is_ascii_punctuation() => out.extend(chars.next()),
-            Some(_) | None => out.push(ch),
-        }
-    }
-    out
-}
-
 /// A label in DOT, to stand between double quotes.
 pub fn dot(text: &str) -> String {
     one_line(text).replace('&', "&amp;").replace('\\', "\\\\").replace('"', "\\\"")
@@ -107,10 +89,7 @@ pub fn json(serialised: &str) -> Cow<'_, str> {
     let acts = |ch: char| {
         is_bidi_control(ch) || matches!(ch, '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}')
     };
-    // All of them are beyond ASCII or at its very end, and most JSON is not; the highest byte is found
-    // many bytes at a time.
-    let highest = serialised.bytes().fold(0, u8::max);
-    if highest < 0x7f || !serialised.chars().any(acts) {
+    if !serialised.chars().any(acts) {
         return Cow::Borrowed(serialised);
     }
     let mut out = String::with_capacity(serialised.len() + 64);

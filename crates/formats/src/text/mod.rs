@@ -5,9 +5,10 @@
 //!
 //! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
 //! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves. [`secret`] takes out what
-//! should not be kept at all. [`surrogate`] mends JSON before it is read.
+//! should not be kept at all. [`surrogate`] mends JSON before it is read, [`duration`] reads lengths of time.
 
 pub mod clean;
+pub mod duration;
 pub mod escape;
 pub mod glyph;
 pub mod secret;
@@ -17,6 +18,7 @@ pub mod width;
 pub mod wrap;
 
 pub use clean::{isolated, many_lines, one_line};
+pub use duration::seconds;
 pub use glyph::Glyphs;
 pub use secret::mask;
 pub use style::{Colour, Line, Style};

@@ -14,7 +14,7 @@ use super::log::{Show, Times};
 use super::team::Member;
 use super::*;
 use crate::text::naughty::any_text;
-use crate::text::{clean, escape, many_lines, one_line, width};
+use crate::text::{clean, escape, one_line, width};
 
 /// Our own colours taken away, as a terminal would.
 fn without_colour(text: &str) -> String {
@@ -185,6 +185,19 @@ fn summary(plan: &Plan, text: &str) -> Summary {
     }
 }
 
+/// What [`escape::markdown`] was given, cleaned: a backslash before punctuation goes.
+fn unmarkdown(text: &str) -> String {
+    let mut out = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(ch) = chars.next() {
+        match chars.peek() {
+            Some(next) if ch == '\\' && next.is_ascii_punctuation() => out.extend(chars.next()),
+            Some(_) | None => out.push(ch),
+        }
+    }
+    out
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
@@ -235,20 +248,6 @@ proptest! {
     }
 
     #[test]
-    fn an_xml_attribute_is_well_formed_for_every_input(text in any_text()) {
-        let xml = format!("<todo a=\"{0}\" b='{0}'/>", escape::xml_attribute(&text));
-        let mut reader = Reader::from_str(&xml);
-        let Xml::Empty(tag) = reader.read_event().unwrap() else { panic!("not one element: {xml}") };
-        let clean = many_lines(&text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
-        let values: Vec<String> = tag
-            .attributes()
-            .map(|it| quick_xml::escape::unescape(&it.unwrap().value).unwrap().into_owned())
-            .collect();
-        prop_assert_eq!(values, [clean.clone(), clean]);
-        prop_assert!(matches!(reader.read_event().unwrap(), Xml::Eof));
-    }
-
-    #[test]
     fn no_title_gets_out_of_its_line_of_markdown(plan in any_plan()) {
         let markdown = markdown::markdown(&plan);
         prop_assert_eq!(markdown.lines().count(), plan.listed().len());
@@ -258,7 +257,7 @@ proptest! {
             let title = ["- [ ]", "- [x]", "- [>]", "- [-]"].iter().find_map(|it| line.strip_prefix(it));
             let title = title.expect("an item").trim_start();
             assert_means_nothing(title);
-            titles.push(escape::unmarkdown(title));
+            titles.push(unmarkdown(title));
         }
         titles.sort();
         let mut expected: Vec<_> =

@@ -15,7 +15,6 @@ use punchlist_model::store::{AttachmentKey, Entry, Summary};
 use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
 use serde_json::{Map, Value, json};
 
-pub use super::moment::Moment;
 use crate::text::escape;
 
 /// `{plan, items, progress}`: the whole list, in order, without what was superseded.
@@ -239,7 +238,7 @@ pub fn progress(progress: Progress) -> Value {
 
 /// A moment: RFC 3339, UTC, always with milliseconds.
 pub fn time(at: Timestamp) -> String {
-    Moment::of(at).as_str().to_owned()
+    format!("{at:.3}")
 }
 
 /// One line of JSON, fit for a terminal: characters that act on one are written as escapes.

@@ -17,7 +17,6 @@ pub mod ledger;
 pub mod list;
 pub mod log;
 pub mod markdown;
-mod moment;
 pub mod order;
 pub mod plain;
 pub mod plans;

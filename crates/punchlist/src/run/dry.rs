@@ -12,9 +12,9 @@ use super::course::{Course, Task, There, Tree};
 use super::file::Source;
 use super::{Ask, Person, moved, prepare};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::{self, Reply};
-use crate::settle::settle;
 
 /// Shows what would be done.
 pub(super) fn run(app: &App, ask: &Ask, mut source: Source) -> Result<Reply, Fail> {
@@ -27,7 +27,7 @@ pub(super) fn run(app: &App, ask: &Ask, mut source: Source) -> Result<Reply, Fai
     let source = &source;
     let known = match store {
         None => None,
-        Some(store) => match settle(store.read(source.plan(), Needs::whole())) {
+        Some(store) => match block_on(store.read(source.plan(), Needs::whole())) {
             Ok(plan) => Some(plan),
             Err(store::Error::NoPlan(_)) => None,
             Err(error) => return Err(error.into()),

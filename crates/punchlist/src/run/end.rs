@@ -107,6 +107,6 @@ pub(super) fn write_back(source: &Source, plan: &Plan) -> Result<Vec<String>, Fa
     if new == text {
         return Ok(Vec::new());
     }
-    punchlist_engine::file::rewrite(&source.path, new.as_bytes()).map_err(|why| fail(&why))?;
+    punchlist_bridge::replace::rewrite(&source.path, new.as_bytes()).map_err(|why| fail(&why))?;
     Ok(Vec::new())
 }

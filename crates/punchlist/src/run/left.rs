@@ -25,8 +25,8 @@ use serde_json::{Map, Value};
 use super::course::Held;
 use super::step::Resumed;
 use super::{Ask, Person, nest, session};
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 use crate::{clock, last_call, print, who};
 
 /// In how many runs answers are looked for that nobody has heard, the newest first.
@@ -113,7 +113,7 @@ pub(super) fn behind(
     person: Person,
 ) -> Result<Left, Fail> {
     let filter = RunFilter { plan: Some(plan.id), running: true, ..RunFilter::default() };
-    let ended = settle(store.runs(filter))?;
+    let ended = block_on(store.runs(filter))?;
     let under_way = under_way(store, &ended)?;
     let gone = who::gone(&plan);
     let mut not = BTreeMap::new();
@@ -155,14 +155,14 @@ pub(super) fn behind(
         plan
     } else {
         let ids = clock::ids(ctx.now)?;
-        settle(store.change(plan.id, Change::new(ops, Ctx { gone, ids, ..ctx.clone() })))?;
-        settle(store.read(plan.id, Needs::whole()))?
+        block_on(store.change(plan.id, Change::new(ops, Ctx { gone, ids, ..ctx.clone() })))?;
+        block_on(store.read(plan.id, Needs::whole()))?
     };
     // Only now: as long as these have not ended, the next run finds what they left.
     for run in &ended {
         let said = said_so_far(store, run.id)?;
-        settle(store.interrupt(run.id, ctx.now, said))?;
-        settle(store.end_run(run.id, ctx.now))?;
+        block_on(store.interrupt(run.id, ctx.now, said))?;
+        block_on(store.end_run(run.id, ctx.now))?;
     }
     let plan = from_workers(store, plan, &under_way, ctx)?;
     let late = late(ask, store, &plan, ctx.now)?;
@@ -173,7 +173,7 @@ pub(super) fn behind(
 fn under_way(store: &Arc<Threaded>, ended: &[RunRecord]) -> Result<BTreeSet<Number>, Fail> {
     let mut items = BTreeSet::new();
     for run in ended {
-        let calls = settle(store.calls(run.id))?.into_iter();
+        let calls = block_on(store.calls(run.id))?.into_iter();
         items.extend(calls.filter(|it| it.state == CallState::Executing).filter_map(|it| it.item));
     }
     Ok(items)
@@ -193,7 +193,7 @@ fn from_workers(
         };
         let anew = || Ok::<_, Fail>(Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() });
         let to = (&plan, *number);
-        let mut list = settle(session::taken_over(&**store, key, to, &anew()?))?;
+        let mut list = block_on(session::taken_over(&**store, key, to, &anew()?))?;
         // Nobody is at any of it now.
         let begun = list.iter_mut().filter(|it| it.status == Status::InProgress);
         begun.for_each(|it| it.status = Status::Pending);
@@ -201,8 +201,8 @@ fn from_workers(
             let ops = nest::ops(&plan, *number, &agent, &list);
             let (actor, mode) = (Actor::agent(agent), Mode::Recorded);
             let ctx = Ctx { actor, mode, ..anew()? };
-            settle(store.change(plan.id, Change::new(ops, ctx)))?;
-            plan = settle(store.read(plan.id, Needs::whole()))?;
+            block_on(store.change(plan.id, Change::new(ops, ctx)))?;
+            plan = block_on(store.read(plan.id, Needs::whole()))?;
         }
     }
     Ok(plan)
@@ -211,7 +211,7 @@ fn from_workers(
 /// What the calls of a run that was killed had said until then.
 fn said_so_far(store: &Arc<Threaded>, run: RunId) -> Result<Said, Fail> {
     let mut said = Said::new();
-    for call in settle(store.calls(run))? {
+    for call in block_on(store.calls(run))? {
         if call.state == CallState::Executing
             && let Some(output) = last_call::so_far(run, &call)?
             && let Ok(output) = serde_json::to_value(output)
@@ -251,15 +251,15 @@ fn may_run_again(ask: &Ask, item: &Item, person: Person) -> bool {
 fn late(ask: &Ask, store: &Arc<Threaded>, plan: &Plan, now: Timestamp) -> Result<Late, Fail> {
     let mut found: BTreeMap<Number, Vec<Unheard>> = BTreeMap::new();
     let filter = RunFilter { plan: Some(plan.id), most: Some(RUNS), ..RunFilter::default() };
-    let mut runs = settle(store.runs(filter))?;
+    let mut runs = block_on(store.runs(filter))?;
     runs.reverse();
     for run in runs {
         let filter = QuestionFilter { run: Some(run.id), ..QuestionFilter::default() };
-        let questions = settle(store.questions(filter))?;
+        let questions = block_on(store.questions(filter))?;
         if questions.is_empty() {
             continue;
         }
-        let calls = settle(store.calls(run.id))?;
+        let calls = block_on(store.calls(run.id))?;
         let waiting = calls.into_iter().filter(|it| it.state == CallState::AwaitingApproval);
         for call in waiting {
             let of_call = |it: &&Question| it.asked.call == call.number;
@@ -272,7 +272,7 @@ fn late(ask: &Ask, store: &Arc<Threaded>, plan: &Plan, now: Timestamp) -> Result
             let it = Unheard { run: run.id, call, asked: question.asked, answered };
             match item.filter(|it| !ask.fresh && plan.get(*it).is_some_and(Item::is_open)) {
                 Some(item) => found.entry(item).or_default().push(it),
-                None => settle(it.settle(store, now))?,
+                None => block_on(it.settle(store, now))?,
             }
         }
     }

@@ -3,15 +3,14 @@
 //! The lock is held by the run and by the guardian of its processes, so that after a kill nobody begins
 //! anew before everything that the killed run had started is gone.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use punchlist_model::PlanId;
-use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::Fail;
@@ -38,11 +37,11 @@ impl Lock {
         let began = Instant::now();
         let mut told = false;
         loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match file.try_lock() {
                 Ok(()) => break,
-                Err(Errno::INTR) => continue,
-                Err(Errno::WOULDBLOCK) => {}
-                Err(why) => return Err(fail(&why)),
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(why)) if why.kind() == ErrorKind::Interrupted => continue,
+                Err(TryLockError::Error(why)) => return Err(fail(&why)),
             }
             let pid = holder(&file);
             if pid.is_none_or(is_alive) || began.elapsed() > PATIENCE {

@@ -17,8 +17,8 @@ use punchlist_model::{Item, Plan, PlanId, Status};
 use super::file::Source;
 use super::{Ask, Person};
 use crate::app::App;
+use crate::block_on;
 use crate::error::{Code, Fail};
-use crate::settle::settle;
 use crate::{clock, print};
 
 /// The plan of a file, and what there is to say of that.
@@ -42,7 +42,7 @@ impl Owners {
     fn read(store: &dyn CallStore) -> Result<Self, Fail> {
         let mut owners = BTreeMap::new();
         // The newest comes first.
-        for run in settle(store.runs(RunFilter::default()))? {
+        for run in block_on(store.runs(RunFilter::default()))? {
             let path = PathBuf::from(run.what);
             if let Some(plan) = run.plan.filter(|_| path.is_absolute()) {
                 owners.entry(plan).or_insert(path);
@@ -131,7 +131,7 @@ fn header(store: &impl PlanStore, plan: PlanId) -> Result<Option<Plan>, Fail> {
 }
 
 fn read(store: &impl PlanStore, plan: PlanId, needs: Needs) -> Result<Option<Plan>, Fail> {
-    match settle(store.read(plan, needs)) {
+    match block_on(store.read(plan, needs)) {
         Ok(plan) => Ok(Some(plan)),
         Err(store::Error::NoPlan(_)) => Ok(None),
         Err(error) => Err(error.into()),

@@ -17,8 +17,8 @@ use super::left::{self, Late, Left};
 use super::step::Resumed;
 use super::{Ask, Person, fresh};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 use crate::{clock, consent, permit, print};
 
 /// A plan that is ready to be worked off.
@@ -68,7 +68,7 @@ pub(super) fn prepare(
     let project = app.project()?.name.clone();
     let id = source.plan();
     let ctx = ctx(app, None)?;
-    let plan = match settle(store.read(id, Needs::whole())) {
+    let plan = match block_on(store.read(id, Needs::whole())) {
         Ok(plan) => plan,
         Err(store::Error::NoPlan(_)) => {
             // What the file asks for is looked at first: a refused one leaves no empty plan behind.
@@ -82,9 +82,9 @@ pub(super) fn prepare(
                 rules: Rules::default(),
                 at: ctx.now,
             };
-            match settle(store.create(new(name(source)))) {
+            match block_on(store.create(new(name(source)))) {
                 // A name is a convenience; the file's path is what counts.
-                Err(store::Error::NameTaken(_)) => settle(store.create(new(None)))?,
+                Err(store::Error::NameTaken(_)) => block_on(store.create(new(None)))?,
                 other => other?,
             }
         }
@@ -129,8 +129,8 @@ fn changed(store: &Arc<Threaded>, plan: Plan, ops: Vec<Op>, ctx: &Ctx) -> Result
         return Ok(plan);
     }
     let ctx = Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() };
-    settle(store.change(plan.id, Change::new(ops, ctx)))?;
-    Ok(settle(store.read(plan.id, Needs::whole()))?)
+    block_on(store.change(plan.id, Change::new(ops, ctx)))?;
+    Ok(block_on(store.read(plan.id, Needs::whole()))?)
 }
 
 fn is_open(plan: &Plan, number: Number) -> bool {
@@ -143,11 +143,11 @@ fn renamed(store: &Arc<Threaded>, plan: Plan, source: &Source, ctx: &Ctx) -> Res
     let Some(name) = name else { return Ok(plan) };
     let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
     let ctx = Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() };
-    match settle(store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx))) {
+    match block_on(store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx))) {
         // A name is a convenience.
         Err(store::Error::NameTaken(_)) => Ok(plan),
         Err(error) => Err(error.into()),
-        Ok(_) => Ok(settle(store.read(plan.id, Needs::whole()))?),
+        Ok(_) => Ok(block_on(store.read(plan.id, Needs::whole()))?),
     }
 }
 

@@ -24,9 +24,9 @@ use punchlist_model::{ListEntry, Process};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{clock, places, which, who};
 
 /// Listen to the plans of an agent that speaks ACP
@@ -260,7 +260,7 @@ impl Keeper {
             now,
             ended: entries.is_none(),
         };
-        let recorded = settle(session::record(&store, seen))?;
+        let recorded = block_on(session::record(&store, seen))?;
         let Some(entries) = entries else { return Ok(()) };
         let given = Given {
             moment: Moment { now, ids: clock::ids(now)?, host: &who::host() },
@@ -279,6 +279,6 @@ impl Keeper {
             program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        Ok(settle(hook::keep_list(&store, &given, recorded, "", entries))?)
+        Ok(block_on(hook::keep_list(&store, &given, recorded, "", entries))?)
     }
 }

@@ -10,10 +10,10 @@ use punchlist_model::{Plan, PlanId, Session};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::here;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{which, who};
 
 /// Take on what sessions that ended left open
@@ -53,7 +53,7 @@ Examples:
             None if self.list || !app.has_store()? => return Ok(told(app, &[])),
             None => app.store()?,
         };
-        let mut left = settle(session::left_open(&store, project, &who::host(), app.now))?;
+        let mut left = block_on(session::left_open(&store, project, &who::host(), app.now))?;
         if self.list {
             return Ok(told(app, &left));
         }
@@ -91,7 +91,7 @@ impl Adopt {
         id: PlanId,
         before: Option<&Session>,
     ) -> Result<Reply, Fail> {
-        let attached = settle(store.attachment(session.attachment()))?.map(|it| it.plan);
+        let attached = block_on(store.attachment(session.attachment()))?.map(|it| it.plan);
         let busy = which::live_plans(app, store, &app.project()?.name)?;
         if attached != Some(id) && busy.contains(&id) {
             return Err(Fail::refused(format!("plan {} is another live session's", id.short()))
@@ -99,7 +99,7 @@ impl Adopt {
         }
         let mut ctx = app.in_session(app.ctx()?, store)?;
         ctx.holder = session.holder("");
-        let adopted = settle(session::adopt(store, session, id, before, &ctx))?;
+        let adopted = block_on(session::adopt(store, session, id, before, &ctx))?;
         let plan = adopted.plan;
         if app.globals.json {
             let mut value = json::list(&plan, Some(&session.attachment()), &Default::default());
@@ -127,7 +127,7 @@ fn list(plan: &Plan) -> String {
 /// The plan that was named. It need not be one that a session left.
 fn named(app: &App, store: &Sqlite, name: &str) -> Result<PlanId, Fail> {
     let id = which::find(app, store, name)?;
-    let plan = settle(store.read(id, Needs::header()))?;
+    let plan = block_on(store.read(id, Needs::header()))?;
     if plan.open == 0 {
         return Err(Fail::refused(format!("nothing is open in plan {}", id.short()))
             .hint("`punchlist adopt --list` shows what was left open."));

@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
-use crate::settle::settle;
 use crate::{input, person, places, private, who};
 
 /// Answer a question that waits
@@ -211,10 +211,10 @@ fn meant(app: &App, store: &Sqlite, id: Option<&str>) -> Result<Vec<Question>, F
     let Some(id) = id else {
         let project = Some(app.project()?.name.clone());
         let filter = QuestionFilter { project, waiting: true, ..QuestionFilter::default() };
-        return Ok(settle(store.questions(filter))?);
+        return Ok(block_on(store.questions(filter))?);
     };
     let id = Some(id.to_ascii_lowercase());
-    let mut found = settle(store.questions(QuestionFilter { id, ..QuestionFilter::default() }))?;
+    let mut found = block_on(store.questions(QuestionFilter { id, ..QuestionFilter::default() }))?;
     // Of many that end alike, the ones that wait are meant.
     if found.len() > 1 && found.iter().any(is_waiting) {
         found.retain(is_waiting);
@@ -232,7 +232,7 @@ fn is_waiting(question: &Question) -> bool {
 /// Answers, and says what came of it.
 fn give(app: &App, store: &Sqlite, question: &Question, answer: Given) -> Result<Reply, Fail> {
     let answered = Answered { answer, by: app.actor(store)?, at: app.now };
-    match settle(store.answer(question.asked.id, answered))? {
+    match block_on(store.answer(question.asked.id, answered))? {
         AnswerOutcome::Taken(question) => taken(app, store, &question),
         AnswerOutcome::NotOffered(question) => Err(not_offered(&question.asked)),
         AnswerOutcome::Late(question) => Err(late(&question, app)),
@@ -260,7 +260,7 @@ fn taken(app: &App, store: &Sqlite, question: &Question) -> Result<Reply, Fail> 
 /// Whether the run that asked is known to be over.
 fn is_over(store: &Sqlite, question: &Question) -> Result<bool, Fail> {
     let filter = RunFilter { project: Some(question.project.clone()), ..RunFilter::default() };
-    let runs = settle(store.runs(filter))?;
+    let runs = block_on(store.runs(filter))?;
     let run = runs.into_iter().find(|it| it.id == question.run);
     let host = who::host();
     Ok(run.is_some_and(|it| {

@@ -12,9 +12,9 @@ use punchlist_model::{Item, Plan};
 use super::{Group, Row, Verb};
 use crate::app::App;
 use crate::args::{self, Globals};
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{verb, which};
 
 /// Most candidates of one kind; nobody looks through more.
@@ -171,7 +171,7 @@ fn items(app: &App, verb: &str) -> Option<Found> {
 fn plans(app: &App) -> Option<Found> {
     let store = app.store_to_read().ok()??;
     let project = Some(app.project().ok()?.name.clone());
-    let plans = settle(store.plans(Filter { project, ..Filter::default() })).ok()?;
+    let plans = block_on(store.plans(Filter { project, ..Filter::default() })).ok()?;
     let one = |plan: &punchlist_model::store::Summary| {
         let name = plan.name.clone().unwrap_or_else(|| plan.id.short());
         let about = format!("{} ({} open)", super::plans::called(plan), plan.open);

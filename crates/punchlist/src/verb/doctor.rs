@@ -20,10 +20,10 @@ use rustix::fs::{Access, access};
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
+use crate::block_on;
 use crate::config::Settings;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::trust::{self, Found};
 use crate::{config, hook_event, outputs, person, places, who};
 
@@ -112,7 +112,7 @@ fn running(app: &App) -> Vec<(String, u32)> {
     }
     let Ok(Some(store)) = app.store_to_read() else { return Vec::new() };
     let filter = SessionFilter { running: true, most: Some(100), ..SessionFilter::default() };
-    let sessions = settle(store.sessions(filter)).unwrap_or_default();
+    let sessions = block_on(store.sessions(filter)).unwrap_or_default();
     let host = who::host();
     let pid = |session: Session| {
         let process = session.process.filter(|it| fate(&host, it) == Fate::Runs)?;
@@ -345,9 +345,10 @@ fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
         let fail = Fail::from(error);
         findings.push(Finding::bad("database", fail.message, fail.hint.unwrap_or_default()));
     }
-    let plans = settle(store.plans(Filter::default()))?;
+    let plans = block_on(store.plans(Filter::default()))?;
     findings.extend(stopped(&plans));
-    let sessions = settle(store.sessions(SessionFilter { most: Some(100), ..Default::default() }))?;
+    let sessions =
+        block_on(store.sessions(SessionFilter { most: Some(100), ..Default::default() }))?;
     if let Some(last) = sessions.first() {
         let running = sessions.iter().filter(|it| it.ended_at.is_none()).count();
         let said = format!(

@@ -8,9 +8,9 @@ use punchlist_model::{Plan, Revision};
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::archive;
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::which;
 
 /// Write a whole plan to stdout, with its journal
@@ -43,7 +43,7 @@ Examples:
 }
 
 fn file(store: &Sqlite, plan: &Plan) -> Result<String, Fail> {
-    let mut journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
+    let mut journal = block_on(store.journal(plan.id, Revision(0), u32::MAX))?;
     // Somebody may have changed it between the two looks.
     journal.retain(|entry| entry.revision <= plan.revision);
     archive::write(plan, journal)
@@ -56,8 +56,8 @@ fn all(app: &App) -> Result<Reply, Fail> {
     }
     let Some(store) = app.store_to_read()? else { return Err(no_plan()) };
     let (mut out, mut notes) = (String::new(), Vec::new());
-    for summary in settle(store.plans(Filter::default()))? {
-        let plan = settle(store.read(summary.id, Needs::whole())).map_err(Fail::from);
+    for summary in block_on(store.plans(Filter::default()))? {
+        let plan = block_on(store.read(summary.id, Needs::whole())).map_err(Fail::from);
         match plan.and_then(|plan| file(&store, &plan)) {
             Ok(text) => out.push_str(&text),
             Err(why) => {

@@ -7,11 +7,11 @@ use punchlist_model::{Broken, Plan, Refusal};
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::args::Globals;
+use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::items::Typed;
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{change, outputs, which};
 
 /// Erase what was written in an item, or in a whole plan
@@ -77,7 +77,7 @@ Examples:
         let ctx = app.in_session(app.ctx()?, &store)?;
         // While the store still knows where they are.
         outputs::erase(&outputs::of(&store, plan.id, number)?)?;
-        let applied = settle(store.forget(plan.id, item, ctx))?;
+        let applied = block_on(store.forget(plan.id, item, ctx))?;
         let mut reply = change::report(app, &store, applied)?;
         if self.whole_plan && !app.globals.json {
             reply.out = format!("forgotten: every text of plan {}\n", plan.id.short());

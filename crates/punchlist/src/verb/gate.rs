@@ -7,11 +7,11 @@ use punchlist_model::guard::Gate as Setting;
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::here;
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::settle::settle;
 
 /// Show or set how often an agent's stop may be refused
 ///
@@ -89,7 +89,7 @@ Examples:
                 format!("Set the gate of {name} from {} to {}?", holds.as_str(), then.as_str());
             Act { what, verb: "gate", about: &[], question: &question, otherwise }.confirm()?;
         }
-        let set = settle(session::update(&store, &session.key, |memory| {
+        let set = block_on(session::update(&store, &session.key, |memory| {
             memory.gate = wanted.setting();
         }))?;
         let session = set.map(|it| it.0).ok_or_else(no_session)?;

@@ -14,13 +14,13 @@ use serde_json::json;
 
 use super::{Group, Verb, list, show};
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::evidence;
 use crate::items::{self, Several};
 use crate::person;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::which;
 
 /// Say what the list is for and what counts as done
@@ -127,7 +127,7 @@ Examples:
         let patch = self.patch(&plan, app, &store)?;
         let request = Request::new(vec![Op::Plan(Box::new(patch))], self.changing);
         let (store, applied) = request.make(app)?;
-        let plan = settle(store.read(applied.plan.id, Needs::whole()))?;
+        let plan = block_on(store.read(applied.plan.id, Needs::whole()))?;
         store.let_go();
         if app.globals.json {
             let value = json!({

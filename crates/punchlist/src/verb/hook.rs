@@ -64,23 +64,6 @@ Examples:
   punchlist hook claude < event.json
   echo '{\"hook_event_name\": \"PunchlistDoctor\"}' | punchlist hook claude";
 
-    /// As it is installed, which is how it is called nearly always.
-    fn plain(arguments: &[&str]) -> Option<Self> {
-        let (words, own_tools) = match arguments {
-            [words @ .., "--own-tools"] => (words, true),
-            words => (words, false),
-        };
-        if words.iter().any(|it| it.starts_with('-')) {
-            return None;
-        }
-        let (agent, event) = match words {
-            [agent] => (agent, None),
-            [agent, event] => (agent, Some((*event).to_owned())),
-            _ => return None,
-        };
-        Some(Self { agent: (*agent).to_owned(), event, own_tools })
-    }
-
     fn run(self, app: &App) -> Result<Reply, Fail> {
         person::serve_agent();
         let log = Log { directory: directory(app), agent: self.agent.clone() };
@@ -230,55 +213,4 @@ fn watch(log: Log) {
     });
     // Without a second thread there is still the time-out of the agent's own.
     drop(spawned);
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::FromArgMatches;
-
-    use super::*;
-    use crate::args::{self, Globals};
-    use crate::verb;
-
-    #[test]
-    fn plain_arguments_mean_what_the_parser_takes_them_for() {
-        let row = verb::find(Hook::NAME).unwrap();
-        for (line, is_plain) in [
-            ("claude", true),
-            ("claude --db /x/y.db", true),
-            ("--db y.db claude --own-tools", true),
-            ("gemini AfterAgent", true),
-            ("codex stop --db /x --own-tools", true),
-            ("nobody", true),
-            ("", false),
-            ("claude stop more", false),
-            ("claude --own-tools stop", false),
-            ("claude --own-tools --own-tools", false),
-            ("claude --db", false),
-            ("claude --db --own-tools", false),
-            ("claude --db=/x", false),
-            ("claude --db a --db b", false),
-            ("claude --json", false),
-            ("claude -c gate=off", false),
-            ("claude --plan x", false),
-            ("claude --help", false),
-            ("-- claude", false),
-            ("claude --", false),
-        ] {
-            let words: Vec<std::ffi::OsString> = line.split_whitespace().map(Into::into).collect();
-            let plain = args::plain(row, &words);
-            assert_eq!(plain.is_some(), is_plain, "{line}");
-            let Some((globals, _)) = plain else { continue };
-            let left: Vec<&str> = line.split_whitespace().collect();
-            let left: Vec<&str> = match left.iter().position(|it| *it == "--db") {
-                Some(at) => [&left[..at], &left[at + 2..]].concat(),
-                None => left,
-            };
-            let mut parsed = args::alone(row).try_get_matches_from(&words).unwrap();
-            let same = Globals::from_arg_matches_mut(&mut parsed).unwrap();
-            assert_eq!(format!("{globals:?}"), format!("{same:?}"), "{line}");
-            let same = Hook::from_arg_matches_mut(&mut parsed).unwrap();
-            assert_eq!(format!("{:?}", Hook::plain(&left).unwrap()), format!("{same:?}"), "{line}");
-        }
-    }
 }

@@ -13,10 +13,10 @@ use punchlist_model::{ActorKind, Event, Goal, Origin, Plan, PlanId, Revision};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::archive::origin::{self, Claims};
+use crate::block_on;
 use crate::change::{Changing, Request};
 use crate::error::{Code, Fail};
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{archive, input, merge, person, which};
 
 /// Take in a Markdown checklist, or a plan that `export` wrote
@@ -165,10 +165,10 @@ fn take_in(
     notes: &mut Vec<String>,
 ) -> Result<Taken, Fail> {
     let (id, items, revision) = (plan.id, plan.items.len(), plan.revision);
-    let is_known = match settle(store.read(id, Needs::header())) {
+    let is_known = match block_on(store.read(id, Needs::header())) {
         Ok(here) if here.project == plan.project => {
             let most = u32::try_from(journal.len()).unwrap_or(u32::MAX);
-            settle(store.journal(id, Revision(0), most))? == journal
+            block_on(store.journal(id, Revision(0), most))? == journal
         }
         Ok(_) | Err(_) => false,
     };
@@ -187,7 +187,7 @@ fn take_in(
         notes.extend(not_believed(&claims, is_agent));
     }
     taken.commands = claims.commands.into_iter().map(|it| it.1).collect();
-    settle(store.import(plan, journal))?;
+    block_on(store.import(plan, journal))?;
     Ok(taken)
 }
 
@@ -275,7 +275,7 @@ impl Import {
         let path = fs::canonicalize(&self.file).ok().filter(|_| globals.plan.is_none());
         if let (Some(path), Some(store)) = (path, app.store_to_read()?) {
             let id = PlanId::of_file(&path.to_string_lossy());
-            if settle(store.read(id, Needs::header())).is_ok() {
+            if block_on(store.read(id, Needs::header())).is_ok() {
                 globals.plan = Some(id.0.simple().to_string());
             }
         }

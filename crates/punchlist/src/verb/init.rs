@@ -10,10 +10,10 @@ use punchlist_model::store::{Filter, PlanStore};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::trust::Trusting;
 use crate::{config, places, private, project, survey, trust};
 
@@ -161,7 +161,7 @@ fn left_behind(app: &App) -> Option<String> {
     let options = Options { path: path.clone(), durability: Durability::default() };
     let store = Sqlite::open_to_read(&options).ok()??;
     let project = Some(app.project().ok()?.name.clone());
-    let plans = settle(store.plans(Filter { project, ..Filter::default() })).ok()?;
+    let plans = block_on(store.plans(Filter { project, ..Filter::default() })).ok()?;
     let path = path.display();
     let bring =
         |id: &str| format!("`punchlist --db {path} --plan {id} export | punchlist import -`");

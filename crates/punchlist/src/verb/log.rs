@@ -10,9 +10,9 @@ use punchlist_model::{Event, Plan, Revision, What};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::{self, Reply};
-use crate::settle::settle;
 use crate::which;
 
 /// Show what happened to the plan
@@ -54,23 +54,23 @@ impl Log {
     fn past(&self, store: &Sqlite, plan: &Plan) -> Result<Vec<Entry>, Fail> {
         let most = if self.number == 0 { u32::MAX } else { self.number };
         let after = Revision(plan.revision.0.saturating_sub(u64::from(most)));
-        Ok(settle(store.journal(plan.id, after, most))?)
+        Ok(block_on(store.journal(plan.id, after, most))?)
     }
 
     /// Prints the past, then each change as it comes. Ends when nobody reads any more.
     fn go_on(&self, app: &App, store: &Sqlite, plan: &Plan) -> Result<Reply, Fail> {
         // Following begins before the past is read, so that nothing falls between.
-        let mut coming = settle(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
-        let plan = settle(store.read(plan.id, Needs::whole()))?;
+        let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
+        let plan = block_on(store.read(plan.id, Needs::whole()))?;
         let past = self.past(store, &plan)?;
         let mut seen = plan.revision;
         let mut open = print::live(&lines(app, store, &plan, past)?)?;
         while open {
-            let next = settle(poll_fn(|context| coming.as_mut().poll_next(context)));
+            let next = block_on(poll_fn(|context| coming.as_mut().poll_next(context)));
             let Some((_, entry)) = next.transpose()? else { break };
             if entry.revision > seen {
                 seen = entry.revision;
-                let plan = settle(store.read(entry.plan, Needs::whole()))?;
+                let plan = block_on(store.read(entry.plan, Needs::whole()))?;
                 open = print::live(&lines(app, store, &plan, vec![entry])?)?;
             }
         }

@@ -22,7 +22,7 @@ use crate::app::App;
 use crate::error::Fail;
 use crate::print::{self, Reply};
 use crate::project::Project;
-use crate::{clock, here, hook_event, memory, person, repository, which, who};
+use crate::{clock, here, hook_event, person, repository, which, who};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -73,7 +73,7 @@ Examples:
                     .to_owned(),
             ]);
         }
-        // One thread: a call is quick, and a client waits for each.
+        // One thread for the protocol. What uses the store runs on threads that may block.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -277,10 +277,6 @@ impl Surroundings for Around {
 
     fn gone(&self, plan: &Plan) -> Vec<Process> {
         who::gone(plan)
-    }
-
-    fn settled(&self) {
-        memory::give_back_start();
     }
 }
 

@@ -66,18 +66,9 @@ pub(crate) trait Verb: Args + 'static {
     /// Whether the overview leaves it out.
     const HIDDEN: bool = false;
 
-    /// The verb as it is called with these arguments, where they are so plain that no parser need be
-    /// built for them; it is the same that the parser would give.
-    fn plain(_arguments: &[&str]) -> Option<Self> {
-        None
-    }
-
     /// Does it.
     fn run(self, app: &App) -> Result<Reply, Fail>;
 }
-
-/// A verb with its arguments, ready to be done.
-pub(crate) type Ready = Box<dyn FnOnce(&App) -> Result<Reply, Fail>>;
 
 /// What a verb is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,8 +110,6 @@ pub(crate) struct Row {
     pub(crate) hidden: bool,
     /// Adds its arguments and help to a parser.
     pub(crate) augment: fn(Command) -> Command,
-    /// Reads plain arguments without a parser.
-    pub(crate) plain: fn(&[&str]) -> Option<Ready>,
     /// Does it.
     pub(crate) run: fn(&App, &mut ArgMatches) -> Result<Reply, Fail>,
 }
@@ -131,10 +120,6 @@ const fn row<V: Verb>() -> Row {
         group: V::GROUP,
         hidden: V::HIDDEN,
         augment: |command| V::augment_args(command).after_help(V::EXAMPLES),
-        plain: |arguments| {
-            let verb = V::plain(arguments)?;
-            Some(Box::new(|app| verb.run(app)))
-        },
         run: |app, matches| match V::from_arg_matches_mut(matches) {
             Ok(verb) => verb.run(app),
             // Cannot happen: the parser had the same arguments.

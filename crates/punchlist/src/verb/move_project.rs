@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{clock, person, project, repository};
 
 /// Move the plans of a renamed or moved directory to its new path
@@ -121,12 +121,12 @@ fn old_name(app: &App, path: &Path) -> Result<String, Fail> {
 
 fn plans_of(store: &Sqlite, project: &str) -> Result<Vec<Summary>, Fail> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
-    Ok(settle(store.plans(filter))?)
+    Ok(block_on(store.plans(filter))?)
 }
 
 fn has_below(store: &Sqlite, project: &str) -> Result<bool, Fail> {
     let below = format!("{project}/");
-    Ok(settle(store.plans(Filter::default()))?.iter().any(|it| it.project.starts_with(&below)))
+    Ok(block_on(store.plans(Filter::default()))?.iter().any(|it| it.project.starts_with(&below)))
 }
 
 /// Gives another name to plans whose name is taken at the new place: one by name, and the project's own if
@@ -157,7 +157,7 @@ fn make_room(
         let name = free.unwrap_or(wanted);
         let patch = PlanPatch { name: Some(Some(name.clone())), ..PlanPatch::default() };
         let ctx = Ctx { ids: clock::ids(ctx.now)?, ..ctx.clone() };
-        settle(store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx)))?;
+        block_on(store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx)))?;
         taken.push(name.clone());
         renamed.push((plan.id, name));
     }

@@ -16,10 +16,10 @@ use super::forget::Forget;
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::args::Globals;
+use crate::block_on;
 use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{person, repository, which};
 
 /// Show the plans of this project, or of all
@@ -97,7 +97,7 @@ Examples:
         let project = if self.all { None } else { Some(app.project()?.name.clone()) };
         let (mut summaries, mut alive) = (Vec::new(), BTreeSet::new());
         if let Some(store) = app.store_to_read()? {
-            summaries = settle(store.plans(Filter { project, ..Filter::default() }))?;
+            summaries = block_on(store.plans(Filter { project, ..Filter::default() }))?;
             alive = live(app, &store, &summaries)?;
         }
         let folded = match self.all || self.finished {

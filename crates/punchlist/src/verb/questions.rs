@@ -5,10 +5,10 @@ use punchlist_model::call::{CallStore, Question, QuestionFilter, Standing};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::person;
 use crate::print::Reply;
-use crate::settle::settle;
 
 /// How many are shown that wait no longer.
 const MOST: u32 = 50;
@@ -41,7 +41,7 @@ Examples:
         let most = self.all.then_some(MOST);
         let filter = QuestionFilter { project, waiting: !self.all, most, ..Default::default() };
         let found = match app.store_to_read()? {
-            Some(store) => settle(store.questions(filter))?,
+            Some(store) => block_on(store.questions(filter))?,
             None => Vec::new(),
         };
         if app.globals.json {

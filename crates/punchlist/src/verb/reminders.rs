@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::who;
 
 /// Show what agents were reminded of, and what that cost
@@ -40,7 +40,7 @@ Examples:
         let sessions = match app.store_to_read()? {
             Some(store) => {
                 let filter = SessionFilter { project, ..SessionFilter::default() };
-                settle(store.sessions(filter))?
+                block_on(store.sessions(filter))?
             }
             None => Vec::new(),
         };

@@ -13,11 +13,11 @@ use punchlist_model::{Broken, Item, ItemRef, Plan, Refusal, Revision};
 
 use super::{Group, Verb, list};
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::error::Fail;
 use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::{last_call, outputs, pager, which};
 
 /// Show one item in full, or the plan itself
@@ -61,7 +61,7 @@ Examples:
             });
             return Ok(Reply::json(&value));
         }
-        let journal = settle(store.journal(plan.id, Revision(0), u32::MAX))?;
+        let journal = block_on(store.journal(plan.id, Revision(0), u32::MAX))?;
         let reader = app.actor(&store)?;
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let options = view::Options { stale, ..app.view(app.screen()) };

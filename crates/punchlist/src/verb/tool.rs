@@ -6,14 +6,13 @@ use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Change, PlanStore};
 use punchlist_model::{Actor, Ctx, Holder};
-use serde_json::Value;
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::input;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::which::{self, Missing};
 use crate::who;
 
@@ -112,13 +111,13 @@ impl Tool {
         };
         let told = {
             let store = store.as_ref().map(|store| store as &dyn PlanStore);
-            settle(tool_service::read(store, call, &caller, app.now))?
+            block_on(tool_service::read(store, call, &caller, app.now))?
         };
         drop(store);
         if told.unseen.is_some()
             && let Ok(store) = app.store()
         {
-            settle(tool_service::note(&store, &caller, &told));
+            block_on(tool_service::note(&store, &caller, &told));
         }
         Ok(answer(app, &told.reply, None))
     }
@@ -128,10 +127,10 @@ impl Tool {
         let store = app.store()?;
         let caller = caller(app, &store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = settle(tool_service::change(&store, call, &caller, change, &who::gone))?;
-        settle(tool_service::await_approval(&store, &told, ctx));
+        let told = block_on(tool_service::change(&store, call, &caller, change, &who::gone))?;
+        block_on(tool_service::await_approval(&store, &told, ctx));
         let list = match self.reminder {
-            true => settle(tool_service::after_change(&store, self.dialect, &told)),
+            true => block_on(tool_service::after_change(&store, self.dialect, &told)),
             false => None,
         };
         Ok(answer(app, &told.reply, list.as_deref()))
@@ -141,11 +140,10 @@ impl Tool {
 /// What a call came to: as the model reads it, or for programs with what it is.
 fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
     if app.globals.json {
-        let result = said.json_text().and_then(|json| serde_json::from_str::<Value>(json).ok());
         return Reply::json(&serde_json::json!({
             "isError": said.is_error,
             "text": said.text,
-            "result": result,
+            "result": said.structured,
             "changed": said.changed,
             "reminder": reminder,
         }));
@@ -163,7 +161,7 @@ fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fa
     let wanted = match app.globals.plan {
         None => Wanted::Attached,
         Some(_) => {
-            let header = |id| settle(store.read(id, Needs::header()));
+            let header = |id| block_on(store.read(id, Needs::header()));
             Wanted::Plan(which::with(app, store, Missing::Refuse, header)?.id)
         }
     };

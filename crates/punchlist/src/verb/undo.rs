@@ -7,10 +7,10 @@ use punchlist_model::store::{Applied, PlanStore};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::change::{self, Changing};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::which::{self, Missing};
 
 /// Undo your own last change
@@ -39,7 +39,7 @@ Examples:
         let store = app.store()?;
         let ctx = app.in_session(ctx, &store)?;
         let act = |id| {
-            settle(async {
+            block_on(async {
                 let applied = store.undo(id, ctx.clone(), expect).await?;
                 session::give_back(&store, id, &applied.decision.events, &ctx).await?;
                 Ok(applied)
@@ -59,7 +59,7 @@ Examples:
 fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<String>, Fail> {
     let entry = |revision: Revision| {
         let before = Revision(revision.0.saturating_sub(1));
-        settle(store.journal(applied.plan.id, before, 1)).map(|it| it.into_iter().next())
+        block_on(store.journal(applied.plan.id, before, 1)).map(|it| it.into_iter().next())
     };
     let Some(undo) = entry(applied.revision())? else { return Ok(Vec::new()) };
     let undone = undo.undoes.map(entry).transpose()?.flatten();

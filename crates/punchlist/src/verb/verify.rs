@@ -15,10 +15,10 @@ use serde_json::json;
 
 use super::{Group, Verb, show};
 use crate::app::{App, no_plan};
+use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::items::{self, Several};
 use crate::print::{self, Reply};
-use crate::settle::settle;
 use crate::{clock, consent, evidence, permit, which};
 use punchlist_engine::check::runner::{Checker, Ran};
 
@@ -233,14 +233,14 @@ impl Verify {
             ops.push(complete);
         }
         let mut refused = None;
-        let mut applied = settle(store.change(plan.id, Change::new(ops, ctx.clone())));
+        let mut applied = block_on(store.change(plan.id, Change::new(ops, ctx.clone())));
         // What was seen is kept, also where the item cannot be completed yet.
         if let Err(punchlist_model::store::Error::Refused(refusal)) = applied {
             refused = Some(refusal);
-            applied = settle(store.change(plan.id, Change::new(vec![prove], ctx)));
+            applied = block_on(store.change(plan.id, Change::new(vec![prove], ctx)));
         }
         let applied = applied?;
-        let now = settle(store.read(plan.id, Needs::whole()))?;
+        let now = block_on(store.read(plan.id, Needs::whole()))?;
         store.let_go();
         let Some(item) = now.get(number).cloned() else { return Err(no_plan()) };
         let verification = now.verification(&item, false);

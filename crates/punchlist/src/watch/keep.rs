@@ -15,8 +15,8 @@ use punchlist_formats::watch::join::name;
 use punchlist_formats::watch::{Life, Seen, Todo};
 
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 use crate::{clock, project, who};
 
 /// Keeps what is seen, or does nothing.
@@ -93,7 +93,7 @@ impl Keeper {
                 version: env!("CARGO_PKG_VERSION"),
             };
             let recording = Recording { given, life: *life };
-            match settle(record(store, seen, &recording))? {
+            match block_on(record(store, seen, &recording))? {
                 Recorded::Kept | Recorded::NotOurs | Recorded::Nothing => {}
             }
             self.kept.insert(key, list.items.clone());

@@ -15,8 +15,8 @@ use punchlist_model::{Plan, PlanId};
 
 use super::wake::{self, Wake};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 
 /// The most plans that are shown; the ones that changed last are.
 const MOST_PLANS: usize = 500;
@@ -79,11 +79,11 @@ impl Plans {
     /// Reads the plans that changed since then.
     pub(super) fn load(&mut self, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
-        let summaries = settle(store.plans(Filter::default()))?;
+        let summaries = block_on(store.plans(Filter::default()))?;
         let recent = |it: &Summary| it.updated_at.as_millisecond() >= since;
         let mut read = Vec::new();
         for summary in summaries.into_iter().filter(recent).take(MOST_PLANS) {
-            read.push((settle(store.read(summary.id, Needs::whole())), summary));
+            read.push((block_on(store.read(summary.id, Needs::whole())), summary));
         }
         for (plan, summary) in read {
             self.keep(summary, plan.map_err(Fail::from));
@@ -102,9 +102,9 @@ impl Plans {
     pub(super) fn reload(&mut self, id: PlanId) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
-        match settle(store.plans(filter))?.into_iter().find(|it| it.id == id) {
+        match block_on(store.plans(filter))?.into_iter().find(|it| it.id == id) {
             Some(summary) => {
-                let plan = settle(store.read(id, Needs::whole())).map_err(Fail::from);
+                let plan = block_on(store.read(id, Needs::whole())).map_err(Fail::from);
                 self.keep(summary, plan);
             }
             None => {
@@ -119,7 +119,7 @@ impl Plans {
     pub(super) fn look(&mut self, host: &str, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let filter = SessionFilter { most: Some(MOST_SESSIONS), ..SessionFilter::default() };
-        let sessions = settle(store.sessions(filter))?.into_iter();
+        let sessions = block_on(store.sessions(filter))?.into_iter();
         let recent = |it: &Session| it.seen_at.as_millisecond() >= since;
         self.sessions =
             sessions.filter(recent).map(|it| (life(&it, host), it)).map(|(a, b)| (b, a)).collect();

@@ -14,8 +14,8 @@ use punchlist_model::store::{Cursor, PlanStore, Scope};
 use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
+use crate::block_on;
 use crate::error::Fail;
-use crate::settle::settle;
 
 /// Something happened.
 pub(crate) enum Wake {
@@ -50,10 +50,10 @@ pub(crate) enum Sort {
 
 /// Tells of every change to a plan from now on.
 pub(crate) fn plans(store: &Sqlite, tell: Sender<Wake>) -> Result<(), Fail> {
-    let mut coming = settle(store.follow(Cursor::Now, Scope::All))?;
+    let mut coming = block_on(store.follow(Cursor::Now, Scope::All))?;
     thread::spawn(move || {
         loop {
-            let wake = match settle(poll_fn(|context| coming.as_mut().poll_next(context))) {
+            let wake = match block_on(poll_fn(|context| coming.as_mut().poll_next(context))) {
                 Some(Ok((_, entry))) => Wake::Plan(entry.plan),
                 Some(Err(why)) => Wake::NoPlans(why.to_string()),
                 None => return,

@@ -52,7 +52,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["agent", "bridge", "engine", "db", "punchlist", "sched"]),
+    ("rustix", &["bridge", "db", "engine", "punchlist", "sched"]),
     ("tokio", &["agent", "db", "punchlist", "sched", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
@@ -77,6 +77,7 @@ const PURE: &[(&str, &[&str])] = &[
             "vte",
             "memchr",
             "simdutf8",
+            "strsim",
             "jiff",
             "uuid",
             "thiserror",
@@ -108,7 +109,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 365;
+const MOST_PACKAGES: usize = 366;
 
 /// Documents under `docs/reference` that the program writes about itself: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[

@@ -16,11 +16,10 @@ use punchlist_model::{Actor, Evidence, Holder, ItemRef, Level, Number, Op, PlanI
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
     ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ErrorData,
-    InputRequest, InputRequiredResult, ProtocolVersion, SealOptions,
+    InputRequest, InputRequiredResult, ProtocolVersion, RequestMetaObject, SealOptions,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::Server;
 use punchlist_engine::tool_service::{self, Told};
@@ -177,16 +176,19 @@ impl Server {
     }
 
     /// Nobody has answered: the question stays open on the list, where any person can answer it.
-    pub(super) async fn leave_open(&self, told: &Told, meta: &Map<String, Value>) {
-        let around = &self.inner.around;
+    pub(super) async fn leave_open(&self, told: &Told, meta: &RequestMetaObject) {
         if told.unapproved.is_empty() {
             return;
         }
-        let Ok(store) = around.store() else { return };
-        let Ok(who) = around.who(Some(&*store), meta).await else { return };
-        if let Ok(ctx) = self.ctx(&who) {
-            tool_service::await_approval(&*store, told, ctx).await;
-        }
+        let (told, meta) = (told.clone(), meta.clone());
+        let noted = self.with_store(move |server| async move {
+            let store = server.inner.around.store()?;
+            let who = server.inner.around.who(Some(&*store), &meta).await?;
+            tool_service::await_approval(&*store, &told, server.ctx(&who)?).await;
+            Ok(())
+        });
+        // The model has the refusal, whether or not the list says so too.
+        noted.await.ok();
     }
 
     /// What the model is told when the user said no.

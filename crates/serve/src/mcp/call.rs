@@ -12,6 +12,7 @@ use punchlist_model::store::{Change, Error, PlanStore};
 use punchlist_model::{Actor, Ctx, Holder, Mode, Op};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
+    RequestMetaObject,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Map, Value};
@@ -22,7 +23,7 @@ use punchlist_engine::session;
 use punchlist_engine::tool_service::{self, Told};
 
 /// The field of a structured result that holds the list as it stands after a change.
-pub(super) const AFTER_CHANGE: &str = "reminder";
+const AFTER_CHANGE: &str = "reminder";
 
 impl Server {
     /// Runs a tool.
@@ -75,20 +76,34 @@ impl Server {
     }
 
     /// Whether it offers a tool of that name.
-    pub(super) fn has_tool(&self, name: &str) -> bool {
+    fn has_tool(&self, name: &str) -> bool {
         self.inner.tools.iter().any(|tool| tool.name == name)
     }
 
-    /// Does what a call asks for, after what a person approved of it.
-    pub(super) async fn run(
+    /// Does what a call asks for, after what a person approved of it, when the connection's earlier calls
+    /// are done.
+    async fn run(
+        &self,
+        call: &Call,
+        meta: &RequestMetaObject,
+        approval: Option<&Approval>,
+    ) -> Result<Done, Error> {
+        let _turn = self.order.lock().await;
+        let (call, meta, approval) = (call.clone(), meta.clone(), approval.cloned());
+        let run =
+            |server: Self| async move { server.run_now(&call, &meta, approval.as_ref()).await };
+        self.with_store(run).await
+    }
+
+    /// The same, at once and here.
+    async fn run_now(
         &self,
         call: &Call,
         meta: &Map<String, Value>,
         approval: Option<&Approval>,
     ) -> Result<Done, Error> {
-        let _turn = self.inner.order.lock().await;
         let around = &self.inner.around;
-        let Some(ops) = call.shared_ops() else {
+        let Some(ops) = call.ops().map(Arc::<[Op]>::from) else {
             let store = around.store_to_read()?;
             let who = around.who(store.as_deref(), meta).await?;
             let plans = store.as_deref().map(|store| store as &dyn PlanStore);
@@ -162,24 +177,20 @@ impl Server {
 }
 
 /// What came of running a tool.
-pub(super) struct Done {
-    pub(super) told: Told,
+struct Done {
+    told: Told,
     /// The list as it stands, for models that are shown it after each change.
-    pub(super) after: Option<String>,
+    after: Option<String>,
 }
 
 /// A store that cannot be used, in the words of the tool.
-pub(super) fn unusable(call: &Call, error: &Error) -> Reply {
-    call.reply(Answer::Failed(error, None))
-}
-
 fn failed(call: &Call, error: &Error) -> CallToolResult {
-    result(unusable(call, error), None)
+    result(call.reply(Answer::Failed(error, None)), None)
 }
 
-/// What the model is told, as the protocol has it. `lane` writes the same by itself.
-pub(super) fn result(reply: Reply, after: Option<String>) -> CallToolResult {
-    let mut structured = reply.json_text().and_then(|json| serde_json::from_str(json).ok());
+/// What the model is told, as the protocol has it.
+fn result(reply: Reply, after: Option<String>) -> CallToolResult {
+    let mut structured = reply.structured;
     let mut content = vec![ContentBlock::text(reply.text)];
     if let Some(after) = after {
         if let Some(Value::Object(fields)) = &mut structured {

@@ -9,7 +9,6 @@ mod approval;
 mod batch;
 mod call;
 mod handler;
-mod lane;
 mod pipe;
 mod prompts;
 mod resources;
@@ -17,7 +16,7 @@ mod skim;
 mod stdio;
 mod watch;
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_formats::dialect::{Dialect, Surface};
@@ -29,6 +28,7 @@ use rmcp::model::{
     Implementation, RequestStateCodec, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use serde_json::{Map, Value};
+use tokio::runtime::Handle;
 use tokio::sync::{Mutex, watch as signal};
 
 use punchlist_engine::tool_service::Caller;
@@ -56,15 +56,6 @@ pub struct Options {
     pub version: &'static str,
 }
 
-/// How calls may go. What comes of them is the same.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lanes {
-    /// Plain calls the short way, all else through the protocol's library.
-    Both,
-    /// All through the library.
-    Long,
-}
-
 /// Who makes a call.
 #[derive(Clone, Debug)]
 pub struct Who {
@@ -78,7 +69,7 @@ pub struct Who {
     pub session: Option<Session>,
 }
 
-/// What a server finds around itself.
+/// What a server finds around itself. What opens or uses a store is called on a thread that may block.
 pub trait Surroundings: Send + Sync + 'static {
     /// The store, made if it is not there.
     fn store(&self) -> Result<Arc<dyn Store>, Error>;
@@ -112,10 +103,6 @@ pub trait Surroundings: Send + Sync + 'static {
 
     /// Which of the processes behind the plan's claims have ended.
     fn gone(&self, plan: &Plan) -> Vec<Process>;
-
-    /// The first call has been answered, and all others will be much the same: what only the beginning
-    /// needed may be given back. Told once.
-    fn settled(&self) {}
 }
 
 /// A server, or a handle to it: clones are the same one.
@@ -124,6 +111,9 @@ pub struct Server {
     inner: Arc<Inner>,
     /// Who listens on this connection.
     listeners: Arc<watch::Listeners>,
+    /// Held by the call of this connection that is under way: a connection's calls are done one after the
+    /// other, in the order in which they came. Those of other connections do not wait for it.
+    order: Arc<Mutex<()>>,
 }
 
 struct Inner {
@@ -134,10 +124,6 @@ struct Inner {
     codec: RequestStateCodec,
     /// Goes to true when the client is gone.
     ended: signal::Sender<bool>,
-    /// Whether the first call has been answered.
-    settled: Once,
-    /// Calls are worked off in the order in which they came, whatever the store has to wait for.
-    order: Mutex<()>,
 }
 
 impl Server {
@@ -152,16 +138,30 @@ impl Server {
             around: Box::new(around),
             tools,
             options,
-            settled: Once::new(),
-            order: Mutex::new(()),
         };
-        Self { inner: Arc::new(inner), listeners: Arc::default() }
+        Self { inner: Arc::new(inner), listeners: Arc::default(), order: Arc::default() }
     }
 
     /// The same server for another connection: nobody listens on that one yet.
     #[must_use]
     pub fn connection(&self) -> Self {
-        Self { inner: Arc::clone(&self.inner), listeners: Arc::default() }
+        let inner = Arc::clone(&self.inner);
+        Self { inner, listeners: Arc::default(), order: Arc::default() }
+    }
+
+    /// Works with the store on one of the runtime's threads that may block: opening and using a store may
+    /// take as long as another process holds its lock, and everybody else is served meanwhile.
+    async fn with_store<T, W, F>(&self, work: W) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        W: FnOnce(Self) -> F + Send + 'static,
+        F: Future<Output = Result<T, Error>>,
+    {
+        let (server, runtime) = (self.clone(), Handle::current());
+        let done = tokio::task::spawn_blocking(move || runtime.block_on(work(server)));
+        let failed =
+            |why| Error::Unusable { what: format!("the work failed: {why}"), source: None };
+        done.await.unwrap_or_else(|why| Err(failed(why)))
     }
 }
 

@@ -1,15 +1,12 @@
-//! The connection over two streams, a JSON object a line: how lines are read and judged, and the short way
-//! past the library.
+//! The connection over two streams, one JSON object a line: how lines are read and judged.
 //!
-//! A line that does not go the short way is read as one of the library's messages, and the library does the
-//! rest. The short way is open to a client that has shaken hands, while nothing that came before is under
-//! way: so calls are worked off, and answered, in the order in which they came. A line that is no message
-//! is answered here and ends nothing; neither does one of any length, of which no more is kept than what is
-//! allowed. The library may drop a wait for the next message at any moment; what has been begun is kept
-//! here and goes on at the next wait.
+//! A line is read as one of the library's messages, and the library does the rest. A line that is no
+//! message is answered here and ends nothing; neither does one of any length, of which no more is kept than
+//! what is allowed. The library may drop its wait for the next message at any moment; an answer that has been
+//! begun is kept here and is finished at the next wait.
 
 use std::borrow::Cow;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -17,24 +14,24 @@ use futures_core::future::BoxFuture;
 use punchlist_formats::text::{escape, mend};
 use rmcp::model::{
     ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage,
-    ProtocolVersion, RequestId, ServerResult,
+    ProtocolVersion, ServerResult,
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
-use tokio::sync::Mutex as Turns;
+use tokio::sync::Mutex as AsyncMutex;
 
+use super::Server;
 use super::batch::{Batch, Batches, MOST};
 use super::skim::{Sender, Skim};
-use super::{Lanes, Server};
 
 /// The longest message that is read, with the end of its line; a longer one is refused.
 const LONGEST: usize = 16 * 1024 * 1024;
 
-/// The longest line that may go the short way, and what is kept of the room for a longer one.
-const SHORT: usize = 1024 * 1024;
+/// The room for a line that is kept for the next one.
+const ROOM: usize = 1024 * 1024;
 
 /// What may stand before the first letter, and means nothing.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -42,15 +39,14 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A connection.
 pub(super) struct Pipe<R, W> {
     server: Server,
-    lanes: Lanes,
     read: BufReader<R>,
     /// What has come of the line that is being read.
     line: Vec<u8>,
     /// The line that is being read, if it is too long: nothing is kept of it.
     excess: Option<Excess>,
     out: Out<W>,
-    /// What has been begun: it comes to whether the line is done with.
-    begun: Option<BoxFuture<'static, bool>>,
+    /// An answer that is being written.
+    begun: Option<BoxFuture<'static, ()>>,
     /// What is to be written before the next line is read.
     unsaid: Vec<u8>,
     /// Messages of a batch that the library has yet to get.
@@ -60,12 +56,6 @@ pub(super) struct Pipe<R, W> {
     has_batches: bool,
     /// Whether a request has come with which the library begins: until then it takes no notification.
     begins: bool,
-    /// Whether the client has agreed to a revision whose requests say nothing of themselves.
-    agreed: bool,
-    /// Whether it has said that it is ready.
-    ready: bool,
-    /// The requests that the library has and has not answered.
-    pending: Arc<Mutex<HashSet<RequestId>>>,
 }
 
 /// A line that is too long.
@@ -93,23 +83,19 @@ enum Next {
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R, W> {
-    pub(super) fn new(server: Server, read: R, write: W, lanes: Lanes) -> Self {
+    pub(super) fn new(server: Server, read: R, write: W) -> Self {
         Self {
             server,
-            lanes,
             read: BufReader::new(read),
             line: Vec::new(),
             excess: None,
-            out: Out { stream: Arc::new(Turns::new(Some(write))) },
+            out: Out { stream: Arc::new(AsyncMutex::new(Some(write))) },
             begun: None,
             unsaid: Vec::new(),
             queue: VecDeque::new(),
             batches: Arc::default(),
             has_batches: false,
             begins: false,
-            agreed: false,
-            ready: false,
-            pending: Arc::default(),
         }
     }
 
@@ -148,36 +134,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
     fn clear(&mut self) {
         self.line.clear();
         // A long line is not the rule.
-        self.line.shrink_to(SHORT);
-    }
-
-    /// Whether the short way is open.
-    fn is_open(&self) -> bool {
-        self.lanes == Lanes::Both
-            && self.agreed
-            && self.ready
-            && self.line.len() <= SHORT
-            && locked(&self.pending).is_empty()
-    }
-
-    /// Begins to answer the line the short way, if it can be.
-    fn answer(&mut self) -> bool {
-        let Some(call) = self.is_open().then(|| self.server.plain(&self.line)).flatten() else {
-            return false;
-        };
-        let (server, out) = (self.server.clone(), self.out.clone());
-        self.begun = Some(Box::pin(async move {
-            match server.answer(call).await {
-                Some(answer) => {
-                    // That nobody hears it any more is told by the end of what they say.
-                    out.write(&answer).await.ok();
-                    server.settle();
-                    true
-                }
-                None => false,
-            }
-        }));
-        true
+        self.line.shrink_to(ROOM);
     }
 
     /// Says what is wrong with a line. Who only told us something is not answered.
@@ -272,25 +229,15 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         self.begins || matches!(message, JsonRpcMessage::Request(_))
     }
 
-    /// Notes what a message that goes the long way means for those behind it.
+    /// Notes what a message means for those behind it.
     fn note(&mut self, message: &RxJsonRpcMessage<RoleServer>) {
         match message {
-            JsonRpcMessage::Request(it) => {
-                self.begins |= begins(&it.request);
-                // A subscription stays open, and nothing has to wait for it.
-                if !matches!(it.request, ClientRequest::SubscriptionsListenRequest(_)) {
-                    locked(&self.pending).insert(it.id.clone());
-                }
-            }
+            JsonRpcMessage::Request(it) => self.begins |= begins(&it.request),
             JsonRpcMessage::Notification(it) => {
-                if let ClientNotification::InitializedNotification(_) = &it.notification {
-                    self.ready = true;
-                }
-                // What is cancelled is not answered any more.
+                // A cancelled request is not answered any more.
                 if let ClientNotification::CancelledNotification(it) = &it.notification
                     && let Some(id) = &it.params.request_id
                 {
-                    locked(&self.pending).remove(id);
                     let settled = locked(&self.batches).cancelled(id);
                     self.unsaid.extend(settled.into_iter().flatten());
                 }
@@ -305,7 +252,6 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         self.begun = Some(Box::pin(async move {
             // That nobody hears it any more is told by the end of what they say.
             out.write(&line).await.ok();
-            true
         }));
     }
 }
@@ -324,7 +270,6 @@ where
         let answered = match &item {
             JsonRpcMessage::Response(it) => {
                 if let ServerResult::InitializeResult(result) = &it.result {
-                    self.agreed = result.protocol_version.has_initialize();
                     self.has_batches = result.protocol_version == ProtocolVersion::V_2025_03_26;
                 }
                 Some(it.id.clone())
@@ -332,8 +277,7 @@ where
             JsonRpcMessage::Error(it) => it.id.clone(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        let (out, pending) = (self.out.clone(), Arc::clone(&self.pending));
-        let batches = Arc::clone(&self.batches);
+        let (out, batches) = (self.out.clone(), Arc::clone(&self.batches));
         async move {
             let line = written(&item)?;
             // An answer of a batch waits for the others.
@@ -341,28 +285,18 @@ where
                 Some(id) => locked(&batches).answered(id, line),
                 None => Some(line),
             };
-            let sent = match line {
+            match line {
                 Some(line) => out.write(&line).await,
                 None => Ok(()),
-            };
-            if let Some(id) = answered {
-                locked(&pending).remove(&id);
             }
-            sent
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if let Some(begun) = &mut self.begun {
-                let is_done = begun.await;
+                begun.await;
                 self.begun = None;
-                if is_done {
-                    self.clear();
-                } else if let Some(message) = self.message() {
-                    return Some(message);
-                }
-                continue;
             }
             if !self.unsaid.is_empty() {
                 self.say();
@@ -376,9 +310,7 @@ where
                     if let Cow::Owned(mended) = mend(&self.line) {
                         self.line = mended;
                     }
-                    if !self.answer()
-                        && let Some(message) = self.message()
-                    {
+                    if let Some(message) = self.message() {
                         return Some(message);
                     }
                 }
@@ -402,7 +334,7 @@ where
 /// Where answers go, a whole line at a time.
 struct Out<W> {
     /// Nothing once it is closed.
-    stream: Arc<Turns<Option<W>>>,
+    stream: Arc<AsyncMutex<Option<W>>>,
 }
 
 impl<W> Clone for Out<W> {
@@ -488,7 +420,7 @@ fn written(message: &TxJsonRpcMessage<RoleServer>) -> serde_json::Result<Vec<u8>
 }
 
 /// JSON in which nothing acts on whoever looks at it: the same values.
-pub(super) fn escaped(json: String) -> String {
+fn escaped(json: String) -> String {
     match escape::json(&json) {
         Cow::Owned(escaped) => escaped,
         Cow::Borrowed(_) => json,

@@ -1,7 +1,6 @@
 //! Prompts that a user may choose: plan a task, and review what is open.
 
 use punchlist_formats::prompt::{self, Tools};
-use punchlist_model::needs::Needs;
 use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument,
     PromptMessage, RequestMetaObject, Role,
@@ -9,6 +8,7 @@ use rmcp::model::{
 use serde_json::Value;
 
 use super::Server;
+use super::resources::Which;
 
 impl Server {
     pub(super) fn prompts(&self) -> ListPromptsResult {
@@ -43,7 +43,8 @@ impl Server {
                 ("Plan a task before it is begun", prompt::plan_task(task, tools))
             }
             "review" if !self.inner.tools.is_empty() => {
-                let plan = self.open_plan(meta).await;
+                // A store that cannot be used is told by the tools, once they are called.
+                let plan = self.plan(Which::Current, meta).await.ok().flatten();
                 ("Go through what is open, item by item", prompt::review(plan.as_ref(), tools))
             }
             name => {
@@ -56,12 +57,5 @@ impl Server {
         };
         let message = PromptMessage::new_text(Role::User, text);
         Ok(GetPromptResult::new(vec![message]).with_description(description))
-    }
-
-    /// The caller's plan. A store that cannot be used is told by the tools, once they are called.
-    async fn open_plan(&self, meta: &RequestMetaObject) -> Option<punchlist_model::Plan> {
-        let id = self.current(meta).await.ok().flatten()?;
-        let store = self.inner.around.store_to_read().ok().flatten()?;
-        store.read(id, Needs::whole()).await.ok()
     }
 }

@@ -8,7 +8,8 @@ use std::collections::BTreeSet;
 use punchlist_formats::text::{one_line, truncate};
 use punchlist_formats::view::{json, markdown};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Error, Filter, PlanStore, Summary};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Error, Filter, Summary};
 use punchlist_model::{Plan, PlanId};
 use rmcp::model::{
     ErrorData, ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
@@ -75,14 +76,12 @@ impl Server {
                 .with_mime_type(MARKDOWN);
             resources.push(current);
         }
-        let plans = match self.inner.around.store_to_read().map_err(unusable)? {
-            None => Vec::new(),
-            Some(store) => {
-                let project = Some(self.inner.options.project.clone());
-                let filter = Filter { project, ..Filter::default() };
-                store.plans(filter).await.map_err(unusable)?
-            }
-        };
+        let plans = self.with_store(|server| async move {
+            let Some(store) = server.inner.around.store_to_read()? else { return Ok(Vec::new()) };
+            let project = Some(server.inner.options.project.clone());
+            store.plans(Filter { project, ..Filter::default() }).await
+        });
+        let plans = plans.await.map_err(unusable)?;
         resources.extend(plans.iter().skip(from).take(PAGE).map(resource));
         let mut result = ListResourcesResult::with_all_items(resources);
         let to = from.saturating_add(PAGE);
@@ -113,15 +112,7 @@ impl Server {
             ErrorData::resource_not_found(format!("there is no resource {uri:?}"), None)
         };
         let address = Address::parse(&uri).ok_or_else(missing)?;
-        let store = self.inner.around.store_to_read().map_err(unusable)?;
-        let plan = match (&store, address.which) {
-            (Some(store), Which::Plan(id)) => self.plan(&**store, id).await?,
-            (Some(store), Which::Current) => match self.current(meta).await.map_err(unusable)? {
-                Some(id) => self.plan(&**store, id).await?,
-                None => None,
-            },
-            (None, _) => None,
-        };
+        let plan = self.plan(address.which, meta).await.map_err(unusable)?;
         let (text, mime) = match (plan, address) {
             (Some(plan), Address { json: true, .. }) => {
                 (json::render(&json::list(&plan, None, &BTreeSet::new())), JSON)
@@ -137,20 +128,38 @@ impl Server {
         Ok(ReadResourceResult::new(vec![contents]))
     }
 
-    /// The plan of the caller.
-    pub(super) async fn current(&self, meta: &RequestMetaObject) -> Result<Option<PlanId>, Error> {
-        let Some(store) = self.inner.around.store_to_read()? else { return Ok(None) };
-        let who = self.inner.around.who(Some(&*store), meta).await?;
-        tool_service::current(&*store, &who.caller).await
+    /// A plan of this project, if there is one.
+    pub(super) async fn plan(
+        &self,
+        which: Which,
+        meta: &RequestMetaObject,
+    ) -> Result<Option<Plan>, Error> {
+        let meta = meta.clone();
+        let plan = self.with_store(move |server| async move {
+            let Some(store) = server.inner.around.store_to_read()? else { return Ok(None) };
+            let id = match which {
+                Which::Plan(id) => id,
+                Which::Current => match server.current(&*store, &meta).await? {
+                    Some(id) => id,
+                    None => return Ok(None),
+                },
+            };
+            match store.read(id, Needs::whole()).await {
+                Err(Error::NoPlan(_)) => Ok(None),
+                plan => plan.map(Some),
+            }
+        });
+        Ok(plan.await?.filter(|it| it.project == self.inner.options.project))
     }
 
-    /// A plan of this project.
-    async fn plan(&self, store: &dyn PlanStore, id: PlanId) -> Result<Option<Plan>, ErrorData> {
-        match store.read(id, Needs::whole()).await {
-            Ok(plan) => Ok(Some(plan).filter(|it| it.project == self.inner.options.project)),
-            Err(Error::NoPlan(_)) => Ok(None),
-            Err(error) => Err(unusable(error)),
-        }
+    /// The plan of the caller.
+    pub(super) async fn current(
+        &self,
+        store: &dyn Store,
+        meta: &RequestMetaObject,
+    ) -> Result<Option<PlanId>, Error> {
+        let who = self.inner.around.who(Some(store), meta).await?;
+        tool_service::current(store, &who.caller).await
     }
 }
 

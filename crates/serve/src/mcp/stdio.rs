@@ -8,8 +8,8 @@ use rmcp::service::ServerInitializeError;
 use rmcp::transport::stdio_pipes;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::Server;
 use super::pipe::Pipe;
-use super::{Lanes, Server};
 
 /// Why a server ended other than by the end of what it reads.
 #[derive(Debug, thiserror::Error)]
@@ -19,7 +19,7 @@ pub struct Failed(String);
 /// Serves until stdin ends. Needs a tokio runtime with everything enabled.
 pub async fn serve_stdio(server: Server) -> Result<(), Failed> {
     let (read, write) = stdio_pipes();
-    serve_streams(server, read, write, Lanes::Both).await
+    serve_streams(server, read, write).await
 }
 
 /// Serves two streams until the first one ends.
@@ -27,9 +27,8 @@ pub async fn serve_streams(
     server: Server,
     read: impl AsyncRead + Send + Unpin + 'static,
     write: impl AsyncWrite + Send + Unpin + 'static,
-    lanes: Lanes,
 ) -> Result<(), Failed> {
-    let pipe = Pipe::new(server.clone(), read, write, lanes);
+    let pipe = Pipe::new(server.clone(), read, write);
     match server.serve(pipe).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|why| Failed(why.to_string())),
         // A client that looks and goes away again is none of our business.

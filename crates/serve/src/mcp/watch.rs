@@ -180,13 +180,16 @@ impl Server {
         let mut begun = Some(begun);
         let mut cursor = Cursor::Now;
         loop {
-            match self.inner.around.store_to_read() {
-                Ok(Some(store)) => {
-                    let followed = store.follow(cursor.clone(), Scope::All).await;
+            let from = cursor.clone();
+            let opened = self.with_store(|server| async move {
+                let Some(store) = server.inner.around.store_to_read()? else { return Ok(None) };
+                let coming = store.follow(from, Scope::All).await?;
+                Ok(Some((store, coming)))
+            });
+            match opened.await {
+                Ok(Some((store, coming))) => {
                     drop(begun.take());
-                    if let Ok(coming) = followed
-                        && !self.tell(&*store, coming, sink, meta, &mut cursor).await
-                    {
+                    if !self.tell(&store, coming, sink, meta, &mut cursor).await {
                         return;
                     }
                 }
@@ -202,7 +205,7 @@ impl Server {
     /// Tells what comes; whether anybody still hears it when nothing more comes.
     async fn tell(
         &self,
-        store: &dyn Store,
+        store: &Arc<dyn Store>,
         mut coming: Following,
         sink: &Sink,
         meta: &RequestMetaObject,
@@ -221,60 +224,77 @@ impl Server {
                 cursor.clone_from(last);
             }
             // Some may come twice.
-            let entries: Vec<&Entry> = batch
-                .iter()
-                .map(|(_, entry)| entry)
-                .filter(|entry| {
-                    let newest = told.entry(entry.plan).or_default();
-                    let is_news = *newest < entry.revision;
-                    *newest = entry.revision.max(*newest);
-                    is_news
-                })
-                .collect();
-            if !self.tell_of(store, &entries, sink, meta).await {
+            let news = batch.into_iter().map(|(_, entry)| entry).filter(|entry| {
+                let newest = told.entry(entry.plan).or_default();
+                let is_news = *newest < entry.revision;
+                *newest = entry.revision.max(*newest);
+                is_news
+            });
+            let news: Vec<Entry> = news.collect();
+            if !self.tell_of(store, news, sink, meta).await {
                 return false;
             }
         }
         true
     }
 
+    /// Tells of these changes whoever wants to hear of them; whether anybody still hears it.
     async fn tell_of(
         &self,
-        store: &dyn Store,
-        entries: &[&Entry],
+        store: &Arc<dyn Store>,
+        entries: Vec<Entry>,
         sink: &Sink,
         meta: &RequestMetaObject,
     ) -> bool {
-        let wanted = sink.wanted();
+        let (store, wanted, meta) = (Arc::clone(store), sink.wanted(), meta.clone());
+        let concerned = self.with_store(move |server| async move {
+            Ok(server.concerned(&*store, &entries, wanted, &meta).await)
+        });
+        let concerned = concerned.await.unwrap_or_default();
+        for uri in concerned.uris {
+            if !sink.updated(uri).await {
+                return false;
+            }
+        }
+        !concerned.list || sink.list_changed().await
+    }
+
+    /// What of all that is wanted these changes concern.
+    async fn concerned(
+        &self,
+        store: &dyn Store,
+        entries: &[Entry],
+        wanted: Wanted,
+        meta: &RequestMetaObject,
+    ) -> Wanted {
         let changed: BTreeSet<PlanId> = entries.iter().map(|entry| entry.plan).collect();
+        let mut concerned = Wanted::default();
         let mut current = None;
-        for uri in &wanted.uris {
-            let concerned = match Address::parse(uri).map(|it| it.which) {
+        for uri in wanted.uris {
+            let is_concerned = match Address::parse(&uri).map(|it| it.which) {
                 Some(Which::Plan(id)) => {
                     changed.contains(&id) && self.is_ours(store, id).await.unwrap_or(false)
                 }
                 Some(Which::Current) => {
                     if current.is_none() {
-                        current = Some(self.current(meta).await.ok().flatten());
+                        current = Some(self.current(store, meta).await.ok().flatten());
                     }
                     current.flatten().is_some_and(|id| changed.contains(&id))
                 }
                 None => false,
             };
-            if concerned && !sink.updated(uri.clone()).await {
-                return false;
+            if is_concerned {
+                concerned.uris.insert(uri);
             }
         }
         if wanted.list {
             let other: BTreeSet<PlanId> =
                 entries.iter().filter(|it| alters_list(it)).map(|it| it.plan).collect();
             for id in other {
-                if self.is_ours(store, id).await.unwrap_or(false) {
-                    return sink.list_changed().await;
-                }
+                concerned.list |= self.is_ours(store, id).await.unwrap_or(false);
             }
         }
-        true
+        concerned
     }
 
     /// Whether a plan belongs to this project.

@@ -1,7 +1,7 @@
 //! Lines that are no message, or too long for one: what the server says to them, and that it goes on.
 
 use punchlist_formats::dialect::Dialect;
-use punchlist_serve::mcp::{Lanes, serve_streams};
+use punchlist_serve::mcp::serve_streams;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -16,8 +16,7 @@ fn said(line: &[u8]) -> Vec<Value> {
     runtime.block_on(async {
         let (ours, theirs) = tokio::io::duplex(1 << 20);
         let (read, write) = tokio::io::split(theirs);
-        let server =
-            tokio::spawn(serve_streams(server_of(Dialect::Turn), read, write, Lanes::Both));
+        let server = tokio::spawn(serve_streams(server_of(Dialect::Turn), read, write));
         let (read, mut write) = tokio::io::split(ours);
         let params = json!({
             "protocolVersion": "2025-11-25",

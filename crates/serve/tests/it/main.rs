@@ -1,5 +1,5 @@
-//! The server before programs that others wrote, over HTTP on loopback; its two ways for a call; and lines
-//! that are none.
+//! The server before programs that others wrote, over HTTP on loopback; calls over connections; and lines
+//! that are no message.
 
 #![expect(
     clippy::unwrap_used,
@@ -8,7 +8,7 @@
     reason = "a test that cannot go on should stop there, and says what it saw"
 )]
 
+mod calls;
 mod conformance;
-mod lanes;
 mod lines;
 mod world;

@@ -1,8 +1,10 @@
 //! A server with a store in memory, on a port of its own.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use punchlist_engine::tool_service::{Caller, Wanted};
 use punchlist_formats::dialect::{Dialect, Surface};
@@ -20,16 +22,56 @@ use serde_json::{Map, Value};
 struct Around {
     store: Arc<Memory>,
     calls: AtomicU32,
+    /// What the first call that changes something waits for.
+    gate: Mutex<Option<Gate>>,
+}
+
+/// A store that cannot be opened yet, seen from inside.
+struct Gate {
+    asked: tokio::sync::oneshot::Sender<()>,
+    opened: Receiver<()>,
+    given_up: Arc<AtomicBool>,
+}
+
+/// The same for a test.
+pub(crate) struct SlowStore {
+    asked: Mutex<Option<tokio::sync::oneshot::Receiver<()>>>,
+    open: Sender<()>,
+    given_up: Arc<AtomicBool>,
+}
+
+impl SlowStore {
+    /// Waits until a call waits for the store.
+    pub(crate) async fn wait_until_asked(&self) {
+        let asked = self.asked.lock().unwrap().take();
+        asked.unwrap().await.unwrap();
+    }
+
+    /// Lets it be opened.
+    pub(crate) fn open(&self) {
+        self.open.send(()).unwrap();
+    }
+
+    /// Whether the call went on without.
+    pub(crate) fn was_given_up(&self) -> bool {
+        self.given_up.load(Ordering::SeqCst)
+    }
 }
 
 impl Surroundings for Around {
     fn store(&self) -> Result<Arc<dyn Store>, Error> {
+        let gate = self.gate.lock().unwrap().take();
+        if let Some(Gate { asked, opened, given_up }) = gate {
+            asked.send(()).unwrap();
+            given_up.store(opened.recv_timeout(Duration::from_secs(10)).is_err(), Ordering::SeqCst);
+        }
         let store: Arc<Memory> = Arc::clone(&self.store);
         Ok(store)
     }
 
     fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Error> {
-        self.store().map(Some)
+        let store: Arc<Memory> = Arc::clone(&self.store);
+        Ok(Some(store))
     }
 
     fn who<'a>(
@@ -76,6 +118,20 @@ impl Surroundings for Around {
 
 /// A server of a dialect, with nothing in its store.
 pub(crate) fn server_of(dialect: Dialect) -> Server {
+    server(dialect, None)
+}
+
+/// A server whose first call that changes something has to wait for its store.
+pub(crate) fn slow_server() -> (Server, SlowStore) {
+    let (asked, was_asked) = tokio::sync::oneshot::channel();
+    let (open, opened) = channel();
+    let given_up = Arc::new(AtomicBool::new(false));
+    let gate = Gate { asked, opened, given_up: Arc::clone(&given_up) };
+    let slow = SlowStore { asked: Mutex::new(Some(was_asked)), open, given_up };
+    (server(Dialect::Turn, Some(gate)), slow)
+}
+
+fn server(dialect: Dialect, gate: Option<Gate>) -> Server {
     let options = Options {
         dialect,
         surface: Surface::Full,
@@ -87,7 +143,8 @@ pub(crate) fn server_of(dialect: Dialect) -> Server {
         version: "0",
     };
     let store = Arc::new(Memory::default());
-    Server::new(options, Around { store, calls: AtomicU32::default() })
+    let calls = AtomicU32::default();
+    Server::new(options, Around { store, calls, gate: Mutex::new(gate) })
 }
 
 /// Serves on loopback while `work` runs, which is told where.

@@ -118,21 +118,8 @@ fn may_be_foreign(name: &str) -> bool {
 
 /// The known name that is nearest, if it is near enough to be meant.
 fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let word: Vec<char> = word.to_lowercase().chars().take(40).collect();
-    let far = names.map(|name| (distance(&word, &name.chars().collect::<Vec<char>>()), name));
-    far.min_by_key(|it| it.0).filter(|it| it.0 <= 2 && it.0 < word.len()).map(|it| it.1)
-}
-
-/// How many letters must be put in, left out or changed to make one word of the other.
-fn distance(a: &[char], b: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, one) in a.iter().enumerate() {
-        let mut before = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let change = before + usize::from(one != other);
-            before = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row[b.len()]
+    let word: String = word.to_lowercase().chars().take(40).collect();
+    let far = names.map(|name| (strsim::levenshtein(&word, name), name));
+    let is_near = |far: usize| far <= 2 && far < word.chars().count();
+    far.min_by_key(|it| it.0).filter(|it| is_near(it.0)).map(|it| it.1)
 }

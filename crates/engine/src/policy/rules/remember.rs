@@ -9,11 +9,10 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use punchlist_bridge::replace::{self, Stamp};
 use punchlist_sched::policy::Rule;
-use rustix::fs::FlockOperation;
 
 use super::{Bad, read};
-use crate::file::{self, Stamp};
 
 /// The largest file that is read.
 const MOST: u64 = 1024 * 1024;
@@ -69,8 +68,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(unwritable)?;
     let lock = File::open(directory).map_err(unwritable)?;
-    rustix::fs::flock(&lock, FlockOperation::LockExclusive)
-        .map_err(|why| unwritable(why.into()))?;
+    lock.lock().map_err(unwritable)?;
     // A link stays: what it leads to is replaced.
     let (real, meta) = match fs::canonicalize(path) {
         Ok(real) => {
@@ -107,7 +105,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
         return Err(unwritable(io::Error::other("somebody else wrote it at the same time")));
     }
     let was = meta.as_ref().map(Stamp::from);
-    file::replace(&real, was, new.as_bytes(), 0o600).map_err(unwritable)?;
+    replace::with(&real, was, new.as_bytes(), 0o600).map_err(unwritable)?;
     Ok(true)
 }
 

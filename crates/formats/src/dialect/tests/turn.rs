@@ -44,53 +44,6 @@ fn create_todo_takes_a_batch_and_answers_with_exactly_the_seeds_keys() {
 }
 
 #[test]
-fn a_create_todo_is_read_the_short_way_only_if_it_comes_to_the_same() {
-    let check = |arguments: &str, short: bool| {
-        let plain = Dialect::Turn.plain_call("create_todo", arguments);
-        assert_eq!(plain.is_some(), short, "{arguments}");
-        if let Some(plain) = plain {
-            assert_eq!(Ok(plain), Dialect::Turn.call("create_todo", arguments.as_bytes()));
-        }
-    };
-    for (arguments, short) in [
-        (r#"{"items":[{"title":"A"}]}"#, true),
-        (
-            r#" { "items" : [ {"title": " \u00e9\n\"A\u0000 "} , {"title":"B","context":null} ] } "#,
-            true,
-        ),
-        (r#"{"items":[{"title":"A","context":"c","completionCriteria":"d"}]}"#, true),
-        (r#"{"items":[{"title":"A","context":""}]}"#, true),
-        (r#"{"items":[]}"#, false),
-        (r#"{"items":[{"title":" \t"}]}"#, false),
-        (r#"{"items":[{"title":null}]}"#, false),
-        (r#"{"items":[{"title":7}]}"#, false),
-        (r#"{"items":[{}]}"#, false),
-        (r#"{"items":[{"title":"A","order":1}]}"#, false),
-        (r#"{"items":[{"title":"A","dependsOn":["1"]}]}"#, false),
-        (r#"{"items":[{"title":"A","parent":1}]}"#, false),
-        (r#"{"items":[{"title":"A","agentType":"x"}]}"#, false),
-        (r#"{"items":[{"title":"A","title":"B"}]}"#, false),
-        (r#"{"items":[{"title":"A","other":1}]}"#, false),
-        (r#"{"items":[{"title":"A"}],"other":1}"#, false),
-        (r#"{"items":{"title":"A"}}"#, false),
-        (r#"{"items":["A"]}"#, false),
-        (r#"{"items":[["A"]]}"#, false),
-        (r#"[[{"title":"A"}]]"#, false),
-        ("{}", false),
-        ("null", false),
-        ("[]", false),
-        ("", false),
-    ] {
-        check(arguments, short);
-    }
-    let many = |n: usize| format!("{{\"items\":[{}]}}", vec![r#"{"title":"A"}"#; n].join(","));
-    check(&many(100), true);
-    check(&many(101), false);
-    assert_eq!(Dialect::Turn.plain_call("update_todo", r#"{"items":[{"title":"A"}]}"#), None);
-    assert_eq!(Dialect::TodoWrite.plain_call("create_todo", r#"{"items":[{"title":"A"}]}"#), None);
-}
-
-#[test]
 fn order_inserts_at_that_position_and_shifts() {
     let mut desk = desk(&["A", "B"]);
     let value = create(

@@ -19,7 +19,7 @@ fn the_result_is_two_words_whatever_was_sent() {
     let mut arguments = plan(&[("A", "in_progress"), ("B", "pending")]);
     arguments["explanation"] = "Because".into();
     let reply = desk.call(TOOL, arguments);
-    assert_eq!((reply.text.as_str(), reply.json_text(), reply.shows), ("Plan updated", None, true));
+    assert_eq!((reply.text.as_str(), reply.structured, reply.shows), ("Plan updated", None, true));
     assert_eq!(desk.list(), ["#1 in_progress A", "#2 pending B"]);
     assert_eq!(desk.ok(TOOL, plan(&[("A", "completed"), ("B", "completed")])), "Plan updated");
     assert_eq!(desk.ok(TOOL, plan(&[])), "Plan updated");

@@ -9,21 +9,19 @@ mod read;
 mod reply;
 mod voice;
 
-use std::sync::Arc;
-
 use punchlist_model::{ItemRef, Op, Status};
 
 use super::args::BadEntries;
 
 pub(super) use offer::{PROMPT, tools};
-pub(super) use read::{call, plain_call};
+pub(super) use read::call;
 
 /// A call that was understood.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Call {
     what: What,
     /// `None` for a call that only reads.
-    ops: Option<Arc<[Op]>>,
+    ops: Option<Vec<Op>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -61,9 +59,5 @@ impl Filter {
 impl Call {
     pub(super) fn ops(&self) -> Option<&[Op]> {
         self.ops.as_deref()
-    }
-
-    pub(super) fn shared_ops(&self) -> Option<Arc<[Op]>> {
-        self.ops.clone()
     }
 }

@@ -1,12 +1,10 @@
 //! Arguments of the five tools, made into steps.
 
-use punchlist_model::json::Object;
 use punchlist_model::{ItemId, ItemRef, NewItem, Number, Op, Patch, Place, Position, Status};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::Reply;
-use super::super::args::{self, Bad, BadEntries, Fields, Object as Sent};
+use super::super::args::{self, Bad, BadEntries, Fields, Object};
 use super::reply::error;
 use super::{Call, Filter, What};
 
@@ -20,7 +18,7 @@ const FILTERS: [(&str, Filter); 5] = [
     ("all", Filter::All),
 ];
 
-pub(crate) fn call(tool: &str, decoded: Result<Sent, Bad>) -> Result<Call, Reply> {
+pub(crate) fn call(tool: &str, decoded: Result<Object, Bad>) -> Result<Call, Reply> {
     let read = match tool {
         "create_todo" => create,
         "list_todo" => list,
@@ -30,46 +28,6 @@ pub(crate) fn call(tool: &str, decoded: Result<Sent, Bad>) -> Result<Call, Reply
         _ => return Err(error(&format!("unknown tool {}: use {TOOLS}", args::brief(tool)))),
     };
     decoded.and_then(|fields| read(Fields::of_call(&fields))).map_err(|bad| error(&bad.text()))
-}
-
-/// Most entries of a call that is read the short way.
-const FEW: usize = 100;
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Plain {
-    items: Vec<Object<PlainEntry>>,
-}
-
-/// An entry that is tied to nothing and stands at the end.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct PlainEntry {
-    title: String,
-    #[serde(default)]
-    context: Option<String>,
-    #[serde(default)]
-    completion_criteria: Option<String>,
-}
-
-/// A `create_todo` that has nothing but texts, and nothing wrong with it.
-pub(crate) fn plain_call(tool: &str, arguments: &str) -> Option<Call> {
-    if tool != "create_todo" {
-        return None;
-    }
-    let Object(Plain { items }) = serde_json::from_str(arguments).ok()?;
-    let is_blank = |Object(it): &Object<PlainEntry>| it.title.trim().is_empty();
-    if !(1..=FEW).contains(&items.len()) || items.iter().any(is_blank) {
-        return None;
-    }
-    let entries = (0..items.len()).collect();
-    let add = |Object(it): Object<PlainEntry>| {
-        let context = it.context.unwrap_or_default();
-        let completion_criteria = it.completion_criteria.unwrap_or_default();
-        Op::Add(Box::new(NewItem { context, completion_criteria, ..NewItem::titled(it.title) }))
-    };
-    let ops = Some(items.into_iter().map(add).collect());
-    Some(Call { what: What::Create { entries, bad: BadEntries::new() }, ops })
 }
 
 fn create(fields: Fields<'_>) -> Result<Call, Bad> {
@@ -109,7 +67,7 @@ fn create(fields: Fields<'_>) -> Result<Call, Bad> {
     }
     bad.none()?;
     ops.append(&mut later);
-    Ok(Call { what: What::Create { entries, bad: bad_entries }, ops: Some(ops.into()) })
+    Ok(Call { what: What::Create { entries, bad: bad_entries }, ops: Some(ops) })
 }
 
 fn entry(fields: Fields<'_>, links: Links, bad: &mut Bad) -> NewItem {
@@ -208,7 +166,7 @@ fn complete(fields: Fields<'_>) -> Result<Call, Bad> {
     } else {
         Op::Cancel { item: item.clone(), reason: Some(outcome) }
     };
-    Ok(Call { what: What::Complete(item), ops: Some([op].into()) })
+    Ok(Call { what: What::Complete(item), ops: Some(vec![op]) })
 }
 
 fn update(fields: Fields<'_>) -> Result<Call, Bad> {
@@ -247,11 +205,11 @@ fn update(fields: Fields<'_>) -> Result<Call, Bad> {
         Some(on) => Op::Wait { item: item.clone(), on },
         None => Op::Resume(item.clone()),
     }));
-    Ok(Call { what: What::Update(item), ops: Some(ops.into()) })
+    Ok(Call { what: What::Update(item), ops: Some(ops) })
 }
 
 fn next(_fields: Fields<'_>) -> Result<Call, Bad> {
-    Ok(Call { what: What::Next, ops: Some([Op::Next].into()) })
+    Ok(Call { what: What::Next, ops: Some(vec![Op::Next]) })
 }
 
 /// The item that `todoId` means: an id, or the number that reminders show.

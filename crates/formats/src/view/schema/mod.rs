@@ -56,11 +56,6 @@ const ANSWERS: &[(&str, &str)] = &[
     ("wait", "Change"),
 ];
 
-/// The definition that describes what a verb answers with `--json`, if it has one.
-pub fn answer_of(verb: &str) -> Option<&'static str> {
-    ANSWERS.iter().find(|it| it.0 == verb).map(|it| it.1)
-}
-
 /// Every verb that has a definition, and its name.
 pub fn answers() -> impl Iterator<Item = (&'static str, &'static str)> {
     ANSWERS.iter().copied()

@@ -7,21 +7,21 @@ use serde_json::Value;
 
 use super::{List, View, none_yet};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::verb::plans::{self, Folded};
 
 /// Every plan of the project, one below the other, without those that are folded away.
 pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
     let Some(store) = app.store_to_read()? else { return none_yet(app, view) };
     let project = Some(app.project()?.name.clone());
-    let mut summaries = settle(store.plans(Filter { project, ..Filter::default() }))?;
+    let mut summaries = block_on(store.plans(Filter { project, ..Filter::default() }))?;
     let live = plans::live(app, &store, &summaries)?;
     let folded = Folded::away(&mut summaries, &live);
     let (mut values, mut out) = (Vec::<Value>::new(), String::new());
     for summary in &summaries {
-        let plan = settle(store.read(summary.id, Needs::whole()))?;
+        let plan = block_on(store.read(summary.id, Needs::whole()))?;
         let only = list.only(app, &store, &plan)?;
         if only
             .as_ref()

@@ -17,10 +17,10 @@ use serde_json::Value;
 use self::filter::Wanted;
 use super::{Group, Verb};
 use crate::app::App;
+use crate::block_on;
 use crate::error::Fail;
 use crate::evidence;
 use crate::print::Reply;
-use crate::settle::settle;
 use crate::which;
 
 /// Show the list
@@ -80,10 +80,6 @@ Examples:
   punchlist list --view markdown > plan.md
   punchlist list --json | jq '.items[] | select(.ready) | .title'";
 
-    fn plain(arguments: &[&str]) -> Option<Self> {
-        arguments.is_empty().then(Self::default)
-    }
-
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let screen = app.screen();
         let view = match self.view {
@@ -104,10 +100,7 @@ Examples:
             return Ok(Reply::json(&value));
         }
         store.let_go();
-        let out = self.drawn(app, view, &plan, only.as_ref());
-        // The process ends with this, and the system frees a large plan for less than we would.
-        std::mem::forget(plan);
-        Ok(Reply::text(out))
+        Ok(Reply::text(self.drawn(app, view, &plan, only.as_ref())))
     }
 }
 
@@ -208,7 +201,7 @@ pub(super) fn attachment(
     plan: &Plan,
 ) -> Result<Option<AttachmentKey>, Fail> {
     let id = Some(plan.id.0.simple().to_string());
-    let summaries = settle(store.plans(Filter { id, ..Filter::default() }))?;
+    let summaries = block_on(store.plans(Filter { id, ..Filter::default() }))?;
     Ok(summaries.into_iter().next().and_then(|summary| summary.attachment))
 }
 
@@ -237,26 +230,9 @@ fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
         format!("No plan here yet ({}). Start one: punchlist add \"…\"\n", text::one_line(project));
     let filter = Filter { project: Some(project.clone()), ..Filter::default() };
     if let Some(store) = app.store_to_read()?
-        && !settle(store.plans(filter))?.is_empty()
+        && !block_on(store.plans(filter))?.is_empty()
     {
         out.push_str("Others have plans here: punchlist plans\n");
     }
     Ok(Reply::text(out))
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::FromArgMatches;
-
-    use super::*;
-    use crate::{args, verb};
-
-    #[test]
-    fn no_arguments_mean_what_the_parser_takes_them_for() {
-        let row = verb::find(List::NAME).unwrap();
-        let mut parsed = args::alone(row).try_get_matches_from([""; 0]).unwrap();
-        let same = List::from_arg_matches_mut(&mut parsed).unwrap();
-        assert_eq!(format!("{:?}", List::plain(&[]).unwrap()), format!("{same:?}"));
-        assert!(args::plain(row, &["--all".into()]).is_none());
-    }
 }
