@@ -4,11 +4,10 @@
 //! Whether it may run is decided elsewhere, before anything here is called.
 
 use std::env;
-use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
-use punchlist_sched::process::{Command, Exit, Options, Processes};
+use punchlist_sched::process::{Command, Exit, Processes};
 use tokio::runtime::Runtime;
 
 use crate::error::Fail;
@@ -57,9 +56,8 @@ impl Checker {
             .enable_all()
             .build()
             .map_err(|why| cannot(why.to_string()))?;
-        let program = env::current_exe().map_err(|why| cannot(why.to_string()))?;
-        let options = Options::new(program, [OsString::from("guardian")]);
-        Ok(Self { runtime, processes: Processes::new(options) })
+        let processes = Processes::guarded().map_err(|why| cannot(why.to_string()))?;
+        Ok(Self { runtime, processes })
     }
 
     /// Runs one to its end.

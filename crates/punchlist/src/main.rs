@@ -51,5 +51,7 @@ mod which;
 mod who;
 
 fn main() -> std::process::ExitCode {
+    // Before anything else is looked at: it may be about to become another program.
+    punchlist_sched::guardian::enter_if_called();
     app::main()
 }

@@ -10,6 +10,7 @@ mod tests;
 
 use std::fmt;
 
+pub use punchlist_model::QuestionId;
 use punchlist_model::{Attempt, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,10 +31,6 @@ impl fmt::Display for CallId {
 /// Calls that were scheduled together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct BatchId(pub u32);
-
-/// A question to a person. Each time a call asks, it is another question.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct QuestionId(pub u32);
 
 /// Which look at the arguments is meant: they may be modified while an older look is under way.
 #[derive(
@@ -121,25 +118,6 @@ pub struct Call {
     pub state: State,
 }
 
-/// A call where it is kept: its parts need not lie together.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CallRef<'a> {
-    /// Which.
-    pub id: CallId,
-    /// With which it was scheduled.
-    pub batch: BatchId,
-    /// What is asked for.
-    pub request: &'a Request,
-    /// Where it stands.
-    pub state: &'a State,
-}
-
-impl From<CallRef<'_>> for Call {
-    fn from(CallRef { id, batch, request, state }: CallRef<'_>) -> Self {
-        Self { id, batch, request: request.clone(), state: state.clone() }
-    }
-}
-
 /// Where a call stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum State {
@@ -220,6 +198,34 @@ pub struct Output {
     /// Where the whole is, if the text was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
+    /// What the tool found out, for programs. Models are not shown it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl Output {
+    /// An output that is this text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// With this data beside its text.
+    #[must_use]
+    pub fn with_data(self, data: Value) -> Self {
+        Self { data, ..self }
+    }
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
 }
 
 /// Why a call failed.
@@ -232,6 +238,9 @@ pub enum CallError {
     /// It waits for a call that is not there.
     #[error("it waits for {0}, which does not exist")]
     Unknown(CallId),
+    /// It waits for a call of a batch that has ended and that its caller has dropped.
+    #[error("it waits for {0}, whose batch is over and forgotten")]
+    Forgotten(CallId),
     /// It waits for itself, by way of others.
     #[error("it waits for itself: {}", circle(.0))]
     Circle(Vec<CallId>),
@@ -518,6 +527,38 @@ impl Outcome {
         Self::Cancelled { reason, output }
     }
 
+    /// Whether the call did what it was asked.
+    pub fn is_success(&self) -> bool {
+        match self {
+            Self::Success(_) => true,
+            Self::Error(_) | Self::Cancelled { .. } => false,
+        }
+    }
+
+    /// The outcome as the model that asked for the call reads it: how it ended, and what it printed.
+    pub fn for_model(&self) -> String {
+        let printed = self.output().map(|it| it.text.as_str()).filter(|it| !it.trim().is_empty());
+        let ended = match self {
+            Self::Success(_) => return printed.unwrap_or("Done. It printed nothing.").to_owned(),
+            Self::Error(error) => format!("Error: {error}"),
+            Self::Cancelled { reason, .. } => match reason {
+                CancelReason::Asked(why) => format!("Cancelled{}", because(why.as_ref())),
+                CancelReason::Refused(why) => {
+                    format!("Refused by a person{}", because(why.as_ref()))
+                }
+                CancelReason::Dependency(_)
+                | CancelReason::Halted(_)
+                | CancelReason::Beside(_)
+                | CancelReason::Declined(_)
+                | CancelReason::Interrupted => format!("Cancelled: {reason}"),
+            },
+        };
+        match printed {
+            Some(printed) => format!("{ended}\n{printed}"),
+            None => ended,
+        }
+    }
+
     /// What the call gave back, whole or in part.
     pub fn output(&self) -> Option<&Output> {
         match self {
@@ -529,6 +570,7 @@ impl Outcome {
             Self::Error(
                 CallError::Invalid(_)
                 | CallError::Unknown(_)
+                | CallError::Forgotten(_)
                 | CallError::Circle(_)
                 | CallError::Denied(_)
                 | CallError::NobodyToAsk(_)

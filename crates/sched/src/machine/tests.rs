@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use punchlist_model::call::{Answer, Permit};
 use punchlist_model::{Attempt, Timestamp};
 use serde_json::json;
 
-use super::{
-    Alarm, Answer, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken,
-};
+use super::{Alarm, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
 use crate::access::Access;
 use crate::call::{
     BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Look, Outcome, Output,
     QuestionId, Request, Retry, State,
 };
-use crate::policy::{Decision, Policy, Reader, Rule, Subject};
+use crate::policy::{Decision, Policy, Rule, Subject};
 
 /// A driver that a test is: it tells facts and reads what is to be done.
 struct Desk {
@@ -24,8 +23,7 @@ struct Desk {
 impl Desk {
     fn new(limits: Limits) -> Self {
         let policy = Policy::new(vec![Rule::tool(Decision::Allow, "free")], Vec::new());
-        let options =
-            Options { limits, policy, attended: Attended::Yes, reader: Reader::default() };
+        let options = Options { limits, policy, attended: Attended::Yes, ..Options::default() };
         Self { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH }
     }
 
@@ -33,29 +31,12 @@ impl Desk {
         Self::new(Limits { all, of_kind: BTreeMap::new() })
     }
 
-    /// What is to be done, records left out, and new calls one by one.
+    /// What is to be done, records left out.
     fn tell(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.machine.handle(self.now, input, &mut effects);
-        let mut done = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Record(..) => {}
-                Effect::Take(calls) => {
-                    let ids = calls.map(CallId);
-                    let waiting = ids.filter(|id| self.machine.is_looked_at(*id, Look(0)));
-                    done.extend(waiting.map(|id| Effect::Validate(id, Look(0))));
-                }
-                effect @ (Effect::Validate(..)
-                | Effect::Ask(..)
-                | Effect::Run(..)
-                | Effect::Kill(..)
-                | Effect::Wake { .. }
-                | Effect::BatchDone(_)
-                | Effect::Illegal(..)) => done.push(effect),
-            }
-        }
-        done
+        effects.retain(|it| !matches!(it, Effect::Record(..)));
+        effects
     }
 
     fn schedule(&mut self, requests: Vec<Request>) -> Vec<Effect> {
@@ -86,7 +67,7 @@ impl Desk {
     }
 
     fn answer(&mut self, question: u32, answer: Answer) -> Vec<Effect> {
-        self.tell(Input::Answered { question: QuestionId(question), answer })
+        self.tell(Input::Answered { question: nth(question), answer })
     }
 
     fn outcome(&self, call: u32) -> &Outcome {
@@ -110,7 +91,12 @@ fn run(call: u32) -> Effect {
 }
 
 fn ask(call: u32, question: u32) -> Effect {
-    Effect::Ask(CallId(call), QuestionId(question))
+    Effect::Ask(CallId(call), nth(question))
+}
+
+/// The n-th question, counted from 0.
+fn nth(question: u32) -> QuestionId {
+    QuestionId(Options::default().ids.nth(question + 1))
 }
 
 const DONE: Effect = Effect::BatchDone(BatchId(0));
@@ -231,7 +217,8 @@ fn always_settles_what_else_is_waiting_and_fits() {
     assert_eq!(desk.valid(0, Access::none()), [ask(0, 0)]);
     assert_eq!(desk.valid(1, Access::none()), [ask(1, 1)]);
     assert_eq!(desk.valid(2, Access::none()), [ask(2, 2)]);
-    let always = Answer::Always(vec![Rule::tool(Decision::Allow, "careful")]);
+    let careful = Permit { tool: Some("careful".into()), ..Permit::default() };
+    let always = Answer::Session(vec![careful]);
     assert_eq!(desk.answer(0, always), [run(0), run(2)]);
     // Nor is it asked about again.
     assert_eq!(desk.valid(3, Access::none()), [run(3)]);
@@ -290,7 +277,7 @@ fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
     let mut desk = Desk::with_room(9);
     desk.schedule(vec![careful()]);
     assert_eq!(desk.valid(0, Access::writes(["a"])), [ask(0, 0)]);
-    let again = desk.tell(Input::Changed(QuestionId(0)));
+    let again = desk.tell(Input::Changed(nth(0)));
     assert_eq!(again, [Effect::Validate(CallId(0), Look(1))]);
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["a"]), subject, kind: Kind::OTHER };
@@ -303,12 +290,7 @@ fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
 #[test]
 fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     let limits = Limits { all: 1, of_kind: BTreeMap::new() };
-    let options = Options {
-        limits,
-        policy: Policy::default(),
-        attended: Attended::No,
-        reader: Reader::default(),
-    };
+    let options = Options { limits, ..Options::default() };
     let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
     desk.schedule(vec![careful()]);
     assert_eq!(desk.valid(0, Access::none()), [DONE]);
@@ -326,8 +308,7 @@ fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
 fn where_nobody_is_there_only_those_calls_ask_that_a_person_has_spoken_about() {
     let limits = Limits { all: 1, of_kind: BTreeMap::new() };
     let attended = Attended::Only(BTreeSet::from([CallId(1)]));
-    let options =
-        Options { limits, policy: Policy::default(), attended, reader: Reader::default() };
+    let options = Options { limits, attended, ..Options::default() };
     let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
     desk.schedule(vec![careful(), careful()]);
     assert_eq!(desk.valid(0, Access::none()), []);
@@ -453,4 +434,26 @@ fn what_a_tool_declines_is_cancelled_and_not_tried_again() {
     assert_eq!(desk.ended(0, 1, Ended::Declined("somebody else has it".into())), [run(1)]);
     let declined = CancelReason::Declined("somebody else has it".into());
     assert_eq!(*desk.outcome(0), Outcome::Cancelled { reason: declined, output: None });
+}
+
+#[test]
+fn a_batch_that_is_forgotten_leaves_nothing_and_nobody_can_wait_for_it() {
+    let mut desk = Desk::with_room(2);
+    for first in (0..3_000).step_by(3) {
+        desk.schedule(vec![free(), free(), Request { after: vec![CallId(first)], ..careful() }]);
+        desk.machine.forget(desk.machine.call(CallId(first)).unwrap().batch);
+        assert!(desk.machine.call(CallId(first)).is_some(), "it has not ended");
+        for call in first..first + 3 {
+            desk.valid(call, Access::writes(["a"]));
+        }
+        desk.well(first);
+        let all = Target::All;
+        desk.tell(Input::Cancel(all, CancelReason::Asked(None)));
+        desk.badly(first + 1, 1);
+        desk.machine.forget(BatchId(first / 3));
+        assert_eq!(desk.machine.kept(), 0);
+    }
+    desk.schedule(vec![Request { after: vec![CallId(7)], ..free() }]);
+    let forgotten = Outcome::Error(CallError::Forgotten(CallId(7)));
+    assert_eq!(*desk.outcome(3_000), forgotten);
 }

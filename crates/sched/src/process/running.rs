@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::link::{Stage, Told};
 use super::{Error, Exit};
-use crate::driver::mailbox::Sender;
 use crate::output::Stream;
 
 /// How long pipes are listened to that are still open although the process is over: somebody who is
@@ -25,11 +25,11 @@ const PIECE: usize = 16 * 1024;
 pub(crate) struct Watched {
     id: u64,
     stage: watch::Receiver<Stage>,
-    told: Sender<Told>,
+    told: UnboundedSender<Told>,
 }
 
 impl Watched {
-    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: Sender<Told>) -> Self {
+    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: UnboundedSender<Told>) -> Self {
         Self { id, stage, told }
     }
 
