@@ -45,8 +45,10 @@ async fn work() -> Result<(), Box<dyn Error>> {
             ready.send(()).ok();
         }
     });
-    is_ready.recv().await;
-    going.cancel(serve, "enough").await?;
+    tokio::select! {
+        _ = is_ready.recv() => going.cancel(serve, "enough").await?,
+        _ = going.outcomes() => {}
+    }
     for outcome in going.outcomes().await? {
         writeln!(stdout(), "{}", outcome.for_model().trim_end())?;
     }

@@ -36,7 +36,7 @@ pub struct BatchId(pub u32);
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
-pub struct Look(pub u32);
+pub struct ArgumentsVersion(pub u32);
 
 /// A kind of call, for limits. The one that limits do not name is [`Kind::OTHER`].
 #[derive(
@@ -133,7 +133,7 @@ pub enum Live {
     /// Its tool and arguments are looked at.
     Validating {
         /// Which look.
-        look: Look,
+        look: ArgumentsVersion,
     },
     /// It waits for other calls, for its turn, or for the next attempt.
     Scheduled {
@@ -159,13 +159,13 @@ pub enum Live {
         /// Since when.
         started_at: Timestamp,
         /// It is being stopped, and why. Until it has ended, it may still touch what it touches.
-        stopping: Option<Box<Stop>>,
+        stopping: Option<Box<StopReason>>,
     },
 }
 
 /// Why an execution is stopped.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Stop {
+pub enum StopReason {
     /// Somebody does not want it any more.
     Cancelled(CancelReason),
     /// It took too long.
@@ -348,7 +348,7 @@ pub enum Step {
     /// A person, or a new rule, allows it.
     Allow,
     /// A person changed the arguments: they are looked at again.
-    Modify(Look),
+    Modify(ArgumentsVersion),
     /// It begins.
     Start(Timestamp),
     /// Its execution ended.
@@ -361,13 +361,13 @@ pub enum Step {
         again_at: Option<Timestamp>,
     },
     /// It is not wanted any more, or took too long.
-    Stop(Stop),
+    Stop(StopReason),
 }
 
 /// A step that the state does not know.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a call that is {state} cannot {step}")]
-pub struct Illegal {
+pub struct IllegalStep {
     /// The state's name.
     pub state: &'static str,
     /// What was tried.
@@ -376,8 +376,8 @@ pub struct Illegal {
 
 impl Live {
     /// What becomes of a call in this state. The state is consumed, so nobody keeps the old one.
-    pub fn step(self, step: Step) -> Result<State, Illegal> {
-        let illegal = Illegal { state: self.name(), step: step.name() };
+    pub fn step(self, step: Step) -> Result<State, IllegalStep> {
+        let illegal = IllegalStep { state: self.name(), step: step.name() };
         match self {
             Self::Validating { .. } => match step {
                 Step::Valid { allowed } => {
@@ -385,8 +385,8 @@ impl Live {
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None, said: None }))
                 }
                 Step::Invalid(error) => Ok(State::Done(Outcome::Error(error))),
-                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
-                Step::Stop(Stop::TimedOut)
+                Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
                 | Step::Allow
                 | Step::Modify(_)
@@ -405,11 +405,11 @@ impl Live {
                     let (allowed, again_at) = (true, None);
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
-                Step::Stop(Stop::Cancelled(reason)) => {
+                Step::Stop(StopReason::Cancelled(reason)) => {
                     let said = said.map(|it| *it).unwrap_or_default();
                     Ok(State::Done(Outcome::cancelled(reason, said)))
                 }
-                Step::Stop(Stop::TimedOut)
+                Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
                 | Step::Start(_)
                 | Step::Valid { .. }
@@ -424,8 +424,8 @@ impl Live {
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
                 Step::Modify(look) => Ok(State::Live(Self::Validating { look })),
-                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
-                Step::Stop(Stop::TimedOut)
+                Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(StopReason::TimedOut)
                 | Step::Valid { .. }
                 | Step::Invalid(_)
                 | Step::Ask(_)
@@ -439,8 +439,8 @@ impl Live {
                 Step::Stop(stop) => {
                     // Who was first said why; but what nobody wants any more is not tried again.
                     let stopping = match (stopping.map(|it| *it), stop) {
-                        (Some(Stop::Cancelled(first)), _) => Stop::Cancelled(first),
-                        (Some(Stop::TimedOut) | None, stop) => stop,
+                        (Some(StopReason::Cancelled(first)), _) => StopReason::Cancelled(first),
+                        (Some(StopReason::TimedOut) | None, stop) => stop,
                     };
                     let stopping = Some(Box::new(stopping));
                     Ok(State::Live(Self::Executing { attempt, started_at, stopping }))
@@ -472,7 +472,7 @@ fn cancelled(reason: CancelReason) -> State {
 
 fn ended(
     attempt: Attempt,
-    stopping: Option<Stop>,
+    stopping: Option<StopReason>,
     how: Ended,
     timeout_ms: u64,
     again_at: Option<Timestamp>,
@@ -480,15 +480,15 @@ fn ended(
     let error = match (stopping, how) {
         // It was quicker than who wanted to stop it: what is done is done.
         (_, Ended::Well(output)) => return State::Done(Outcome::Success(output)),
-        (Some(Stop::Cancelled(reason)), Ended::Badly { output, .. }) => {
+        (Some(StopReason::Cancelled(reason)), Ended::Badly { output, .. }) => {
             return State::Done(Outcome::cancelled(reason, output));
         }
-        (Some(Stop::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
+        (Some(StopReason::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
         (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
-        (Some(Stop::TimedOut), Ended::Badly { output, .. }) => {
+        (Some(StopReason::TimedOut), Ended::Badly { output, .. }) => {
             CallError::TimedOut { after_ms: timeout_ms, output: Box::new(output) }
         }
-        (Some(Stop::TimedOut) | None, Ended::Panicked(what)) => CallError::Panicked(what),
+        (Some(StopReason::TimedOut) | None, Ended::Panicked(what)) => CallError::Panicked(what),
         (None, Ended::Badly { what, output }) => {
             CallError::Failed { what, output: Box::new(output) }
         }
@@ -514,8 +514,8 @@ impl Step {
             Self::Modify(_) => "be modified",
             Self::Start(_) => "start",
             Self::End { .. } => "end",
-            Self::Stop(Stop::Cancelled(_)) => "be cancelled",
-            Self::Stop(Stop::TimedOut) => "time out",
+            Self::Stop(StopReason::Cancelled(_)) => "be cancelled",
+            Self::Stop(StopReason::TimedOut) => "time out",
         }
     }
 }
@@ -582,7 +582,7 @@ impl Outcome {
 
 impl State {
     /// Where every call begins.
-    pub const NEW: Self = Self::Live(Live::Validating { look: Look(0) });
+    pub const NEW: Self = Self::Live(Live::Validating { look: ArgumentsVersion(0) });
 
     /// How the call ended, if it has.
     pub fn outcome(&self) -> Option<&Outcome> {

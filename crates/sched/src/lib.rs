@@ -5,8 +5,7 @@
 //! next. Its answers are [`machine::Effect`]s. Nothing there waits, starts a process or looks at a clock.
 //!
 //! The other half: [`run`] performs effects and is the way in, [`tool`] is what can be called, [`process`]
-//! starts processes and really ends them, [`output`] keeps what they say; [`inbox`] is what people type
-//! meanwhile. Neither half knows what a plan is.
+//! starts processes and really ends them, [`output`] keeps what they say. Neither half knows what a plan is.
 //!
 //! `README.md` has an example to begin with.
 
@@ -14,7 +13,6 @@
 
 pub mod access;
 pub mod call;
-pub mod inbox;
 pub mod machine;
 pub mod output;
 pub mod policy;

@@ -25,12 +25,12 @@ use punchlist_model::id::IdSource;
 use punchlist_model::{Attempt, Timestamp};
 
 use crate::call::{
-    BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
-    Outcome, QuestionId, Request, State, Step, Stop,
+    ArgumentsVersion, BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, IllegalStep,
+    Kind, Live, Outcome, QuestionId, Request, State, Step, StopReason,
 };
 use crate::policy::{Policy, Reader, Subject, Verdict};
 use calls::{Calls, Entry};
-use line::Line;
+use line::WaitingLine;
 use queue::Queue;
 
 /// How many calls may run at once.
@@ -110,7 +110,7 @@ pub enum Input {
         /// Which call.
         call: CallId,
         /// Which look.
-        look: Look,
+        look: ArgumentsVersion,
         /// What was found out, or what is wrong.
         found: Result<Checked, String>,
     },
@@ -174,8 +174,8 @@ pub enum Alarm {
 pub enum Effect {
     /// Write down where a call stands now. A new call is recorded in [`State::NEW`] first.
     Record(CallId, State),
-    /// Look at a call's tool and arguments, then say [`Input::Validated`].
-    Validate(CallId, Look),
+    /// ArgumentsVersion at a call's tool and arguments, then say [`Input::Validated`].
+    Validate(CallId, ArgumentsVersion),
     /// Ask a person, then say [`Input::Answered`].
     Ask(CallId, QuestionId),
     /// Run it, then say [`Input::Ended`].
@@ -192,7 +192,7 @@ pub enum Effect {
     /// All calls of a batch have ended. Comes once for each.
     BatchDone(BatchId),
     /// A step that cannot be: a fault in who drives the machine or in the machine itself.
-    Illegal(CallId, Illegal),
+    Illegal(CallId, IllegalStep),
 }
 
 /// The machine.
@@ -204,7 +204,7 @@ pub struct Scheduler {
     validating: BTreeSet<CallId>,
     /// The calls that wait for nothing but their place in line.
     coming: BTreeSet<CallId>,
-    line: Line,
+    line: WaitingLine,
     queue: Queue,
     questions: BTreeMap<QuestionId, CallId>,
     next_question: u32,
@@ -219,7 +219,7 @@ impl Scheduler {
             calls: Calls::default(),
             validating: BTreeSet::new(),
             coming: BTreeSet::new(),
-            line: Line::default(),
+            line: WaitingLine::default(),
             queue,
             questions: BTreeMap::new(),
             next_question: 0,
@@ -247,7 +247,7 @@ impl Scheduler {
     }
 
     /// Whether anybody waits for this look at a call.
-    pub fn is_looked_at(&self, id: CallId, look: Look) -> bool {
+    pub fn is_validating(&self, id: CallId, look: ArgumentsVersion) -> bool {
         matches!(self.live(id), Some(Live::Validating { look: present }) if *present == look)
     }
 
@@ -314,7 +314,7 @@ impl Scheduler {
             Input::Answered { question, answer } => self.answered(question, answer, effects),
             Input::Changed(question) => {
                 if let Some(id) = self.questions.get(&question).copied() {
-                    self.look_again(id, effects);
+                    self.validate_again(id, effects);
                 }
             }
             Input::Ended { call, attempt, how } => self.ended(now, call, attempt, how, effects),
@@ -356,8 +356,8 @@ impl Scheduler {
                 self.step(*id, Step::Invalid(error), effects);
             }
         }
-        let look = Look::default();
-        let waiting = ids().filter(|id| self.is_looked_at(*id, look));
+        let look = ArgumentsVersion::default();
+        let waiting = ids().filter(|id| self.is_validating(*id, look));
         effects.extend(waiting.map(|id| Effect::Validate(id, look)));
     }
 
@@ -371,7 +371,7 @@ impl Scheduler {
                     None => Step::Invalid(CallError::Unknown(other)),
                     Some((State::Done(outcome), _)) if outcome.is_success() => continue,
                     Some((State::Done(_), _)) => {
-                        Step::Stop(Stop::Cancelled(CancelReason::Dependency(other)))
+                        Step::Stop(StopReason::Cancelled(CancelReason::Dependency(other)))
                     }
                     Some((State::Live(_), dependants)) => {
                         dependants.push(id);
@@ -388,12 +388,12 @@ impl Scheduler {
     fn validated(
         &mut self,
         id: CallId,
-        look: Look,
+        look: ArgumentsVersion,
         found: Result<Checked, String>,
         effects: &mut Vec<Effect>,
     ) {
         // Late: it was modified or cancelled meanwhile.
-        if !self.is_looked_at(id, look) {
+        if !self.is_validating(id, look) {
             return;
         }
         let step = match found {
@@ -449,18 +449,18 @@ impl Scheduler {
                 let Some(entry) = self.calls.get_mut(id) else { return };
                 entry.call.request.arguments = arguments;
                 entry.is_given = true;
-                self.look_again(id, effects);
+                self.validate_again(id, effects);
             }
             Answer::Refuse(reason) => {
                 let is_for_all = reason.is_none();
-                let stop = Stop::Cancelled(CancelReason::Refused(reason));
+                let stop = StopReason::Cancelled(CancelReason::Refused(reason));
                 self.step(id, Step::Stop(stop), effects);
                 if is_for_all {
                     self.stop_beside(id, false, effects);
                 }
             }
             Answer::RefuseAndStop(reason) => {
-                let stop = Stop::Cancelled(CancelReason::Refused(reason));
+                let stop = StopReason::Cancelled(CancelReason::Refused(reason));
                 self.step(id, Step::Stop(stop), effects);
                 self.stop_beside(id, true, effects);
             }
@@ -468,9 +468,9 @@ impl Scheduler {
     }
 
     /// A call that waits for an answer is looked at again.
-    fn look_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+    fn validate_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
         let Some(entry) = self.calls.get_mut(id) else { return };
-        entry.look = Look(entry.look.0.saturating_add(1));
+        entry.look = ArgumentsVersion(entry.look.0.saturating_add(1));
         entry.checked = None;
         let look = entry.look;
         // It may touch other things now, so it gives up its place.
@@ -499,7 +499,7 @@ impl Scheduler {
     fn stop_all(&mut self, calls: Vec<CallId>, reason: &CancelReason, effects: &mut Vec<Effect>) {
         for id in calls.into_iter().rev() {
             if self.live(id).is_some() {
-                self.step(id, Step::Stop(Stop::Cancelled(reason.clone())), effects);
+                self.step(id, Step::Stop(StopReason::Cancelled(reason.clone())), effects);
             }
         }
     }
@@ -537,7 +537,7 @@ impl Scheduler {
             (Alarm::Timeout, Some(Live::Executing { attempt: present, stopping, .. }))
                 if *present == attempt && stopping.is_none() =>
             {
-                self.step(id, Step::Stop(Stop::TimedOut), effects);
+                self.step(id, Step::Stop(StopReason::TimedOut), effects);
             }
             (Alarm::Retry, Some(Live::Scheduled { tried, again_at: Some(_), .. }))
                 if *tried == attempt =>

@@ -25,7 +25,7 @@ use punchlist_model::call::{Answer, Asked};
 use punchlist_model::{Actor, Timestamp};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::call::{BatchId, Call, CallId, CancelReason, Illegal, Outcome, QuestionId};
+use crate::call::{BatchId, Call, CallId, CancelReason, IllegalStep, Outcome, QuestionId};
 use crate::machine::{self, Attended, Limits, Target};
 use crate::output;
 use crate::policy::Policy;
@@ -40,7 +40,7 @@ pub use batch::{Batch, PlannedCall, RunningBatch};
 pub(crate) use driver::panicked;
 pub use event::{Event, Events};
 pub use ledger::{Ledger, LedgerError, NoLedger, Page};
-pub use question::{Heard, Question};
+pub use question::{AnswerResult, Question};
 
 /// What time it is.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -146,7 +146,7 @@ pub enum Error {
     Ledger(#[from] LedgerError),
     /// The machine was told something that cannot be: a fault of ours.
     #[error("a fault in the scheduler: {0}: {1}")]
-    Fault(CallId, Illegal),
+    Fault(CallId, IllegalStep),
     /// Its task panicked, or the runtime that it belonged to has ended.
     #[error("the scheduler broke")]
     Broke,
@@ -155,15 +155,34 @@ pub enum Error {
 /// The run is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("calls are not worked on any more")]
-pub struct Gone;
+pub struct RunOver;
 
 /// What callers want of a run.
 enum Wish {
-    Schedule { batch: Batch, listener: Arc<Listener>, told: oneshot::Sender<Scheduled> },
-    Answer { question: QuestionId, answer: Answer, by: Option<Actor>, told: oneshot::Sender<Heard> },
-    Cancel { target: Target, reason: CancelReason, told: oneshot::Sender<()> },
-    Call { id: CallId, told: oneshot::Sender<Option<Call>> },
-    Outcomes { batch: BatchId, told: oneshot::Sender<Vec<Outcome>> },
+    Schedule {
+        batch: Batch,
+        listener: Arc<Listener>,
+        told: oneshot::Sender<Scheduled>,
+    },
+    Answer {
+        question: QuestionId,
+        answer: Answer,
+        by: Option<Actor>,
+        told: oneshot::Sender<AnswerResult>,
+    },
+    Cancel {
+        target: Target,
+        reason: CancelReason,
+        told: oneshot::Sender<()>,
+    },
+    Call {
+        id: CallId,
+        told: oneshot::Sender<Option<Call>>,
+    },
+    Outcomes {
+        batch: BatchId,
+        told: oneshot::Sender<Vec<Outcome>>,
+    },
     Release(BatchId),
     ShutDown(CancelReason),
 }
@@ -192,7 +211,7 @@ impl Run {
     }
 
     /// Schedules calls. Answers once they are written down.
-    pub async fn schedule(&self, batch: impl Into<Batch>) -> Result<RunningBatch, Gone> {
+    pub async fn schedule(&self, batch: impl Into<Batch>) -> Result<RunningBatch, RunOver> {
         let (batch, listener) = (batch.into(), Arc::<Listener>::default());
         let hears = Arc::clone(&listener);
         let scheduled = self.wish(|told| Wish::Schedule { batch, listener: hears, told }).await?;
@@ -219,18 +238,18 @@ impl Run {
         question: QuestionId,
         answer: Answer,
         by: Option<Actor>,
-    ) -> Result<Heard, Gone> {
+    ) -> Result<AnswerResult, RunOver> {
         self.wish(|told| Wish::Answer { question, answer, by, told }).await
     }
 
     /// Calls are not wanted any more. Answers once that is written down; what runs has then been told
     /// to end, and may take a while.
-    pub async fn cancel(&self, target: Target, reason: CancelReason) -> Result<(), Gone> {
+    pub async fn cancel(&self, target: Target, reason: CancelReason) -> Result<(), RunOver> {
         self.wish(|told| Wish::Cancel { target, reason, told }).await
     }
 
     /// A call as it stands. One that has ended is known as long as its batch is held.
-    pub async fn call(&self, id: CallId) -> Result<Option<Call>, Gone> {
+    pub async fn call(&self, id: CallId) -> Result<Option<Call>, RunOver> {
         self.wish(|told| Wish::Call { id, told }).await
     }
 
@@ -256,7 +275,7 @@ impl Run {
         }
     }
 
-    async fn outcomes(&self, batch: BatchId) -> Result<Vec<Outcome>, Gone> {
+    async fn outcomes(&self, batch: BatchId) -> Result<Vec<Outcome>, RunOver> {
         self.wish(|told| Wish::Outcomes { batch, told }).await
     }
 
@@ -265,9 +284,9 @@ impl Run {
         drop(self.wishes.send(Wish::Release(batch)));
     }
 
-    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, Gone> {
+    async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, RunOver> {
         let (told, hear) = oneshot::channel();
-        self.wishes.send(wish(told)).map_err(|_| Gone)?;
-        hear.await.map_err(|_| Gone)
+        self.wishes.send(wish(told)).map_err(|_| RunOver)?;
+        hear.await.map_err(|_| RunOver)
     }
 }

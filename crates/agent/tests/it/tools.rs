@@ -82,7 +82,7 @@ impl Project {
 
     /// What a person who is asked would see.
     pub(crate) fn preview(&self, name: &str, arguments: &Value) -> String {
-        let Preview { what, command, diff, touches } = self.tool(name).preview(arguments);
+        let Preview { what, command, diff, touches, .. } = self.tool(name).preview(arguments);
         let command = command.map(|it| format!("\n$ {it}")).unwrap_or_default();
         let diff = diff.map(|it| format!("\n{it}")).unwrap_or_default();
         let touches =

@@ -53,13 +53,7 @@ impl Stage {
     pub(crate) fn new(graph: &Graph, room: u32) -> Outcome<Self> {
         let mut tools = Tools::new();
         tools.add(Arc::new(Nothing(json!({"type": "object"}))))?;
-        let mut batch = Batch::new();
-        let mut calls: Vec<PlannedCall> = Vec::with_capacity(graph.after.len());
-        for after in &graph.after {
-            let after = after.iter().filter_map(|it| calls.get(usize::try_from(*it).ok()?));
-            let call = batch.call(NAME, json!({})).after(after);
-            calls.push(call);
-        }
+        let batch = batch(graph);
         Ok(Self { tools, limits: Limits { all: room, ..Limits::default() }, batch })
     }
 
@@ -69,6 +63,23 @@ impl Stage {
         run.schedule(self.batch).await?.outcomes().await?;
         Ok(run)
     }
+}
+
+fn batch(graph: &Graph) -> Batch {
+    let mut batch = Batch::new();
+    let mut calls: Vec<PlannedCall> = Vec::with_capacity(graph.after.len());
+    for after in &graph.after {
+        let after = after.iter().filter_map(|it| calls.get(usize::try_from(*it).ok()?));
+        let call = batch.call(NAME, json!({})).after(after);
+        calls.push(call);
+    }
+    batch
+}
+
+/// Runs the graph once more in a run that has run it before.
+pub(crate) async fn run_again(run: &Run, graph: &Graph) -> Outcome {
+    run.schedule(batch(graph)).await?.outcomes().await?;
+    Ok(())
 }
 
 /// Clears a run away that waits for more.

@@ -6,7 +6,8 @@ use punchlist_model::id::IdSource;
 use punchlist_model::{Attempt, Timestamp};
 
 use super::{
-    CallError, CancelReason, Ended, Live, Look, Outcome, Output, QuestionId, Retry, Step, Stop,
+    ArgumentsVersion, CallError, CancelReason, Ended, Live, Outcome, Output, QuestionId, Retry,
+    Step, StopReason,
 };
 
 fn question(n: u32) -> QuestionId {
@@ -17,7 +18,7 @@ fn states() -> Vec<(&'static str, Live)> {
     let (attempt, started_at) = (Attempt(1), Timestamp::UNIX_EPOCH);
     let executing = |stopping| Live::Executing { attempt, started_at, stopping };
     vec![
-        ("validating", Live::Validating { look: Look(0) }),
+        ("validating", Live::Validating { look: ArgumentsVersion(0) }),
         (
             "scheduled",
             Live::Scheduled { tried: Attempt(0), allowed: false, again_at: None, said: None },
@@ -39,9 +40,9 @@ fn states() -> Vec<(&'static str, Live)> {
         ("executing", executing(None)),
         (
             "executing, cancelled",
-            executing(Some(Box::new(Stop::Cancelled(CancelReason::Asked(None))))),
+            executing(Some(Box::new(StopReason::Cancelled(CancelReason::Asked(None))))),
         ),
-        ("executing, timed out", executing(Some(Box::new(Stop::TimedOut)))),
+        ("executing, timed out", executing(Some(Box::new(StopReason::TimedOut)))),
     ]
 }
 
@@ -58,14 +59,14 @@ fn steps() -> Vec<(&'static str, Step)> {
         ("invalid", Step::Invalid(CallError::Invalid("no such tool".to_owned()))),
         ("ask", Step::Ask(question(2))),
         ("allow", Step::Allow),
-        ("modify", Step::Modify(Look(1))),
+        ("modify", Step::Modify(ArgumentsVersion(1))),
         ("start", Step::Start(Timestamp::UNIX_EPOCH)),
         ("end well", end(Ended::Well(Output::default()), false)),
         ("end badly", end(badly(), false)),
         ("end badly, again", end(badly(), true)),
         ("panic", end(Ended::Panicked("oh".to_owned()), false)),
-        ("cancel", Step::Stop(Stop::Cancelled(CancelReason::Refused(None)))),
-        ("time out", Step::Stop(Stop::TimedOut)),
+        ("cancel", Step::Stop(StopReason::Cancelled(CancelReason::Refused(None)))),
+        ("time out", Step::Stop(StopReason::TimedOut)),
     ]
 }
 

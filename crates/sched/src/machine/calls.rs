@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::call::{BatchId, Call, CallId, Checked, Kind, Live, Look, Request, State};
+use crate::call::{ArgumentsVersion, BatchId, Call, CallId, Checked, Kind, Live, Request, State};
 
 /// A call, and what the machine needs to know of it besides.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) call: Call,
     /// The newest look at its arguments.
-    pub(super) look: Look,
+    pub(super) look: ArgumentsVersion,
     /// What validation found out, until the call may run.
     pub(super) checked: Option<Checked>,
     pub(super) kind: Kind,
@@ -126,7 +126,7 @@ impl Calls {
 fn entry(id: CallId, batch: BatchId, request: Request) -> Entry {
     Entry {
         call: Call { id, batch, request, state: State::NEW },
-        look: Look::default(),
+        look: ArgumentsVersion::default(),
         checked: None,
         kind: Kind::OTHER,
         unmet: 0,

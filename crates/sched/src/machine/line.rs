@@ -10,7 +10,7 @@ use crate::access::Access;
 use crate::call::CallId;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     /// How many are in line, the barrier and those behind it not counted.
     ahead: u32,
     barrier: Option<CallId>,
@@ -28,7 +28,7 @@ struct Place {
     holds: Vec<CallId>,
 }
 
-impl Line {
+impl WaitingLine {
     /// A call gets in line. Says who may go on: this one, or nobody.
     pub(super) fn enter(&mut self, id: CallId, access: Access) -> Option<CallId> {
         if self.barrier.is_some() {

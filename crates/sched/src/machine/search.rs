@@ -12,15 +12,15 @@ use punchlist_model::{Attempt, Timestamp};
 use super::{Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
 use crate::access::Access;
 use crate::call::{
-    CallId, CancelReason, Checked, Ended, Kind, Live, Look, Outcome, Output, QuestionId, Request,
-    Retry, State,
+    ArgumentsVersion, CallId, CancelReason, Checked, Ended, Kind, Live, Outcome, Output,
+    QuestionId, Request, Retry, State,
 };
 use crate::policy::{Decision, Policy, Rule, Subject};
 
 /// What the driver has to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Task {
-    Validate(CallId, Look),
+    Validate(CallId, ArgumentsVersion),
     Ask(QuestionId),
     Run(CallId, Attempt),
     Wake(WakeToken),

@@ -9,8 +9,8 @@ use serde_json::json;
 use super::{Alarm, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
 use crate::access::Access;
 use crate::call::{
-    BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Look, Outcome, Output,
-    QuestionId, Request, Retry, State,
+    ArgumentsVersion, BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Outcome,
+    Output, QuestionId, Request, Retry, State,
 };
 use crate::policy::{Decision, Policy, Rule, Subject};
 
@@ -51,7 +51,7 @@ impl Desk {
         let request = &self.machine.call(CallId(call)).unwrap().request;
         let subject = Subject { tool: request.tool.clone(), ..Subject::default() };
         let found = Ok(Checked { access, kind, subject });
-        self.tell(Input::Validated { call: CallId(call), look: Look(0), found })
+        self.tell(Input::Validated { call: CallId(call), look: ArgumentsVersion(0), found })
     }
 
     fn well(&mut self, call: u32) -> Vec<Effect> {
@@ -173,7 +173,7 @@ fn calls_that_wait_for_themselves_or_for_nobody_are_errors_of_their_own() {
     let after =
         |calls: &[u32]| Request { after: calls.iter().copied().map(CallId).collect(), ..free() };
     let effects = desk.schedule(vec![after(&[1]), after(&[0]), after(&[2]), after(&[99]), free()]);
-    assert_eq!(effects, [Effect::Validate(CallId(4), Look(0))]);
+    assert_eq!(effects, [Effect::Validate(CallId(4), ArgumentsVersion(0))]);
     let error = |call: u32| {
         let Outcome::Error(error) = desk.outcome(call) else { panic!("{:?}", desk.outcome(call)) };
         error.to_string()
@@ -193,7 +193,10 @@ fn a_chain_of_a_hundred_thousand_calls_fails_without_a_deep_stack() {
         .map(|n| Request { after: n.checked_sub(1).map(CallId).into_iter().collect(), ..free() });
     desk.schedule(chain.collect());
     let found = Err("no such tool".to_owned());
-    assert_eq!(desk.tell(Input::Validated { call: CallId(0), look: Look(0), found }), [DONE]);
+    assert_eq!(
+        desk.tell(Input::Validated { call: CallId(0), look: ArgumentsVersion(0), found }),
+        [DONE]
+    );
 }
 
 #[test]
@@ -237,12 +240,12 @@ fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
     // It gives up its place: nobody knows yet what it touches now.
     let arguments = json!({"path": "b"});
     let effects = desk.answer(0, Answer::Modify(arguments.clone()));
-    assert_eq!(effects, [Effect::Validate(CallId(0), Look(1)), run(1)]);
+    assert_eq!(effects, [Effect::Validate(CallId(0), ArgumentsVersion(1)), run(1)]);
     assert_eq!(desk.machine.call(CallId(0)).unwrap().request.arguments, arguments);
     assert_eq!(desk.valid(0, Access::writes(["a"])), [], "the look at what it was before");
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["b"]), subject, kind: Kind::OTHER };
-    let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
+    let look = Input::Validated { call: CallId(0), look: ArgumentsVersion(1), found: Ok(checked) };
     // A person wrote it, so nobody is asked again.
     assert_eq!(desk.tell(look), [run(0)]);
 }
@@ -278,10 +281,10 @@ fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
     desk.schedule(vec![careful()]);
     assert_eq!(desk.valid(0, Access::writes(["a"])), [ask(0, 0)]);
     let again = desk.tell(Input::Changed(nth(0)));
-    assert_eq!(again, [Effect::Validate(CallId(0), Look(1))]);
+    assert_eq!(again, [Effect::Validate(CallId(0), ArgumentsVersion(1))]);
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["a"]), subject, kind: Kind::OTHER };
-    let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
+    let look = Input::Validated { call: CallId(0), look: ArgumentsVersion(1), found: Ok(checked) };
     assert_eq!(desk.tell(look), [ask(0, 1)]);
     assert_eq!(desk.answer(0, Answer::Once), [], "the old question counts no more");
     assert_eq!(desk.answer(1, Answer::Once), [run(0)]);

@@ -3,7 +3,9 @@
 use punchlist_model::Timestamp;
 
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
-use crate::call::{CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
+use crate::call::{
+    CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, StopReason,
+};
 
 /// What need be known of the state that a call leaves.
 #[derive(Clone, Copy)]
@@ -95,7 +97,7 @@ impl Scheduler {
             };
             if !has_begun {
                 let reason = CancelReason::Halted(id);
-                steps.push((other.call.id, Step::Stop(Stop::Cancelled(reason))));
+                steps.push((other.call.id, Step::Stop(StopReason::Cancelled(reason))));
             }
         }
     }
@@ -121,7 +123,7 @@ impl Scheduler {
                 self.met(dependant);
             } else {
                 let reason = CancelReason::Dependency(id);
-                steps.push((dependant, Step::Stop(Stop::Cancelled(reason))));
+                steps.push((dependant, Step::Stop(StopReason::Cancelled(reason))));
             }
         }
         effects.extend(self.calls.ended(id).map(Effect::BatchDone));

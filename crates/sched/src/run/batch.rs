@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Gone, Run};
+use super::{Run, RunOver};
 use crate::call::{BatchId, CallId, CancelReason, Outcome, Request, Retry};
 use crate::machine::Target;
 use crate::output::Line;
@@ -188,7 +188,7 @@ impl RunningBatch {
         &self,
         call: impl Borrow<PlannedCall>,
         why: impl Into<String>,
-    ) -> Result<(), Gone> {
+    ) -> Result<(), RunOver> {
         match call.borrow().id() {
             Some(id) => self.stop(Target::Call(id), why).await,
             None => Ok(()),
@@ -196,16 +196,16 @@ impl RunningBatch {
     }
 
     /// None of its calls is wanted any more.
-    pub async fn cancel_all(&self, why: impl Into<String>) -> Result<(), Gone> {
+    pub async fn cancel_all(&self, why: impl Into<String>) -> Result<(), RunOver> {
         self.stop(Target::Batch(self.id), why).await
     }
 
-    async fn stop(&self, target: Target, why: impl Into<String>) -> Result<(), Gone> {
+    async fn stop(&self, target: Target, why: impl Into<String>) -> Result<(), RunOver> {
         self.run.cancel(target, CancelReason::Asked(Some(why.into()))).await
     }
 
     /// How its calls ended, in the order in which they were planned, once all have.
-    pub async fn outcomes(&self) -> Result<Vec<Outcome>, Gone> {
+    pub async fn outcomes(&self) -> Result<Vec<Outcome>, RunOver> {
         self.run.outcomes(self.id).await
     }
 }

@@ -26,10 +26,10 @@ use super::batch::Listener;
 use super::brake::{Brake, Stopping};
 use super::event::{Event, Watchers};
 use super::ledger::{Ledger, Page};
-use super::question::{Heard, Questions};
-use super::timers::Timers;
+use super::question::{AnswerResult, Questions};
+use super::timers::{TimerKey, Timers};
 use super::{Clock, Error, Options, Run, Scheduled, Wish, attempt};
-use crate::call::{BatchId, CallId, Ended, Look, Outcome, Output, QuestionId, State};
+use crate::call::{ArgumentsVersion, BatchId, CallId, Ended, Outcome, Output, QuestionId, State};
 use crate::machine::{Effect, Input, Scheduler, Target, WakeToken};
 use crate::output;
 use crate::policy::Verdict;
@@ -44,7 +44,7 @@ const TURN: u32 = 1_024;
 /// What a caller is told once it is written down.
 enum Reply {
     Scheduled(oneshot::Sender<Scheduled>, Scheduled),
-    Answered(oneshot::Sender<Heard>, Heard),
+    Answered(oneshot::Sender<AnswerResult>, AnswerResult),
     Cancelled(oneshot::Sender<()>),
     Outcomes(oneshot::Sender<Vec<Outcome>>, BatchId),
 }
@@ -56,6 +56,13 @@ enum Due {
     Wake(WakeToken),
     /// An attempt that was told to stop had its time.
     GiveUp(CallId, Attempt),
+}
+
+/// An attempt that is under way.
+struct UnderWay {
+    brake: Arc<Brake>,
+    /// What is due for it, should it not have ended by then.
+    timers: Vec<TimerKey>,
 }
 
 /// A batch that is not forgotten.
@@ -89,7 +96,7 @@ pub(super) struct Driver<L> {
     /// What is written down and not done.
     todo: VecDeque<Effect>,
     running: FuturesUnordered<BoxFuture<'static, (CallId, Attempt, Ended)>>,
-    brakes: BTreeMap<(CallId, Attempt), Arc<Brake>>,
+    under_way: BTreeMap<(CallId, Attempt), UnderWay>,
     timers: Timers<Due>,
     batches: BTreeMap<BatchId, Kept>,
     questions: Arc<Questions>,
@@ -139,7 +146,7 @@ impl<L: Ledger> Driver<L> {
             replies: Vec::new(),
             todo: VecDeque::new(),
             running: FuturesUnordered::new(),
-            brakes: BTreeMap::new(),
+            under_way: BTreeMap::new(),
             timers: Timers::default(),
             batches: BTreeMap::new(),
             questions,
@@ -226,8 +233,8 @@ impl<L: Ledger> Driver<L> {
             match due {
                 Due::Wake(token) => self.tell(Input::Woke(token)),
                 Due::GiveUp(call, attempt) => {
-                    if let Some(brake) = self.brakes.get(&(call, attempt)) {
-                        brake.stop(Stopping::Over);
+                    if let Some(it) = self.under_way.get(&(call, attempt)) {
+                        it.brake.stop(Stopping::Over);
                     }
                 }
             }
@@ -241,9 +248,10 @@ impl<L: Ledger> Driver<L> {
     }
 
     fn ended(&mut self, call: CallId, attempt: Attempt, how: Ended) {
-        // Whoever still works for it is to stop.
-        if let Some(brake) = self.brakes.remove(&(call, attempt)) {
-            brake.stop(Stopping::Over);
+        if let Some(it) = self.under_way.remove(&(call, attempt)) {
+            // Whoever still works for it is to stop.
+            it.brake.stop(Stopping::Over);
+            it.timers.into_iter().for_each(|key| self.timers.remove(key));
         }
         self.tell(Input::Ended { call, attempt, how });
     }
@@ -282,14 +290,14 @@ impl<L: Ledger> Driver<L> {
         }
     }
 
-    fn answer(&mut self, question: QuestionId, answer: Answer, by: Option<Actor>) -> Heard {
+    fn answer(&mut self, question: QuestionId, answer: Answer, by: Option<Actor>) -> AnswerResult {
         let (Some(call), Some(asked)) =
             (self.machine.asker(question), self.questions.get(question))
         else {
-            return Heard::Late;
+            return AnswerResult::Late;
         };
         if !answer.is_among(&asked.offers) {
-            return Heard::NotOffered;
+            return AnswerResult::NotOffered;
         }
         // A yes was meant for what stood there, not for what stands there now.
         if answer == Answer::Once && self.is_changed(call) {
@@ -301,7 +309,7 @@ impl<L: Ledger> Driver<L> {
             }
             self.tell(Input::Answered { question, answer });
         }
-        Heard::Taken
+        AnswerResult::Taken
     }
 
     /// Whether what a question about a call rested on is not so any more.
@@ -434,14 +442,17 @@ impl<L: Ledger> Driver<L> {
             Effect::Run(call, attempt) => self.start(call, attempt),
             Effect::Kill(call, attempt) => {
                 // One that is not known has ended, and that is about to be heard.
-                if let Some(brake) = self.brakes.get(&(call, attempt)) {
-                    brake.stop(Stopping::Asked);
-                    self.timers.add(self.patience, Due::GiveUp(call, attempt));
+                if let Some(it) = self.under_way.get_mut(&(call, attempt)) {
+                    it.brake.stop(Stopping::Asked);
+                    it.timers.push(self.timers.add(self.patience, Due::GiveUp(call, attempt)));
                 }
             }
             Effect::Wake { at, token } => {
                 let wait = at.duration_since(self.now).try_into().unwrap_or(Duration::ZERO);
-                self.timers.add(wait, Due::Wake(token));
+                let key = self.timers.add(wait, Due::Wake(token));
+                if let Some(it) = self.under_way.get_mut(&(token.call, token.attempt)) {
+                    it.timers.push(key);
+                }
             }
             Effect::BatchDone(batch) => {
                 self.around.watchers.tell(&Event::BatchDone(batch));
@@ -460,8 +471,8 @@ impl<L: Ledger> Driver<L> {
     }
 
     /// Looks at a call's tool and arguments, if anybody still waits for that.
-    fn validate(&mut self, call: CallId, look: Look) {
-        if !self.machine.is_looked_at(call, look) {
+    fn validate(&mut self, call: CallId, look: ArgumentsVersion) {
+        if !self.machine.is_validating(call, look) {
             return;
         }
         let Some(it) = self.machine.call(call) else { return };
@@ -493,7 +504,8 @@ impl<L: Ledger> Driver<L> {
             .approved(self.approved.get(&call).cloned());
         let (tool, arguments) = (Arc::clone(tool), it.request.arguments.clone());
         let kept = Arc::clone(&self.kept_of_outputs);
-        self.brakes.insert((call, attempt), Arc::clone(&brake));
+        let under_way = UnderWay { brake: Arc::clone(&brake), timers: Vec::new() };
+        self.under_way.insert((call, attempt), under_way);
         self.running.push(Box::pin(attempt::run(tool, arguments, work, brake, kept)));
     }
 }

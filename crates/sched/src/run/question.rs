@@ -8,7 +8,7 @@ use punchlist_model::Actor;
 use punchlist_model::call::{Answer, Asked};
 use tokio::sync::Notify;
 
-use super::{Gone, Run};
+use super::{Run, RunOver};
 use crate::call::QuestionId;
 
 /// A question to a person, and the way to answer it. What is asked is read through it: see [`Asked`].
@@ -20,12 +20,12 @@ pub struct Question {
 
 impl Question {
     /// Answers it.
-    pub async fn answer(&self, answer: Answer) -> Result<Heard, Gone> {
+    pub async fn answer(&self, answer: Answer) -> Result<AnswerResult, RunOver> {
         self.run.answer(self.asked.id, answer, None).await
     }
 
     /// Answers it in somebody's name, which the tool is told: see [`crate::Work::approved_by`].
-    pub async fn answer_as(&self, by: Actor, answer: Answer) -> Result<Heard, Gone> {
+    pub async fn answer_as(&self, by: Actor, answer: Answer) -> Result<AnswerResult, RunOver> {
         self.run.answer(self.asked.id, answer, Some(by)).await
     }
 }
@@ -40,7 +40,7 @@ impl Deref for Question {
 
 /// What became of an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Heard {
+pub enum AnswerResult {
     /// It counts.
     Taken,
     /// Nobody waits for it any more: somebody else was first, or the call was cancelled.

@@ -13,7 +13,7 @@ use punchlist_model::call::Permit;
 use punchlist_sched::call::{CallError, QuestionId, State};
 use punchlist_sched::machine::Target;
 use punchlist_sched::output;
-use punchlist_sched::run::{Error, Gone, Heard};
+use punchlist_sched::run::{AnswerResult, Error, RunOver};
 use punchlist_sched::{
     Answer, Batch, BatchId, CallId, CancelReason, Event, Events, Limits, Offer, Options, Outcome,
     Output, PlannedCall, Request, Retry, Run,
@@ -125,12 +125,12 @@ async fn a_question_is_written_down_with_what_it_shows_and_answered_once() {
     stage.log.position("call 0 asks");
     let answer = |answer| stage.run.answer(asked.id, answer, None);
     let another = Permit { tool: Some("act".into()), ..Permit::default() };
-    assert_eq!(answer(Answer::Session(vec![another])).await, Ok(Heard::NotOffered));
-    assert_eq!(answer(Answer::Modify(json!({"do": "badly"}))).await, Ok(Heard::Taken));
+    assert_eq!(answer(Answer::Session(vec![another])).await, Ok(AnswerResult::NotOffered));
+    assert_eq!(answer(Answer::Modify(json!({"do": "badly"}))).await, Ok(AnswerResult::Taken));
     // A person chose the other arguments, so the call runs with them and asks nothing more.
-    assert_eq!(answer(Answer::Refuse(Some("too late".into()))).await, Ok(Heard::Late));
+    assert_eq!(answer(Answer::Refuse(Some("too late".into()))).await, Ok(AnswerResult::Late));
     let nobody_asked = QuestionId(options().machine.ids.nth(99));
-    assert_eq!(stage.run.answer(nobody_asked, Answer::Once, None).await, Ok(Heard::Late));
+    assert_eq!(stage.run.answer(nobody_asked, Answer::Once, None).await, Ok(AnswerResult::Late));
     let outcomes = batch.outcomes().await.unwrap();
     assert!(matches!(outcomes[..], [Outcome::Error(CallError::Failed { .. })]), "{outcomes:?}");
 }
@@ -171,7 +171,7 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
     while let Some(event) = events.next().await {
         assert!(!matches!(event, Event::BatchDone(_)), "{event:?}");
     }
-    assert_eq!(stage.run.call(CallId(0)).await, Err(Gone));
+    assert_eq!(stage.run.call(CallId(0)).await, Err(RunOver));
 }
 
 #[tokio::test]
@@ -206,11 +206,11 @@ async fn questions_can_be_listed_and_each_is_handed_out_once_also_to_who_comes_l
     assert_eq!((first.call, second.call), (0, 1));
     let listed = stage.run.questions();
     assert_eq!(listed.iter().map(|it| it.call).collect::<Vec<_>>(), [0, 1, 2], "all that wait");
-    assert_eq!(first.answer(Answer::Once).await, Ok(Heard::Taken));
-    assert_eq!(listed[0].answer(Answer::Once).await, Ok(Heard::Late));
-    assert_eq!(second.answer(Answer::Refuse(Some("no".into()))).await, Ok(Heard::Taken));
+    assert_eq!(first.answer(Answer::Once).await, Ok(AnswerResult::Taken));
+    assert_eq!(listed[0].answer(Answer::Once).await, Ok(AnswerResult::Late));
+    assert_eq!(second.answer(Answer::Refuse(Some("no".into()))).await, Ok(AnswerResult::Taken));
     let third = stage.run.question().await.unwrap();
-    assert_eq!(third.answer_as(Actor::person("ann"), Answer::Once).await, Ok(Heard::Taken));
+    assert_eq!(third.answer_as(Actor::person("ann"), Answer::Once).await, Ok(AnswerResult::Taken));
     assert!(stage.run.questions().is_empty());
     let refused = cancelled(CancelReason::Refused(Some("no".into())), "");
     assert_eq!(batch.outcomes().await.unwrap(), [well("well"), refused, well("ann")]);
@@ -399,7 +399,7 @@ async fn a_driver_without_handles_finishes_what_it_has_and_one_that_is_shut_down
     stage.run.shut_down(nobody());
     let (outcomes, refused) = tokio::join!(batch.outcomes(), stage.run.schedule(vec![act("well")]));
     assert_eq!(outcomes.unwrap(), [cancelled(nobody(), "partial"), cancelled(nobody(), "")]);
-    assert_eq!(refused.err(), Some(Gone));
+    assert_eq!(refused.err(), Some(RunOver));
     stage.run.ended().await.unwrap();
 }
 
