@@ -112,7 +112,7 @@ fn writes(tool: &str, place: &Place) -> Checked {
 
 fn ended(result: Result<String, String>) -> Ended {
     match result {
-        Ok(text) => Ended::Well(Output { text, whole: None }),
+        Ok(text) => Ended::Well(Output::text(text)),
         Err(what) => Ended::Badly { what, output: Output::default() },
     }
 }

@@ -17,7 +17,6 @@ use punchlist_formats::view;
 use punchlist_model::session::SessionStore;
 use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
 use punchlist_sched::policy::Policy;
-use punchlist_sched::process::leash;
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
@@ -26,11 +25,8 @@ use crate::here::Here;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::trust::{self, Found};
-use crate::verb::{self, Row, guardian};
+use crate::verb::{self, Row};
 use crate::{clock, hook_event, patience, person, places, private, repository, who};
-
-/// How a leash ends that could not become its command, as shells do.
-const NOT_STARTED: u8 = 127;
 
 /// What a verb runs in.
 pub(crate) struct App {
@@ -57,13 +53,7 @@ struct Database {
 
 /// The whole program.
 pub(crate) fn main() -> ExitCode {
-    let mut arguments: Vec<OsString> = env::args_os().skip(1).collect();
-    // Before anything else is looked at: it is about to become another program.
-    if arguments.first().is_some_and(|it| it == guardian::LEASH) {
-        let why = leash::main(arguments.drain(1..));
-        print::fail(&Fail::ours(why), false);
-        return ExitCode::from(NOT_STARTED);
-    }
+    let arguments: Vec<OsString> = env::args_os().skip(1).collect();
     let json = args::wants_json(&arguments);
     let code = match args::called(arguments) {
         Called::Verb(row, rest) => {
@@ -205,12 +195,6 @@ impl App {
     /// The directory that the call is made in, if it is there.
     pub(crate) fn directory(&self) -> Option<PathBuf> {
         self.globals.directory.clone().or_else(|| env::current_dir().ok())
-    }
-
-    /// This program's own file, which is started again as the guardian of processes.
-    pub(crate) fn program(&self) -> Result<PathBuf, Fail> {
-        env::current_exe()
-            .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))
     }
 
     /// The configuration.

@@ -48,5 +48,7 @@ use punchlist_engine::{archive, fail as error, merge, project};
 pub(crate) use pollster::block_on;
 
 fn main() -> std::process::ExitCode {
+    // Before anything else is looked at: it may be about to become another program.
+    punchlist_sched::guardian::enter_if_called();
     app::main()
 }

@@ -148,7 +148,8 @@ pub(crate) fn joined(first: Output, then: Output) -> Output {
         (None, Some(path)) => prepend(&first.text, Path::new(path)).map(|()| path.clone()),
     };
     // If it cannot be one file, the last one is better than none.
-    Output { text, whole: whole.or(then.whole).or(first.whole) }
+    let data = if then.data.is_null() { first.data } else { then.data };
+    Output { text, whole: whole.or(then.whole).or(first.whole), data }
 }
 
 fn append(path: &Path, then: &Output) -> Option<()> {
@@ -294,10 +295,10 @@ mod tests {
         let path = dir.path().join("0.txt");
         fs::write(&path, "a\nb\nc\nd").unwrap();
         let whole = Some(path.display().to_string());
-        assert_eq!(lines(&Output { text: "a\n…\nd".to_owned(), whole }), 4);
+        assert_eq!(lines(&Output { whole, ..Output::text("a\n…\nd") }), 4);
         let gone = Some("/nowhere/0.txt".to_owned());
-        assert_eq!(lines(&Output { text: "a\n…\nd".to_owned(), whole: gone }), 3);
-        assert_eq!(lines(&Output { text: "a\n\n".to_owned(), whole: None }), 1);
+        assert_eq!(lines(&Output { whole: gone, ..Output::text("a\n…\nd") }), 3);
+        assert_eq!(lines(&Output::text("a\n\n")), 1);
     }
 
     #[test]
@@ -309,8 +310,8 @@ mod tests {
             path.display().to_string()
         };
         let output = |text: &str, whole: Option<&String>| Output {
-            text: text.to_owned(),
             whole: whole.cloned(),
+            ..Output::text(text)
         };
         assert_eq!(joined(output("a", None), output("b\n", None)), output("a\nb\n", None));
         let (one, two) = (file("1.txt", "a\nx\n"), file("2.txt", "b\ny\n"));

@@ -10,6 +10,7 @@ mod tests;
 
 use std::fmt;
 
+pub use punchlist_model::QuestionId;
 use punchlist_model::{Attempt, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -31,15 +32,11 @@ impl fmt::Display for CallId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct BatchId(pub u32);
 
-/// A question to a person. Each time a call asks, it is another question.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct QuestionId(pub u32);
-
 /// Which look at the arguments is meant: they may be modified while an older look is under way.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
-pub struct Look(pub u32);
+pub struct ArgumentsVersion(pub u32);
 
 /// A kind of call, for limits. The one that limits do not name is [`Kind::OTHER`].
 #[derive(
@@ -121,25 +118,6 @@ pub struct Call {
     pub state: State,
 }
 
-/// A call where it is kept: its parts need not lie together.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CallRef<'a> {
-    /// Which.
-    pub id: CallId,
-    /// With which it was scheduled.
-    pub batch: BatchId,
-    /// What is asked for.
-    pub request: &'a Request,
-    /// Where it stands.
-    pub state: &'a State,
-}
-
-impl From<CallRef<'_>> for Call {
-    fn from(CallRef { id, batch, request, state }: CallRef<'_>) -> Self {
-        Self { id, batch, request: request.clone(), state: state.clone() }
-    }
-}
-
 /// Where a call stands.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum State {
@@ -155,7 +133,7 @@ pub enum Live {
     /// Its tool and arguments are looked at.
     Validating {
         /// Which look.
-        look: Look,
+        look: ArgumentsVersion,
     },
     /// It waits for other calls, for its turn, or for the next attempt.
     Scheduled {
@@ -181,13 +159,13 @@ pub enum Live {
         /// Since when.
         started_at: Timestamp,
         /// It is being stopped, and why. Until it has ended, it may still touch what it touches.
-        stopping: Option<Box<Stop>>,
+        stopping: Option<Box<StopReason>>,
     },
 }
 
 /// Why an execution is stopped.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Stop {
+pub enum StopReason {
     /// Somebody does not want it any more.
     Cancelled(CancelReason),
     /// It took too long.
@@ -220,6 +198,34 @@ pub struct Output {
     /// Where the whole is, if the text was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<String>,
+    /// What the tool found out, for programs. Models are not shown it.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub data: Value,
+}
+
+impl Output {
+    /// An output that is this text.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    /// With this data beside its text.
+    #[must_use]
+    pub fn with_data(self, data: Value) -> Self {
+        Self { data, ..self }
+    }
+}
+
+impl From<String> for Output {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<&str> for Output {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
 }
 
 /// Why a call failed.
@@ -232,6 +238,9 @@ pub enum CallError {
     /// It waits for a call that is not there.
     #[error("it waits for {0}, which does not exist")]
     Unknown(CallId),
+    /// It waits for a call of a batch that has ended and that its caller has dropped.
+    #[error("it waits for {0}, whose batch is over and forgotten")]
+    Forgotten(CallId),
     /// It waits for itself, by way of others.
     #[error("it waits for itself: {}", circle(.0))]
     Circle(Vec<CallId>),
@@ -339,7 +348,7 @@ pub enum Step {
     /// A person, or a new rule, allows it.
     Allow,
     /// A person changed the arguments: they are looked at again.
-    Modify(Look),
+    Modify(ArgumentsVersion),
     /// It begins.
     Start(Timestamp),
     /// Its execution ended.
@@ -352,13 +361,13 @@ pub enum Step {
         again_at: Option<Timestamp>,
     },
     /// It is not wanted any more, or took too long.
-    Stop(Stop),
+    Stop(StopReason),
 }
 
 /// A step that the state does not know.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a call that is {state} cannot {step}")]
-pub struct Illegal {
+pub struct IllegalStep {
     /// The state's name.
     pub state: &'static str,
     /// What was tried.
@@ -367,8 +376,8 @@ pub struct Illegal {
 
 impl Live {
     /// What becomes of a call in this state. The state is consumed, so nobody keeps the old one.
-    pub fn step(self, step: Step) -> Result<State, Illegal> {
-        let illegal = Illegal { state: self.name(), step: step.name() };
+    pub fn step(self, step: Step) -> Result<State, IllegalStep> {
+        let illegal = IllegalStep { state: self.name(), step: step.name() };
         match self {
             Self::Validating { .. } => match step {
                 Step::Valid { allowed } => {
@@ -376,8 +385,8 @@ impl Live {
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None, said: None }))
                 }
                 Step::Invalid(error) => Ok(State::Done(Outcome::Error(error))),
-                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
-                Step::Stop(Stop::TimedOut)
+                Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
                 | Step::Allow
                 | Step::Modify(_)
@@ -396,11 +405,11 @@ impl Live {
                     let (allowed, again_at) = (true, None);
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
-                Step::Stop(Stop::Cancelled(reason)) => {
+                Step::Stop(StopReason::Cancelled(reason)) => {
                     let said = said.map(|it| *it).unwrap_or_default();
                     Ok(State::Done(Outcome::cancelled(reason, said)))
                 }
-                Step::Stop(Stop::TimedOut)
+                Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
                 | Step::Start(_)
                 | Step::Valid { .. }
@@ -415,8 +424,8 @@ impl Live {
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
                 Step::Modify(look) => Ok(State::Live(Self::Validating { look })),
-                Step::Stop(Stop::Cancelled(reason)) => Ok(cancelled(reason)),
-                Step::Stop(Stop::TimedOut)
+                Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
+                Step::Stop(StopReason::TimedOut)
                 | Step::Valid { .. }
                 | Step::Invalid(_)
                 | Step::Ask(_)
@@ -430,8 +439,8 @@ impl Live {
                 Step::Stop(stop) => {
                     // Who was first said why; but what nobody wants any more is not tried again.
                     let stopping = match (stopping.map(|it| *it), stop) {
-                        (Some(Stop::Cancelled(first)), _) => Stop::Cancelled(first),
-                        (Some(Stop::TimedOut) | None, stop) => stop,
+                        (Some(StopReason::Cancelled(first)), _) => StopReason::Cancelled(first),
+                        (Some(StopReason::TimedOut) | None, stop) => stop,
                     };
                     let stopping = Some(Box::new(stopping));
                     Ok(State::Live(Self::Executing { attempt, started_at, stopping }))
@@ -463,7 +472,7 @@ fn cancelled(reason: CancelReason) -> State {
 
 fn ended(
     attempt: Attempt,
-    stopping: Option<Stop>,
+    stopping: Option<StopReason>,
     how: Ended,
     timeout_ms: u64,
     again_at: Option<Timestamp>,
@@ -471,15 +480,15 @@ fn ended(
     let error = match (stopping, how) {
         // It was quicker than who wanted to stop it: what is done is done.
         (_, Ended::Well(output)) => return State::Done(Outcome::Success(output)),
-        (Some(Stop::Cancelled(reason)), Ended::Badly { output, .. }) => {
+        (Some(StopReason::Cancelled(reason)), Ended::Badly { output, .. }) => {
             return State::Done(Outcome::cancelled(reason, output));
         }
-        (Some(Stop::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
+        (Some(StopReason::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
         (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
-        (Some(Stop::TimedOut), Ended::Badly { output, .. }) => {
+        (Some(StopReason::TimedOut), Ended::Badly { output, .. }) => {
             CallError::TimedOut { after_ms: timeout_ms, output: Box::new(output) }
         }
-        (Some(Stop::TimedOut) | None, Ended::Panicked(what)) => CallError::Panicked(what),
+        (Some(StopReason::TimedOut) | None, Ended::Panicked(what)) => CallError::Panicked(what),
         (None, Ended::Badly { what, output }) => {
             CallError::Failed { what, output: Box::new(output) }
         }
@@ -505,8 +514,8 @@ impl Step {
             Self::Modify(_) => "be modified",
             Self::Start(_) => "start",
             Self::End { .. } => "end",
-            Self::Stop(Stop::Cancelled(_)) => "be cancelled",
-            Self::Stop(Stop::TimedOut) => "time out",
+            Self::Stop(StopReason::Cancelled(_)) => "be cancelled",
+            Self::Stop(StopReason::TimedOut) => "time out",
         }
     }
 }
@@ -516,6 +525,38 @@ impl Outcome {
     pub fn cancelled(reason: CancelReason, output: Output) -> Self {
         let output = (output != Output::default()).then(|| Box::new(output));
         Self::Cancelled { reason, output }
+    }
+
+    /// Whether the call did what it was asked.
+    pub fn is_success(&self) -> bool {
+        match self {
+            Self::Success(_) => true,
+            Self::Error(_) | Self::Cancelled { .. } => false,
+        }
+    }
+
+    /// The outcome as the model that asked for the call reads it: how it ended, and what it printed.
+    pub fn for_model(&self) -> String {
+        let printed = self.output().map(|it| it.text.as_str()).filter(|it| !it.trim().is_empty());
+        let ended = match self {
+            Self::Success(_) => return printed.unwrap_or("Done. It printed nothing.").to_owned(),
+            Self::Error(error) => format!("Error: {error}"),
+            Self::Cancelled { reason, .. } => match reason {
+                CancelReason::Asked(why) => format!("Cancelled{}", because(why.as_ref())),
+                CancelReason::Refused(why) => {
+                    format!("Refused by a person{}", because(why.as_ref()))
+                }
+                CancelReason::Dependency(_)
+                | CancelReason::Halted(_)
+                | CancelReason::Beside(_)
+                | CancelReason::Declined(_)
+                | CancelReason::Interrupted => format!("Cancelled: {reason}"),
+            },
+        };
+        match printed {
+            Some(printed) => format!("{ended}\n{printed}"),
+            None => ended,
+        }
     }
 
     /// What the call gave back, whole or in part.
@@ -529,6 +570,7 @@ impl Outcome {
             Self::Error(
                 CallError::Invalid(_)
                 | CallError::Unknown(_)
+                | CallError::Forgotten(_)
                 | CallError::Circle(_)
                 | CallError::Denied(_)
                 | CallError::NobodyToAsk(_)
@@ -540,7 +582,7 @@ impl Outcome {
 
 impl State {
     /// Where every call begins.
-    pub const NEW: Self = Self::Live(Live::Validating { look: Look(0) });
+    pub const NEW: Self = Self::Live(Live::Validating { look: ArgumentsVersion(0) });
 
     /// How the call ended, if it has.
     pub fn outcome(&self) -> Option<&Outcome> {

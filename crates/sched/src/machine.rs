@@ -8,32 +8,29 @@
 //! if policy says so; it waits in a `queue` for room; it runs. Late answers are harmless: each names the
 //! look, question or attempt that it belongs to, and only the present one counts.
 
-mod brief;
 mod calls;
+mod cycles;
 mod line;
-mod marks;
 mod queue;
 #[cfg(test)]
 mod search;
-mod settle;
 #[cfg(test)]
 mod tests;
+mod transitions;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 
+use punchlist_model::call::Answer;
+use punchlist_model::id::IdSource;
 use punchlist_model::{Attempt, Timestamp};
-use serde_json::Value;
 
 use crate::call::{
-    BatchId, CallError, CallId, CallRef, CancelReason, Checked, Ended, Illegal, Kind, Live, Look,
-    Outcome, QuestionId, Request, State, Step, Stop,
+    ArgumentsVersion, BatchId, Call, CallError, CallId, CancelReason, Checked, Ended, IllegalStep,
+    Kind, Live, Outcome, QuestionId, Request, State, Step, StopReason,
 };
-use crate::policy::{Policy, Reader, Rule, Subject, Verdict};
-use brief::Stage;
-use calls::Calls;
-use line::Line;
-use marks::Marks;
+use crate::policy::{Policy, Reader, Subject, Verdict};
+use calls::{Calls, Entry};
+use line::WaitingLine;
 use queue::Queue;
 
 /// How many calls may run at once.
@@ -45,7 +42,14 @@ pub struct Limits {
     pub of_kind: BTreeMap<Kind, u32>,
 }
 
-/// How the machine works.
+impl Default for Limits {
+    /// Eight calls of any kind.
+    fn default() -> Self {
+        Self { all: 8, of_kind: BTreeMap::new() }
+    }
+}
+
+/// How the machine decides.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// How many calls may run at once.
@@ -56,14 +60,31 @@ pub struct Options {
     pub attended: Attended,
     /// Who reads why a call did not run.
     pub reader: Reader,
+    /// Where the ids of questions come from. Whoever keeps questions of several runs together gives each
+    /// run a source of its own.
+    pub ids: IdSource,
+}
+
+impl Default for Options {
+    /// No rules, nobody to ask, eight calls at once: what is not harmless does not run.
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            policy: Policy::default(),
+            attended: Attended::default(),
+            reader: Reader::default(),
+            ids: IdSource::fixed(Timestamp::UNIX_EPOCH, 0),
+        }
+    }
 }
 
 /// Whether somebody can be asked.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Attended {
     /// Always.
     Yes,
     /// Never: a call that needs a person is an error.
+    #[default]
     No,
     /// Nobody is there, but about these calls a person has said something already.
     Only(BTreeSet<CallId>),
@@ -89,7 +110,7 @@ pub enum Input {
         /// Which call.
         call: CallId,
         /// Which look.
-        look: Look,
+        look: ArgumentsVersion,
         /// What was found out, or what is wrong.
         found: Result<Checked, String>,
     },
@@ -128,21 +149,6 @@ pub enum Target {
     All,
 }
 
-/// What a person may say.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Answer {
-    /// Yes, this once.
-    Once,
-    /// Yes, and from now on whatever these rules allow.
-    Always(Vec<Rule>),
-    /// With these arguments instead, which then need no further yes. A rule may still deny them.
-    Modify(Value),
-    /// No, and possibly why. Without a reason, nothing else of the batch begins.
-    Refuse(Option<String>),
-    /// No, possibly why, and everything else of the batch is ended too.
-    RefuseAndStop(Option<String>),
-}
-
 /// Whose time it is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WakeToken {
@@ -166,14 +172,10 @@ pub enum Alarm {
 /// What is to be done. Each transition is recorded before what follows from it.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Effect {
-    /// Write down that there are these calls, by their numbers, each in [`State::NEW`]. Then look at each
-    /// as for [`Effect::Validate`], for the first time, unless [nobody waits](Scheduler::is_looked_at)
-    /// for that any more.
-    Take(Range<u32>),
-    /// Write down where a call stands now.
+    /// Write down where a call stands now. A new call is recorded in [`State::NEW`] first.
     Record(CallId, State),
-    /// Look at a call's tool and arguments, then say [`Input::Validated`].
-    Validate(CallId, Look),
+    /// ArgumentsVersion at a call's tool and arguments, then say [`Input::Validated`].
+    Validate(CallId, ArgumentsVersion),
     /// Ask a person, then say [`Input::Answered`].
     Ask(CallId, QuestionId),
     /// Run it, then say [`Input::Ended`].
@@ -190,7 +192,7 @@ pub enum Effect {
     /// All calls of a batch have ended. Comes once for each.
     BatchDone(BatchId),
     /// A step that cannot be: a fault in who drives the machine or in the machine itself.
-    Illegal(CallId, Illegal),
+    Illegal(CallId, IllegalStep),
 }
 
 /// The machine.
@@ -199,17 +201,13 @@ pub struct Scheduler {
     options: Options,
     calls: Calls,
     /// The calls that are looked at. Nobody gets in line before an earlier one is known.
-    validating: Marks,
+    validating: BTreeSet<CallId>,
     /// The calls that wait for nothing but their place in line.
-    coming: Marks,
-    line: Line,
+    coming: BTreeSet<CallId>,
+    line: WaitingLine,
     queue: Queue,
     questions: BTreeMap<QuestionId, CallId>,
     next_question: u32,
-    /// The calls whose arguments a person has written: they need no further yes.
-    given: BTreeSet<CallId>,
-    /// Steps that follow from a step; kept so that their place need not be made each time.
-    steps: Vec<(CallId, Step)>,
 }
 
 impl Scheduler {
@@ -219,14 +217,12 @@ impl Scheduler {
         Self {
             options,
             calls: Calls::default(),
-            validating: Marks::default(),
-            coming: Marks::default(),
-            line: Line::default(),
+            validating: BTreeSet::new(),
+            coming: BTreeSet::new(),
+            line: WaitingLine::default(),
             queue,
             questions: BTreeMap::new(),
             next_question: 0,
-            given: BTreeSet::new(),
-            steps: Vec::new(),
         }
     }
 
@@ -240,24 +236,24 @@ impl Scheduler {
         self.calls.next_batch()
     }
 
-    /// A call.
-    pub fn call(&self, id: CallId) -> Option<CallRef<'_>> {
-        self.calls.call(id)
+    /// A call that is kept.
+    pub fn call(&self, id: CallId) -> Option<&Call> {
+        self.calls.get(id).map(|it| &it.call)
     }
 
-    /// All calls, in their order.
-    pub fn calls(&self) -> impl Iterator<Item = CallRef<'_>> {
-        self.calls.ids().filter_map(|id| self.calls.call(id))
+    /// All calls that are kept, in their order.
+    pub fn calls(&self) -> impl Iterator<Item = &Call> {
+        self.calls.iter().map(|it| &it.call)
     }
 
     /// Whether anybody waits for this look at a call.
-    pub fn is_looked_at(&self, id: CallId, look: Look) -> bool {
+    pub fn is_validating(&self, id: CallId, look: ArgumentsVersion) -> bool {
         matches!(self.live(id), Some(Live::Validating { look: present }) if *present == look)
     }
 
     /// What policy looks at, of a call that a person is asked about.
     pub fn subject(&self, id: CallId) -> Option<&Subject> {
-        self.calls.checked(id).map(|it| &it.subject)
+        self.calls.get(id)?.checked.as_ref().map(|it| &it.subject)
     }
 
     /// The rules that hold now, those that were answered with included.
@@ -267,17 +263,12 @@ impl Scheduler {
 
     /// Whether every call has ended.
     pub fn is_idle(&self) -> bool {
-        self.calls.batches().all(|batch| batch.left == 0)
+        !self.calls.is_any_open()
     }
 
     /// Whether a call runs and is to be stopped.
     pub fn is_stopping(&self, id: CallId) -> bool {
-        self.calls.briefs.get(id).is_some_and(|it| it.stage == Stage::Stopping)
-    }
-
-    /// Whether any question waits for its answer.
-    pub fn is_asking(&self) -> bool {
-        !self.questions.is_empty()
+        matches!(self.live(id), Some(Live::Executing { stopping: Some(_), .. }))
     }
 
     /// The call that a question is about, while it waits for its answer.
@@ -287,25 +278,32 @@ impl Scheduler {
 
     /// Whether a person has written a call's arguments.
     pub fn is_given(&self, id: CallId) -> bool {
-        self.given.contains(&id)
-    }
-
-    /// Whether a question waits for its answer.
-    pub fn is_open(&self, question: QuestionId) -> bool {
-        self.questions.contains_key(&question)
+        self.calls.get(id).is_some_and(|it| it.is_given)
     }
 
     /// Whether all calls of a batch have ended. A batch that there is not has no calls.
     pub fn is_done(&self, batch: BatchId) -> bool {
-        self.calls.batch(batch).is_none_or(|it| it.left == 0)
+        !self.calls.is_open(batch)
     }
 
-    /// How the calls of a batch ended, once all have.
+    /// How the calls of a batch ended, once all have. A batch that there is not has no calls.
     pub fn outcomes(&self, batch: BatchId) -> Option<Vec<Outcome>> {
-        let Some(batch) = self.calls.batch(batch) else { return Some(Vec::new()) };
-        let ids = batch.calls.clone().map(CallId);
-        let outcomes = ids.map(|id| self.calls.state(id)?.outcome().cloned());
-        if batch.left == 0 { outcomes.collect() } else { None }
+        let outcome = |it: &Entry| it.call.state.outcome().cloned();
+        self.calls.of(batch).iter().map(outcome).collect()
+    }
+
+    /// Forgets a batch all of whose calls have ended; one that has not is kept. No later call can wait
+    /// for a forgotten one.
+    pub fn forget(&mut self, batch: BatchId) {
+        self.calls.forget(batch);
+    }
+
+    /// How much is kept, of whatever kind.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        let Self { options: _, calls, validating, coming, line, queue, questions, .. } = self;
+        let waiting = validating.len() + coming.len() + line.len() + queue.len();
+        calls.iter().count() + waiting + questions.len()
     }
 
     /// Takes a fact in and says what is to be done, in this order.
@@ -316,7 +314,7 @@ impl Scheduler {
             Input::Answered { question, answer } => self.answered(question, answer, effects),
             Input::Changed(question) => {
                 if let Some(id) = self.questions.get(&question).copied() {
-                    self.look_again(id, effects);
+                    self.validate_again(id, effects);
                 }
             }
             Input::Ended { call, attempt, how } => self.ended(now, call, attempt, how, effects),
@@ -333,70 +331,69 @@ impl Scheduler {
         if calls.is_empty() {
             return effects.push(Effect::BatchDone(batch));
         }
-        effects.push(Effect::Take(calls.clone()));
-        self.validating.insert_all(calls.clone());
+        let ids = || calls.clone().map(CallId);
+        effects.extend(ids().map(|id| Effect::Record(id, State::NEW)));
+        self.validating.extend(ids());
         let mut may_circle = false;
-        let mut after = Vec::new();
-        for id in calls.clone().map(CallId) {
-            after.clear();
-            after.extend(self.calls.request(id).iter().flat_map(|it| &it.after));
-            if after.is_empty() {
-                continue;
-            }
+        for id in ids() {
+            let mut after = self.request(id).map(|it| it.after.clone()).unwrap_or_default();
             after.sort_unstable();
             after.dedup();
             may_circle |= after.last().is_some_and(|last| *last >= id);
             self.tie(id, &after, effects);
         }
         // On every circle somebody waits for one that comes later.
-        let circles = if may_circle { self.circles(calls) } else { Vec::new() };
+        let circles = if may_circle { self.circles(calls.clone()) } else { Vec::new() };
         for circle in circles {
             // Each is told of the circle, not that the one before it did not succeed.
             for id in &circle {
-                self.calls.briefs.retain_dependants(*id, |it| !circle.contains(&it));
+                if let Some(entry) = self.calls.get_mut(*id) {
+                    entry.dependants.retain(|it| !circle.contains(it));
+                }
             }
             for id in &circle {
                 let error = CallError::Circle(circle.clone());
                 self.step(*id, Step::Invalid(error), effects);
             }
         }
+        let look = ArgumentsVersion::default();
+        let waiting = ids().filter(|id| self.is_validating(*id, look));
+        effects.extend(waiting.map(|id| Effect::Validate(id, look)));
     }
 
     /// Ties a new call to those that it waits for, each named once.
     fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
         for other in after.iter().copied() {
-            match self.calls.briefs.get(other).map(|it| it.stage) {
-                None => {
-                    self.step(id, Step::Invalid(CallError::Unknown(other)), effects);
-                    return;
-                }
-                Some(Stage::Well) => {}
-                Some(Stage::Ill) => {
-                    let reason = CancelReason::Dependency(other);
-                    self.step(id, Step::Stop(Stop::Cancelled(reason)), effects);
-                    return;
-                }
-                Some(
-                    Stage::Validating
-                    | Stage::Scheduled
-                    | Stage::Allowed
-                    | Stage::Awaiting
-                    | Stage::Executing
-                    | Stage::Stopping,
-                ) => self.calls.briefs.tie(id, other),
-            }
+            let is_known = other < self.next_call();
+            let step =
+                match self.calls.get_mut(other).map(|it| (&it.call.state, &mut it.dependants)) {
+                    None if is_known => Step::Invalid(CallError::Forgotten(other)),
+                    None => Step::Invalid(CallError::Unknown(other)),
+                    Some((State::Done(outcome), _)) if outcome.is_success() => continue,
+                    Some((State::Done(_), _)) => {
+                        Step::Stop(StopReason::Cancelled(CancelReason::Dependency(other)))
+                    }
+                    Some((State::Live(_), dependants)) => {
+                        dependants.push(id);
+                        if let Some(entry) = self.calls.get_mut(id) {
+                            entry.unmet = entry.unmet.saturating_add(1);
+                        }
+                        continue;
+                    }
+                };
+            return self.step(id, step, effects);
         }
     }
 
     fn validated(
         &mut self,
         id: CallId,
-        look: Look,
+        look: ArgumentsVersion,
         found: Result<Checked, String>,
         effects: &mut Vec<Effect>,
     ) {
         // Late: it was modified or cancelled meanwhile.
-        if !self.is_looked_at(id, look) {
+        if !self.is_validating(id, look) {
             return;
         }
         let step = match found {
@@ -404,7 +401,7 @@ impl Scheduler {
             Ok(checked) => {
                 let step = match self.options.policy.verdict(&checked.subject) {
                     Verdict::Allow => Step::Valid { allowed: true },
-                    Verdict::Ask(_) if self.given.contains(&id) => Step::Valid { allowed: true },
+                    Verdict::Ask(_) if self.is_given(id) => Step::Valid { allowed: true },
                     Verdict::Ask(_) if self.options.attended.is_about(id) => {
                         Step::Valid { allowed: false }
                     }
@@ -416,13 +413,9 @@ impl Scheduler {
                     }
                     Verdict::Deny(rule) => Step::Invalid(CallError::Denied(rule.told())),
                 };
-                let is_free = checked.access.is_free();
-                if let Some(brief) = self.calls.briefs.get_mut(id) {
-                    (brief.is_free, brief.kind) = (is_free, checked.kind);
-                }
-                // Nobody will ask what is in the way of one that goes by itself.
-                if !(is_free && step == (Step::Valid { allowed: true })) {
-                    self.calls.keep(id, checked);
+                if let Some(entry) = self.calls.get_mut(id) {
+                    entry.kind = checked.kind;
+                    entry.checked = Some(checked);
                 }
                 step
             }
@@ -435,8 +428,13 @@ impl Scheduler {
         // Late: somebody else answered, or the call was cancelled.
         let Some(id) = self.questions.get(&question).copied() else { return };
         match answer {
-            Answer::Once => self.allow(id, effects),
-            Answer::Always(rules) => {
+            Answer::Once | Answer::AlwaysServer => self.allow(id, effects),
+            Answer::Session(_)
+            | Answer::Always { .. }
+            | Answer::AlwaysTool
+            | Answer::AlwaysPrefix(_) => {
+                let tool = self.subject(id).map(|it| it.tool.clone()).unwrap_or_default();
+                let rules = self.options.policy.rules_of(&answer, &tool);
                 rules.into_iter().for_each(|it| self.options.policy.add(it));
                 // What was asked is answered, even if the rules are too narrow to say so.
                 self.allow(id, effects);
@@ -448,21 +446,21 @@ impl Scheduler {
                 }
             }
             Answer::Modify(arguments) => {
-                let Some(request) = self.calls.request_mut(id) else { return };
-                request.arguments = arguments;
-                self.given.insert(id);
-                self.look_again(id, effects);
+                let Some(entry) = self.calls.get_mut(id) else { return };
+                entry.call.request.arguments = arguments;
+                entry.is_given = true;
+                self.validate_again(id, effects);
             }
             Answer::Refuse(reason) => {
                 let is_for_all = reason.is_none();
-                let stop = Stop::Cancelled(CancelReason::Refused(reason));
+                let stop = StopReason::Cancelled(CancelReason::Refused(reason));
                 self.step(id, Step::Stop(stop), effects);
                 if is_for_all {
                     self.stop_beside(id, false, effects);
                 }
             }
             Answer::RefuseAndStop(reason) => {
-                let stop = Stop::Cancelled(CancelReason::Refused(reason));
+                let stop = StopReason::Cancelled(CancelReason::Refused(reason));
                 self.step(id, Step::Stop(stop), effects);
                 self.stop_beside(id, true, effects);
             }
@@ -470,9 +468,11 @@ impl Scheduler {
     }
 
     /// A call that waits for an answer is looked at again.
-    fn look_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let look = self.calls.next_look(id);
-        self.calls.forget(id);
+    fn validate_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
+        let Some(entry) = self.calls.get_mut(id) else { return };
+        entry.look = ArgumentsVersion(entry.look.0.saturating_add(1));
+        entry.checked = None;
+        let look = entry.look;
         // It may touch other things now, so it gives up its place.
         self.leave(id, effects);
         self.step(id, Step::Modify(look), effects);
@@ -482,19 +482,24 @@ impl Scheduler {
 
     /// A person refused a call: what else of its batch has not begun does not begin, or all of it ends.
     fn stop_beside(&mut self, id: CallId, with_running: bool, effects: &mut Vec<Effect>) {
-        let batch = self.calls.briefs.get(id).and_then(|it| self.calls.batch(it.batch));
-        let calls = batch.map_or(0..0, |it| it.calls.clone());
-        // From the end: so a call is told what was meant, not that another was cancelled before it.
-        for other in calls.rev().map(CallId).filter(|it| *it != id) {
-            let has_begun = match self.live(other) {
-                None => continue,
-                Some(Live::Executing { .. }) => true,
-                Some(Live::Scheduled { tried, .. }) => tried.0 > 0,
-                Some(Live::Validating { .. } | Live::AwaitingApproval { .. }) => false,
-            };
-            if with_running || !has_begun {
-                let stop = Stop::Cancelled(CancelReason::Beside(id));
-                self.step(other, Step::Stop(stop), effects);
+        let Some(batch) = self.calls.get(id).map(|it| it.call.batch) else { return };
+        let has_begun = |it: &Entry| match &it.call.state {
+            State::Live(Live::Executing { .. }) => true,
+            State::Live(Live::Scheduled { tried, .. }) => tried.0 > 0,
+            State::Live(Live::Validating { .. } | Live::AwaitingApproval { .. })
+            | State::Done(_) => false,
+        };
+        let stopped = self.calls.of(batch).iter().filter(|it| with_running || !has_begun(it));
+        let stopped = stopped.map(|it| it.call.id).filter(|it| *it != id).collect();
+        self.stop_all(stopped, &CancelReason::Beside(id), effects);
+    }
+
+    /// Cancels these calls, from the last one: so each is told what was meant, not that another was
+    /// cancelled before it.
+    fn stop_all(&mut self, calls: Vec<CallId>, reason: &CancelReason, effects: &mut Vec<Effect>) {
+        for id in calls.into_iter().rev() {
+            if self.live(id).is_some() {
+                self.step(id, Step::Stop(StopReason::Cancelled(reason.clone())), effects);
             }
         }
     }
@@ -513,11 +518,11 @@ impl Scheduler {
         }
         let (mut timeout_ms, mut again_at) = (0, None);
         // A tool that broke is not asked again: it has a fault.
-        if let (Ended::Badly { .. }, Some(request)) = (&how, self.calls.request(id)) {
+        if let (Ended::Badly { .. }, Some(request)) = (&how, self.request(id)) {
             timeout_ms = request.timeout_ms.unwrap_or_default();
             again_at = request.retry.wait_after(attempt).map(|wait| later(now, wait));
         }
-        let kind = self.calls.briefs.get(id).map(|it| it.kind).unwrap_or_default();
+        let kind = self.calls.get(id).map(|it| it.kind).unwrap_or_default();
         self.queue.ended(kind);
         self.step(id, Step::End { how, timeout_ms, again_at }, effects);
         if let Some(Live::Scheduled { again_at: Some(at), .. }) = self.live(id) {
@@ -532,7 +537,7 @@ impl Scheduler {
             (Alarm::Timeout, Some(Live::Executing { attempt: present, stopping, .. }))
                 if *present == attempt && stopping.is_none() =>
             {
-                self.step(id, Step::Stop(Stop::TimedOut), effects);
+                self.step(id, Step::Stop(StopReason::TimedOut), effects);
             }
             (Alarm::Retry, Some(Live::Scheduled { tried, again_at: Some(_), .. }))
                 if *tried == attempt =>
@@ -547,16 +552,11 @@ impl Scheduler {
 
     fn cancel(&mut self, target: Target, reason: &CancelReason, effects: &mut Vec<Effect>) {
         let calls = match target {
-            Target::Call(id) => id.0..id.0.saturating_add(1),
-            Target::Batch(batch) => self.calls.batch(batch).map_or(0..0, |it| it.calls.clone()),
-            Target::All => 0..self.next_call().0,
+            Target::Call(id) => vec![id],
+            Target::Batch(batch) => self.calls.of(batch).iter().map(|it| it.call.id).collect(),
+            Target::All => self.calls.iter().map(|it| it.call.id).collect(),
         };
-        // From the end: so a call is told what was meant, not that another was cancelled before it.
-        for id in calls.rev().map(CallId) {
-            if self.live(id).is_some() {
-                self.step(id, Step::Stop(Stop::Cancelled(reason.clone())), effects);
-            }
-        }
+        self.stop_all(calls, reason, effects);
     }
 
     fn is_allowed(&self, id: CallId) -> bool {
@@ -565,10 +565,14 @@ impl Scheduler {
     }
 
     fn live(&self, id: CallId) -> Option<&Live> {
-        match self.calls.state(id)? {
+        match &self.calls.get(id)?.call.state {
             State::Live(live) => Some(live),
             State::Done(_) => None,
         }
+    }
+
+    fn request(&self, id: CallId) -> Option<&Request> {
+        self.calls.get(id).map(|it| &it.call.request)
     }
 }
 

@@ -11,6 +11,7 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::path::PathBuf;
 
 pub use capture::Capture;
@@ -34,6 +35,12 @@ pub struct Line {
     pub stream: Stream,
     /// What it says. A line that was too long ends with `…`.
     pub text: String,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
 }
 
 /// What is kept of outputs.

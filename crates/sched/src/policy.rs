@@ -7,6 +7,7 @@
 //! [`Commands::Opaque`], which no rule about commands can allow. Where a rule that tightens might be
 //! meant and nobody can tell, a person is asked.
 
+mod answer;
 mod explain;
 mod offer;
 mod rule;

@@ -14,7 +14,7 @@
 //! ([`leash`]); processes that the command itself has started do not.
 
 pub mod guardian;
-pub mod leash;
+mod leash;
 mod link;
 mod running;
 mod socket;
@@ -23,6 +23,7 @@ mod wire;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -34,9 +35,10 @@ pub(crate) use running::Watched;
 /// How processes are started and ended.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The program that is a guardian when it is called with `arguments`. Ours; nobody looks for it.
+    /// The program that becomes a guardian, because its `main` begins with
+    /// [`guardian::enter_if_called`]. Ours; nobody looks for it.
     pub guardian: PathBuf,
-    /// What it is called with.
+    /// What it is called with, for people who list processes.
     pub arguments: Vec<OsString>,
     /// How long a process has to end after it was asked to, before it is killed.
     pub grace: Duration,
@@ -48,6 +50,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// With this very program as guardian. Its `main` must begin with [`guardian::enter_if_called`].
+    pub fn this_program() -> io::Result<Self> {
+        Ok(Self::new(std::env::current_exe()?, ["guardian".into()]))
+    }
+
     /// With this program as guardian, two seconds to end, and a fifth of one for what is left behind.
     pub fn new(
         guardian: impl Into<PathBuf>,
@@ -179,6 +186,9 @@ pub enum Error {
     /// The call that wanted it is being stopped.
     #[error("the call is being stopped")]
     Stopping,
+    /// It was said that none is started here.
+    #[error("processes cannot be started here: this run was given none")]
+    NotHere,
     /// The guardian did not start.
     #[error("the guardian of processes did not start: {0}")]
     NoGuardian(String),
@@ -195,14 +205,27 @@ pub enum Error {
 pub struct Processes(Arc<Shared>);
 
 struct Shared {
-    options: Options,
+    /// Nothing, where no process is started.
+    options: Option<Options>,
     link: Mutex<Option<Link>>,
 }
 
 impl Processes {
     /// With these options. Starts nothing yet.
     pub fn new(options: Options) -> Self {
-        Self(Arc::new(Shared { options, link: Mutex::new(None) }))
+        Self(Arc::new(Shared { options: Some(options), link: Mutex::new(None) }))
+    }
+
+    /// For those who start nothing: a tool that tries gets an error.
+    pub fn none() -> Self {
+        Self(Arc::new(Shared { options: None, link: Mutex::new(None) }))
+    }
+
+    /// Under a guardian that is this very program. Its `main` must begin with
+    /// [`guardian::enter_if_called`].
+    pub fn guarded() -> Result<Self, Error> {
+        let options = Options::this_program();
+        options.map(Self::new).map_err(|why| Error::NoGuardian(why.to_string()))
     }
 
     /// Starts a process. It is ended when the answer is dropped.
@@ -212,10 +235,11 @@ impl Processes {
 
     /// The same without waiting for the guardian's word.
     pub(crate) fn begin(&self, command: Command) -> Result<Running, Error> {
+        let options = self.0.options.as_ref().ok_or(Error::NotHere)?;
         let mut link = self.link();
         let link = match &mut *link {
             Some(link) if link.is_alive() => link,
-            other => other.insert(Link::start(&self.0.options)?),
+            other => other.insert(Link::start(options)?),
         };
         link.begin(command)
     }

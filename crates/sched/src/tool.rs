@@ -3,6 +3,7 @@
 //! A tool says what a call would touch and shows what it would do before it does anything. It knows
 //! neither other calls nor policy.
 
+mod function;
 mod registry;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::{Checked, Ended};
-pub(crate) use registry::Place;
+pub use function::{ToolFn, tool_fn};
 pub use registry::{BadTool, Tools};
 pub(crate) use work::Surroundings;
 pub use work::{Finished, Work};
@@ -70,4 +71,10 @@ pub struct Preview {
     /// What it touches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub touches: Vec<String>,
+    /// Why a person must be asked, where it is the tool that wants it and no rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Whoever answers cannot change the arguments.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_fixed: bool,
 }

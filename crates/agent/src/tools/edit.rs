@@ -86,7 +86,7 @@ impl Tool for Edit {
             Err(why) => Some(format!("it would fail as things are now: {why}\n")),
         };
         let what = format!("edit {}", place.shown);
-        Preview { what, command: None, diff, touches: vec![place.shown] }
+        Preview { what, diff, touches: vec![place.shown], ..Preview::default() }
     }
 
     fn stamp(&self, given: &Value) -> Option<String> {

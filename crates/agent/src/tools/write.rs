@@ -73,7 +73,7 @@ impl Tool for Write {
             Found::Other(what, _) => Some(format!("the file cannot be shown: {what}\n")),
         };
         let what = format!("{verb} {}", place.shown);
-        Preview { what, command: None, diff, touches: vec![place.shown] }
+        Preview { what, diff, touches: vec![place.shown], ..Preview::default() }
     }
 
     fn stamp(&self, given: &Value) -> Option<String> {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use punchlist_agent::tools::{self, Options};
 use punchlist_sched::call::Ended;
 use punchlist_sched::policy::{Commands, Policy, Verdict};
-use punchlist_sched::{Decision, Preview, Processes, Rule, Tool, Tools, Work, output, process};
+use punchlist_sched::{Decision, Preview, Processes, Rule, Tool, Tools, Work, output};
 use serde_json::{Value, json};
 
 /// A project in a directory that has something beside it.
@@ -70,8 +70,7 @@ impl Project {
 
     /// A call that was not even looked at.
     pub(crate) fn run(&self, name: &str, arguments: Value) -> String {
-        let processes = Processes::new(process::Options::new("/no/such/guardian", []));
-        let work = Work::alone(processes, output::Options::default());
+        let work = Work::alone(Processes::none(), output::Options::default());
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let said = match runtime.block_on(self.tool(name).run(arguments, work)) {
             Ended::Well(output) => output.text,
@@ -83,7 +82,7 @@ impl Project {
 
     /// What a person who is asked would see.
     pub(crate) fn preview(&self, name: &str, arguments: &Value) -> String {
-        let Preview { what, command, diff, touches } = self.tool(name).preview(arguments);
+        let Preview { what, command, diff, touches, .. } = self.tool(name).preview(arguments);
         let command = command.map(|it| format!("\n$ {it}")).unwrap_or_default();
         let diff = diff.map(|it| format!("\n{it}")).unwrap_or_default();
         let touches =

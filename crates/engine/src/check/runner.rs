@@ -4,10 +4,10 @@
 //! Whether it may run is decided elsewhere, before anything here is called.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
-use punchlist_sched::process::{Command, Exit, Options, Processes};
+use punchlist_sched::process::{Command, Exit, Processes};
 use tokio::runtime::Runtime;
 
 use super::evidence::Sum;
@@ -52,15 +52,15 @@ impl Ran {
 }
 
 impl Checker {
-    /// Checks run below a guardian, a second process of `program`, with these variables.
-    pub fn new(program: PathBuf, environment: Vec<(OsString, OsString)>) -> Result<Self, Fail> {
+    /// Checks run below a guardian, a second process of this program, with these variables.
+    pub fn new(environment: Vec<(OsString, OsString)>) -> Result<Self, Fail> {
         let cannot = |why: String| Fail::ours(format!("checks cannot be run: {why}"));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|why| cannot(why.to_string()))?;
-        let options = Options::new(program, [OsString::from("guardian")]);
-        Ok(Self { runtime, processes: Processes::new(options), environment })
+        let processes = Processes::guarded().map_err(|why| cannot(why.to_string()))?;
+        Ok(Self { runtime, processes, environment })
     }
 
     /// Runs one to its end.

@@ -9,21 +9,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_engine::policy::rules::{Rules, Whose};
-use punchlist_model::call::{self, CallRecord, CallState, CallStore, Offer, Permit};
+use punchlist_model::call::{Asked, CallRecord, CallState, CallStore};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, PlanId, QuestionId, Refusal,
-    RunId, Timestamp,
+    ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, PlanId, Refusal, RunId,
+    Timestamp,
 };
-use punchlist_sched::call::{CallError, CallId, CallRef, CancelReason, Live, Outcome, State};
-use punchlist_sched::driver::{Asked, Ledger, LedgerError, Page};
-use punchlist_sched::policy::{Commands, TO_ALLOW};
+use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
+use punchlist_sched::policy::TO_ALLOW;
+use punchlist_sched::run::{Ledger, LedgerError, Page};
 
 use super::course::Tree;
 use super::known::Shared;
-use super::step::{BY_HAND, SHELL};
+use super::proof::Proof;
+use super::step::BY_HAND;
 use super::{left, nest, printed};
 use crate::clock;
 
@@ -38,12 +38,8 @@ pub(super) struct Book<S> {
     pub(super) shared: Shared,
     /// Who asks; the time and the ids are new each time.
     pub(super) ctx: Ctx,
-    /// How many questions were asked.
-    pub(super) questions: u32,
     /// Where items stand in their file: `release.md:12`.
     pub(super) spots: BTreeMap<Number, String>,
-    /// The rules, to say whose one is.
-    pub(super) rules: Rules,
 }
 
 /// What is to be done to an item.
@@ -53,7 +49,7 @@ struct Deed {
 }
 
 impl<S: PlanStore + CallStore> Ledger for Book<S> {
-    fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
+    fn record<'a>(&'a mut self, mut page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
         Box::pin(async move {
             self.heard(&page);
             let mut calls = Vec::new();
@@ -62,7 +58,8 @@ impl<S: PlanStore + CallStore> Ledger for Book<S> {
                     calls.push(self.call(call, state, page.at)?);
                 }
             }
-            let asked = self.asked(&page)?;
+            self.describe(&mut page);
+            let asked = page.asked.to_vec();
             let shared = self.shared.clone();
             let _turn = shared.turn().await;
             let deeds = self.deeds(&page);
@@ -72,7 +69,7 @@ impl<S: PlanStore + CallStore> Ledger for Book<S> {
 }
 
 fn failed(error: impl std::error::Error + Send + Sync + 'static) -> LedgerError {
-    LedgerError(Box::new(error))
+    LedgerError::new(error)
 }
 
 impl<S: PlanStore + CallStore> Book<S> {
@@ -91,17 +88,12 @@ impl<S: PlanStore + CallStore> Book<S> {
         }
     }
 
-    fn call(
-        &self,
-        call: CallRef<'_>,
-        state: &State,
-        at: Timestamp,
-    ) -> Result<CallRecord, LedgerError> {
+    fn call(&self, call: &Call, state: &State, at: Timestamp) -> Result<CallRecord, LedgerError> {
         Ok(CallRecord {
             number: call.id.0,
             item: self.item(call.id),
             tool: call.request.tool.clone(),
-            request: serde_json::to_value(call.request).map_err(failed)?,
+            request: serde_json::to_value(&call.request).map_err(failed)?,
             state: kept(state),
             attempt: attempt(state),
             detail: detail(state).map_err(failed)?,
@@ -109,73 +101,19 @@ impl<S: PlanStore + CallStore> Book<S> {
         })
     }
 
-    fn asked(&mut self, page: &Page<'_>) -> Result<Vec<call::Asked>, LedgerError> {
-        let mut all = Vec::new();
-        let shared = self.shared.clone();
-        let mut known = shared.lock();
-        for asked in page.asked {
-            let ids = clock::ids(page.at);
-            let ids = ids.map_err(|why| failed(std::io::Error::other(why.message)))?;
-            self.questions = self.questions.wrapping_add(1);
-            let id = QuestionId(ids.nth(self.questions));
-            known.questions.insert(asked.question, id);
-            known.tools.insert(id, asked.subject.tool.clone());
-            let number = self.item(asked.call);
-            let item = number.and_then(|it| known.plan.get(it));
-            let about = |number: Number| {
-                let spot = self.spots.get(&number).cloned();
-                let what = format!("item {number} of {}", known.plan.title);
-                [what].into_iter().chain(spot).collect()
-            };
-            all.push(call::Asked {
-                id,
-                call: asked.call.0,
-                item: number,
-                title: item.map_or_else(|| asked.tool.clone(), |it| it.title.clone()),
-                place: number.map(about).unwrap_or_default(),
-                context: item.map(|it| it.context.clone()).unwrap_or_default(),
-                tool: asked.tool.clone(),
-                server: asked.subject.server.clone(),
-                what: asked.preview.what.clone(),
-                command: asked.preview.command.clone(),
-                diff: asked.preview.diff.clone(),
-                printed: item
-                    .map(|it| printed::before(&known.plan, &known.printed, it))
-                    .unwrap_or_default(),
-                touches: asked.preview.touches.clone(),
-                why: self.why(asked, item.is_some_and(|it| it.approve)),
-                arguments: asked.arguments.clone(),
-                offers: offers(asked),
-                at: page.at,
-            });
+    /// Adds to what people are asked what the plan says about it.
+    fn describe(&self, page: &mut Page<'_>) {
+        let known = self.shared.lock();
+        for asked in page.asked.iter_mut() {
+            let number = self.item(CallId(asked.call));
+            let Some(item) = number.and_then(|it| known.plan.get(it)) else { continue };
+            let what = format!("item {} of {}", item.number, known.plan.title);
+            asked.item = number;
+            asked.title.clone_from(&item.title);
+            asked.place = [what].into_iter().chain(self.spots.get(&item.number).cloned()).collect();
+            asked.context.clone_from(&item.context);
+            asked.printed = printed::before(&known.plan, &known.printed, item);
         }
-        Ok(all)
-    }
-
-    /// Why it is asked, and where that is written.
-    fn why(&self, asked: &Asked, the_plan_asks: bool) -> String {
-        if asked.tool == BY_HAND {
-            return "nobody but a person can do it".to_owned();
-        }
-        if asked.is_again {
-            return "what it would change has changed while the question waited".to_owned();
-        }
-        if let Some(rule) = &asked.because {
-            let file = match self.rules.find(rule) {
-                Some((Whose::Project, _)) => "the project's punchlist.toml",
-                Some((Whose::User, _)) | None => "your config.toml",
-            };
-            let rule = rule.told();
-            // Where the commands cannot be told, the rule may be about one of them.
-            return match asked.subject.commands {
-                Commands::Opaque => format!("it may be what a rule in {file} is about: {rule}"),
-                Commands::None | Commands::All(_) => format!("a rule in {file} asks: {rule}"),
-            };
-        }
-        if the_plan_asks {
-            return "the plan asks first (approve: yes)".to_owned();
-        }
-        "an agent wrote it, and no rule allows it".to_owned()
     }
 
     /// What the page means for the plan.
@@ -197,10 +135,10 @@ impl<S: PlanStore + CallStore> Book<S> {
                 }
                 State::Live(_) => continue,
                 State::Done(_) if known.taken.contains_key(&item) => continue,
-                State::Done(Outcome::Success(_)) => {
+                State::Done(Outcome::Success(output)) => {
                     known.begun.remove(&item);
                     let is_marked = known.plan.get(item).is_some_and(Item::is_interrupted);
-                    let proof = known.proofs.remove(&item).unwrap_or_default();
+                    let proof = Proof::of(Some(output));
                     let evidence = proof.evidence.into_iter();
                     let mut ops: Vec<Op> = evidence
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
@@ -219,7 +157,7 @@ impl<S: PlanStore + CallStore> Book<S> {
                 }
                 State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. })) => {
                     let was_begun = known.begun.remove(&item);
-                    let evidence = known.proofs.remove(&item).unwrap_or_default().evidence;
+                    let evidence = Proof::of(outcome.output()).evidence;
                     let mut ops: Vec<Op> = evidence
                         .into_iter()
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
@@ -252,7 +190,7 @@ impl<S: PlanStore + CallStore> Book<S> {
         &self,
         at: Timestamp,
         calls: Vec<CallRecord>,
-        asked: Vec<call::Asked>,
+        asked: Vec<Asked>,
         mut deeds: Vec<Deed>,
     ) -> Result<(), Error> {
         loop {
@@ -350,6 +288,7 @@ fn failure(outcome: &Outcome) -> Option<String> {
             | CallError::Panicked(_)
             | CallError::Invalid(_)
             | CallError::Unknown(_)
+            | CallError::Forgotten(_)
             | CallError::Circle(_) => Some(format!("failed: {error}")),
             CallError::Denied(_) => Some(error.to_string()),
             // Agents read the plan too, and rules are for people.
@@ -401,20 +340,6 @@ fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
         }
         State::Live(_) => Ok(None),
     }
-}
-
-/// What may be answered besides a refusal.
-fn offers(asked: &Asked) -> Vec<Offer> {
-    if asked.tool == BY_HAND {
-        return vec![Offer::Once];
-    }
-    let always =
-        asked.allowing.iter().map(|it| Offer::Always(it.iter().map(Permit::from).collect()));
-    let mut offers = vec![Offer::Once];
-    offers.extend(always);
-    // Only a command can be written anew; who does an item stands in the plan.
-    offers.extend((asked.tool == SHELL).then_some(Offer::Modify));
-    offers
 }
 
 /// Who holds what a run has in progress.

@@ -8,7 +8,7 @@ use punchlist_formats::view::goal;
 use punchlist_model::goal::Reached;
 use punchlist_model::{Actor, Evidence, Level, Number, Plan, Status, Timestamp};
 use punchlist_sched::call::Output;
-use punchlist_sched::driver;
+use punchlist_sched::run;
 
 use super::board::Sum;
 use super::file::Source;
@@ -38,7 +38,7 @@ pub(super) fn closed_above(plan: &Plan, number: Number) -> Vec<Number> {
 }
 
 /// Why a run could not go on.
-pub(super) fn broken(why: &driver::Error) -> Fail {
+pub(super) fn broken(why: &run::Error) -> Fail {
     Fail::new(Code::Unusable, why.to_string())
         .hint("what ran was ended; put that right and run it again to go on.")
 }

@@ -10,15 +10,15 @@ use punchlist_db::Threaded;
 use punchlist_formats::stream::event::Outcome as Told;
 use punchlist_formats::view::{Options, questions};
 use punchlist_model::call::{
-    Answer, AnswerOutcome, Answered, CallStore, News, QuestionFilter, RunRecord, Standing,
+    Answer, AnswerOutcome, Answered, Asked, CallStore, News, QuestionFilter, RunRecord, Standing,
 };
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, PlanStore};
 use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, QuestionId, RunId};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
-use punchlist_sched::driver::{self, Driver, Event, Handle};
-use punchlist_sched::machine::{self, Target};
-use punchlist_sched::policy::Rule;
+use punchlist_sched::machine::Target;
+use punchlist_sched::policy::{Policy, Rule};
+use punchlist_sched::run::{self, Event, Run};
 use tokio::time::{Instant, sleep_until};
 
 use super::allow;
@@ -26,7 +26,7 @@ use super::board::Board;
 use super::book::Book;
 use super::course::{Course, Task, There, Tree};
 use super::file::Source;
-use super::known::{Proof, Shared};
+use super::known::Shared;
 use super::left::Late;
 use super::lock::Lock;
 use super::prepare::{self, Prepared};
@@ -107,9 +107,7 @@ pub(super) fn work(
             tree,
             shared: shared.clone(),
             ctx: ctx.clone(),
-            questions: 0,
             spots: source.spots(&shared.lock().plan),
-            rules: app.settings()?.rules.clone(),
         };
         let file = places::config().map(|it| it.display().to_string()).unwrap_or_default();
         let project = project::find(source.directory())?.name;
@@ -126,6 +124,7 @@ pub(super) fn work(
             teller: Teller::new(id),
             late,
             is_attended,
+            policy: app.policy_in(source.directory())?,
             prompt: Prompt::new(file, project),
             keys: Decoder::default(),
             show: Show::open(app, ask.verbose)?,
@@ -134,7 +133,7 @@ pub(super) fn work(
             listed: None,
             is_dirty: true,
         };
-        engine.run(app, person, jobs, lock, resumed, book).await
+        engine.run(person, jobs, lock, resumed, book).await
     })
 }
 
@@ -155,6 +154,8 @@ struct Engine<'a> {
     late: Late,
     /// Somebody answers, here or elsewhere.
     is_attended: bool,
+    /// The rules as they were when the run began.
+    policy: Policy,
     prompt: Prompt,
     /// Makes keys of what the terminal sends.
     keys: Decoder,
@@ -172,7 +173,6 @@ struct Engine<'a> {
 impl Engine<'_> {
     async fn run(
         mut self,
-        app: &App,
         person: Person,
         jobs: u32,
         lock: &Lock,
@@ -181,30 +181,30 @@ impl Engine<'_> {
     ) -> Result<Reply, Fail> {
         let plan = self.shared.lock().plan.clone();
         let work = start::jobs(&self.course, &plan, &resumed, person);
-        let policy = app.policy_in(self.source.directory())?;
+        let policy = self.policy.clone();
         let (shared, store) = (self.shared.clone(), Arc::clone(&self.store));
         let place =
             start::place(self.source, self.run, work, shared, &self.ctx, policy.clone(), store);
         let is_attended = self.is_attended || self.ask.yes;
         let attended = start::attended(is_attended, &self.course, &self.late.answered());
         let options = start::options(jobs, policy, attended, person, self.run)?;
-        let (driver, handle) =
-            Driver::new(options, start::tools(&place)?, start::processes(lock)?, book);
-        let mut events = handle.subscribe();
+        let run = Run::builder(start::tools(&place)?)
+            .options(options)
+            .processes(start::processes(lock)?)
+            .ledger(book)
+            .start();
+        let mut events = run.subscribe();
         let mut signals = Signals::hear()?;
         let mut keys = wake::keys(self.show.keyboard());
         let mut news: Option<News> = None;
-        let driving = tokio::spawn(driver.run());
         self.begin(&plan).await?;
         if !self.course.planned.is_empty() {
-            let (course, on_failure) = (self.course.clone(), self.ask.on_failure);
-            let known = start::requests(on_failure, &course, &plan, CallId(0));
-            for (item, it) in self.items.iter().zip(&known) {
+            let requests = start::requests(self.ask.on_failure, &self.course, &plan);
+            for (item, it) in self.items.iter().zip(&requests) {
                 self.teller.knows(*item, &it.tool, &it.arguments);
             }
-            let make = move |first| start::requests(on_failure, &course, &plan, first);
-            // If the driver is gone already, its error is told below.
-            drop(handle.schedule_together(make).await);
+            // If the run is over already, its error is told below.
+            drop(run.schedule(start::batch(&self.course, requests)).await);
             let mut renew = Instant::now() + RENEW;
             let mut drawn = Instant::now();
             loop {
@@ -214,18 +214,18 @@ impl Engine<'_> {
                     news = None;
                 } else if news.is_none() {
                     news = Some(self.store.news().await?);
-                    self.look(&handle).await?;
+                    self.look(&run).await?;
                 }
                 let pause = if self.is_dirty { FRAME } else { TICK };
                 let next_frame = self.show.is_live().then(|| drawn + pause);
                 tokio::select! {
                     event = events.next() => match event {
                         Some(Event::BatchDone(_)) | None => break,
-                        Some(event) => self.happened(event, &handle).await?,
+                        Some(event) => self.happened(event, &run).await?,
                     },
-                    sort = signals.next() => self.signal(sort, &handle).await?,
-                    Some(key) = keys.recv() => self.key(&key, &handle).await?,
-                    () = heard(news.as_mut()) => self.look(&handle).await?,
+                    sort = signals.next() => self.signal(sort, &run).await?,
+                    Some(key) = keys.recv() => self.key(&key, &run).await?,
+                    () = heard(news.as_mut()) => self.look(&run).await?,
                     () = at(next_frame) => {
                         drawn = Instant::now();
                         self.draw(true)?;
@@ -237,9 +237,8 @@ impl Engine<'_> {
                 }
             }
         }
-        handle.shut_down(CancelReason::Asked(None));
-        drop(handle);
-        let ended = driving.await;
+        run.shut_down(CancelReason::Asked(None));
+        let ended = run.ended().await;
         self.end(ended).await
     }
 
@@ -284,7 +283,7 @@ impl Engine<'_> {
         item.map(|it| it.title.clone()).unwrap_or_default()
     }
 
-    async fn happened(&mut self, event: Event, handle: &Handle) -> Result<(), Fail> {
+    async fn happened(&mut self, event: Event, run: &Run) -> Result<(), Fail> {
         self.is_dirty = true;
         match event {
             Event::Moved { call, state } => {
@@ -293,7 +292,7 @@ impl Engine<'_> {
                 }
                 self.list()
             }
-            Event::Asked(asked) => self.asked(&asked, handle).await,
+            Event::Asked(asked) => self.asked(&asked, run).await,
             Event::Output { call, line, .. } => {
                 if let Some(item) = self.item(call) {
                     self.board.says(item, &line.text);
@@ -411,6 +410,7 @@ impl Engine<'_> {
             }
             CallError::Invalid(_)
             | CallError::Unknown(_)
+            | CallError::Forgotten(_)
             | CallError::Circle(_)
             | CallError::Panicked(_) => Output::default(),
         };
@@ -470,15 +470,14 @@ impl Engine<'_> {
         self.show.events(lines)
     }
 
-    async fn asked(&mut self, asked: &driver::Asked, handle: &Handle) -> Result<(), Fail> {
-        let Some(item) = self.item(asked.call) else { return Ok(()) };
+    async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
+        let Some(item) = self.item(CallId(asked.call)) else { return Ok(()) };
         let now = clock::now();
         self.board.asks(item, now.as_millisecond());
         self.show.moved(&self.board, item, now)?;
-        let id = self.shared.lock().questions.get(&asked.question).copied();
-        let Some(id) = id else { return Ok(()) };
+        let id = asked.id;
         let mut lines = Vec::new();
-        let what = asked.preview.command.as_deref().unwrap_or(&asked.preview.what);
+        let what = asked.command.as_deref().unwrap_or(&asked.what);
         self.teller.asks(item, what, now.as_millisecond(), &mut lines);
         self.show.events(lines)?;
         let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
@@ -488,39 +487,39 @@ impl Engine<'_> {
         self.prompt.ask(question.asked);
         // Who says yes to everything now has said so last.
         if self.ask.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, handle).await;
+            return self.say(id, Answer::Once, run).await;
         }
         if let Some(mut answered) = late {
             answered.answer = allow::alone(answered.answer);
-            return self.give(id, answered, handle).await;
+            return self.give(id, answered, run).await;
         }
         if !self.is_attended {
             // Somebody has answered, but something else than what is asked now.
             let why = "nobody is there to be asked, and what was answered was another question";
             let reason = CancelReason::Declined(why.to_owned());
-            handle.cancel(Target::Call(asked.call), reason).await.ok();
+            run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
             return Ok(());
         }
         self.invite(id)?;
         // Somebody may have answered already; nobody else tells the scheduler.
-        self.stands(id, question.standing, handle).await
+        self.stands(id, question.standing, run).await
     }
 
-    async fn key(&mut self, key: &[u8], handle: &Handle) -> Result<(), Fail> {
+    async fn key(&mut self, key: &[u8], run: &Run) -> Result<(), Fail> {
         self.is_dirty = true;
         for key in self.keys.push(key) {
             // What comes after an answer was typed before the next question was seen.
             if let Pressed::Answer(id, answer) = self.prompt.key(&key) {
-                return self.say(id, answer, handle).await;
+                return self.say(id, answer, run).await;
             }
         }
         Ok(())
     }
 
     /// The person at this terminal answers: it is written down first, as anybody's answer is.
-    async fn say(&mut self, id: QuestionId, answer: Answer, handle: &Handle) -> Result<(), Fail> {
+    async fn say(&mut self, id: QuestionId, answer: Answer, run: &Run) -> Result<(), Fail> {
         let answered = Answered { answer, by: self.ctx.actor.clone(), at: clock::now() };
-        self.give(id, answered, handle).await
+        self.give(id, answered, run).await
     }
 
     /// Says elsewhere than on a terminal how a question can be answered.
@@ -534,22 +533,17 @@ impl Engine<'_> {
     }
 
     /// An answer is written down, whoever gave it, and counts.
-    async fn give(
-        &mut self,
-        id: QuestionId,
-        answered: Answered,
-        handle: &Handle,
-    ) -> Result<(), Fail> {
+    async fn give(&mut self, id: QuestionId, answered: Answered, run: &Run) -> Result<(), Fail> {
         match self.store.answer(id, answered.clone()).await? {
-            AnswerOutcome::Taken(_) => self.heard(id, &answered, handle).await,
+            AnswerOutcome::Taken(_) => self.heard(id, &answered, run).await,
             // Somebody else was first.
-            AnswerOutcome::Late(question) => self.stands(id, question.standing, handle).await,
+            AnswerOutcome::Late(question) => self.stands(id, question.standing, run).await,
             AnswerOutcome::NotOffered(_) => Ok(()),
         }
     }
 
     /// Looks for answers that were given elsewhere.
-    async fn look(&mut self, handle: &Handle) -> Result<(), Fail> {
+    async fn look(&mut self, run: &Run) -> Result<(), Fail> {
         let waiting = self.prompt.ids();
         if waiting.is_empty() {
             return Ok(());
@@ -559,42 +553,28 @@ impl Engine<'_> {
             if !waiting.contains(&question.asked.id) {
                 continue;
             }
-            self.stands(question.asked.id, question.standing, handle).await?;
+            self.stands(question.asked.id, question.standing, run).await?;
         }
         Ok(())
     }
 
     /// How a question stands was looked up.
-    async fn stands(
-        &mut self,
-        id: QuestionId,
-        standing: Standing,
-        handle: &Handle,
-    ) -> Result<(), Fail> {
+    async fn stands(&mut self, id: QuestionId, standing: Standing, run: &Run) -> Result<(), Fail> {
         match standing {
             Standing::Waiting => {}
             Standing::Settled => drop(self.prompt.settle(id)),
-            Standing::Answered(answered) => self.heard(id, &answered, handle).await?,
+            Standing::Answered(answered) => self.heard(id, &answered, run).await?,
         }
         Ok(())
     }
 
     /// An answer counts: the scheduler is told.
-    async fn heard(
-        &mut self,
-        id: QuestionId,
-        answered: &Answered,
-        handle: &Handle,
-    ) -> Result<(), Fail> {
+    async fn heard(&mut self, id: QuestionId, answered: &Answered, run: &Run) -> Result<(), Fail> {
         self.is_dirty = true;
         let asked = self.prompt.settle(id);
-        let question = {
-            let known = self.shared.lock();
-            known.questions.iter().find(|(_, it)| **it == id).map(|(question, _)| *question)
-        };
-        let Some(question) = question else { return Ok(()) };
         let now = clock::now();
         let item = asked.as_ref().and_then(|it| it.item);
+        let tool = asked.as_ref().map_or_else(|| SHELL.to_owned(), |it| it.tool.clone());
         if let Some(asked) = asked {
             let by = &answered.by;
             if *by != self.ctx.actor {
@@ -603,32 +583,27 @@ impl Engine<'_> {
                 self.board.hint = text;
             }
             if let Some(item) = asked.item {
-                self.note(item, &asked.tool, by, &answered.answer);
                 let mut lines = Vec::new();
                 let word = questions::word(&answered.answer);
                 self.teller.answered(item, &word, Some(&by.name), now.as_millisecond(), &mut lines);
                 self.show.events(lines)?;
             }
         }
-        let tool = self.shared.lock().tools.get(&id).cloned();
-        let (tool, directory) = (tool.as_deref().unwrap_or(SHELL), self.source.directory());
-        let mut answer = allow::answer(&answered.answer, tool, directory)?;
-        if let (machine::Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
+        let mut answer = answered.answer.clone();
+        if let (Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
             // Another command may be run for the item, but not another item's.
             step::keep_item(arguments, item);
             self.teller.changed(item, arguments);
         }
-        if let machine::Answer::Always(rules) = &answer {
-            self.remember(&answered.answer, rules)?;
-        }
-        // A driver that is gone says so at the end.
-        handle.answer(question, answer).await.ok();
+        self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
+        // A run that is over says so at the end.
+        run.answer(id, answer, Some(answered.by.clone())).await.ok();
         Ok(())
     }
 
     /// "Always" holds for later runs too: the rules go into the user's own file.
     fn remember(&mut self, answer: &Answer, rules: &[Rule]) -> Result<(), Fail> {
-        if matches!(answer, Answer::Session(_)) {
+        if rules.is_empty() || matches!(answer, Answer::Session(_)) {
             return Ok(());
         }
         let path = places::config()?;
@@ -648,15 +623,7 @@ impl Engine<'_> {
         Ok(())
     }
 
-    /// What a yes means for an item that is done by hand: a person says that it is done.
-    fn note(&mut self, item: Number, tool: &str, by: &Actor, answer: &Answer) {
-        if tool == BY_HAND && answer.is_yes() {
-            let proof = Proof { evidence: vec![end::approved(by, clock::now())], outcome: None };
-            self.shared.lock().proofs.insert(item, proof);
-        }
-    }
-
-    async fn signal(&mut self, sort: Sort, handle: &Handle) -> Result<(), Fail> {
+    async fn signal(&mut self, sort: Sort, run: &Run) -> Result<(), Fail> {
         self.is_dirty = true;
         match sort {
             Sort::Leave => {
@@ -671,8 +638,8 @@ impl Engine<'_> {
                 "stopping; Ctrl-C again ends at once".clone_into(&mut self.board.hint);
                 let reason = CancelReason::Asked(Some("stopped".to_owned()));
                 self.draw(true)?;
-                // A driver that is gone has nothing left to stop.
-                handle.cancel(Target::All, reason).await.ok();
+                // A run that is over has nothing left to stop.
+                run.cancel(Target::All, reason).await.ok();
                 Ok(())
             }
             Sort::Resize => {
@@ -717,19 +684,12 @@ impl Engine<'_> {
     }
 
     /// Everything has ended: what is left is to say so.
-    async fn end(
-        mut self,
-        driven: Result<Result<(), driver::Error>, tokio::task::JoinError>,
-    ) -> Result<Reply, Fail> {
+    async fn end(mut self, ended: Result<(), run::Error>) -> Result<Reply, Fail> {
         let now = clock::now();
         self.board.hint.clear();
         self.draw(false)?;
         self.show.leave();
-        match driven {
-            Ok(Ok(())) => {}
-            Ok(Err(why)) => return Err(end::broken(&why)),
-            Err(why) => return Err(Fail::ours(format!("the scheduler broke: {why}"))),
-        }
+        ended.map_err(|why| end::broken(&why))?;
         self.store.end_run(self.run, now).await?;
         outputs::ended(self.run);
         outputs::tidy();

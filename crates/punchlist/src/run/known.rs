@@ -1,4 +1,4 @@
-//! What the parts of a run know together: the plan as it is now, what steps found out, who was asked.
+//! What the parts of a run know together: the plan as it is now, and what was heard of its items.
 //!
 //! One lock, never held across a wait; and one turn at writing the plan, which is.
 
@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use punchlist_model::call::Printed;
-use punchlist_model::{Evidence, Number, Plan, QuestionId};
-use punchlist_sched::call;
+use punchlist_model::{Number, Plan};
 
 use super::nest::Entry;
 
@@ -24,12 +23,6 @@ struct Both {
 pub(super) struct Known {
     /// The plan, whole.
     pub(super) plan: Plan,
-    /// What speaks for an item, found out by its step and not yet written down.
-    pub(super) proofs: BTreeMap<Number, Proof>,
-    /// Under which ids questions are kept.
-    pub(super) questions: BTreeMap<call::QuestionId, QuestionId>,
-    /// The tool that a rule would name, by question.
-    pub(super) tools: BTreeMap<QuestionId, String>,
     /// Items that somebody else has taken or closed while this run was at it, and what was said.
     pub(super) taken: BTreeMap<Number, String>,
     /// The sessions of agents, by the item that they are at, and not yet written down.
@@ -46,22 +39,10 @@ pub(super) struct Known {
     pub(super) notes: Vec<String>,
 }
 
-/// What a step came to, besides its output.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Proof {
-    /// What speaks for the item.
-    pub(super) evidence: Vec<Evidence>,
-    /// What was said of it, by whoever did it.
-    pub(super) outcome: Option<String>,
-}
-
 impl Shared {
     pub(super) fn new(plan: Plan) -> Self {
         let known = Mutex::new(Known {
             plan,
-            proofs: BTreeMap::new(),
-            questions: BTreeMap::new(),
-            tools: BTreeMap::new(),
             taken: BTreeMap::new(),
             sessions: BTreeMap::new(),
             lists: BTreeMap::new(),

@@ -90,11 +90,11 @@ mod tests {
     #[test]
     fn the_last_lines_are_kept_and_those_before_are_counted() {
         let text: String = (1..=20).map(|n| format!("line {n}\n")).collect();
-        let printed = of("Build", &Output { text, whole: None }).unwrap();
+        let printed = of("Build", &Output::text(text)).unwrap();
         assert_eq!((printed.before, printed.lines.len()), (12, 8));
         assert_eq!(printed.lines.last().unwrap(), "line 20");
         let last = printed.last(3);
         assert_eq!((last.before, last.lines.len()), (17, 3));
-        assert_eq!(of("Build", &Output { text: "\n\n".to_owned(), whole: None }), None);
+        assert_eq!(of("Build", &Output::text("\n\n")), None);
     }
 }

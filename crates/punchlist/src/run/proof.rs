@@ -1,5 +1,5 @@
 //! How a check that ran becomes evidence: what was run, how it ended, what it said, and which files it
-//! speaks for.
+//! speaks for. It travels in the output of the step's call.
 
 use std::fs::File;
 use std::io::Read;
@@ -9,9 +9,37 @@ use punchlist_model::item::{CheckRun, CoveredFile};
 use punchlist_model::{Check, Evidence, Level};
 use punchlist_sched::call::Output;
 use punchlist_sched::tool::Finished;
+use serde::{Deserialize, Serialize};
 
 use crate::clock;
 use crate::evidence::{self, Sum};
+
+/// What a step came to, besides the text of its output.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Proof {
+    /// What speaks for the item.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) evidence: Option<Evidence>,
+    /// What was said of it, by whoever did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) outcome: Option<String>,
+}
+
+impl Proof {
+    /// Puts it into the output of a step.
+    pub(super) fn attach(self, output: Output) -> Output {
+        if self.evidence.is_none() && self.outcome.is_none() {
+            return output;
+        }
+        // Both parts are plain data, so this does not fail.
+        output.with_data(serde_json::to_value(self).unwrap_or_default())
+    }
+
+    /// What a step has put into its output.
+    pub(super) fn of(output: Option<&Output>) -> Self {
+        output.and_then(|it| Self::deserialize(&it.data).ok()).unwrap_or_default()
+    }
+}
 
 /// Where checks run, and in whose name.
 #[derive(Clone, Debug)]

@@ -9,11 +9,10 @@ use punchlist_db::Threaded;
 use punchlist_formats::planfile::is_from_file;
 use punchlist_model::{Ctx, Item, Number, Origin, Plan, RunId};
 use punchlist_sched::call::{CallId, Request, Retry};
-use punchlist_sched::driver;
 use punchlist_sched::machine::{self, Attended, Limits};
 use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::process::{self, Processes};
-use punchlist_sched::{output, tool::Tools};
+use punchlist_sched::{Batch, Options, PlannedCall, output, tool::Tools};
 
 use super::course::{Course, Planned, Task};
 use super::file::Source;
@@ -90,18 +89,21 @@ pub(super) fn place(
     }
 }
 
-/// One request per item, in the order of the course.
-pub(super) fn requests(
-    on_failure: OnFailure,
-    course: &Course,
-    plan: &Plan,
-    first: CallId,
-) -> Vec<Request> {
+/// One call per item, in the order of the course.
+pub(super) fn batch(course: &Course, requests: Vec<Request>) -> Batch {
+    let mut batch = Batch::new();
+    let calls: Vec<PlannedCall> = requests.into_iter().map(|it| batch.add(it)).collect();
+    for (planned, call) in course.planned.iter().zip(&calls) {
+        call.clone().after(planned.after.iter().filter_map(|it| calls.get(*it)));
+    }
+    batch
+}
+
+/// What is asked for each item, in the order of the course.
+pub(super) fn requests(on_failure: OnFailure, course: &Course, plan: &Plan) -> Vec<Request> {
     let request = |it: &Planned| {
         let item = plan.get(it.number);
         let command = item.and_then(|it| it.run.as_ref()).map(|it| it.command.as_str());
-        let call =
-            |at: &usize| CallId(first.0.saturating_add(u32::try_from(*at).unwrap_or(u32::MAX)));
         Request {
             tool: match it.task {
                 Task::Step => step::SHELL.to_owned(),
@@ -114,11 +116,10 @@ pub(super) fn requests(
                     step::arguments(it.number, command)
                 }
             },
-            after: it.after.iter().map(call).collect(),
-            priority: 0,
             timeout_ms: item.and_then(|it| it.timeout).map(|seconds| u64::from(seconds) * 1_000),
             retry: item.map(|it| retry(on_failure, it)).unwrap_or_default(),
             vital: on_failure != OnFailure::Skip,
+            ..Request::default()
         }
     };
     course.planned.iter().map(request).collect()
@@ -151,30 +152,30 @@ pub(super) fn attended(
     if calls.is_empty() { Attended::No } else { Attended::Only(calls) }
 }
 
-/// How the driver works.
+/// How the scheduler works.
 pub(super) fn options(
     jobs: u32,
     policy: Policy,
     attended: Attended,
     person: Person,
     run: RunId,
-) -> Result<driver::Options, Fail> {
+) -> Result<Options, Fail> {
     let limits = Limits { all: jobs.max(1), of_kind: BTreeMap::new() };
     let directory = Some(places::outputs()?.join(run.to_string()));
     let reader = if person.is_agent { Reader::Agent } else { Reader::Person };
-    Ok(driver::Options {
-        machine: machine::Options { limits, policy, attended, reader },
+    let ids = clock::ids(clock::now())?;
+    Ok(Options {
+        machine: machine::Options { limits, policy, attended, reader, ids },
         output: output::Options { directory, ..output::Options::default() },
-        patience: driver::Options::PATIENCE,
         clock: Arc::new(clock::now),
+        ..Options::default()
     })
 }
 
 /// Who starts processes: a second process of this program.
 pub(super) fn processes(lock: &super::lock::Lock) -> Result<Processes, Fail> {
-    let program = std::env::current_exe()
+    let mut options = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
-    let mut options = process::Options::new(program, ["guardian".into()]);
     options.grace = Duration::from_secs(2);
     options.held = lock.share().ok().map(Arc::new);
     Ok(Processes::new(options))

@@ -19,9 +19,10 @@ use punchlist_sched::policy::{Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
-use super::known::{Proof, Shared};
-use super::proof::Prover;
-use crate::{outputs, permit};
+use super::end;
+use super::known::Shared;
+use super::proof::{Proof, Prover};
+use crate::{clock, outputs, permit};
 
 /// Names the plan to what a step runs.
 pub(super) const PLAN: &str = "PUNCHLIST_PLAN";
@@ -71,6 +72,18 @@ pub(super) struct Place {
     pub(super) ctx: Ctx,
     /// Where in the project commands run, from its root; nothing if that is outside.
     pub(super) below: Option<String>,
+}
+
+impl Job {
+    /// Why a person is asked, where no rule says so.
+    pub(super) fn why(&self) -> Option<String> {
+        let why = if self.approve {
+            "the plan asks first (approve: yes)"
+        } else {
+            "an agent wrote it, and no rule allows it"
+        };
+        Some(why.to_owned())
+    }
 }
 
 impl Place {
@@ -169,14 +182,16 @@ impl Tool for Shell {
     fn preview(&self, arguments: &Value) -> Preview {
         let job = item(arguments).and_then(|it| self.place.jobs.get(&it));
         let check = job.and_then(|it| it.check.as_ref()).map(|it| it.command.clone());
+        let why = job.and_then(Job::why);
         match (command(arguments).map(str::to_owned), check) {
             (None, command) => {
-                Preview { what: "run its check".to_owned(), command, ..Preview::default() }
+                Preview { what: "run its check".to_owned(), command, why, ..Preview::default() }
             }
             (command, check) => Preview {
                 what: "run".to_owned(),
                 command,
                 touches: check.into_iter().map(|it| format!("then its check: {it}")).collect(),
+                why,
                 ..Preview::default()
             },
         }
@@ -230,12 +245,19 @@ impl Tool for ByHand {
     }
 
     fn preview(&self, _arguments: &Value) -> Preview {
-        Preview { what: "be done by hand: is it done?".to_owned(), ..Preview::default() }
+        Preview {
+            what: "be done by hand: is it done?".to_owned(),
+            why: Some("nobody but a person can do it".to_owned()),
+            is_fixed: true,
+            ..Preview::default()
+        }
     }
 
-    fn run(&self, _arguments: Value, _work: Work) -> BoxFuture<'static, Ended> {
-        // The yes was the work.
-        Box::pin(std::future::ready(Ended::Well(Output::default())))
+    fn run(&self, _arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
+        // The yes was the work, and speaks for the item.
+        let evidence = work.approved_by().map(|by| end::approved(by, clock::now()));
+        let output = Proof { evidence, outcome: None }.attach(Output::default());
+        Box::pin(std::future::ready(Ended::Well(output)))
     }
 }
 
@@ -281,8 +303,8 @@ impl Place {
                 Err(ended) => return Some(ended),
             };
             if evidence.passed() {
-                self.keep(number, Some(evidence), None);
-                return Some(Ended::Well(finished.output));
+                let proof = Proof { evidence: Some(evidence), outcome: None };
+                return Some(Ended::Well(proof.attach(finished.output)));
             }
         }
         if resumed == Resumed::CheckOnly {
@@ -301,22 +323,21 @@ impl Place {
         work: &Work,
     ) -> Ended {
         let Some(check) = self.jobs.get(&number).and_then(|it| it.check.as_ref()) else {
-            self.keep(number, None, outcome);
-            return Ended::Well(output);
+            return Ended::Well(Proof { evidence: None, outcome }.attach(output));
         };
         match self.verify(number, check, work).await {
             Ok((evidence, finished)) => {
                 let passed = evidence.passed();
                 let how = evidence.run.as_ref().and_then(|it| it.exit_code);
-                self.keep(number, Some(evidence), outcome);
+                let proof = Proof { evidence: Some(evidence), outcome };
                 if passed {
-                    return Ended::Well(output);
+                    return Ended::Well(proof.attach(output));
                 }
                 let how =
                     how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
                 // What it printed itself, or its worker said last, may tell why.
                 let said = outputs::joined(output, finished.output);
-                badly(&format!("its check failed: {how}"), said)
+                badly(&format!("its check failed: {how}"), proof.attach(said))
             }
             Err(ended) => ended,
         }
@@ -344,11 +365,6 @@ impl Place {
         Command::shell(line, &self.directory)
             .envs(self.environment.iter().cloned())
             .env("PUNCHLIST_ITEM", number.to_string())
-    }
-
-    fn keep(&self, number: Number, evidence: Option<Evidence>, outcome: Option<String>) {
-        let proof = Proof { evidence: evidence.into_iter().collect(), outcome };
-        self.shared.lock().proofs.insert(number, proof);
     }
 }
 

@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::nest::Entry;
 use super::session;
-use super::step::{AGENT, PLAN, Place, badly, item};
+use super::step::{self, AGENT, PLAN, Place, badly, item};
 use crate::{clock, outputs};
 
 /// How much of what it said on the side is kept, for when it fails.
@@ -112,7 +112,15 @@ impl Tool for Agent {
     fn preview(&self, arguments: &Value) -> Preview {
         let what = format!("be done by {}", text_of(arguments, "agent"));
         let command = job(arguments).map(|it| spawn::prompt(&it));
-        Preview { what, command, ..Preview::default() }
+        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        // Who does an item stands in the plan.
+        Preview {
+            what,
+            command,
+            why: known.and_then(step::Job::why),
+            is_fixed: true,
+            ..Preview::default()
+        }
     }
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
@@ -187,7 +195,7 @@ impl Place {
             let key = SessionKey { agent: agent.to_owned(), id };
             self.take_over(number, key, &work).await;
         }
-        let output = |text: String| Output { text, ..Output::default() };
+        let output = |text: String| Output::text(text);
         let doing = doing.finish();
         if work.is_stopping() {
             let said = outputs::joined(doing, output(ended.answer));

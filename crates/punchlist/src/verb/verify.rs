@@ -74,7 +74,7 @@ Examples:
         for it in &due {
             permit::check(app, it.item, it.check)?;
         }
-        let checker = Checker::new(app.program()?, env::vars_os().collect())?;
+        let checker = Checker::new(env::vars_os().collect())?;
         let mut seen = Vec::new();
         let mut failed = None;
         for it in due {

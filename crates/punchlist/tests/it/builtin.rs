@@ -1,19 +1,14 @@
 //! The built-in tools through the driver: schema, policy, question, processes and outcome.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::sync::Arc;
 
 use punchlist_agent::tools::{self, Options};
 use punchlist_engine::policy::rules;
-use punchlist_model::Timestamp;
+use punchlist_model::call::Permit;
 use punchlist_sched::call::{QuestionId, State};
-use punchlist_sched::driver::{self, Driver, Event, Events, NoLedger};
-use punchlist_sched::machine::{self, Answer};
-use punchlist_sched::policy::Reader;
 use punchlist_sched::{
-    Handle, Limits, Outcome, Policy, Processes, Request, Tools, output, process,
+    Answer, Event, Events, Limits, Outcome, Policy, Processes, Request, Run, Tools, process,
 };
 use serde_json::{Value, json};
 
@@ -32,12 +27,16 @@ command = "rm"
 /// A project whose calls run under the user's rules.
 struct Project {
     directory: tempfile::TempDir,
-    handle: Handle,
+    run: Run,
     events: Events,
 }
 
 impl Project {
     fn new(attended: bool) -> Self {
+        Self::with(attended, rules::read(RULES).unwrap())
+    }
+
+    fn with(attended: bool, rules: Vec<punchlist_sched::Rule>) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let environment = vec![(OsString::from("PATH"), OsString::from("/usr/bin:/bin"))];
         let options =
@@ -45,19 +44,14 @@ impl Project {
         let mut all = Tools::new();
         tools::all(options).unwrap().into_iter().for_each(|it| all.add(it).unwrap());
         let guardian = process::Options::new(env!("CARGO_BIN_EXE_punchlist"), ["guardian".into()]);
-        let policy = Policy::new(rules::read(RULES).unwrap(), Vec::new());
-        let limits = Limits { all: 9, of_kind: BTreeMap::new() };
-        let attended = if attended { machine::Attended::Yes } else { machine::Attended::No };
-        let options = driver::Options {
-            machine: machine::Options { limits, policy, attended, reader: Reader::default() },
-            output: output::Options::default(),
-            patience: driver::Options::PATIENCE,
-            clock: Arc::new(|| Timestamp::UNIX_EPOCH),
-        };
-        let (driver, handle) = Driver::new(options, all, Processes::new(guardian), NoLedger);
-        tokio::spawn(driver.run());
-        let events = handle.subscribe();
-        Self { directory, handle, events }
+        let policy = Policy::new(rules, Vec::new());
+        let builder = Run::builder(all)
+            .policy(policy)
+            .limits(Limits { all: 9, ..Limits::default() })
+            .processes(Processes::new(guardian));
+        let run = if attended { builder.attended().start() } else { builder.start() };
+        let events = run.subscribe();
+        Self { directory, run, events }
     }
 
     fn text(&self, path: &str) -> String {
@@ -75,18 +69,17 @@ impl Project {
             arguments: arguments.clone(),
             ..Request::default()
         };
-        let scheduled = self.handle.schedule(calls.iter().map(request).collect()).await.unwrap();
+        let scheduled =
+            self.run.schedule(calls.iter().map(request).collect::<Vec<_>>()).await.unwrap();
         let mut asked = Vec::new();
         while let Some(event) = self.events.next().await {
             match event {
                 Event::Asked(it) => {
-                    let preview = &it.preview;
-                    let more = preview.command.as_ref().or(preview.diff.as_ref());
-                    asked.push(format!("{}\n{}", preview.what, more.cloned().unwrap_or_default()));
-                    let question: QuestionId = it.question;
-                    self.handle.answer(question, answer.clone()).await.unwrap();
+                    let more = it.command.as_ref().or(it.diff.as_ref());
+                    asked.push(format!("{}\n{}", it.what, more.cloned().unwrap_or_default()));
+                    self.run.answer(it.id, answer.clone(), None).await.unwrap();
                 }
-                Event::BatchDone(batch) if batch == scheduled.batch => break,
+                Event::BatchDone(batch) if batch == scheduled.id() => break,
                 Event::BatchDone(_)
                 | Event::Moved { .. }
                 | Event::Output { .. }
@@ -94,8 +87,8 @@ impl Project {
             }
         }
         let mut ended = Vec::new();
-        for id in scheduled.ids() {
-            let call = self.handle.call(id).await.unwrap().unwrap();
+        for id in scheduled.calls() {
+            let call = self.run.call(id).await.unwrap().unwrap();
             ended.push(match call.state {
                 State::Done(Outcome::Success(output)) => output.text,
                 State::Done(Outcome::Error(why)) => format!("error: {why}"),
@@ -172,11 +165,14 @@ async fn what_is_denied_or_cannot_be_asked_about_does_not_run() {
 async fn a_rule_that_was_answered_with_counts_from_then_on() {
     let mut project = Project::new(true);
     let calls = [("shell", json!({"command": "printf hello"}))];
-    let rule =
-        punchlist_sched::Rule::command(punchlist_sched::Decision::Allow, "shell", &["printf"]);
+    let rule = punchlist_sched::Rule::command(
+        punchlist_sched::Decision::Allow,
+        "shell",
+        &["printf", "hello"],
+    );
     let config = project.directory.path().join("config.toml");
     rules::remember(&config, std::slice::from_ref(&rule)).unwrap();
-    let always = Answer::Always(vec![rule]);
+    let always = Answer::Session(vec![Permit::from(&rule)]);
     assert_eq!(project.calls(&calls, &always).await.0.len(), 1);
     assert_eq!(
         project.calls(&calls, &Answer::Refuse(None)).await,
@@ -190,8 +186,8 @@ impl Project {
     async fn asked(&mut self) -> (QuestionId, String, bool) {
         loop {
             if let Event::Asked(it) = self.events.next().await.unwrap() {
-                let diff = it.preview.diff.clone().unwrap_or_default();
-                return (it.question, diff, it.is_again);
+                let diff = it.diff.clone().unwrap_or_default();
+                return (it.id, diff, it.why.contains("has changed while the question waited"));
             }
         }
     }
@@ -206,16 +202,16 @@ async fn a_write_whose_file_differs_from_the_one_in_the_question_asks_again() {
         let file = project.directory.path().join("a.txt");
         fs::write(&file, "one\n").unwrap();
         let request = Request { tool: tool.to_owned(), arguments, ..Request::default() };
-        let scheduled = project.handle.schedule(vec![request]).await.unwrap();
+        let scheduled = project.run.schedule(vec![request]).await.unwrap();
         let (question, diff, is_again) = project.asked().await;
         assert!(diff.contains("-one") && !is_again, "{diff}");
         fs::write(&file, "one\ntwo\n").unwrap();
-        project.handle.answer(question, Answer::Once).await.unwrap();
+        project.run.answer(question, Answer::Once, None).await.unwrap();
         let (question, diff, is_again) = project.asked().await;
         assert!(diff.contains("two") && is_again, "{diff}");
         assert_eq!(project.text("a.txt"), "one\ntwo\n", "what somebody wrote meanwhile is there");
-        project.handle.answer(question, Answer::Once).await.unwrap();
-        let outcomes = project.handle.outcomes(scheduled.batch).await.unwrap();
+        project.run.answer(question, Answer::Once, None).await.unwrap();
+        let outcomes = scheduled.outcomes().await.unwrap();
         assert!(matches!(outcomes[0], Outcome::Success(_)), "{outcomes:?}");
         assert_eq!(project.text("a.txt"), written);
     }
@@ -256,10 +252,11 @@ async fn files_with_secrets_ask_before_they_are_read_and_are_left_out_of_a_searc
 
 #[tokio::test]
 async fn files_that_decide_what_runs_are_not_written() {
-    let mut project = Project::new(true);
     let allow = punchlist_sched::Rule::tool(punchlist_sched::Decision::Allow, "*");
-    let always = Answer::Always(vec![allow]);
-    project.calls(&[("write", json!({"path": "x", "content": "x"}))], &always).await;
+    let mut project = Project::with(true, vec![allow]);
+    let (asked, _) =
+        project.calls(&[("write", json!({"path": "x", "content": "x"}))], &Answer::Once).await;
+    assert!(asked.is_empty(), "the rule allows it");
     let other = tempfile::tempdir().unwrap();
     let outside = other.path().join(".config/punchlist/config.toml").display().to_string();
     for path in [

@@ -95,8 +95,9 @@ const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 /// Doors to the world, and the crates that may open them. The other side of "receives an options
 /// struct": only the binary looks at its surroundings.
 const DOORS: &[(&str, &[&str])] = &[
-    // `db` asks for the directory of temporary files, when read-only media make it copy.
-    ("std::env", &["db", "punchlist", "xtask"]),
+    // `db` asks for the directory of temporary files, when read-only media make it copy. `sched` asks
+    // whether its program was started as a guardian, and where that program is.
+    ("std::env", &["db", "punchlist", "sched", "xtask"]),
     ("process::Command", &["bridge", "sched", "testkit", "xtask"]),
     ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),

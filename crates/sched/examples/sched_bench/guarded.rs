@@ -1,10 +1,9 @@
 //! Processes that do nothing, under a guardian and without.
 
-use std::ffi::OsString;
 use std::process::{Command as StdCommand, Stdio};
 use std::thread;
 
-use punchlist_sched::process::{Command, Options, Processes};
+use punchlist_sched::process::{Command, Processes};
 use tokio::task::JoinSet;
 
 use crate::Outcome;
@@ -41,10 +40,4 @@ pub(crate) fn bare(count: u32, jobs: u32) -> Outcome {
         one.join().map_err(|_| "a thread broke")??;
     }
     Ok(())
-}
-
-/// With this very program as guardian.
-pub(crate) fn processes() -> Outcome<Processes> {
-    let options = Options::new(std::env::current_exe()?, [OsString::from("guardian")]);
-    Ok(Processes::new(options))
 }

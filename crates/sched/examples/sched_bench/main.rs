@@ -11,7 +11,6 @@ mod tasks;
 use std::error::Error;
 use std::fs;
 use std::io::Write as _;
-use std::os::fd::AsFd;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -20,9 +19,10 @@ use graph::Graph;
 type Outcome<T = ()> = Result<T, Box<dyn Error>>;
 
 const USAGE: &str = "usage: sched_bench graph CALLS ROOM ROUNDS | memory CALLS ROOM \
-    | processes COUNT JOBS ROUNDS | guardian";
+    | processes COUNT JOBS ROUNDS";
 
 fn main() -> ExitCode {
+    punchlist_sched::guardian::enter_if_called();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match run(&arguments) {
@@ -36,10 +36,6 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[&str]) -> Outcome {
-    if arguments == ["guardian"] {
-        let socket = std::io::stdin().as_fd().try_clone_to_owned()?;
-        return Ok(punchlist_sched::process::guardian::main(socket, None)?);
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     match arguments {
         ["graph", calls, room, rounds] => {
@@ -50,7 +46,7 @@ fn run(arguments: &[&str]) -> Outcome {
                 let left = runtime.block_on(stage.run())?;
                 say("ours", began.elapsed().as_nanos())?;
                 // Clearing up is measured on neither side, so it must be over before the other begins.
-                runtime.block_on(left.clear())?;
+                runtime.block_on(ours::clear(left))?;
                 let nodes = tasks::Nodes::new(&graph);
                 let began = Instant::now();
                 runtime.block_on(nodes.run())?;
@@ -60,15 +56,21 @@ fn run(arguments: &[&str]) -> Outcome {
             Ok(())
         }
         ["memory", calls, room] => {
+            // Ten graphs in one process need as much memory as one, because what has ended is forgotten.
             let graph = Graph::random(calls.parse()?);
             let before = peak()?;
             let stage = ours::Stage::new(&graph, room.parse()?)?;
-            runtime.block_on(async { stage.run().await?.clear().await })?;
-            say("kilobytes", (peak()? - before).into())
+            let run = runtime.block_on(stage.run())?;
+            say("kilobytes", (peak()? - before).into())?;
+            for _ in 0..9 {
+                runtime.block_on(ours::run_again(&run, &graph))?;
+            }
+            say("kilobytes_of_ten", (peak()? - before).into())?;
+            runtime.block_on(ours::clear(run))
         }
         ["processes", count, jobs, rounds] => {
             let (count, jobs) = (count.parse()?, jobs.parse::<u32>()?.max(1));
-            let processes = guarded::processes()?;
+            let processes = punchlist_sched::Processes::guarded()?;
             // The guardian is there before anything is measured.
             runtime.block_on(guarded::guarded(&processes, jobs, jobs))?;
             for _ in 0..rounds.parse::<u32>()? {

@@ -1,19 +1,13 @@
 //! The graph as calls of a tool that does nothing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_model::Timestamp;
 use punchlist_sched::call::{Checked, Ended};
-use punchlist_sched::driver::{Driver, Error, Options};
-use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::{
-    CallId, Handle, Limits, NoLedger, Output, Preview, Processes, Request, Subject, Tool, Tools,
-    Work, machine, output, process,
+    Batch, Limits, Output, PlannedCall, Preview, Run, Subject, Tool, Tools, Work,
 };
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 use crate::Outcome;
 use crate::graph::Graph;
@@ -50,63 +44,47 @@ impl Tool for Nothing {
 }
 
 pub(crate) struct Stage {
-    driver: Driver<NoLedger>,
-    handle: Handle,
-    requests: Vec<Request>,
+    tools: Tools,
+    limits: Limits,
+    batch: Batch,
 }
 
 impl Stage {
     pub(crate) fn new(graph: &Graph, room: u32) -> Outcome<Self> {
         let mut tools = Tools::new();
         tools.add(Arc::new(Nothing(json!({"type": "object"}))))?;
-        let limits = Limits { all: room, of_kind: BTreeMap::new() };
-        let options = Options {
-            machine: machine::Options {
-                limits,
-                policy: Policy::default(),
-                attended: machine::Attended::No,
-                reader: Reader::default(),
-            },
-            output: output::Options::default(),
-            patience: Options::PATIENCE,
-            clock: Arc::new(now),
-        };
-        // Started by nobody here.
-        let processes = Processes::new(process::Options::new("/", []));
-        let (driver, handle) = Driver::new(options, tools, processes, NoLedger);
-        let requests = graph.after.iter().map(|after| Request {
-            tool: NAME.to_owned(),
-            arguments: json!({}),
-            after: after.iter().copied().map(CallId).collect(),
-            ..Request::default()
-        });
-        Ok(Self { driver, handle, requests: requests.collect() })
+        let batch = batch(graph);
+        Ok(Self { tools, limits: Limits { all: room, ..Limits::default() }, batch })
     }
 
     /// Runs everything to its end.
-    pub(crate) async fn run(self) -> Outcome<Left> {
-        let driver = tokio::spawn(self.driver.run());
-        let scheduled = self.handle.schedule(self.requests).await?;
-        self.handle.done(scheduled.batch).await?;
-        Ok(Left { driver, handle: self.handle })
+    pub(crate) async fn run(self) -> Outcome<Run> {
+        let run = Run::builder(self.tools).limits(self.limits).start();
+        run.schedule(self.batch).await?.outcomes().await?;
+        Ok(run)
     }
 }
 
-/// What is left of it: the driver waits for more.
-pub(crate) struct Left {
-    driver: JoinHandle<Result<(), Error>>,
-    handle: Handle,
-}
-
-impl Left {
-    /// Clears it away.
-    pub(crate) async fn clear(self) -> Outcome {
-        drop(self.handle);
-        Ok(self.driver.await??)
+fn batch(graph: &Graph) -> Batch {
+    let mut batch = Batch::new();
+    let mut calls: Vec<PlannedCall> = Vec::with_capacity(graph.after.len());
+    for after in &graph.after {
+        let after = after.iter().filter_map(|it| calls.get(usize::try_from(*it).ok()?));
+        let call = batch.call(NAME, json!({})).after(after);
+        calls.push(call);
     }
+    batch
 }
 
-#[expect(clippy::disallowed_methods, reason = "a program of its own, which nobody hands a clock")]
-fn now() -> Timestamp {
-    Timestamp::now()
+/// Runs the graph once more in a run that has run it before.
+pub(crate) async fn run_again(run: &Run, graph: &Graph) -> Outcome {
+    run.schedule(batch(graph)).await?.outcomes().await?;
+    Ok(())
+}
+
+/// Clears a run away that waits for more.
+pub(crate) async fn clear(run: Run) -> Outcome {
+    let ended = run.ended();
+    drop(run);
+    Ok(ended.await?)
 }

@@ -2,17 +2,23 @@
 
 use std::fmt::Write as _;
 
+use punchlist_model::id::IdSource;
 use punchlist_model::{Attempt, Timestamp};
 
 use super::{
-    CallError, CancelReason, Ended, Live, Look, Output, QuestionId, Retry, State, Step, Stop,
+    ArgumentsVersion, CallError, CancelReason, Ended, Live, Outcome, Output, QuestionId, Retry,
+    Step, StopReason,
 };
+
+fn question(n: u32) -> QuestionId {
+    QuestionId(IdSource::fixed(Timestamp::UNIX_EPOCH, 0).nth(n))
+}
 
 fn states() -> Vec<(&'static str, Live)> {
     let (attempt, started_at) = (Attempt(1), Timestamp::UNIX_EPOCH);
     let executing = |stopping| Live::Executing { attempt, started_at, stopping };
     vec![
-        ("validating", Live::Validating { look: Look(0) }),
+        ("validating", Live::Validating { look: ArgumentsVersion(0) }),
         (
             "scheduled",
             Live::Scheduled { tried: Attempt(0), allowed: false, again_at: None, said: None },
@@ -30,13 +36,13 @@ fn states() -> Vec<(&'static str, Live)> {
                 said: None,
             },
         ),
-        ("awaiting_approval", Live::AwaitingApproval { question: QuestionId(1) }),
+        ("awaiting_approval", Live::AwaitingApproval { question: question(1) }),
         ("executing", executing(None)),
         (
             "executing, cancelled",
-            executing(Some(Box::new(Stop::Cancelled(CancelReason::Asked(None))))),
+            executing(Some(Box::new(StopReason::Cancelled(CancelReason::Asked(None))))),
         ),
-        ("executing, timed out", executing(Some(Box::new(Stop::TimedOut)))),
+        ("executing, timed out", executing(Some(Box::new(StopReason::TimedOut)))),
     ]
 }
 
@@ -51,16 +57,16 @@ fn steps() -> Vec<(&'static str, Step)> {
         ("valid", Step::Valid { allowed: false }),
         ("valid, allowed", Step::Valid { allowed: true }),
         ("invalid", Step::Invalid(CallError::Invalid("no such tool".to_owned()))),
-        ("ask", Step::Ask(QuestionId(2))),
+        ("ask", Step::Ask(question(2))),
         ("allow", Step::Allow),
-        ("modify", Step::Modify(Look(1))),
+        ("modify", Step::Modify(ArgumentsVersion(1))),
         ("start", Step::Start(Timestamp::UNIX_EPOCH)),
         ("end well", end(Ended::Well(Output::default()), false)),
         ("end badly", end(badly(), false)),
         ("end badly, again", end(badly(), true)),
         ("panic", end(Ended::Panicked("oh".to_owned()), false)),
-        ("cancel", Step::Stop(Stop::Cancelled(CancelReason::Refused(None)))),
-        ("time out", Step::Stop(Stop::TimedOut)),
+        ("cancel", Step::Stop(StopReason::Cancelled(CancelReason::Refused(None)))),
+        ("time out", Step::Stop(StopReason::TimedOut)),
     ]
 }
 
@@ -108,6 +114,17 @@ fn denied_refused_and_failed_are_three_different_things_to_the_reader() {
 }
 
 #[test]
-fn a_state_is_short() {
-    assert!(size_of::<State>() <= 48, "{} bytes", size_of::<State>());
+fn a_model_reads_how_a_call_ended_and_what_it_printed() {
+    let said = |text: &str| Output::text(text);
+    let failed = CallError::Failed { what: "exit code 1".into(), output: Box::new(said("oh\n")) };
+    let enough = CancelReason::Asked(Some("enough".into()));
+    let all = [
+        Outcome::Success(said("3 files")),
+        Outcome::Success(Output::default().with_data(serde_json::json!({"files": 3}))),
+        Outcome::Error(failed),
+        Outcome::Error(CallError::Denied("no".into())),
+        Outcome::cancelled(enough, said("half of it")),
+    ];
+    let read: Vec<String> = all.iter().map(Outcome::for_model).collect();
+    insta::assert_snapshot!(read.join("\n---\n"));
 }

@@ -1,128 +1,140 @@
-//! Where calls are kept: what is looked at often lies close together, and what few calls have is beside.
+//! The calls that the machine keeps, batch by batch. Decides nothing.
 //!
-//! Requests stay in the list in which they came. Decides nothing.
+//! Calls of a batch have consecutive numbers, so a batch is a list. A batch is forgotten as a whole.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::brief::{Briefs, Stage};
-use crate::access::Access;
-use crate::call::{BatchId, CallId, CallRef, Checked, Look, Request, State};
+use crate::call::{ArgumentsVersion, BatchId, Call, CallId, Checked, Kind, Live, Request, State};
+
+/// A call, and what the machine needs to know of it besides.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub(super) call: Call,
+    /// The newest look at its arguments.
+    pub(super) look: ArgumentsVersion,
+    /// What validation found out, until the call may run.
+    pub(super) checked: Option<Checked>,
+    pub(super) kind: Kind,
+    /// How many of the calls that it waits for have not succeeded yet.
+    pub(super) unmet: u32,
+    /// The calls that wait for it.
+    pub(super) dependants: Vec<CallId>,
+    /// A person has written its arguments: it needs no further yes.
+    pub(super) is_given: bool,
+}
+
+impl Entry {
+    /// Whether it waits for its turn, or for other calls.
+    pub(super) fn is_scheduled(&self) -> bool {
+        matches!(self.call.state, State::Live(Live::Scheduled { .. }))
+    }
+}
 
 /// Calls that were scheduled together.
 #[derive(Clone, Debug)]
-pub(super) struct Batch {
-    pub(super) calls: Range<u32>,
+struct Batch {
+    id: BatchId,
+    entries: Vec<Entry>,
     /// How many have not ended.
-    pub(super) left: u32,
-    requests: Vec<Request>,
+    left: usize,
 }
 
-/// All calls.
+/// All calls that are kept.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Calls {
-    batches: Vec<Batch>,
-    states: Vec<State>,
-    pub(super) briefs: Briefs,
-    /// The newest look at the arguments of calls that were modified.
-    looks: BTreeMap<CallId, Look>,
-    /// What validation found out, of calls that it still matters for.
-    checked: BTreeMap<CallId, Checked>,
+    /// By the first call of each.
+    batches: BTreeMap<CallId, Batch>,
+    /// The first call of a batch.
+    firsts: BTreeMap<BatchId, CallId>,
+    next_call: u32,
+    next_batch: u32,
 }
 
 impl Calls {
     pub(super) fn next_call(&self) -> CallId {
-        CallId(u32::try_from(self.states.len()).unwrap_or(u32::MAX))
+        CallId(self.next_call)
     }
 
     pub(super) fn next_batch(&self) -> BatchId {
-        BatchId(u32::try_from(self.batches.len()).unwrap_or(u32::MAX))
+        BatchId(self.next_batch)
     }
 
-    /// Takes new calls in and says which they are.
+    /// Takes new calls in and says which they are. A batch without calls is not kept.
     pub(super) fn add(&mut self, requests: Vec<Request>) -> Range<u32> {
-        let (batch, first) = (self.next_batch(), self.next_call());
-        let left = u32::try_from(requests.len()).unwrap_or(u32::MAX);
-        let calls = first.0..first.0.saturating_add(left);
-        self.briefs.reserve(requests.len());
-        for request in &requests {
-            self.briefs.push(batch, request.priority);
+        let (id, first) = (self.next_batch(), self.next_call());
+        let ids = (first.0..).map(CallId);
+        let entries: Vec<Entry> = ids.zip(requests).map(|(call, it)| entry(call, id, it)).collect();
+        let count = u32::try_from(entries.len()).unwrap_or(u32::MAX);
+        self.next_batch = self.next_batch.saturating_add(1);
+        self.next_call = self.next_call.saturating_add(count);
+        if !entries.is_empty() {
+            self.firsts.insert(id, first);
+            self.batches.insert(first, Batch { id, left: entries.len(), entries });
         }
-        self.states.resize(self.states.len().saturating_add(requests.len()), State::NEW);
-        self.batches.push(Batch { calls: calls.clone(), left, requests });
-        calls
+        first.0..self.next_call
     }
 
-    pub(super) fn batch(&self, batch: BatchId) -> Option<&Batch> {
-        self.batches.get(usize::try_from(batch.0).ok()?)
+    pub(super) fn get(&self, id: CallId) -> Option<&Entry> {
+        let (first, batch) = self.batches.range(..=id).next_back()?;
+        batch.entries.get(index(*first, id))
     }
 
-    pub(super) fn batch_mut(&mut self, batch: BatchId) -> Option<&mut Batch> {
-        self.batches.get_mut(usize::try_from(batch.0).ok()?)
+    pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut Entry> {
+        let (first, batch) = self.batches.range_mut(..=id).next_back()?;
+        batch.entries.get_mut(index(*first, id))
     }
 
-    pub(super) fn batches(&self) -> impl Iterator<Item = &Batch> {
-        self.batches.iter()
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
+        self.batches.values().flat_map(|it| &it.entries)
     }
 
-    pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = CallId> + use<> {
-        (0..self.next_call().0).map(CallId)
+    /// The calls of a batch, in their order; none if it is not kept.
+    pub(super) fn of(&self, batch: BatchId) -> &[Entry] {
+        let batch = self.firsts.get(&batch).and_then(|it| self.batches.get(it));
+        batch.map_or(&[], |it| &it.entries)
     }
 
-    pub(super) fn call(&self, id: CallId) -> Option<CallRef<'_>> {
-        let batch = self.briefs.get(id)?.batch;
-        Some(CallRef { id, batch, request: self.request(id)?, state: self.state(id)? })
+    /// Whether a batch has calls that have not ended.
+    pub(super) fn is_open(&self, batch: BatchId) -> bool {
+        let batch = self.firsts.get(&batch).and_then(|it| self.batches.get(it));
+        batch.is_some_and(|it| it.left > 0)
     }
 
-    pub(super) fn state(&self, id: CallId) -> Option<&State> {
-        self.states.get(usize::try_from(id.0).ok()?)
+    /// Whether any call has not ended.
+    pub(super) fn is_any_open(&self) -> bool {
+        self.batches.values().any(|it| it.left > 0)
     }
 
-    /// Where a call stands now.
-    pub(super) fn set_state(&mut self, id: CallId, state: State) {
-        if let Some(brief) = self.briefs.get_mut(id) {
-            brief.stage = Stage::of(&state);
+    /// One call of the batch of this call has ended. Gives the batch if that was its last one.
+    pub(super) fn ended(&mut self, id: CallId) -> Option<BatchId> {
+        let (_, batch) = self.batches.range_mut(..=id).next_back()?;
+        batch.left = batch.left.saturating_sub(1);
+        (batch.left == 0).then_some(batch.id)
+    }
+
+    /// Forgets a batch, unless one of its calls has not ended.
+    pub(super) fn forget(&mut self, batch: BatchId) {
+        if !self.is_open(batch)
+            && let Some(first) = self.firsts.remove(&batch)
+        {
+            self.batches.remove(&first);
         }
-        if let Some(it) = self.states.get_mut(usize::try_from(id.0).unwrap_or(usize::MAX)) {
-            *it = state;
-        }
     }
+}
 
-    pub(super) fn request(&self, id: CallId) -> Option<&Request> {
-        let batch = self.batch(self.briefs.get(id)?.batch)?;
-        batch.requests.get(usize::try_from(id.0.checked_sub(batch.calls.start)?).ok()?)
+fn entry(id: CallId, batch: BatchId, request: Request) -> Entry {
+    Entry {
+        call: Call { id, batch, request, state: State::NEW },
+        look: ArgumentsVersion::default(),
+        checked: None,
+        kind: Kind::OTHER,
+        unmet: 0,
+        dependants: Vec::new(),
+        is_given: false,
     }
+}
 
-    pub(super) fn request_mut(&mut self, id: CallId) -> Option<&mut Request> {
-        let batch = self.briefs.get(id)?.batch;
-        let batch = self.batch_mut(batch)?;
-        batch.requests.get_mut(usize::try_from(id.0.checked_sub(batch.calls.start)?).ok()?)
-    }
-
-    /// A look at a call's arguments that no look so far was.
-    pub(super) fn next_look(&mut self, id: CallId) -> Look {
-        let look = self.looks.entry(id).or_default();
-        *look = Look(look.0.saturating_add(1));
-        *look
-    }
-
-    /// What validation found out.
-    pub(super) fn checked(&self, id: CallId) -> Option<&Checked> {
-        self.checked.get(&id)
-    }
-
-    /// Keeps what validation found out.
-    pub(super) fn keep(&mut self, id: CallId, checked: Checked) {
-        self.checked.insert(id, checked);
-    }
-
-    /// What a call touches. Said once: whoever asks keeps it.
-    pub(super) fn take_access(&mut self, id: CallId) -> Access {
-        self.checked.get_mut(&id).map(|it| std::mem::take(&mut it.access)).unwrap_or_default()
-    }
-
-    /// Nobody will ask any more what validation found out.
-    pub(super) fn forget(&mut self, id: CallId) {
-        self.checked.remove(&id);
-    }
+fn index(first: CallId, id: CallId) -> usize {
+    usize::try_from(id.0.saturating_sub(first.0)).unwrap_or(usize::MAX)
 }

@@ -10,7 +10,7 @@ use crate::access::Access;
 use crate::call::CallId;
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Line {
+pub(super) struct WaitingLine {
     /// How many are in line, the barrier and those behind it not counted.
     ahead: u32,
     barrier: Option<CallId>,
@@ -28,7 +28,7 @@ struct Place {
     holds: Vec<CallId>,
 }
 
-impl Line {
+impl WaitingLine {
     /// A call gets in line. Says who may go on: this one, or nobody.
     pub(super) fn enter(&mut self, id: CallId, access: Access) -> Option<CallId> {
         if self.barrier.is_some() {
@@ -39,10 +39,10 @@ impl Line {
             self.barrier = Some(id);
             return (self.ahead == 0).then_some(id);
         }
-        if access.is_free() {
-            return self.enter_free(id);
-        }
         self.ahead += 1;
+        if access.is_free() {
+            return Some(id);
+        }
         let mut waits = 0;
         for place in self.places.values_mut() {
             if place.access.conflicts_with(&access) {
@@ -58,19 +58,8 @@ impl Line {
         None
     }
 
-    /// The same for a call that touches nothing.
-    pub(super) fn enter_free(&mut self, id: CallId) -> Option<CallId> {
-        if self.barrier.is_some() {
-            self.behind.push_back((id, Access::none()));
-            return None;
-        }
-        self.ahead += 1;
-        Some(id)
-    }
-
-    /// A call leaves the line, wherever it stood. `free` says whether it touches nothing. Says who
-    /// may go on now.
-    pub(super) fn leave(&mut self, id: CallId, free: bool) -> Vec<CallId> {
+    /// A call leaves the line, wherever it stood. Says who may go on now.
+    pub(super) fn leave(&mut self, id: CallId) -> Vec<CallId> {
         let mut on = Vec::new();
         if self.barrier == Some(id) {
             self.barrier = None;
@@ -85,9 +74,9 @@ impl Line {
             self.behind.remove(at);
             return on;
         }
-        if !free {
+        // One that touches nothing has no place, and nobody waits for it.
+        if let Some(place) = self.places.remove(&id) {
             self.waits.remove(&id);
-            let Some(place) = self.places.remove(&id) else { return on };
             for held in place.holds {
                 if let Some(waits) = self.waits.get_mut(&held) {
                     *waits -= 1;
@@ -103,5 +92,12 @@ impl Line {
             on.extend(self.barrier);
         }
         on
+    }
+
+    /// How many calls are in line.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        let counted = usize::try_from(self.ahead).unwrap_or(usize::MAX);
+        counted + usize::from(self.barrier.is_some()) + self.behind.len()
     }
 }

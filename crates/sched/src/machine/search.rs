@@ -6,20 +6,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
+use punchlist_model::call::Answer;
 use punchlist_model::{Attempt, Timestamp};
 
-use super::{Answer, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
+use super::{Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
 use crate::access::Access;
 use crate::call::{
-    CallId, CancelReason, Checked, Ended, Kind, Live, Look, Outcome, Output, QuestionId, Request,
-    Retry, State,
+    ArgumentsVersion, CallId, CancelReason, Checked, Ended, Kind, Live, Outcome, Output,
+    QuestionId, Request, Retry, State,
 };
-use crate::policy::{Decision, Policy, Reader, Rule, Subject};
+use crate::policy::{Decision, Policy, Rule, Subject};
 
 /// What the driver has to do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Task {
-    Validate(CallId, Look),
+    Validate(CallId, ArgumentsVersion),
     Ask(QuestionId),
     Run(CallId, Attempt),
     Wake(WakeToken),
@@ -53,7 +54,7 @@ impl World {
             limits: limits.clone(),
             policy,
             attended: Attended::Yes,
-            reader: Reader::default(),
+            ..Options::default()
         };
         let mut world = Self {
             machine: Scheduler::new(options),
@@ -81,14 +82,6 @@ impl World {
         let mut recorded: BTreeMap<CallId, State> = BTreeMap::new();
         for effect in effects {
             match effect {
-                Effect::Take(calls) => {
-                    for id in calls.map(CallId) {
-                        assert_eq!(recorded.insert(id, State::NEW), None, "{id} is new twice");
-                        if self.machine.is_looked_at(id, Look(0)) {
-                            self.tasks.push(Task::Validate(id, Look(0)));
-                        }
-                    }
-                }
                 Effect::Record(id, state) => drop(recorded.insert(id, state)),
                 Effect::Validate(id, look) => self.tasks.push(Task::Validate(id, look)),
                 Effect::Ask(id, question) => {
@@ -194,7 +187,7 @@ impl World {
 
     /// What tells two worlds apart.
     fn key(&self, cancelled: bool) -> String {
-        let states: Vec<&State> = self.machine.calls().map(|call| call.state).collect();
+        let states: Vec<&State> = self.machine.calls().map(|call| &call.state).collect();
         let Scheduler { coming, validating, line, .. } = &self.machine;
         format!("{states:?} {coming:?} {validating:?} {line:?} {:?} {cancelled}", self.tasks)
     }

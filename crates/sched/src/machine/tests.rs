@@ -2,18 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use punchlist_model::call::{Answer, Permit};
 use punchlist_model::{Attempt, Timestamp};
 use serde_json::json;
 
-use super::{
-    Alarm, Answer, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken,
-};
+use super::{Alarm, Attended, Effect, Input, Limits, Options, Scheduler, Target, WakeToken};
 use crate::access::Access;
 use crate::call::{
-    BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Look, Outcome, Output,
-    QuestionId, Request, Retry, State,
+    ArgumentsVersion, BatchId, CallError, CallId, CancelReason, Checked, Ended, Kind, Outcome,
+    Output, QuestionId, Request, Retry, State,
 };
-use crate::policy::{Decision, Policy, Reader, Rule, Subject};
+use crate::policy::{Decision, Policy, Rule, Subject};
 
 /// A driver that a test is: it tells facts and reads what is to be done.
 struct Desk {
@@ -24,8 +23,7 @@ struct Desk {
 impl Desk {
     fn new(limits: Limits) -> Self {
         let policy = Policy::new(vec![Rule::tool(Decision::Allow, "free")], Vec::new());
-        let options =
-            Options { limits, policy, attended: Attended::Yes, reader: Reader::default() };
+        let options = Options { limits, policy, attended: Attended::Yes, ..Options::default() };
         Self { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH }
     }
 
@@ -33,29 +31,12 @@ impl Desk {
         Self::new(Limits { all, of_kind: BTreeMap::new() })
     }
 
-    /// What is to be done, records left out, and new calls one by one.
+    /// What is to be done, records left out.
     fn tell(&mut self, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.machine.handle(self.now, input, &mut effects);
-        let mut done = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Record(..) => {}
-                Effect::Take(calls) => {
-                    let ids = calls.map(CallId);
-                    let waiting = ids.filter(|id| self.machine.is_looked_at(*id, Look(0)));
-                    done.extend(waiting.map(|id| Effect::Validate(id, Look(0))));
-                }
-                effect @ (Effect::Validate(..)
-                | Effect::Ask(..)
-                | Effect::Run(..)
-                | Effect::Kill(..)
-                | Effect::Wake { .. }
-                | Effect::BatchDone(_)
-                | Effect::Illegal(..)) => done.push(effect),
-            }
-        }
-        done
+        effects.retain(|it| !matches!(it, Effect::Record(..)));
+        effects
     }
 
     fn schedule(&mut self, requests: Vec<Request>) -> Vec<Effect> {
@@ -70,7 +51,7 @@ impl Desk {
         let request = &self.machine.call(CallId(call)).unwrap().request;
         let subject = Subject { tool: request.tool.clone(), ..Subject::default() };
         let found = Ok(Checked { access, kind, subject });
-        self.tell(Input::Validated { call: CallId(call), look: Look(0), found })
+        self.tell(Input::Validated { call: CallId(call), look: ArgumentsVersion(0), found })
     }
 
     fn well(&mut self, call: u32) -> Vec<Effect> {
@@ -86,7 +67,7 @@ impl Desk {
     }
 
     fn answer(&mut self, question: u32, answer: Answer) -> Vec<Effect> {
-        self.tell(Input::Answered { question: QuestionId(question), answer })
+        self.tell(Input::Answered { question: nth(question), answer })
     }
 
     fn outcome(&self, call: u32) -> &Outcome {
@@ -110,7 +91,12 @@ fn run(call: u32) -> Effect {
 }
 
 fn ask(call: u32, question: u32) -> Effect {
-    Effect::Ask(CallId(call), QuestionId(question))
+    Effect::Ask(CallId(call), nth(question))
+}
+
+/// The n-th question, counted from 0.
+fn nth(question: u32) -> QuestionId {
+    QuestionId(Options::default().ids.nth(question + 1))
 }
 
 const DONE: Effect = Effect::BatchDone(BatchId(0));
@@ -187,7 +173,7 @@ fn calls_that_wait_for_themselves_or_for_nobody_are_errors_of_their_own() {
     let after =
         |calls: &[u32]| Request { after: calls.iter().copied().map(CallId).collect(), ..free() };
     let effects = desk.schedule(vec![after(&[1]), after(&[0]), after(&[2]), after(&[99]), free()]);
-    assert_eq!(effects, [Effect::Validate(CallId(4), Look(0))]);
+    assert_eq!(effects, [Effect::Validate(CallId(4), ArgumentsVersion(0))]);
     let error = |call: u32| {
         let Outcome::Error(error) = desk.outcome(call) else { panic!("{:?}", desk.outcome(call)) };
         error.to_string()
@@ -207,7 +193,10 @@ fn a_chain_of_a_hundred_thousand_calls_fails_without_a_deep_stack() {
         .map(|n| Request { after: n.checked_sub(1).map(CallId).into_iter().collect(), ..free() });
     desk.schedule(chain.collect());
     let found = Err("no such tool".to_owned());
-    assert_eq!(desk.tell(Input::Validated { call: CallId(0), look: Look(0), found }), [DONE]);
+    assert_eq!(
+        desk.tell(Input::Validated { call: CallId(0), look: ArgumentsVersion(0), found }),
+        [DONE]
+    );
 }
 
 #[test]
@@ -231,7 +220,8 @@ fn always_settles_what_else_is_waiting_and_fits() {
     assert_eq!(desk.valid(0, Access::none()), [ask(0, 0)]);
     assert_eq!(desk.valid(1, Access::none()), [ask(1, 1)]);
     assert_eq!(desk.valid(2, Access::none()), [ask(2, 2)]);
-    let always = Answer::Always(vec![Rule::tool(Decision::Allow, "careful")]);
+    let careful = Permit { tool: Some("careful".into()), ..Permit::default() };
+    let always = Answer::Session(vec![careful]);
     assert_eq!(desk.answer(0, always), [run(0), run(2)]);
     // Nor is it asked about again.
     assert_eq!(desk.valid(3, Access::none()), [run(3)]);
@@ -250,12 +240,12 @@ fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
     // It gives up its place: nobody knows yet what it touches now.
     let arguments = json!({"path": "b"});
     let effects = desk.answer(0, Answer::Modify(arguments.clone()));
-    assert_eq!(effects, [Effect::Validate(CallId(0), Look(1)), run(1)]);
+    assert_eq!(effects, [Effect::Validate(CallId(0), ArgumentsVersion(1)), run(1)]);
     assert_eq!(desk.machine.call(CallId(0)).unwrap().request.arguments, arguments);
     assert_eq!(desk.valid(0, Access::writes(["a"])), [], "the look at what it was before");
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["b"]), subject, kind: Kind::OTHER };
-    let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
+    let look = Input::Validated { call: CallId(0), look: ArgumentsVersion(1), found: Ok(checked) };
     // A person wrote it, so nobody is asked again.
     assert_eq!(desk.tell(look), [run(0)]);
 }
@@ -290,11 +280,11 @@ fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
     let mut desk = Desk::with_room(9);
     desk.schedule(vec![careful()]);
     assert_eq!(desk.valid(0, Access::writes(["a"])), [ask(0, 0)]);
-    let again = desk.tell(Input::Changed(QuestionId(0)));
-    assert_eq!(again, [Effect::Validate(CallId(0), Look(1))]);
+    let again = desk.tell(Input::Changed(nth(0)));
+    assert_eq!(again, [Effect::Validate(CallId(0), ArgumentsVersion(1))]);
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["a"]), subject, kind: Kind::OTHER };
-    let look = Input::Validated { call: CallId(0), look: Look(1), found: Ok(checked) };
+    let look = Input::Validated { call: CallId(0), look: ArgumentsVersion(1), found: Ok(checked) };
     assert_eq!(desk.tell(look), [ask(0, 1)]);
     assert_eq!(desk.answer(0, Answer::Once), [], "the old question counts no more");
     assert_eq!(desk.answer(1, Answer::Once), [run(0)]);
@@ -303,12 +293,7 @@ fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
 #[test]
 fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     let limits = Limits { all: 1, of_kind: BTreeMap::new() };
-    let options = Options {
-        limits,
-        policy: Policy::default(),
-        attended: Attended::No,
-        reader: Reader::default(),
-    };
+    let options = Options { limits, ..Options::default() };
     let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
     desk.schedule(vec![careful()]);
     assert_eq!(desk.valid(0, Access::none()), [DONE]);
@@ -326,8 +311,7 @@ fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
 fn where_nobody_is_there_only_those_calls_ask_that_a_person_has_spoken_about() {
     let limits = Limits { all: 1, of_kind: BTreeMap::new() };
     let attended = Attended::Only(BTreeSet::from([CallId(1)]));
-    let options =
-        Options { limits, policy: Policy::default(), attended, reader: Reader::default() };
+    let options = Options { limits, attended, ..Options::default() };
     let mut desk = Desk { machine: Scheduler::new(options), now: Timestamp::UNIX_EPOCH };
     desk.schedule(vec![careful(), careful()]);
     assert_eq!(desk.valid(0, Access::none()), []);
@@ -453,4 +437,26 @@ fn what_a_tool_declines_is_cancelled_and_not_tried_again() {
     assert_eq!(desk.ended(0, 1, Ended::Declined("somebody else has it".into())), [run(1)]);
     let declined = CancelReason::Declined("somebody else has it".into());
     assert_eq!(*desk.outcome(0), Outcome::Cancelled { reason: declined, output: None });
+}
+
+#[test]
+fn a_batch_that_is_forgotten_leaves_nothing_and_nobody_can_wait_for_it() {
+    let mut desk = Desk::with_room(2);
+    for first in (0..3_000).step_by(3) {
+        desk.schedule(vec![free(), free(), Request { after: vec![CallId(first)], ..careful() }]);
+        desk.machine.forget(desk.machine.call(CallId(first)).unwrap().batch);
+        assert!(desk.machine.call(CallId(first)).is_some(), "it has not ended");
+        for call in first..first + 3 {
+            desk.valid(call, Access::writes(["a"]));
+        }
+        desk.well(first);
+        let all = Target::All;
+        desk.tell(Input::Cancel(all, CancelReason::Asked(None)));
+        desk.badly(first + 1, 1);
+        desk.machine.forget(BatchId(first / 3));
+        assert_eq!(desk.machine.kept(), 0);
+    }
+    desk.schedule(vec![Request { after: vec![CallId(7)], ..free() }]);
+    let forgotten = Outcome::Error(CallError::Forgotten(CallId(7)));
+    assert_eq!(*desk.outcome(3_000), forgotten);
 }

@@ -108,7 +108,7 @@ impl Capture {
                 // What cannot be removed is left to whoever tidies up the directory.
                 drop(fs::remove_file(path));
             }
-            return Output { text: text(&self.head), whole: None };
+            return Output::text(text(&self.head));
         }
         let missing = match &self.whole {
             Whole::Missing(why) => Some(why.clone()),
@@ -121,7 +121,7 @@ impl Capture {
         let found = whole.as_ref().map(|it| format!("the whole is in {it}"));
         let notes: Vec<String> = found.into_iter().chain(missing).collect();
         let tail: Vec<u8> = self.tail.into();
-        Output { text: cut(&self.head, &tail, self.total, &notes), whole }
+        Output { whole, ..Output::text(cut(&self.head, &tail, self.total, &notes)) }
     }
 
     fn keep_end(&mut self, bytes: &[u8]) {

@@ -72,7 +72,7 @@ pub fn so_far(options: &Options, call: CallId, attempt: Attempt) -> Option<Outpu
         text.push_str(&piece);
         whole.get_or_insert_with(|| path.display().to_string());
     }
-    (!text.is_empty()).then_some(Output { text, whole })
+    (!text.is_empty()).then(|| Output { whole, ..Output::text(text) })
 }
 
 /// A file as an output: cut in the middle if it is too long.

@@ -57,7 +57,7 @@ fn small() -> (Options, tempfile::TempDir) {
 fn an_output_within_the_limit_is_kept_as_it_is_and_no_file_is_left() {
     let (options, dir) = small();
     let kept = keep(&options, &[b"0123456789", b"012345678\n"]);
-    assert_eq!(kept, Output { text: "0123456789012345678\n".into(), whole: None });
+    assert_eq!(kept, Output::text("0123456789012345678\n"));
     assert!(!dir.path().join("output/run/whole.txt").exists());
 }
 
@@ -111,7 +111,7 @@ proptest! {
         let all = pieces.concat();
         if all.len() <= options.most {
             let text = String::from_utf8_lossy(&all).replace('\0', "\u{FFFD}");
-            prop_assert_eq!(kept, Output { text, whole: None });
+            prop_assert_eq!(kept, Output::text(text));
         } else {
             let path = dir.path().join("output/run/whole.txt");
             prop_assert_eq!(fs::read(&path).unwrap(), all);
@@ -145,10 +145,10 @@ fn what_a_killed_call_had_said_is_read_from_its_files() {
     Capture::new(&options, &name(call, attempt, 1)).take(b"command");
     let file = options.directory.as_ref().unwrap().join("3-2.txt");
     let first = file.display().to_string();
-    let kept = Output { text: "command".into(), whole: Some(first.clone()) };
+    let kept = Output { whole: Some(first.clone()), ..Output::text("command") };
     assert_eq!(so_far(&options, call, attempt), Some(kept));
     Capture::new(&options, &name(call, attempt, 2)).take(b"check\0\n");
-    let kept = Output { text: "command\ncheck\u{FFFD}\n".into(), whole: Some(first) };
+    let kept = Output { whole: Some(first), ..Output::text("command\ncheck\u{FFFD}\n") };
     assert_eq!(so_far(&options, call, attempt), Some(kept));
     assert_eq!(so_far(&options, call, Attempt(1)), None, "another attempt");
     Capture::new(&options, &name(CallId(4), Attempt(1), 1)).take(&b"0123456789\n".repeat(9));

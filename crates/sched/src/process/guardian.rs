@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use rustix::fs::Access;
+use rustix::fs::{Access, FileType};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
 use rustix::process::{Pid, WaitOptions};
 use tokio::signal::unix::{SignalKind, signal};
@@ -48,11 +48,59 @@ const PIECE: usize = 64 * 1024;
 /// The most descriptors that come with one order.
 const DESCRIPTORS: usize = 3;
 
-/// Is a guardian for the driver at the other end of `socket`, until that closes.
+/// Set for a process that was started as a guardian, so that one that does not become one cannot start
+/// itself again and again.
+pub(super) const STARTED_AS_GUARDIAN: &str = "PUNCHLIST_GUARDIAN";
+/// The word that this program is a leash by.
+const LEASH: &str = "__punchlist-leash";
+/// How a leash ends that could not become its command, as shells do.
+const NOT_STARTED: i32 = 127;
+
+/// Becomes a guardian, if the program was started as one, and never returns then. **The first line of
+/// `main`** of every program that starts processes with [`super::Processes::guarded`].
 ///
-/// The process that calls this must have one thread only and is a guardian from then on: it leaves its
-/// session and takes no signal from a terminal. With a leash, commands end with it, whatever ends it.
-pub fn main(socket: OwnedFd, leash: Option<Leash>) -> io::Result<()> {
+/// The process must have one thread only. As a guardian it leaves its session and takes no signal from a
+/// terminal, and ends when the driver that started it is gone.
+#[expect(clippy::exit, reason = "nothing of the program that it is a copy of is to run")]
+pub fn enter_if_called() {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|it| it == LEASH) {
+        let why = super::leash::main(arguments);
+        // What cannot be said is said by the exit code.
+        drop(writeln!(io::stderr(), "error: {why}"));
+        std::process::exit(NOT_STARTED);
+    }
+    if std::env::var_os(STARTED_AS_GUARDIAN).is_none() {
+        return;
+    }
+    let stdin = rustix::stdio::stdin();
+    let is_socket = rustix::fs::fstat(stdin)
+        .is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Socket);
+    // Somebody set the variable by hand: whoever starts a process is told so.
+    let Some(socket) = is_socket.then(|| stdin.try_clone_to_owned().ok()).flatten() else { return };
+    let code = if main(socket, leash()).is_ok() { 0 } else { 1 };
+    std::process::exit(code);
+}
+
+/// What to do about a program that was started as a guardian and is none.
+pub(super) fn not_entered() -> String {
+    format!(
+        "the program that was started for it did not become one; \
+         `guardian::enter_if_called()` must be the first line of its `main`, and {STARTED_AS_GUARDIAN} must not be \
+         set by hand"
+    )
+}
+
+/// What commands are started with: this very program, also if its file was replaced meanwhile.
+fn leash() -> Option<Leash> {
+    let program = Path::new("/proc/self/exe");
+    let arguments = vec![LEASH.into()];
+    program.exists().then(|| Leash { program: program.to_owned(), arguments })
+}
+
+/// Is a guardian for the driver at the other end of `socket`, until that closes. With a leash, commands
+/// end with it, whatever ends it.
+fn main(socket: OwnedFd, leash: Option<Leash>) -> io::Result<()> {
     // Refused only if it leads a group already, and then nothing that matters is lost.
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]

@@ -18,11 +18,11 @@ use rustix::process::Pid;
 
 /// The program that is a leash when it is called with `arguments` and the words of a command.
 #[derive(Clone, Debug)]
-pub struct Leash {
+pub(super) struct Leash {
     /// Ours; nobody looks for it.
-    pub program: PathBuf,
+    pub(super) program: PathBuf,
     /// What it is called with.
-    pub arguments: Vec<OsString>,
+    pub(super) arguments: Vec<OsString>,
 }
 
 impl Leash {
@@ -37,7 +37,7 @@ impl Leash {
 
 /// Becomes a command that ends with its parent. The words are the parent's number, the command's file, the
 /// name that it is called by, and its arguments. Returns only if that fails, and says why.
-pub fn main(words: impl IntoIterator<Item = OsString>) -> String {
+pub(super) fn main(words: impl IntoIterator<Item = OsString>) -> String {
     let mut words = words.into_iter();
     let parent = words.next().and_then(|it| it.to_str()?.parse().ok()).and_then(Pid::from_raw);
     let (Some(parent), Some(program), Some(name)) = (parent, words.next(), words.next()) else {

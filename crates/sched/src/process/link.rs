@@ -3,24 +3,30 @@
 //! One task per guardian. It never waits for anything but the socket and its orders.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdStream;
+use std::pin::Pin;
 use std::process::{Child, Command as StdCommand, Stdio};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::unix::pipe;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::{oneshot, watch};
+use tokio::time::Sleep;
 
 use super::running::{Running, Watched};
 use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode, is_too_long};
-use super::{Command, Error, Exit, Options};
-use crate::driver::mailbox::{Receiver, Sender, mailbox};
+use super::{Command, Error, Exit, Options, guardian};
+
+/// How long a guardian may take to begin.
+const READY: Duration = Duration::from_secs(20);
 
 /// Where a process stands.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,7 +51,7 @@ pub(super) enum Told {
 
 /// The way to a guardian.
 pub(super) struct Link {
-    told: Sender<Told>,
+    told: UnboundedSender<Told>,
     next: u64,
     /// Closed once the task has ended.
     alive: watch::Receiver<()>,
@@ -55,6 +61,9 @@ impl Link {
     /// Starts a guardian, and the task that speaks with it.
     pub(super) fn start(options: &Options) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::NoGuardian(why.to_string());
+        if std::env::var_os(guardian::STARTED_AS_GUARDIAN).is_some() {
+            return Err(Error::NoGuardian(guardian::not_entered()));
+        }
         let runtime = tokio::runtime::Handle::try_current()
             .map_err(|_| Error::NoGuardian("there is no tokio runtime here".to_owned()))?;
         let (ours, its) = StdStream::pair().map_err(failed)?;
@@ -66,19 +75,19 @@ impl Link {
         let guardian = StdCommand::new(&options.guardian)
             .args(&options.arguments)
             .env_clear()
+            .env(guardian::STARTED_AS_GUARDIAN, "1")
             .stdin(OwnedFd::from(its))
             .stdout(held)
             .stderr(Stdio::null())
             .spawn()
             .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;
         let socket = Socket::new(ours).map_err(failed)?;
-        let (told, orders) = mailbox();
+        let (told, orders) = mpsc::unbounded_channel();
         let (is_alive, alive) = watch::channel(());
         let mut task = Task {
             socket,
             guardian: Some(guardian),
             orders,
-            waiting: VecDeque::new(),
             out: VecDeque::new(),
             received: Vec::new(),
             processes: BTreeMap::new(),
@@ -86,6 +95,7 @@ impl Link {
             is_wanted: true,
             said_goodbye: false,
             closing: None,
+            patience: Box::pin(tokio::time::sleep(READY)),
             _is_alive: is_alive,
         };
         let milliseconds =
@@ -167,9 +177,7 @@ struct Process {
 struct Task {
     socket: Socket,
     guardian: Option<Child>,
-    orders: Receiver<Told>,
-    /// What was taken from the orders and not looked at yet.
-    waiting: VecDeque<Told>,
+    orders: UnboundedReceiver<Told>,
     out: VecDeque<Outgoing>,
     received: Vec<u8>,
     processes: BTreeMap<u64, Process>,
@@ -178,6 +186,8 @@ struct Task {
     is_wanted: bool,
     said_goodbye: bool,
     closing: Option<oneshot::Sender<()>>,
+    /// How long the guardian may take to say that it is one.
+    patience: Pin<Box<Sleep>>,
     /// Dropped with the task, which others notice.
     _is_alive: watch::Sender<()>,
 }
@@ -190,18 +200,15 @@ impl Task {
 
     /// Does whatever can be done now; ready when the guardian has gone.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            match self.orders.poll_all(context, &mut self.waiting) {
-                Poll::Ready(true) => {}
-                Poll::Ready(false) => {
-                    self.is_wanted = false;
-                    break;
-                }
-                Poll::Pending => break,
-            }
-        }
-        while let Some(told) = self.waiting.pop_front() {
+        while let Poll::Ready(told) = self.orders.poll_recv(context) {
+            let Some(told) = told else {
+                self.is_wanted = false;
+                break;
+            };
             self.take(told);
+        }
+        if !self.is_ready && self.patience.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Err(io::Error::other(guardian::not_entered())));
         }
         if let Poll::Ready(Err(why)) = self.send(context) {
             return Poll::Ready(Err(why));
@@ -310,7 +317,7 @@ impl Task {
         let mut lost = Error::GuardianGone;
         if !self.is_ready {
             let why = match &ended {
-                Ok(()) => "it ended at once".to_owned(),
+                Ok(()) => guardian::not_entered(),
                 Err(why) => why.to_string(),
             };
             lost = Error::NoGuardian(why);

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::link::{Stage, Told};
 use super::{Error, Exit};
-use crate::driver::mailbox::Sender;
 use crate::output::Stream;
 
 /// How long pipes are listened to that are still open although the process is over: somebody who is
@@ -25,11 +25,11 @@ const PIECE: usize = 16 * 1024;
 pub(crate) struct Watched {
     id: u64,
     stage: watch::Receiver<Stage>,
-    told: Sender<Told>,
+    told: UnboundedSender<Told>,
 }
 
 impl Watched {
-    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: Sender<Told>) -> Self {
+    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: UnboundedSender<Told>) -> Self {
         Self { id, stage, told }
     }
 
@@ -110,19 +110,23 @@ impl Running {
         let exit = loop {
             let heard = tokio::select! {
                 biased;
-                count = read(self.out.as_mut(), &mut piece) => Heard::Said(Stream::Out, count),
-                count = read(self.err.as_mut(), &mut err_piece) => Heard::Said(Stream::Err, count),
-                count = write(self.stdin.as_mut(), written) => Heard::Wrote(count),
-                exit = self.watched.over() => Heard::Over(exit),
+                count = read(self.out.as_mut(), &mut piece) => AnswerResult::Said(Stream::Out, count),
+                count = read(self.err.as_mut(), &mut err_piece) => AnswerResult::Said(Stream::Err, count),
+                count = write(self.stdin.as_mut(), written) => AnswerResult::Wrote(count),
+                exit = self.watched.over() => AnswerResult::Over(exit),
             };
             match heard {
-                Heard::Said(Stream::Out, Some(count)) => say(Stream::Out, upto(&piece, count)),
-                Heard::Said(Stream::Err, Some(count)) => say(Stream::Err, upto(&err_piece, count)),
-                Heard::Said(Stream::Out, None) => self.out = None,
-                Heard::Said(Stream::Err, None) => self.err = None,
-                Heard::Wrote(Some(count)) => written += count,
-                Heard::Wrote(None) => self.stdin = None,
-                Heard::Over(exit) => break exit,
+                AnswerResult::Said(Stream::Out, Some(count)) => {
+                    say(Stream::Out, upto(&piece, count))
+                }
+                AnswerResult::Said(Stream::Err, Some(count)) => {
+                    say(Stream::Err, upto(&err_piece, count))
+                }
+                AnswerResult::Said(Stream::Out, None) => self.out = None,
+                AnswerResult::Said(Stream::Err, None) => self.err = None,
+                AnswerResult::Wrote(Some(count)) => written += count,
+                AnswerResult::Wrote(None) => self.stdin = None,
+                AnswerResult::Over(exit) => break exit,
             }
         };
         // Whoever could write has ended, so what is left is there already.
@@ -137,7 +141,7 @@ impl Running {
     }
 }
 
-enum Heard {
+enum AnswerResult {
     Said(Stream, Option<usize>),
     Wrote(Option<usize>),
     Over(Result<Exit, Error>),

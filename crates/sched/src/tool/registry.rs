@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::{Preview, Tool};
 use crate::call::Checked;
-use crate::driver::panicked;
 use crate::policy::Policy;
+use crate::run::panicked;
 
 /// How many faults in arguments are named.
 const MOST_FAULTS: usize = 5;
@@ -33,27 +33,9 @@ pub enum BadTool {
     },
 }
 
-/// The tools that there are.
+/// The tools that there are, by name.
 #[derive(Clone, Default)]
-pub struct Tools {
-    by_name: BTreeMap<String, Place>,
-    all: Vec<Entry>,
-}
-
-/// Where a tool is among all tools. None is ever taken out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(std::num::NonZeroU32);
-
-impl Place {
-    /// The place after so many others.
-    fn after(others: usize) -> Option<Self> {
-        std::num::NonZeroU32::new(u32::try_from(others).ok()?.checked_add(1)?).map(Self)
-    }
-
-    fn index(self) -> usize {
-        usize::try_from(self.0.get() - 1).unwrap_or(usize::MAX)
-    }
-}
+pub struct Tools(BTreeMap<String, Entry>);
 
 #[derive(Clone)]
 struct Entry {
@@ -70,38 +52,31 @@ impl Tools {
     /// Adds a tool.
     pub fn add(&mut self, tool: Arc<dyn Tool>) -> Result<(), BadTool> {
         let name = tool.name().to_owned();
-        if self.by_name.contains_key(&name) {
+        if self.0.contains_key(&name) {
             return Err(BadTool::Twice(name));
         }
         let schema = jsonschema::validator_for(tool.schema()).map_err(|error| {
             let why = shortened(&error.to_string());
             BadTool::Schema { name: name.clone(), why }
         })?;
-        if let Some(place) = Place::after(self.all.len()) {
-            self.by_name.insert(name, place);
-            self.all.push(Entry { tool, schema: Arc::new(schema) });
-        }
+        self.0.insert(name, Entry { tool, schema: Arc::new(schema) });
         Ok(())
+    }
+
+    /// These tools and another one.
+    pub fn with(mut self, tool: impl Tool + 'static) -> Result<Self, BadTool> {
+        self.add(Arc::new(tool))?;
+        Ok(self)
     }
 
     /// A tool by its name.
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.at(self.place(name)?)
-    }
-
-    /// Where a tool is.
-    pub(crate) fn place(&self, name: &str) -> Option<Place> {
-        self.by_name.get(name).copied()
-    }
-
-    /// The tool that is there.
-    pub(crate) fn at(&self, place: Place) -> Option<&Arc<dyn Tool>> {
-        self.all.get(place.index()).map(|entry| &entry.tool)
+        self.0.get(name).map(|it| &it.tool)
     }
 
     /// All tools, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.by_name.values().filter_map(|place| self.at(*place))
+        self.0.values().map(|it| &it.tool)
     }
 
     /// The tools that a model is offered: all but those that rules deny wholly. It would only learn that
@@ -112,19 +87,8 @@ impl Tools {
 
     /// Looks at a call: the tool exists, the arguments fit its schema, and it agrees itself.
     pub fn check(&self, name: &str, arguments: &Value) -> Result<Checked, String> {
-        self.check_at(self.place(name), name, arguments)
-    }
-
-    /// The same where the tool's place is known, if it has one.
-    pub(crate) fn check_at(
-        &self,
-        place: Option<Place>,
-        name: &str,
-        arguments: &Value,
-    ) -> Result<Checked, String> {
-        let found = place.and_then(|it| self.all.get(it.index()));
-        let Some(Entry { tool, schema }) = found else {
-            let names: Vec<&str> = self.by_name.keys().map(String::as_str).collect();
+        let Some(Entry { tool, schema }) = self.0.get(name) else {
+            let names: Vec<&str> = self.0.keys().map(String::as_str).collect();
             let name = shortened(name);
             return Err(format!("there is no tool {name:?}; there are: {}", names.join(", ")));
         };

@@ -1,24 +1,24 @@
 //! What a running call is given: who it is, where its live output goes, how it starts processes, and
 //! whether it is to stop.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock};
 
-use punchlist_model::Attempt;
+use punchlist_model::{Actor, Attempt};
 
 use crate::call::{CallId, Ended, Output};
-use crate::driver::attempts::{Attempts, Brake};
-use crate::driver::event::{Event, Watchers};
 use crate::output::{self, Capture, Files, Line, Lines, Stream};
 use crate::process::{self, Command, Exit, Processes, Running};
+use crate::run::Listener;
+use crate::run::brake::{Brake, Stopping};
+use crate::run::event::{Event, Watchers};
 
 /// What all running calls share.
 pub(crate) struct Surroundings {
     pub(crate) watchers: Arc<Watchers>,
     pub(crate) processes: Processes,
-    pub(crate) output: output::Options,
+    pub(crate) output: Arc<output::Options>,
     pub(crate) files: Arc<Files>,
-    pub(crate) attempts: Attempts,
 }
 
 /// What a running call is given.
@@ -26,28 +26,51 @@ pub struct Work {
     call: CallId,
     attempt: Attempt,
     around: Arc<Surroundings>,
-    brake: OnceLock<Arc<Brake>>,
+    brake: Arc<Brake>,
+    /// Who hears what it prints, besides those who watch the run.
+    listener: Option<Arc<Listener>>,
+    /// Who has said yes to it.
+    approved_by: Option<Actor>,
     /// How many outputs it has begun to keep.
     outputs: AtomicU32,
 }
 
 impl Work {
-    pub(crate) fn new(call: CallId, attempt: Attempt, around: Arc<Surroundings>) -> Self {
-        Self { call, attempt, around, brake: OnceLock::new(), outputs: AtomicU32::new(0) }
+    pub(crate) fn new(
+        call: CallId,
+        attempt: Attempt,
+        around: &Arc<Surroundings>,
+        brake: &Arc<Brake>,
+    ) -> Self {
+        Self {
+            call,
+            attempt,
+            around: Arc::clone(around),
+            brake: Arc::clone(brake),
+            listener: None,
+            approved_by: None,
+            outputs: AtomicU32::new(0),
+        }
     }
 
-    /// Work outside any driver, for who runs a tool by itself: nobody watches it, nobody stops it.
+    pub(crate) fn heard_by(self, listener: Arc<Listener>) -> Self {
+        Self { listener: Some(listener), ..self }
+    }
+
+    pub(crate) fn approved(self, approved_by: Option<Actor>) -> Self {
+        Self { approved_by, ..self }
+    }
+
+    /// Work outside any run, for who calls a tool by itself: nobody watches it, nobody stops it.
     pub fn alone(processes: Processes, output: output::Options) -> Self {
-        let watchers = Arc::new(Watchers::default());
         let around = Surroundings {
-            watchers,
+            watchers: Arc::default(),
             processes,
             // Nobody would record the call's end and remove its files.
-            output: output::Options { directory: None, ..output },
+            output: Arc::new(output::Options { directory: None, ..output }),
             files: Arc::default(),
-            attempts: Attempts::default(),
         };
-        Self::new(CallId(0), Attempt(1), Arc::new(around))
+        Self::new(CallId(0), Attempt(1), &Arc::new(around), &Arc::default())
     }
 
     /// Which call it is.
@@ -60,8 +83,16 @@ impl Work {
         self.attempt
     }
 
+    /// Who said yes to the call, if somebody was asked and gave a name.
+    pub fn approved_by(&self) -> Option<&Actor> {
+        self.approved_by.as_ref()
+    }
+
     /// Says something to whoever watches.
     pub fn say(&self, line: Line) {
+        if let Some(listener) = &self.listener {
+            listener.say(self.call, &line);
+        }
         let watchers = &self.around.watchers;
         if watchers.is_anybody_there() {
             watchers.tell(&Event::Output { call: self.call, attempt: self.attempt, line });
@@ -70,23 +101,22 @@ impl Work {
 
     /// Whether it is to stop.
     pub fn is_stopping(&self) -> bool {
-        self.brake().is_on()
+        self.brake.is_on()
     }
 
     /// Waits until it is to stop.
     pub async fn stopping(&self) {
-        self.brake().on().await;
+        self.brake.reached(Stopping::Asked).await;
     }
 
     /// Starts a process. It is ended, with all that came of it, when the call is to stop, and when
     /// the answer is dropped.
     pub async fn spawn(&self, command: Command) -> Result<Running, process::Error> {
-        let brake = self.brake();
-        if brake.is_on() {
+        if self.brake.is_on() {
             return Err(process::Error::Stopping);
         }
         let running = self.around.processes.begin(command)?;
-        brake.add(running.watched().clone());
+        self.brake.add(running.watched().clone());
         running.started().await
     }
 
@@ -99,14 +129,12 @@ impl Work {
         let exit = running
             .finish(|stream, bytes| {
                 capture.take(bytes);
-                if self.around.watchers.is_anybody_there() {
-                    let [out, err] = &mut lines;
-                    let lines = match stream {
-                        Stream::Out => out,
-                        Stream::Err => err,
-                    };
-                    lines.take(bytes, &mut |line| self.say(line));
-                }
+                let [out, err] = &mut lines;
+                let lines = match stream {
+                    Stream::Out => out,
+                    Stream::Err => err,
+                };
+                lines.take(bytes, &mut |line| self.say(line));
             })
             .await;
         for lines in &mut lines {
@@ -123,10 +151,6 @@ impl Work {
         let nth = outputs.fetch_add(1, Ordering::Relaxed).saturating_add(1);
         let name = output::name(self.call, self.attempt, nth);
         Capture::of(self.call, Arc::clone(&around.files), &around.output, &name)
-    }
-
-    fn brake(&self) -> &Arc<Brake> {
-        self.brake.get_or_init(|| self.around.attempts.brake(self.call, self.attempt))
     }
 }
 

@@ -4,24 +4,30 @@ use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::panic;
 use std::pin::pin;
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use punchlist_model::Actor;
+use punchlist_model::call::Permit;
 use punchlist_sched::call::{CallError, QuestionId, State};
-use punchlist_sched::driver::{Driver, Error, Event, Events, Gone, NoLedger, Options};
-use punchlist_sched::machine::{Answer, Target};
+use punchlist_sched::machine::Target;
 use punchlist_sched::output;
-use punchlist_sched::{BatchId, CallId, CancelReason, Limits, Outcome, Output, Request, Retry};
+use punchlist_sched::run::{AnswerResult, Error, RunOver};
+use punchlist_sched::{
+    Answer, Batch, BatchId, CallId, CancelReason, Event, Events, Limits, Offer, Options, Outcome,
+    Output, PlannedCall, Request, Retry, Run,
+};
 use serde_json::json;
 
-use crate::stage::{Doors, Log, Stage, act, after, ask, no_processes, options, tools};
+use crate::stage::{Doors, Log, Stage, act, ask, options, tools};
 
 fn well(text: &str) -> Outcome {
-    Outcome::Success(Output { text: text.to_owned(), whole: None })
+    Outcome::Success(Output::text(text))
 }
 
 fn cancelled(reason: CancelReason, text: &str) -> Outcome {
-    Outcome::cancelled(reason, Output { text: text.to_owned(), whole: None })
+    Outcome::cancelled(reason, Output::text(text))
 }
 
 fn nobody() -> CancelReason {
@@ -31,8 +37,7 @@ fn nobody() -> CancelReason {
 impl Stage {
     /// Schedules calls and waits until all have ended.
     async fn outcomes(&self, requests: Vec<Request>) -> Vec<Outcome> {
-        let batch = self.handle.schedule(requests).await.unwrap().batch;
-        self.handle.outcomes(batch).await.unwrap()
+        self.run.schedule(requests).await.unwrap().outcomes().await.unwrap()
     }
 }
 
@@ -52,13 +57,14 @@ async fn until_done(events: &mut Events) -> Vec<Event> {
 #[tokio::test]
 async fn calls_run_and_their_batch_is_told_of_once() {
     let stage = Stage::new();
-    let mut events = stage.handle.subscribe();
+    let mut events = stage.run.subscribe();
     let outcomes = stage.outcomes(vec![act("well"), act("badly")]).await;
-    let output = Box::new(Output { text: "so far".into(), whole: None });
+    let output = Box::new(Output::text("so far"));
     let failed = CallError::Failed { what: "it went wrong".into(), output };
     assert_eq!(outcomes, [well("well"), Outcome::Error(failed)]);
-    drop(stage.handle);
-    stage.driver.await.unwrap().unwrap();
+    let ended = stage.run.ended();
+    drop(stage.run);
+    ended.await.unwrap();
     let mut told = Vec::new();
     while let Some(event) = events.next().await {
         told.push(match event {
@@ -83,9 +89,10 @@ async fn calls_run_and_their_batch_is_told_of_once() {
 #[tokio::test]
 async fn every_transition_is_written_down_before_anything_follows_from_it() {
     let stage = Stage::new();
-    let first_then_second = |first: CallId| vec![act("well"), after(&[first], act("badly"))];
-    let batch = stage.handle.schedule_together(first_then_second).await.unwrap().batch;
-    stage.handle.outcomes(batch).await.unwrap();
+    let mut batch = Batch::new();
+    let first = batch.add(act("well"));
+    batch.add(act("badly")).after([first]);
+    stage.run.schedule(batch).await.unwrap().outcomes().await.unwrap();
     insta::assert_snapshot!(stage.log.all().join("\n"), @"
     call 0 is validating
     call 1 is validating
@@ -103,24 +110,28 @@ async fn every_transition_is_written_down_before_anything_follows_from_it() {
 #[tokio::test]
 async fn a_question_is_written_down_with_what_it_shows_and_answered_once() {
     let stage = Stage::new();
-    let mut events = stage.handle.subscribe();
-    let batch = stage.handle.schedule(vec![ask("well")]).await.unwrap().batch;
+    let mut events = stage.run.subscribe();
+    let batch = stage.run.schedule(vec![ask("well")]).await.unwrap();
     let asked = loop {
         if let Event::Asked(asked) = events.next().await.unwrap() {
             break asked;
         }
     };
-    assert_eq!(asked.preview.what, "do \"well\"");
+    assert_eq!(asked.what, "do \"well\"");
     assert_eq!(asked.arguments, json!({"do": "well"}));
-    assert_eq!(asked.allowing.len(), 1);
+    assert_eq!(asked.why, "no rule allows it");
+    let always = asked.offers.iter().filter(|it| matches!(it, Offer::Always(_)));
+    assert_eq!(always.count(), 1);
     stage.log.position("call 0 asks");
-    let modified = Answer::Modify(json!({"do": "badly"}));
-    assert_eq!(stage.handle.answer(asked.question, modified).await, Ok(true));
+    let answer = |answer| stage.run.answer(asked.id, answer, None);
+    let another = Permit { tool: Some("act".into()), ..Permit::default() };
+    assert_eq!(answer(Answer::Session(vec![another])).await, Ok(AnswerResult::NotOffered));
+    assert_eq!(answer(Answer::Modify(json!({"do": "badly"}))).await, Ok(AnswerResult::Taken));
     // A person chose the other arguments, so the call runs with them and asks nothing more.
-    let late = Answer::Refuse(Some("too late".into()));
-    assert_eq!(stage.handle.answer(asked.question, late).await, Ok(false));
-    assert_eq!(stage.handle.answer(QuestionId(99), Answer::Once).await, Ok(false));
-    let outcomes = stage.handle.outcomes(batch).await.unwrap();
+    assert_eq!(answer(Answer::Refuse(Some("too late".into()))).await, Ok(AnswerResult::Late));
+    let nobody_asked = QuestionId(options().machine.ids.nth(99));
+    assert_eq!(stage.run.answer(nobody_asked, Answer::Once, None).await, Ok(AnswerResult::Late));
+    let outcomes = batch.outcomes().await.unwrap();
     assert!(matches!(outcomes[..], [Outcome::Error(CallError::Failed { .. })]), "{outcomes:?}");
 }
 
@@ -145,12 +156,12 @@ async fn a_tool_that_breaks_harms_its_own_call_only() {
 #[tokio::test]
 async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
     let stage = Stage::failing("call 1 is executing");
-    let mut events = stage.handle.subscribe();
-    stage.handle.schedule(vec![act("never")]).await.unwrap();
+    let mut events = stage.run.subscribe();
+    stage.run.schedule(vec![act("never")]).await.unwrap();
     stage.until("call 0 waits").await;
     // Its state may not have been written before the answer, but its execution never is.
-    drop(stage.handle.schedule(vec![act("well")]).await);
-    let error = stage.driver.await.unwrap().unwrap_err();
+    drop(stage.run.schedule(vec![act("well")]).await);
+    let error = stage.run.ended().await.unwrap_err();
     assert!(matches!(error, Error::Ledger(_)), "{error:?}");
     assert_eq!(
         error.to_string(),
@@ -160,15 +171,15 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
     while let Some(event) = events.next().await {
         assert!(!matches!(event, Event::BatchDone(_)), "{event:?}");
     }
-    assert_eq!(stage.handle.call(CallId(0)).await, Err(Gone));
+    assert_eq!(stage.run.call(CallId(0)).await, Err(RunOver));
 }
 
 #[tokio::test]
 async fn a_call_that_is_cancelled_before_it_began_never_begins() {
     let stage = Stage::new();
-    let mut events = stage.handle.subscribe();
-    let mut scheduled = pin!(stage.handle.schedule(vec![act("well")]));
-    let mut cancelled = pin!(stage.handle.cancel(Target::All, nobody()));
+    let mut events = stage.run.subscribe();
+    let mut scheduled = pin!(stage.run.schedule(vec![act("well")]));
+    let mut cancelled = pin!(stage.run.cancel(Target::All, nobody()));
     // Both wishes are there before the loop looks at either.
     poll_fn(|context| {
         assert!(scheduled.as_mut().poll(context).is_pending());
@@ -184,24 +195,72 @@ async fn a_call_that_is_cancelled_before_it_began_never_begins() {
 }
 
 #[tokio::test]
-async fn a_caller_that_breaks_harms_itself_only() {
+async fn questions_can_be_listed_and_each_is_handed_out_once_also_to_who_comes_late() {
     let stage = Stage::new();
-    let broke = stage.handle.schedule_together(|_| panic!("no such request")).await;
-    assert_eq!(broke, Err(Gone));
-    assert_eq!(stage.outcomes(vec![act("well")]).await, [well("well")]);
+    let batch = stage.run.schedule(vec![ask("well"), ask("badly"), ask("who")]).await.unwrap();
+    for call in 0..3 {
+        stage.until(&format!("call {call} asks")).await;
+    }
+    let first = stage.run.question().await.unwrap();
+    let second = stage.run.clone().question().await.unwrap();
+    assert_eq!((first.call, second.call), (0, 1));
+    let listed = stage.run.questions();
+    assert_eq!(listed.iter().map(|it| it.call).collect::<Vec<_>>(), [0, 1, 2], "all that wait");
+    assert_eq!(first.answer(Answer::Once).await, Ok(AnswerResult::Taken));
+    assert_eq!(listed[0].answer(Answer::Once).await, Ok(AnswerResult::Late));
+    assert_eq!(second.answer(Answer::Refuse(Some("no".into()))).await, Ok(AnswerResult::Taken));
+    let third = stage.run.question().await.unwrap();
+    assert_eq!(third.answer_as(Actor::person("ann"), Answer::Once).await, Ok(AnswerResult::Taken));
+    assert!(stage.run.questions().is_empty());
+    let refused = cancelled(CancelReason::Refused(Some("no".into())), "");
+    assert_eq!(batch.outcomes().await.unwrap(), [well("well"), refused, well("ann")]);
+    let (run, ended) = (stage.run.clone(), stage.run.ended());
+    run.shut_down(nobody());
+    assert!(run.question().await.is_none(), "nobody will ask any more");
+    ended.await.unwrap();
+}
+
+#[tokio::test]
+async fn what_was_printed_before_anybody_listened_is_heard_too() {
+    let stage = Stage::new();
+    let batch = stage.run.schedule(vec![act("say"), act("well")]).await.unwrap();
+    batch.outcomes().await.unwrap();
+    let heard: Arc<Mutex<Vec<String>>> = Arc::default();
+    let hears = Arc::clone(&heard);
+    batch.on_output(move |call, line| hears.lock().unwrap().push(format!("{call}: {line}")));
+    let heard = heard.lock().unwrap();
+    assert_eq!((heard.len(), heard.last().unwrap().as_str()), (256, "call 0: 9999"));
+}
+
+#[tokio::test]
+async fn a_call_can_wait_for_one_of_another_batch_as_long_as_that_is_held() {
+    let stage = Stage::new();
+    let (mut first, mut second, mut third) = (Batch::new(), Batch::new(), Batch::new());
+    let opened = first.add(act("door"));
+    second.add(act("well")).after([&opened]);
+    third.add(act("well")).after([&opened]);
+    let first = stage.run.schedule(first).await.unwrap();
+    let second = stage.run.schedule(second).await.unwrap();
+    stage.until("call 0 waits").await;
+    stage.doors.open("door");
+    assert_eq!(second.outcomes().await.unwrap(), [well("well")]);
+    first.outcomes().await.unwrap();
+    drop(first);
+    let outcomes = stage.run.schedule(third).await.unwrap().outcomes().await.unwrap();
+    assert_eq!(outcomes, [Outcome::Error(CallError::Forgotten(opened.id().unwrap()))]);
 }
 
 #[tokio::test]
 async fn a_cancelled_call_says_what_it_has_and_others_go_on() {
     let stage = Stage::new();
-    let batch = stage.handle.schedule(vec![act("stop"), act("door")]).await.unwrap().batch;
+    let batch = stage.run.schedule(vec![act("stop"), act("door")]).await.unwrap();
     stage.until("call 0 waits").await;
     stage.until("call 1 waits").await;
     let reason = CancelReason::Asked(Some("not today".into()));
-    stage.handle.cancel(Target::Call(CallId(0)), reason.clone()).await.unwrap();
+    stage.run.cancel(Target::Call(CallId(0)), reason.clone()).await.unwrap();
     stage.until("call 0 is cancelled").await;
     stage.doors.open("door");
-    let outcomes = stage.handle.outcomes(batch).await.unwrap();
+    let outcomes = batch.outcomes().await.unwrap();
     assert_eq!(outcomes, [cancelled(reason, "partial"), well("door")]);
 }
 
@@ -210,17 +269,17 @@ async fn whoever_takes_too_long_is_stopped_and_its_words_are_kept() {
     let stage = Stage::new();
     let request = Request { timeout_ms: Some(20), ..act("stop") };
     let outcomes = stage.outcomes(vec![request]).await;
-    let output = Box::new(Output { text: "partial".into(), whole: None });
+    let output = Box::new(Output::text("partial"));
     assert_eq!(outcomes, [Outcome::Error(CallError::TimedOut { after_ms: 20, output })]);
 }
 
 #[tokio::test]
 async fn whoever_does_not_stop_is_dropped_after_a_while() {
     let stage = Stage::patient(Duration::from_millis(20));
-    let batch = stage.handle.schedule(vec![act("never")]).await.unwrap().batch;
+    let batch = stage.run.schedule(vec![act("never")]).await.unwrap();
     stage.until("call 0 waits").await;
-    stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
-    assert_eq!(stage.handle.outcomes(batch).await.unwrap(), [cancelled(nobody(), "")]);
+    stage.run.cancel(Target::Batch(batch.id()), nobody()).await.unwrap();
+    assert_eq!(batch.outcomes().await.unwrap(), [cancelled(nobody(), "")]);
     let request = Request { timeout_ms: Some(20), ..act("never") };
     let outcomes = stage.outcomes(vec![request]).await;
     assert!(matches!(outcomes[..], [Outcome::Error(CallError::TimedOut { .. })]), "{outcomes:?}");
@@ -233,10 +292,10 @@ async fn whoever_is_dropped_keeps_what_it_has_said() {
     let output = output::Options { directory, ..output::Options::default() };
     let patience = Duration::from_millis(20);
     let stage = Stage::with(Options { patience, output, ..options() }, None);
-    let batch = stage.handle.schedule(vec![act("says, never stops")]).await.unwrap().batch;
+    let batch = stage.run.schedule(vec![act("says, never stops")]).await.unwrap();
     stage.until("call 0 waits").await;
-    stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
-    let outcomes = stage.handle.outcomes(batch).await.unwrap();
+    stage.run.cancel(Target::Batch(batch.id()), nobody()).await.unwrap();
+    let outcomes = batch.outcomes().await.unwrap();
     let [Outcome::Cancelled { output: Some(output), .. }] = &outcomes[..] else {
         panic!("{outcomes:?}")
     };
@@ -256,14 +315,14 @@ async fn what_failed_is_tried_again_after_a_while() {
 async fn whoever_is_cancelled_between_two_attempts_keeps_what_the_first_one_said() {
     let stage = Stage::new();
     let retry = Retry { times: 1, wait_ms: 60_000 };
-    let batch = stage.handle.schedule(vec![Request { retry, ..act("badly") }]).await.unwrap().batch;
+    let batch = stage.run.schedule(vec![Request { retry, ..act("badly") }]).await.unwrap();
     stage.until("call 0 is executing").await;
     // Scheduled first, then for the next attempt.
     while stage.log.all().iter().filter(|it| *it == "call 0 is scheduled").count() < 2 {
         tokio::task::yield_now().await;
     }
-    stage.handle.cancel(Target::Batch(batch), nobody()).await.unwrap();
-    assert_eq!(stage.handle.outcomes(batch).await.unwrap(), [cancelled(nobody(), "so far")]);
+    stage.run.cancel(Target::Batch(batch.id()), nobody()).await.unwrap();
+    assert_eq!(batch.outcomes().await.unwrap(), [cancelled(nobody(), "so far")]);
 }
 
 #[tokio::test]
@@ -271,20 +330,20 @@ async fn calls_that_end_together_or_cross_a_cancel_are_told_of_once() {
     for how_many_opened in 0..=3 {
         // Who stands at a closed door does not hear that it is to stop.
         let stage = Stage::patient(Duration::from_millis(10));
-        let mut events = stage.handle.subscribe();
-        let batch = stage.handle.schedule(vec![act("door"); 3]).await.unwrap().batch;
+        let mut events = stage.run.subscribe();
+        let batch = stage.run.schedule(vec![act("door"); 3]).await.unwrap();
         for call in 0..3 {
             stage.until(&format!("call {call} waits")).await;
         }
         // All of this is there when the loop looks next, in whatever order it looks.
         (0..how_many_opened).for_each(|_| stage.doors.open("door"));
-        stage.handle.shut_down(nobody());
+        stage.run.shut_down(nobody());
         let mut done = 0;
         let mut ended = BTreeMap::new();
         while let Some(event) = events.next().await {
             match event {
                 Event::BatchDone(it) => {
-                    assert_eq!(it, batch);
+                    assert_eq!(it, batch.id());
                     done += 1;
                 }
                 Event::Moved { call, state: State::Done(outcome) } => {
@@ -295,7 +354,7 @@ async fn calls_that_end_together_or_cross_a_cancel_are_told_of_once() {
                 Event::Asked(_) | Event::Output { .. } | Event::Lost { .. } => panic!("{event:?}"),
             }
         }
-        stage.driver.await.unwrap().unwrap();
+        stage.run.ended().await.unwrap();
         assert_eq!((done, ended.len()), (1, 3));
     }
 }
@@ -303,7 +362,7 @@ async fn calls_that_end_together_or_cross_a_cancel_are_told_of_once() {
 #[tokio::test]
 async fn a_slow_watcher_loses_lines_and_never_a_state() {
     let stage = Stage::new();
-    let mut events = stage.handle.subscribe();
+    let mut events = stage.run.subscribe();
     stage.outcomes(vec![act("say"), act("well")]).await;
     let told = until_done(&mut events).await;
     let (mut lines, mut lost, mut ended) = (0, 0, 0);
@@ -326,22 +385,22 @@ async fn a_slow_watcher_loses_lines_and_never_a_state() {
 #[tokio::test]
 async fn a_driver_without_handles_finishes_what_it_has_and_one_that_is_shut_down_does_not() {
     let stage = Stage::new();
-    stage.handle.schedule(vec![act("door")]).await.unwrap();
+    stage.run.schedule(vec![act("door")]).await.unwrap();
     stage.until("call 0 waits").await;
-    drop(stage.handle);
+    let ended = stage.run.ended();
+    drop(stage.run);
     stage.doors.open("door");
-    stage.driver.await.unwrap().unwrap();
+    ended.await.unwrap();
     stage.log.position("call 0 is success");
 
     let stage = Stage::new();
-    let batch = stage.handle.schedule(vec![act("stop"), ask("well")]).await.unwrap().batch;
+    let batch = stage.run.schedule(vec![act("stop"), ask("well")]).await.unwrap();
     stage.until("call 0 waits").await;
-    stage.handle.shut_down(nobody());
-    let (outcomes, refused) =
-        tokio::join!(stage.handle.outcomes(batch), stage.handle.schedule(vec![act("well")]));
+    stage.run.shut_down(nobody());
+    let (outcomes, refused) = tokio::join!(batch.outcomes(), stage.run.schedule(vec![act("well")]));
     assert_eq!(outcomes.unwrap(), [cancelled(nobody(), "partial"), cancelled(nobody(), "")]);
-    assert_eq!(refused, Err(Gone));
-    stage.driver.await.unwrap().unwrap();
+    assert_eq!(refused.err(), Some(RunOver));
+    stage.run.ended().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -349,13 +408,13 @@ async fn many_callers_at_once_get_what_they_asked_for() {
     let stage = Stage::new();
     let mut callers = tokio::task::JoinSet::new();
     for caller in 0..8 {
-        let handle = stage.handle.clone();
+        let run = stage.run.clone();
         callers.spawn(async move {
             for _ in 0..50 {
                 let what = if caller % 2 == 0 { "well" } else { "badly" };
-                let scheduled = handle.schedule(vec![act(what); 3]).await.unwrap();
-                assert_eq!(scheduled.ids().count(), 3);
-                let outcomes = handle.outcomes(scheduled.batch).await.unwrap();
+                let batch = run.schedule(vec![act(what); 3]).await.unwrap();
+                assert_eq!(batch.calls().count(), 3);
+                let outcomes = batch.outcomes().await.unwrap();
                 assert_eq!(outcomes.len(), 3);
                 let is_well = |it: &Outcome| matches!(it, Outcome::Success(_));
                 assert!(outcomes.iter().all(|it| is_well(it) == (caller % 2 == 0)), "{outcomes:?}");
@@ -363,9 +422,14 @@ async fn many_callers_at_once_get_what_they_asked_for() {
         });
     }
     callers.join_all().await;
-    let call = stage.handle.call(CallId(8 * 50 * 3 - 1)).await.unwrap().unwrap();
+    let batch = stage.run.schedule(vec![act("well")]).await.unwrap();
+    batch.outcomes().await.unwrap();
+    let last = 8 * 50 * 3;
+    assert_eq!(batch.calls().collect::<Vec<_>>(), [CallId(last)]);
+    let call = stage.run.call(CallId(last)).await.unwrap().unwrap();
     assert!(call.state.outcome().is_some());
-    assert_eq!(stage.handle.call(CallId(8 * 50 * 3)).await, Ok(None));
+    assert_eq!(stage.run.call(CallId(last - 1)).await, Ok(None), "its batch is forgotten");
+    assert_eq!(stage.run.call(CallId(last + 1)).await, Ok(None));
 }
 
 #[tokio::test]
@@ -373,25 +437,18 @@ async fn a_large_batch_with_little_room_comes_to_its_end() {
     let mut options: Options = options();
     options.machine.limits = Limits { all: 3, of_kind: BTreeMap::new() };
     let (log, doors) = (Log::default(), Doors::default());
-    let (driver, handle) = Driver::new(options, tools(&log, &doors), no_processes(), NoLedger);
-    let driver = tokio::spawn(driver.run());
-    let count = 20_000_u32;
-    let scheduled = handle
-        .schedule_together(move |first| {
-            (0..count)
-                .map(|n| {
-                    // Each waits for two that came before it.
-                    let before = [n / 2, n / 3].into_iter().filter(|it| *it < n);
-                    let calls: Vec<CallId> = before.map(|it| CallId(first.0 + it)).collect();
-                    after(&calls, act("well"))
-                })
-                .collect()
-        })
-        .await
-        .unwrap();
-    let outcomes = handle.outcomes(scheduled.batch).await.unwrap();
+    let run = Run::builder(tools(&log, &doors)).options(options).start();
+    let mut batch = Batch::new();
+    let mut calls: Vec<PlannedCall> = Vec::new();
+    for n in 0..20_000_usize {
+        // Each waits for two that came before it.
+        let before = [n / 2, n / 3].into_iter().filter_map(|it| calls.get(it));
+        calls.push(batch.add(act("well")).after(before));
+    }
+    let outcomes = run.schedule(batch).await.unwrap().outcomes().await.unwrap();
     assert_eq!(outcomes.len(), 20_000);
     assert!(outcomes.iter().all(|it| *it == well("well")));
-    drop(handle);
-    driver.await.unwrap().unwrap();
+    let ended = run.ended();
+    drop(run);
+    ended.await.unwrap();
 }

@@ -7,4 +7,5 @@
 )]
 
 mod driver;
+mod example;
 mod stage;

@@ -8,17 +8,15 @@ use std::time::Duration;
 use futures_core::future::BoxFuture;
 use punchlist_model::Timestamp;
 use punchlist_sched::call::{Checked, Ended, Kind};
-use punchlist_sched::driver::{Driver, Error, Handle, Ledger, LedgerError, Options, Page};
 use punchlist_sched::output::{Line, Stream};
-use punchlist_sched::policy::{Policy, Reader, Subject};
-use punchlist_sched::process;
+use punchlist_sched::policy::{Policy, Subject};
+use punchlist_sched::run::{LedgerError, Page};
 use punchlist_sched::{
-    Access, CallId, Decision, Limits, Output, Preview, Processes, Request, Rule, Tool, Tools, Work,
-    machine, output,
+    Access, CallId, Decision, Ledger, Limits, Options, Output, Preview, Request, Rule, Run, Tool,
+    Tools, Work, machine,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
 
 /// What happened, in order.
 #[derive(Clone, Default)]
@@ -100,7 +98,7 @@ impl Tool for Actor {
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         let (log, doors) = (self.log.clone(), self.doors.clone());
         log.add(format!("{} runs", work.call()));
-        let text = |text: &str| Output { text: text.to_owned(), whole: None };
+        let text = |text: &str| Output::text(text);
         let badly = move |what: &str, said: &str| Ended::Badly {
             what: what.to_owned(),
             output: text(said),
@@ -147,6 +145,9 @@ impl Tool for Actor {
                             }
                             Ended::Well(Output::default())
                         }
+                        "who" => {
+                            Ended::Well(text(work.approved_by().map_or("nobody", |it| &it.name)))
+                        }
                         door => {
                             log.add(format!("{} waits", work.call()));
                             doors.door(door).notified().await;
@@ -172,11 +173,11 @@ impl Ledger for Memory {
         Box::pin(async move {
             let mut lines: Vec<String> =
                 page.moved().map(|(call, state)| format!("{call} is {}", state.name())).collect();
-            lines.extend(page.asked.iter().map(|it| format!("{} asks", it.call)));
+            lines.extend(page.asked.iter().map(|it| format!("{} asks", CallId(it.call))));
             // A disk takes its time, and others get theirs meanwhile.
             tokio::task::yield_now().await;
             if lines.iter().any(|it| Some(it.as_str()) == self.fails_at) {
-                return Err(LedgerError("the disk is full".into()));
+                return Err(LedgerError::new("the disk is full"));
             }
             lines.into_iter().for_each(|it| self.log.add(it));
             Ok(())
@@ -185,25 +186,19 @@ impl Ledger for Memory {
 }
 
 pub(crate) struct Stage {
-    pub(crate) handle: Handle,
+    pub(crate) run: Run,
     pub(crate) log: Log,
     pub(crate) doors: Doors,
-    pub(crate) driver: JoinHandle<Result<(), Error>>,
 }
 
 pub(crate) fn options() -> Options {
     let limits = Limits { all: 100, of_kind: BTreeMap::new() };
     let policy = Policy::new(vec![Rule::tool(Decision::Allow, "act")], Vec::new());
+    let attended = machine::Attended::Yes;
     Options {
-        machine: machine::Options {
-            limits,
-            policy,
-            attended: machine::Attended::Yes,
-            reader: Reader::default(),
-        },
-        output: output::Options::default(),
-        patience: Options::PATIENCE,
+        machine: machine::Options { limits, policy, attended, ..machine::Options::default() },
         clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+        ..Options::default()
     }
 }
 
@@ -216,11 +211,6 @@ pub(crate) fn tools(log: &Log, doors: &Doors) -> Tools {
         tools.add(Arc::new(Actor { name, schema, log, doors })).unwrap();
     }
     tools
-}
-
-/// Where there are no processes.
-pub(crate) fn no_processes() -> Processes {
-    Processes::new(process::Options::new("/no/such/guardian", []))
 }
 
 impl Stage {
@@ -239,9 +229,8 @@ impl Stage {
     pub(crate) fn with(options: Options, fails_at: Option<&'static str>) -> Self {
         let (log, doors) = (Log::default(), Doors::default());
         let ledger = Memory { log: log.clone(), fails_at };
-        let (driver, handle) = Driver::new(options, tools(&log, &doors), no_processes(), ledger);
-        let driver = tokio::spawn(driver.run());
-        Self { handle, log, doors, driver }
+        let run = Run::builder(tools(&log, &doors)).options(options).ledger(ledger).start();
+        Self { run, log, doors }
     }
 
     /// Waits until something is in the log.
@@ -258,8 +247,4 @@ pub(crate) fn act(what: &str) -> Request {
 
 pub(crate) fn ask(what: &str) -> Request {
     Request { tool: "ask".to_owned(), ..act(what) }
-}
-
-pub(crate) fn after(calls: &[CallId], request: Request) -> Request {
-    Request { after: calls.to_vec(), ..request }
 }

@@ -1,6 +1,5 @@
 //! The driver with real processes: whatever ends a call, nothing of it is left when that is told.
 
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,17 +7,15 @@ use std::sync::Arc;
 
 use punchlist_model::Timestamp;
 use punchlist_sched::call::{CallError, Checked, Ended};
-use punchlist_sched::driver::{Driver, Error, LedgerError, Options, Page};
-use punchlist_sched::machine::{self, Target};
+use punchlist_sched::machine::Target;
 use punchlist_sched::output;
-use punchlist_sched::policy::{Policy, Reader};
+use punchlist_sched::run::{Error, LedgerError, Page};
 use punchlist_sched::{
-    CallId, CancelReason, Event, Handle, Ledger, Limits, NoLedger, Outcome, Output, Preview,
-    Request, Subject, Tool, Tools, Work,
+    CallId, CancelReason, Event, Ledger, Limits, NoLedger, Options, Outcome, Output, Preview,
+    Request, Run, Subject, Tool, Tools, Work,
 };
 use rustix::fs::OFlags;
 use serde_json::{Value, json};
-use tokio::task::JoinHandle;
 
 use super::{FAMILY, Family, parent_of, script, shell};
 
@@ -80,8 +77,7 @@ impl Tool for Shell {
 }
 
 pub(super) struct Stage {
-    pub(super) handle: Handle,
-    driver: JoinHandle<Result<(), Error>>,
+    pub(super) run: Run,
     _dir: tempfile::TempDir,
 }
 
@@ -94,26 +90,24 @@ impl Stage {
         let dir = tempfile::tempdir().unwrap();
         let mut tools = Tools::new();
         tools.add(Arc::new(Shell(json!({})))).unwrap();
-        let limits = Limits { all: 100, of_kind: BTreeMap::new() };
         let directory = Some(dir.path().join("output"));
         let options = Options {
-            machine: machine::Options {
-                limits,
-                policy: Policy::default(),
-                attended: machine::Attended::No,
-                reader: Reader::default(),
-            },
             output: output::Options { most: 1_000, directory, ..output::Options::default() },
-            patience: Options::PATIENCE,
             clock: Arc::new(|| Timestamp::UNIX_EPOCH),
+            ..Options::default()
         };
-        let (driver, handle) = Driver::new(options, tools, super::processes(), ledger);
-        Self { handle, driver: tokio::spawn(driver.run()), _dir: dir }
+        let run = Run::builder(tools)
+            .options(options)
+            .limits(Limits { all: 100, ..Limits::default() })
+            .processes(super::processes())
+            .ledger(ledger)
+            .start();
+        Self { run, _dir: dir }
     }
 
     async fn outcome(&self, request: Request) -> Outcome {
-        let batch = self.handle.schedule(vec![request]).await.unwrap().batch;
-        self.handle.outcomes(batch).await.unwrap().remove(0)
+        let batch = self.run.schedule(vec![request]).await.unwrap();
+        batch.outcomes().await.unwrap().remove(0)
     }
 }
 
@@ -132,11 +126,11 @@ const REASON: CancelReason = CancelReason::Asked(None);
 async fn a_cancelled_call_is_told_of_when_its_whole_family_gone() {
     for (who, birth) in FAMILY {
         let (stage, family) = (Stage::new(), Family::new());
-        let schedule = stage.handle.schedule(vec![call(&family, birth)]);
+        let schedule = stage.run.schedule(vec![call(&family, birth)]);
         let (scheduled, alive) = tokio::join!(schedule, family.alive());
-        let batch = scheduled.unwrap().batch;
-        stage.handle.cancel(Target::Batch(batch), REASON).await.unwrap();
-        let outcomes = stage.handle.outcomes(batch).await.unwrap();
+        let batch = scheduled.unwrap();
+        stage.run.cancel(Target::Batch(batch.id()), REASON).await.unwrap();
+        let outcomes = batch.outcomes().await.unwrap();
         let cancelled =
             Outcome::cancelled(REASON, outcomes[0].output().cloned().unwrap_or_default());
         assert_eq!(outcomes, [cancelled], "{who}");
@@ -176,9 +170,9 @@ async fn a_tool_that_forgets_its_process_or_breaks_is_over_when_that_gone() {
         assert!(std::process::Command::new("mkfifo").arg(&go).status().unwrap().success());
         let mut request = call(&family, &format!("GO='{}'; {birth}", go.display()));
         request.arguments["then"] = json!(then);
-        let (scheduled, alive) = tokio::join!(stage.handle.schedule(vec![request]), family.alive());
+        let (scheduled, alive) = tokio::join!(stage.run.schedule(vec![request]), family.alive());
         tokio::task::spawn_blocking(move || std::fs::write(go, "go\n")).await.unwrap().unwrap();
-        let outcomes = stage.handle.outcomes(scheduled.unwrap().batch).await.unwrap();
+        let outcomes = scheduled.unwrap().outcomes().await.unwrap();
         assert_eq!(matches!(outcomes[..], [Outcome::Success(_)]), is_well, "{outcomes:?}");
         alive.gone().await;
     }
@@ -187,11 +181,11 @@ async fn a_tool_that_forgets_its_process_or_breaks_is_over_when_that_gone() {
 #[tokio::test]
 async fn a_driver_that_is_shut_down_leaves_nobody() {
     let (stage, family) = (Stage::new(), Family::new());
-    let schedule = stage.handle.schedule(vec![call(&family, FAMILY[3].1)]);
+    let schedule = stage.run.schedule(vec![call(&family, FAMILY[3].1)]);
     let (scheduled, alive) = tokio::join!(schedule, family.alive());
     scheduled.unwrap();
-    stage.handle.shut_down(REASON);
-    stage.driver.await.unwrap().unwrap();
+    stage.run.shut_down(REASON);
+    stage.run.ended().await.unwrap();
     alive.gone().await;
 }
 
@@ -204,7 +198,7 @@ impl Ledger for Failing {
         page: Page<'a>,
     ) -> std::pin::Pin<Box<dyn Future<Output = Result<(), LedgerError>> + Send + 'a>> {
         let fails = page.moved().any(|(_, state)| state.outcome().is_some());
-        let answer = if fails { Err(LedgerError("the disk is full".into())) } else { Ok(()) };
+        let answer = if fails { Err(LedgerError::new("the disk is full")) } else { Ok(()) };
         Box::pin(std::future::ready(answer))
     }
 }
@@ -212,27 +206,27 @@ impl Ledger for Failing {
 #[tokio::test]
 async fn a_ledger_that_fails_leaves_nobody() {
     let (stage, family) = (Stage::with(Failing), Family::new());
-    let schedule = stage.handle.schedule(vec![call(&family, FAMILY[3].1)]);
+    let schedule = stage.run.schedule(vec![call(&family, FAMILY[3].1)]);
     let (scheduled, alive) = tokio::join!(schedule, family.alive());
     scheduled.unwrap();
-    stage.handle.schedule(vec![line("true")]).await.unwrap();
-    assert!(matches!(stage.driver.await.unwrap(), Err(Error::Ledger(_))));
+    stage.run.schedule(vec![line("true")]).await.unwrap();
+    assert!(matches!(stage.run.ended().await, Err(Error::Ledger(_))));
     alive.gone().await;
 }
 
 #[tokio::test]
 async fn a_guardian_that_is_killed_is_told_in_words() {
     let (stage, family) = (Stage::new(), Family::new());
-    let mut events = stage.handle.subscribe();
+    let mut events = stage.run.subscribe();
     let request = call(&family, "echo $$; stay & hold");
-    let (scheduled, alive) = tokio::join!(stage.handle.schedule(vec![request]), family.alive());
+    let (scheduled, alive) = tokio::join!(stage.run.schedule(vec![request]), family.alive());
     let pid = loop {
         if let Event::Output { line, .. } = events.next().await.unwrap() {
             break line.text.parse().unwrap();
         }
     };
     rustix::process::kill_process(parent_of(pid), rustix::process::Signal::KILL).unwrap();
-    let outcome = stage.handle.outcomes(scheduled.unwrap().batch).await.unwrap().remove(0);
+    let outcome = scheduled.unwrap().outcomes().await.unwrap().remove(0);
     let Outcome::Error(CallError::Failed { what, output }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(what, "the guardian of processes has gone, so this was killed");
     assert_eq!(output.text, format!("{pid}\n"));
@@ -242,7 +236,7 @@ async fn a_guardian_that_is_killed_is_told_in_words() {
 #[tokio::test]
 async fn output_is_live_by_lines_and_a_long_one_is_cut_with_the_whole_in_a_file() {
     let stage = Stage::new();
-    let mut events = stage.handle.subscribe();
+    let mut events = stage.run.subscribe();
     let outcome = stage.outcome(line("seq 1 5000; printf last; exit 3")).await;
     let Outcome::Error(CallError::Failed { what, output }) = outcome else { panic!("{outcome:?}") };
     assert_eq!(what, "exit code 3");

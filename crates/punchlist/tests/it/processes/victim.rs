@@ -24,7 +24,7 @@ async fn what_a_victim_does() {
     let Some(line) = env::var_os(LINE) else { return };
     let stage = super::driver::Stage::new();
     let request = super::driver::line(line.to_str().unwrap());
-    let batch = stage.handle.schedule(vec![request]).await.unwrap().batch;
-    let outcomes = stage.handle.outcomes(batch).await;
+    let batch = stage.run.schedule(vec![request]).await.unwrap();
+    let outcomes = batch.outcomes().await;
     panic!("nobody killed the victim: {outcomes:?}");
 }

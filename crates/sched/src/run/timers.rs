@@ -11,9 +11,12 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// The longest that is waited for; whoever waits longer is as good as never due.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
+/// When something is due, and a number that tells it from others that are due then.
+pub(super) type TimerKey = (Instant, u64);
+
 /// Things that are due, by when.
 pub(super) struct Timers<T> {
-    all: BTreeMap<(Instant, u64), T>,
+    all: BTreeMap<TimerKey, T>,
     next: u64,
     /// Sleeps until the first of them.
     sleep: Option<Pin<Box<Sleep>>>,
@@ -27,10 +30,22 @@ impl<T> Default for Timers<T> {
 
 impl<T> Timers<T> {
     /// Something is due after that time.
-    pub(super) fn add(&mut self, after: Duration, what: T) {
-        let at = Instant::now() + after.min(LONGEST);
-        self.all.insert((at, self.next), what);
+    pub(super) fn add(&mut self, after: Duration, what: T) -> TimerKey {
+        let key = (Instant::now() + after.min(LONGEST), self.next);
+        self.all.insert(key, what);
         self.next += 1;
+        key
+    }
+
+    /// Nobody waits for it any more.
+    pub(super) fn remove(&mut self, key: TimerKey) {
+        self.all.remove(&key);
+    }
+
+    /// How many things are due.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.all.len()
     }
 
     /// The next that is due, once it is.

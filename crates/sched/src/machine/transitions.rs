@@ -1,12 +1,11 @@
 //! Moving calls, and what follows from it for others.
 
-use std::ops::Range;
-
 use punchlist_model::Timestamp;
 
-use super::brief::Stage;
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
-use crate::call::{CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, Stop};
+use crate::call::{
+    CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, StopReason,
+};
 
 /// What need be known of the state that a call leaves.
 #[derive(Clone, Copy)]
@@ -32,12 +31,11 @@ impl Scheduler {
     /// Moves a call and whatever ends because of it.
     pub(super) fn step(&mut self, id: CallId, step: Step, effects: &mut Vec<Effect>) {
         // A chain of dependants may be long, so they are not called one within the other.
-        let mut steps = std::mem::take(&mut self.steps);
+        let mut steps = Vec::new();
         self.step_one(id, step, &mut steps, effects);
         while let Some((id, step)) = steps.pop() {
             self.step_one(id, step, &mut steps, effects);
         }
-        self.steps = steps;
     }
 
     /// Moves one call, and says in `steps` who moves because of it.
@@ -48,7 +46,8 @@ impl Scheduler {
         steps: &mut Vec<(CallId, Step)>,
         effects: &mut Vec<Effect>,
     ) {
-        let Some(state @ State::Live(live)) = self.calls.state(id) else { return };
+        let Some(entry) = self.calls.get_mut(id) else { return };
+        let state @ State::Live(live) = &entry.call.state else { return };
         let before = Before::of(live);
         let next = match live.clone().step(step) {
             Ok(next) => next,
@@ -64,9 +63,9 @@ impl Scheduler {
             State::Live(_) | State::Done(_) => None,
         };
         effects.push(Effect::Record(id, next.clone()));
-        self.calls.set_state(id, next);
+        entry.call.state = next;
         match before {
-            Before::Validating => drop(self.validating.remove(id)),
+            Before::Validating => drop(self.validating.remove(&id)),
             Before::AwaitingApproval(question) => drop(self.questions.remove(&question)),
             Before::Scheduled | Before::Executing { .. } => {}
         }
@@ -84,13 +83,13 @@ impl Scheduler {
 
     /// After a vital call has failed nothing begins that has not begun.
     fn halt(&self, id: CallId, steps: &mut Vec<(CallId, Step)>) {
-        if !self.calls.request(id).is_some_and(|it| it.vital) {
+        if !self.request(id).is_some_and(|it| it.vital) {
             return;
         }
-        for other in self.calls.ids().rev() {
-            let has_begun = match self.live(other) {
-                Some(Live::Executing { .. }) | None => true,
-                Some(
+        for other in self.calls.iter().rev() {
+            let has_begun = match &other.call.state {
+                State::Live(Live::Executing { .. }) | State::Done(_) => true,
+                State::Live(
                     Live::Validating { .. }
                     | Live::Scheduled { .. }
                     | Live::AwaitingApproval { .. },
@@ -98,7 +97,7 @@ impl Scheduler {
             };
             if !has_begun {
                 let reason = CancelReason::Halted(id);
-                steps.push((other, Step::Stop(Stop::Cancelled(reason))));
+                steps.push((other.call.id, Step::Stop(StopReason::Cancelled(reason))));
             }
         }
     }
@@ -112,26 +111,22 @@ impl Scheduler {
         steps: &mut Vec<(CallId, Step)>,
         effects: &mut Vec<Effect>,
     ) {
-        self.calls.forget(id);
-        if !self.coming.remove(id) && self.was_in_line(id, before) {
+        if !self.coming.remove(&id) && self.was_in_line(id, before) {
             self.leave(id, effects);
         }
-        // The last one is taken first, and so is the last step.
-        while let Some(dependant) = self.calls.briefs.take_dependant(id) {
+        let Some(entry) = self.calls.get_mut(id) else { return };
+        entry.checked = None;
+        self.queue.remove(id, entry.kind, entry.call.request.priority);
+        // The last one is pushed first, and the last step is taken first.
+        for dependant in std::mem::take(&mut entry.dependants).into_iter().rev() {
             if well {
                 self.met(dependant);
             } else {
                 let reason = CancelReason::Dependency(id);
-                steps.push((dependant, Step::Stop(Stop::Cancelled(reason))));
+                steps.push((dependant, Step::Stop(StopReason::Cancelled(reason))));
             }
         }
-        let Some(batch) = self.calls.briefs.get(id).map(|it| it.batch) else { return };
-        if let Some(it) = self.calls.batch_mut(batch) {
-            it.left = it.left.saturating_sub(1);
-            if it.left == 0 {
-                effects.push(Effect::BatchDone(batch));
-            }
-        }
+        effects.extend(self.calls.ended(id).map(Effect::BatchDone));
     }
 
     /// Whether a call that was in this state had got in line.
@@ -139,40 +134,36 @@ impl Scheduler {
         match before {
             Before::Validating => false,
             Before::AwaitingApproval(_) | Before::Executing { .. } => true,
-            Before::Scheduled => self.calls.briefs.get(id).is_some_and(|it| it.unmet == 0),
+            Before::Scheduled => self.calls.get(id).is_some_and(|it| it.unmet == 0),
         }
     }
 
     /// One that a call waited for has succeeded.
     fn met(&mut self, id: CallId) {
-        if let Some(brief) = self.calls.briefs.get_mut(id) {
-            brief.unmet = brief.unmet.saturating_sub(1);
+        if let Some(entry) = self.calls.get_mut(id) {
+            entry.unmet = entry.unmet.saturating_sub(1);
         }
         self.come(id);
     }
 
     /// A call may have become one that waits for its place in line only.
     pub(super) fn come(&mut self, id: CallId) {
-        if self.calls.briefs.get(id).is_some_and(|it| it.unmet == 0 && it.stage.is_scheduled()) {
+        if self.calls.get(id).is_some_and(|it| it.unmet == 0 && it.is_scheduled()) {
             self.coming.insert(id);
         }
     }
 
     /// Lets calls get in line, in their order.
     pub(super) fn get_in_line(&mut self, effects: &mut Vec<Effect>) {
-        while let Some(id) = self.coming.first() {
+        while let Some(id) = self.coming.first().copied() {
             // One that was scheduled before may be in the way; nobody knows yet.
-            if self.validating.first().is_some_and(|earlier| earlier < id) {
+            if self.validating.first().is_some_and(|earlier| *earlier < id) {
                 return;
             }
-            self.coming.remove(id);
-            let goes_on = if self.calls.briefs.get(id).is_none_or(|it| it.is_free) {
-                self.line.enter_free(id)
-            } else {
-                let access = self.calls.take_access(id);
-                self.line.enter(id, access)
-            };
-            if let Some(id) = goes_on {
+            self.coming.remove(&id);
+            let checked = self.calls.get_mut(id).and_then(|it| it.checked.as_mut());
+            let access = checked.map(|it| std::mem::take(&mut it.access)).unwrap_or_default();
+            if let Some(id) = self.line.enter(id, access) {
                 self.turn_came(id, effects);
             }
         }
@@ -180,27 +171,22 @@ impl Scheduler {
 
     /// A call leaves the line, and others move up.
     pub(super) fn leave(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let free = self.calls.briefs.get(id).is_none_or(|it| it.is_free);
-        for next in self.line.leave(id, free) {
+        for next in self.line.leave(id) {
             self.turn_came(next, effects);
         }
     }
 
     /// Nobody ahead is in the way any more.
     fn turn_came(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        let Some(stage) = self.calls.briefs.get(id).map(|it| it.stage) else { return };
-        if !stage.is_scheduled() {
-            return;
-        }
-        if stage == Stage::Allowed {
-            self.calls.forget(id);
+        let Some(Live::Scheduled { allowed, .. }) = self.live(id) else { return };
+        if *allowed {
             self.make_ready(id);
         } else if self.is_allowed(id) {
             // An answer to another question allowed it meanwhile.
             self.allow(id, effects);
         } else {
-            let question = QuestionId(self.next_question);
             self.next_question = self.next_question.saturating_add(1);
+            let question = QuestionId(self.options.ids.nth(self.next_question));
             self.questions.insert(question, id);
             self.step(id, Step::Ask(question), effects);
             effects.push(Effect::Ask(id, question));
@@ -208,102 +194,34 @@ impl Scheduler {
     }
 
     pub(super) fn allow(&mut self, id: CallId, effects: &mut Vec<Effect>) {
-        self.calls.forget(id);
         self.step(id, Step::Allow, effects);
         self.make_ready(id);
     }
 
+    /// A call may run as soon as there is room.
     pub(super) fn make_ready(&mut self, id: CallId) {
-        if let Some(brief) = self.calls.briefs.get(id) {
-            self.queue.push(id, brief.kind, brief.priority);
+        if let Some(entry) = self.calls.get_mut(id) {
+            entry.checked = None;
+            self.queue.push(id, entry.kind, entry.call.request.priority);
         }
     }
 
     /// Starts what there is room for.
     pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
         while let Some(id) = self.queue.pop() {
-            let Some(brief) = self.calls.briefs.get(id).copied() else { continue };
-            let kind = brief.kind;
-            if !brief.stage.is_scheduled() {
-                // It was cancelled while it waited for room.
-                self.queue.ended(kind);
-                continue;
-            }
+            let Some(entry) = self.calls.get(id) else { continue };
+            let (kind, timeout_ms) = (entry.kind, entry.call.request.timeout_ms);
             self.step(id, Step::Start(now), effects);
             if let Some(Live::Executing { attempt, .. }) = self.live(id) {
                 let attempt = *attempt;
                 effects.push(Effect::Run(id, attempt));
-                if let Some(timeout) = self.calls.request(id).and_then(|it| it.timeout_ms) {
+                if let Some(timeout) = timeout_ms {
                     let token = WakeToken { call: id, attempt, what: Alarm::Timeout };
                     effects.push(Effect::Wake { at: later(now, timeout), token });
                 }
             } else {
                 self.queue.ended(kind);
             }
-        }
-    }
-
-    /// The circles among new calls: who is on one waits for itself.
-    pub(super) fn circles(&self, calls: Range<u32>) -> Vec<Vec<CallId>> {
-        // Only new calls can be on a circle: older ones could not name them.
-        let mut unmet: Vec<u32> = Vec::new();
-        let mut free = Vec::new();
-        let within = |id: &CallId| calls.contains(&id.0);
-        for n in calls.clone() {
-            let waits = self.calls.request(CallId(n)).map_or(0, |it| {
-                let mut after: Vec<CallId> = it.after.iter().copied().filter(within).collect();
-                after.sort_unstable();
-                after.dedup();
-                u32::try_from(after.len()).unwrap_or(u32::MAX)
-            });
-            if waits == 0 {
-                free.push(CallId(n));
-            }
-            unmet.push(waits);
-        }
-        let at = |id: CallId| usize::try_from(id.0.wrapping_sub(calls.start)).unwrap_or(usize::MAX);
-        while let Some(id) = free.pop() {
-            for dependant in self.calls.briefs.dependants(id) {
-                if let Some(left) = unmet.get_mut(at(dependant)) {
-                    *left = left.saturating_sub(1);
-                    if *left == 0 {
-                        free.push(dependant);
-                    }
-                }
-            }
-        }
-        // What is left is on a circle or waits for one. Walking back always meets a circle.
-        let stuck = |id: CallId| unmet.get(at(id)).is_some_and(|left| *left > 0);
-        let mut circles: Vec<Vec<CallId>> = Vec::new();
-        let mut seen = vec![false; unmet.len()];
-        for start in calls.clone().map(CallId).filter(|id| stuck(*id)) {
-            let mut path: Vec<CallId> = Vec::new();
-            let mut id = start;
-            while !seen.get(at(id)).copied().unwrap_or(true) {
-                if let Some(seen) = seen.get_mut(at(id)) {
-                    *seen = true;
-                }
-                path.push(id);
-                let after = self.calls.request(id).map_or(&[][..], |it| &it.after);
-                let Some(next) = after.iter().copied().find(|it| within(it) && stuck(*it)) else {
-                    break;
-                };
-                id = next;
-            }
-            if let Some(from) = path.iter().position(|it| *it == id) {
-                circles.push(path.split_off(from));
-            }
-        }
-        circles
-    }
-}
-
-impl Outcome {
-    /// Whether it did what it was asked.
-    pub fn is_success(&self) -> bool {
-        match self {
-            Self::Success(_) => true,
-            Self::Error(_) | Self::Cancelled { .. } => false,
         }
     }
 }

@@ -1,0 +1,518 @@
+//! Does what the machine says: one loop that thinks with [`crate::machine`] and acts.
+//!
+//! What is true is in the machine, and only the loop touches it. Facts come in (wishes of callers,
+//! attempts that ended, times that came), the machine says what follows, the *ledger* writes down what
+//! happened, and only then is anything done about it. Attempts run inside the loop's own task, so
+//! nothing is under way that the loop does not see end.
+
+#[cfg(test)]
+mod tests;
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_core::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use punchlist_model::call::{Answer, Asked, Offer, Permit};
+use punchlist_model::{Actor, Attempt, Timestamp};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::batch::Listener;
+use super::brake::{Brake, Stopping};
+use super::event::{Event, Watchers};
+use super::ledger::{Ledger, Page};
+use super::question::{AnswerResult, Questions};
+use super::timers::{TimerKey, Timers};
+use super::{Clock, Error, Options, Run, Scheduled, Wish, attempt};
+use crate::call::{ArgumentsVersion, BatchId, CallId, Ended, Outcome, Output, QuestionId, State};
+use crate::machine::{Effect, Input, Scheduler, Target, WakeToken};
+use crate::output;
+use crate::policy::Verdict;
+use crate::process::Processes;
+use crate::tool::{Surroundings, Tools, Work};
+
+/// How much is written down at once, about. More makes fewer waits for the disk.
+const PAGE: usize = 1_024;
+/// How much is done before others that share the thread get their turn.
+const TURN: u32 = 1_024;
+
+/// What a caller is told once it is written down.
+enum Reply {
+    Scheduled(oneshot::Sender<Scheduled>, Scheduled),
+    Answered(oneshot::Sender<AnswerResult>, AnswerResult),
+    Cancelled(oneshot::Sender<()>),
+    Outcomes(oneshot::Sender<Vec<Outcome>>, BatchId),
+}
+
+/// What comes with time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Due {
+    /// The machine wants to be woken.
+    Wake(WakeToken),
+    /// An attempt that was told to stop had its time.
+    GiveUp(CallId, Attempt),
+}
+
+/// An attempt that is under way.
+struct UnderWay {
+    brake: Arc<Brake>,
+    /// What is due for it, should it not have ended by then.
+    timers: Vec<TimerKey>,
+}
+
+/// A batch that is not forgotten.
+struct Kept {
+    /// Who hears what its calls print.
+    listener: Arc<Listener>,
+    /// Who waits for its outcomes.
+    waiting: Vec<oneshot::Sender<Vec<Outcome>>>,
+    /// All its calls have ended, and that is written down.
+    is_done: bool,
+    /// Its caller needs it no longer.
+    is_released: bool,
+}
+
+/// The loop, before it runs.
+pub(super) struct Driver<L> {
+    machine: Scheduler,
+    tools: Tools,
+    ledger: L,
+    around: Arc<Surroundings>,
+    kept_of_outputs: Arc<output::Options>,
+    patience: Duration,
+    clock: Clock,
+    wishes: mpsc::UnboundedReceiver<Wish>,
+    /// More calls may come.
+    is_wanted: bool,
+    /// What happened and is not written down.
+    page: Vec<Effect>,
+    /// Who is told when it is.
+    replies: Vec<Reply>,
+    /// What is written down and not done.
+    todo: VecDeque<Effect>,
+    running: FuturesUnordered<BoxFuture<'static, (CallId, Attempt, Ended)>>,
+    under_way: BTreeMap<(CallId, Attempt), UnderWay>,
+    timers: Timers<Due>,
+    batches: BTreeMap<BatchId, Kept>,
+    questions: Arc<Questions>,
+    /// What the question about a call rests on, until the call begins.
+    stamps: BTreeMap<CallId, Option<String>>,
+    /// Calls that were allowed and are asked about again, because that has changed.
+    again: BTreeSet<CallId>,
+    /// Who has said yes to a call, until it has ended.
+    approved: BTreeMap<CallId, Actor>,
+    now: Timestamp,
+    ended: watch::Sender<Option<Result<(), Error>>>,
+}
+
+impl<L: Ledger> Driver<L> {
+    /// A driver and the way in to it.
+    pub(super) fn new(
+        options: Options,
+        tools: Tools,
+        processes: Processes,
+        ledger: L,
+    ) -> (Self, Run) {
+        let Options { machine, output, patience, clock } = options;
+        let (watchers, questions) = (Arc::<Watchers>::default(), Arc::<Questions>::default());
+        let (sender, wishes) = mpsc::unbounded_channel();
+        let ended = watch::Sender::new(None);
+        let run = Run {
+            wishes: sender,
+            watchers: Arc::clone(&watchers),
+            questions: Arc::clone(&questions),
+            ended: ended.subscribe(),
+        };
+        let output = Arc::new(output);
+        let kept_of_outputs = Arc::clone(&output);
+        let around = Surroundings { watchers, processes, output, files: Arc::default() };
+        let driver = Self {
+            machine: Scheduler::new(machine),
+            tools,
+            ledger,
+            around: Arc::new(around),
+            kept_of_outputs,
+            patience,
+            now: clock(),
+            clock,
+            wishes,
+            is_wanted: true,
+            page: Vec::new(),
+            replies: Vec::new(),
+            todo: VecDeque::new(),
+            running: FuturesUnordered::new(),
+            under_way: BTreeMap::new(),
+            timers: Timers::default(),
+            batches: BTreeMap::new(),
+            questions,
+            stamps: BTreeMap::new(),
+            again: BTreeSet::new(),
+            approved: BTreeMap::new(),
+            ended,
+        };
+        (driver, run)
+    }
+
+    /// Works until every handle is dropped or one says so, and every call has ended.
+    ///
+    /// If it fails, everything that runs is ended first. Dropped, it drops what runs: processes are
+    /// ended, but nobody waits for that.
+    pub(super) async fn run(mut self) {
+        let result = self.work().await;
+        if result.is_err() {
+            // Tools first, so that none starts anything while its processes are ended. One that breaks
+            // when it is dropped has told nobody anything new.
+            drop(catch_unwind(AssertUnwindSafe(|| self.running.clear())));
+            self.around.processes.close().await;
+        }
+        // From here on wishes are refused.
+        let Self { wishes, replies, batches, .. } = &mut self;
+        wishes.close();
+        while wishes.try_recv().is_ok() {}
+        replies.clear();
+        batches.clear();
+        self.around.watchers.close();
+        self.questions.close();
+        self.ended.send_replace(Some(result));
+    }
+
+    async fn work(&mut self) -> Result<(), Error> {
+        let mut done = 0;
+        loop {
+            while self.page.len() < PAGE
+                && let Some(effect) = self.todo.pop_front()
+            {
+                self.perform(effect);
+                done += 1;
+            }
+            if !self.page.is_empty() || !self.replies.is_empty() {
+                self.write().await?;
+            }
+            if self.todo.is_empty() {
+                if !self.is_wanted && self.machine.is_idle() {
+                    return Ok(());
+                }
+                poll_fn(|context| self.wait(context)).await;
+                done = 0;
+            } else if done >= TURN {
+                // Others get their turn, and what happened meanwhile is heard.
+                tokio::task::yield_now().await;
+                poll_fn(|context| {
+                    let _ = self.wait(context);
+                    Poll::Ready(())
+                })
+                .await;
+                done = 0;
+            }
+        }
+    }
+
+    /// Takes in whatever has happened; ready if that is anything.
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.now = (self.clock)();
+        let mut happened = false;
+        while let Poll::Ready(wish) = self.wishes.poll_recv(context) {
+            let Some(wish) = wish else {
+                happened |= self.is_wanted;
+                self.is_wanted = false;
+                break;
+            };
+            self.grant(wish);
+            happened = true;
+        }
+        while let Poll::Ready(Some((call, attempt, how))) = self.running.poll_next_unpin(context) {
+            self.ended(call, attempt, how);
+            happened = true;
+        }
+        while let Poll::Ready(due) = self.timers.poll(context) {
+            match due {
+                Due::Wake(token) => self.tell(Input::Woke(token)),
+                Due::GiveUp(call, attempt) => {
+                    if let Some(it) = self.under_way.get(&(call, attempt)) {
+                        it.brake.stop(Stopping::Over);
+                    }
+                }
+            }
+            happened = true;
+        }
+        if happened { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    fn tell(&mut self, input: Input) {
+        self.machine.handle(self.now, input, &mut self.page);
+    }
+
+    fn ended(&mut self, call: CallId, attempt: Attempt, how: Ended) {
+        if let Some(it) = self.under_way.remove(&(call, attempt)) {
+            // Whoever still works for it is to stop.
+            it.brake.stop(Stopping::Over);
+            it.timers.into_iter().for_each(|key| self.timers.remove(key));
+        }
+        self.tell(Input::Ended { call, attempt, how });
+    }
+
+    /// Does what a caller wants, as far as that is thinking.
+    fn grant(&mut self, wish: Wish) {
+        match wish {
+            // Too late: whoever waits for the answer hears that nobody works any more.
+            Wish::Schedule { .. } if !self.is_wanted => {}
+            Wish::Schedule { batch: planned, listener, told } => {
+                let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
+                let (waiting, is_done, is_released) = (Vec::new(), false, false);
+                self.batches.insert(batch, Kept { listener, waiting, is_done, is_released });
+                self.tell(Input::Schedule(planned.requests(first)));
+                let calls = first.0..self.machine.next_call().0;
+                self.replies.push(Reply::Scheduled(told, Scheduled { batch, calls }));
+            }
+            Wish::Answer { question, answer, by, told } => {
+                let heard = self.answer(question, answer, by);
+                self.replies.push(Reply::Answered(told, heard));
+            }
+            Wish::Cancel { target, reason, told } => {
+                self.tell(Input::Cancel(target, reason));
+                self.replies.push(Reply::Cancelled(told));
+            }
+            Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
+            Wish::Outcomes { batch, told } => match self.batches.get_mut(&batch) {
+                Some(kept) if !kept.is_done => kept.waiting.push(told),
+                Some(_) | None => self.replies.push(Reply::Outcomes(told, batch)),
+            },
+            Wish::Release(batch) => self.release(batch),
+            Wish::ShutDown(reason) => {
+                self.is_wanted = false;
+                self.tell(Input::Cancel(Target::All, reason));
+            }
+        }
+    }
+
+    fn answer(&mut self, question: QuestionId, answer: Answer, by: Option<Actor>) -> AnswerResult {
+        let (Some(call), Some(asked)) =
+            (self.machine.asker(question), self.questions.get(question))
+        else {
+            return AnswerResult::Late;
+        };
+        if !answer.is_among(&asked.offers) {
+            return AnswerResult::NotOffered;
+        }
+        // A yes was meant for what stood there, not for what stands there now.
+        if answer == Answer::Once && self.is_changed(call) {
+            self.again.insert(call);
+            self.tell(Input::Changed(question));
+        } else {
+            if answer.is_yes() {
+                self.approved.extend(by.map(|it| (call, it)));
+            }
+            self.tell(Input::Answered { question, answer });
+        }
+        AnswerResult::Taken
+    }
+
+    /// Whether what a question about a call rested on is not so any more.
+    fn is_changed(&self, call: CallId) -> bool {
+        let Some(asked) = self.stamps.get(&call) else { return false };
+        let request = self.machine.call(call).map(|it| &it.request);
+        request.is_some_and(|it| self.tools.stamp(&it.tool, &it.arguments) != *asked)
+    }
+
+    /// The caller of a batch needs it no longer: it is forgotten when all its calls have ended.
+    fn release(&mut self, batch: BatchId) {
+        let Some(kept) = self.batches.get_mut(&batch) else { return };
+        kept.is_released = true;
+        if kept.is_done {
+            self.batches.remove(&batch);
+            self.machine.forget(batch);
+        }
+    }
+
+    /// The question that a call asks, as whoever answers sees it.
+    fn asked(&mut self, call: CallId, question: QuestionId) -> Option<Asked> {
+        let subject = self.machine.subject(call)?;
+        let request = &self.machine.call(call)?.request;
+        let (tool, arguments) = (&request.tool, &request.arguments);
+        // Before it is shown, so that what changes in between is noticed too.
+        self.stamps.insert(call, self.tools.stamp(tool, arguments));
+        let preview = self.tools.preview(tool, arguments);
+        let policy = self.machine.policy();
+        let is_again = self.again.remove(&call);
+        let why = match policy.verdict(subject) {
+            _ if is_again => {
+                "what it would change has changed while the question waited".to_owned()
+            }
+            Verdict::Ask(Some(rule)) => policy.why_asked(&rule, subject),
+            Verdict::Ask(None) | Verdict::Allow | Verdict::Deny(_) => {
+                preview.why.unwrap_or_else(|| "no rule allows it".to_owned())
+            }
+        };
+        let always = policy.offers(subject).into_iter();
+        let always = always.map(|it| Offer::Always(it.iter().map(Permit::from).collect()));
+        let modify = (!preview.is_fixed).then_some(Offer::Modify);
+        Some(Asked {
+            id: question,
+            call: call.0,
+            item: None,
+            title: tool.clone(),
+            place: Vec::new(),
+            context: String::new(),
+            tool: tool.clone(),
+            server: subject.server.clone(),
+            what: preview.what,
+            command: preview.command,
+            diff: preview.diff,
+            printed: Vec::new(),
+            touches: preview.touches,
+            why,
+            arguments: arguments.clone(),
+            offers: std::iter::once(Offer::Once).chain(always).chain(modify).collect(),
+            at: self.now,
+        })
+    }
+
+    /// Writes down what happened. What follows from it may then be done.
+    async fn write(&mut self) -> Result<(), Error> {
+        let effects = std::mem::take(&mut self.page);
+        let mut asked = Vec::new();
+        for effect in &effects {
+            // What was cancelled on the same page is not asked about any more.
+            if let Effect::Ask(call, question) = effect
+                && self.machine.asker(*question).is_some()
+            {
+                asked.extend(self.asked(*call, *question));
+            }
+        }
+        if !effects.is_empty() {
+            let (machine, effects) = (&self.machine, effects.as_slice());
+            let page = Page { at: self.now, asked: &mut asked, effects, machine };
+            self.ledger.record(page).await?;
+        }
+        for effect in effects {
+            match effect {
+                Effect::Record(call, state) => {
+                    if let State::Done(outcome) = &state {
+                        self.around.files.recorded(call, outcome.output());
+                        self.stamps.remove(&call);
+                        self.again.remove(&call);
+                        self.approved.remove(&call);
+                    }
+                    self.around.watchers.tell(&Event::Moved { call, state });
+                }
+                // What is asked stands on the page, and is told below.
+                Effect::Ask(..) => {}
+                Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
+                effect @ (Effect::Validate(..)
+                | Effect::Run(..)
+                | Effect::Kill(..)
+                | Effect::Wake { .. }
+                | Effect::BatchDone(_)) => self.todo.push_back(effect),
+            }
+        }
+        self.questions.retain(|it| self.machine.asker(it).is_some());
+        for asked in asked {
+            let asked = Arc::new(asked);
+            self.questions.add(Arc::clone(&asked));
+            self.around.watchers.tell(&Event::Asked(asked));
+        }
+        for reply in std::mem::take(&mut self.replies) {
+            // Whoever asked may have gone.
+            match reply {
+                Reply::Scheduled(told, what) => {
+                    if let Err(what) = told.send(what) {
+                        self.release(what.batch);
+                    }
+                }
+                Reply::Answered(told, what) => drop(told.send(what)),
+                Reply::Cancelled(told) => drop(told.send(())),
+                Reply::Outcomes(told, batch) => {
+                    drop(told.send(self.machine.outcomes(batch).unwrap_or_default()));
+                }
+            }
+        }
+        self.now = (self.clock)();
+        Ok(())
+    }
+
+    /// Does what is written down.
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::Validate(call, look) => self.validate(call, look),
+            Effect::Run(call, attempt) => self.start(call, attempt),
+            Effect::Kill(call, attempt) => {
+                // One that is not known has ended, and that is about to be heard.
+                if let Some(it) = self.under_way.get_mut(&(call, attempt)) {
+                    it.brake.stop(Stopping::Asked);
+                    it.timers.push(self.timers.add(self.patience, Due::GiveUp(call, attempt)));
+                }
+            }
+            Effect::Wake { at, token } => {
+                let wait = at.duration_since(self.now).try_into().unwrap_or(Duration::ZERO);
+                let key = self.timers.add(wait, Due::Wake(token));
+                if let Some(it) = self.under_way.get_mut(&(token.call, token.attempt)) {
+                    it.timers.push(key);
+                }
+            }
+            Effect::BatchDone(batch) => {
+                self.around.watchers.tell(&Event::BatchDone(batch));
+                let Some(kept) = self.batches.get_mut(&batch) else { return };
+                kept.is_done = true;
+                for told in kept.waiting.drain(..) {
+                    drop(told.send(self.machine.outcomes(batch).unwrap_or_default()));
+                }
+                if kept.is_released {
+                    self.release(batch);
+                }
+            }
+            // Done when it was written.
+            Effect::Record(..) | Effect::Ask(..) | Effect::Illegal(..) => {}
+        }
+    }
+
+    /// Looks at a call's tool and arguments, if anybody still waits for that.
+    fn validate(&mut self, call: CallId, look: ArgumentsVersion) {
+        if !self.machine.is_validating(call, look) {
+            return;
+        }
+        let Some(it) = self.machine.call(call) else { return };
+        let found = self.tools.check(&it.request.tool, &it.request.arguments);
+        self.tell(Input::Validated { call, look, found });
+    }
+
+    /// Starts an attempt.
+    fn start(&mut self, call: CallId, attempt: Attempt) {
+        let Some(it) = self.machine.call(call) else { return };
+        let badly = |what: &str| Ended::Badly { what: what.to_owned(), output: Output::default() };
+        // A call may be told to stop before its attempt begins: it does not begin then.
+        if self.machine.is_stopping(call) {
+            return self.ended(call, attempt, badly("stopped before it began"));
+        }
+        let is_changed = self.is_changed(call);
+        if self.stamps.remove(&call).is_some() && is_changed && !self.machine.is_given(call) {
+            let what = "what it would change has changed since it was allowed; look at it again";
+            return self.ended(call, attempt, badly(what));
+        }
+        let listener = self.batches.get(&it.batch).map(|it| Arc::clone(&it.listener));
+        let (Some(tool), Some(listener)) = (self.tools.get(&it.request.tool), listener) else {
+            // Looked at and allowed, so it was there; but nothing here takes that for granted.
+            return self.ended(call, attempt, badly("its tool has gone"));
+        };
+        let brake = Arc::new(Brake::default());
+        let work = Work::new(call, attempt, &self.around, &brake)
+            .heard_by(listener)
+            .approved(self.approved.get(&call).cloned());
+        let (tool, arguments) = (Arc::clone(tool), it.request.arguments.clone());
+        let kept = Arc::clone(&self.kept_of_outputs);
+        let under_way = UnderWay { brake: Arc::clone(&brake), timers: Vec::new() };
+        self.under_way.insert((call, attempt), under_way);
+        self.running.push(Box::pin(attempt::run(tool, arguments, work, brake, kept)));
+    }
+}
+
+/// What a panic said.
+pub(crate) fn panicked(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("it did not say why").to_owned()
+}
