@@ -11,3 +11,16 @@ pub mod stream;
 pub mod text;
 pub mod view;
 pub mod watch;
+
+#[cfg(test)]
+mod example {
+    #[path = "../../examples/tool_call.rs"]
+    mod tool_call;
+
+    #[test]
+    fn it_runs_and_the_readme_shows_it() {
+        tool_call::main();
+        let readme = include_str!("../README.md");
+        assert!(readme.contains(include_str!("../examples/tool_call.rs")));
+    }
+}

@@ -14,3 +14,9 @@ fn a_plan_is_made_worked_on_followed_and_drawn() {
 fn a_conversation_is_held_until_its_items_are_settled() {
     conversation::main().unwrap();
 }
+
+#[test]
+fn the_readme_shows_the_example_as_it_is() {
+    let readme = include_str!("../../README.md");
+    assert!(readme.contains(include_str!("../../examples/plan.rs")));
+}

@@ -48,3 +48,13 @@ fn dedent(text: &str) -> String {
 fn squeeze(text: &str) -> String {
     text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n")
 }
+
+#[path = "../../examples/decide.rs"]
+mod decide_example;
+
+#[test]
+fn the_example_runs_and_the_readme_shows_it() {
+    decide_example::main();
+    let readme = include_str!("../../README.md");
+    assert!(readme.contains(include_str!("../../examples/decide.rs")));
+}
