@@ -379,6 +379,7 @@ impl App {
             width: screen.width,
             glyphs: glyphs(),
             colour: screen.colour,
+            reader: person::reader(),
             ..view::Options::plain(self.now)
         }
     }

@@ -29,9 +29,7 @@ pub(crate) fn of(problem: &Problem) -> String {
         }
         Broken::Nul { .. } => "take the NUL character out.".to_owned(),
         Broken::TooDeep { .. } => "make it flatter, or keep it in a file and name that.".to_owned(),
-        Broken::PersonsGoal => {
-            "ask the person for it; `punchlist goal --met` says that it is met.".to_owned()
-        }
+        Broken::PersonsGoal => "ask your user: the goal is theirs.".to_owned(),
         Broken::TooManyOpen { .. } => {
             "complete or skip some first, or allow more with `-c limits.open_items=N`.".to_owned()
         }
@@ -87,7 +85,11 @@ pub(crate) fn of(problem: &Problem) -> String {
 /// What is in the way comes first, unless nobody will do it.
 fn blocked(number: &str, to: Status, by: &[Tag]) -> String {
     let verb = if to == Status::InProgress { "start" } else { "done" };
-    let anyway = format!("a person may say `punchlist {verb} {number} --anyway`.");
+    let anyway = if person::is_agent() {
+        "only a person may go past that.".to_owned()
+    } else {
+        format!("a person may say `punchlist {verb} {number} --anyway`.")
+    };
     let cancelled = by.iter().find(|tag| tag.status == Status::Cancelled);
     match (cancelled, by.first()) {
         (Some(tag), _) => format!(

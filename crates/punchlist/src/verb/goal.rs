@@ -118,7 +118,7 @@ Examples:
             let key = list::attachment(&store, &plan)?;
             return Ok(if app.globals.json {
                 let header = json::header(&plan, key.as_ref());
-                let aim = json::aim(&plan, &evidence::stale(&plan), app.now);
+                let aim = json::aim(&plan, &evidence::stale(&plan), app.now, person::reader());
                 Reply::json(&json!({"plan": header, "goal": aim, "demand": plan.rules.demand}))
             } else {
                 Reply::prose(told(&plan, app))
@@ -132,7 +132,7 @@ Examples:
         if app.globals.json {
             let value = json!({
                 "revision": plan.revision, "changed": [], "warnings": [],
-                "goal": json::aim(&plan, &evidence::stale(&plan), app.now),
+                "goal": json::aim(&plan, &evidence::stale(&plan), app.now, person::reader()),
                 "demand": plan.rules.demand,
             });
             return Ok(Reply { changed: true, ..Reply::json(&value) });
@@ -234,7 +234,7 @@ fn told(plan: &Plan, app: &App) -> String {
     }
     if let Some(Reached::No(_)) = plan.reached(&stale) {
         // What is not met was said above; what to do about it was not.
-        let next = view::goal::footer(plan, &stale, app.now).into_iter().nth(1);
+        let next = view::goal::footer(plan, &stale, app.now, person::reader()).into_iter().nth(1);
         out.extend(next.map(|it| it.text + "\n"));
     }
     out

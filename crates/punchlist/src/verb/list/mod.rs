@@ -18,10 +18,9 @@ use self::filter::Wanted;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
-use crate::evidence;
 use crate::print::Reply;
 use crate::settle::settle;
-use crate::which;
+use crate::{evidence, person, which};
 
 /// Show the list
 ///
@@ -183,7 +182,7 @@ impl List {
         items.retain(|item| only.is_none_or(|only| only.contains(&item.number)));
         value["items"] = json::items(plan, items, &stale).into();
         if plan.goal.is_some() {
-            value["goal"] = json::aim(plan, &stale, app.now);
+            value["goal"] = json::aim(plan, &stale, app.now, person::reader());
         }
         Ok(value)
     }
@@ -197,7 +196,7 @@ fn below(app: &App, plan: &Plan) -> String {
         lines.push('\n');
     }
     if plan.goal.is_some() {
-        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now));
+        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now, person::reader()));
     }
     lines
 }
