@@ -222,14 +222,17 @@ impl Settings {
             };
             match whose {
                 Whose::User => self.set(&key, &text)?,
-                Whose::Project => self.tighten(&key, &text)?,
+                Whose::Project if !self.tighten(&key, &text)? => {
+                    self.loosening.push(format!("{key} = {value}"));
+                }
+                Whose::Project => {}
             }
         }
         Ok(())
     }
 
-    /// Sets what a project's file says, unless that would loosen what the user has.
-    fn tighten(&mut self, key: &str, value: &str) -> Result<(), Fail> {
+    /// Sets what a project's file says, unless that would loosen what the user has. Gives whether it did.
+    fn tighten(&mut self, key: &str, value: &str) -> Result<bool, Fail> {
         let mut theirs = self.clone();
         theirs.set(key, value)?;
         // A project's number stands below a dialect's own cap, never in its place.
@@ -241,10 +244,8 @@ impl Settings {
         });
         if is_tight {
             *self = theirs;
-        } else {
-            self.loosening.push(format!("{key} = {}", toml::Value::from(value)));
         }
-        Ok(())
+        Ok(is_tight)
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), Fail> {
@@ -482,8 +483,7 @@ mod tests {
                 Some((key, users)).filter(|it| !it.1.is_empty()).into_iter().collect();
             let before = set(&own).unwrap();
             let mut after = before.clone();
-            after.tighten(key, projects).unwrap();
-            let is_ignored = !std::mem::take(&mut after.loosening).is_empty();
+            let is_ignored = !after.tighten(key, projects).unwrap();
             let expected = if counts {
                 let mut both =
                     set(&own.into_iter().chain([(key, projects)]).collect::<Vec<_>>()).unwrap();

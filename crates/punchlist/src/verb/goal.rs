@@ -18,7 +18,7 @@ use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::evidence;
 use crate::items::{self, Several};
-use crate::person;
+use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::settle::settle;
 use crate::which;
@@ -195,11 +195,15 @@ fn word(plan: &Plan, app: &App, store: &Sqlite) -> Result<Aim, Fail> {
         return Err(Fail::refused(format!("the goal is not met while items are open: {open}"))
             .hint("finish or skip them first; `punchlist list` shows them."));
     }
-    let person = person::at_terminal("that this goal is met is said", "goal --met");
-    let level = if person.is_ok() { Level::Approved } else { Level::Reported };
-    if !plan.is_word_enough(Some(level)) {
-        person?;
+    let (what, verb) = ("that this goal is met is said", "goal --met");
+    if !plan.is_word_enough(Some(Level::Reported)) {
+        let standing = view::goal::standing(plan, &evidence::stale(plan)).unwrap_or_default();
+        let about = [format!("Goal: {}", goal.statement), format!("Met so far: {standing}")];
+        let (question, otherwise) = ("Is the goal met?", "the goal stays as it was");
+        Act { what, verb, about: &about, question, otherwise }.confirm()?;
     }
+    let person = person::at_terminal(what, verb);
+    let level = if person.is_ok() { Level::Approved } else { Level::Reported };
     // Whoever the journal will name: an agent's word is not the user's whose account it runs in.
     let by = app.actor(store)?.name;
     Ok(Aim { met: Some(Met { at: app.now, by, level }), ..goal })
