@@ -266,10 +266,8 @@ fn numbered(said: &str) -> Option<Vec<Todo>> {
             continue;
         };
         let blocked = word == "blocked";
-        let status = match todo::common(if blocked { "pending" } else { word }) {
-            Some(Meaning::Is(status)) => status,
-            Some(_) | None => continue,
-        };
+        let word = if blocked { "pending" } else { word };
+        let Some(Meaning::Is(status)) = todo::common(word) else { continue };
         todos.extend(titled(title, status).map(|it| Todo { blocked, ..it }));
     }
     (!todos.is_empty()).then_some(todos)
