@@ -203,7 +203,7 @@ impl From<Refusal> for Fail {
             let hint = hint::of(problem);
             let agent_hint = hint::for_agent(problem);
             is_for_person |= agent_hint.is_some();
-            let agent_hint = agent_hint.map_or_else(|| hint.clone(), str::to_owned);
+            let agent_hint = agent_hint.unwrap_or_else(|| hint.clone());
             for (hint, all) in [(hint, &mut hints), (agent_hint, &mut agent_hints)] {
                 if !all.contains(&hint) {
                     all.push(hint);

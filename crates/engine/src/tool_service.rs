@@ -66,10 +66,10 @@ impl Told {
 /// Who of these processes is known to have ended.
 pub type Gone<'a> = &'a (dyn Fn(&Plan) -> Vec<Process> + Sync);
 
-/// How much of anything a dialect allows: its own cap of open items, unless somebody chose one.
+/// How much of anything a dialect allows: at most its own cap of open items, unless the user chose one.
 pub fn limits(dialect: Dialect, limits: Limits, open_items_chosen: bool) -> Limits {
     match dialect.open_items().filter(|_| !open_items_chosen) {
-        Some(open_items) => Limits { open_items, ..limits },
+        Some(cap) => Limits { open_items: limits.open_items.min(cap), ..limits },
         None => limits,
     }
 }

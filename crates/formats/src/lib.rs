@@ -12,14 +12,18 @@ pub mod text;
 pub mod view;
 pub mod watch;
 
+// The example names this crate as others do.
 #[cfg(test)]
-mod example {
-    #[path = "../../examples/tool_call.rs"]
-    mod tool_call;
+extern crate self as punchlist_formats;
+#[cfg(test)]
+#[path = "../examples/tool_call.rs"]
+mod tool_call_example;
 
+#[cfg(test)]
+mod tests {
     #[test]
-    fn it_runs_and_the_readme_shows_it() {
-        tool_call::main();
+    fn the_example_runs_and_the_readme_shows_it() {
+        super::tool_call_example::main();
         let readme = include_str!("../README.md");
         assert!(readme.contains(include_str!("../examples/tool_call.rs")));
     }

@@ -45,5 +45,8 @@ pub use session::{Session, SessionKey};
 /// The clock's type, so that other crates need not name the library behind it.
 pub use jiff::Timestamp;
 
+// The example names this crate as others do.
+#[cfg(test)]
+extern crate self as punchlist_model;
 #[cfg(test)]
 mod tests;

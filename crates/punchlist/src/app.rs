@@ -371,6 +371,7 @@ impl App {
             width: screen.width,
             glyphs: glyphs(),
             colour: screen.colour,
+            reader: person::reader(),
             ..view::Options::plain(self.now)
         }
     }

@@ -175,14 +175,23 @@ pub(crate) fn help(command: Command) -> String {
     }
 }
 
-/// The parser of all verbs, for completions, manual pages and references.
+/// The parser of all verbs that people call, for completions.
+pub(crate) fn shown() -> Command {
+    of(|row| !row.hidden)
+}
+
+/// The parser of all verbs, for manual pages and references.
 pub(crate) fn whole() -> Command {
+    of(|_| true)
+}
+
+fn of(is_in: fn(&Row) -> bool) -> Command {
     let command = Command::new("punchlist")
         .about("A durable plan for AI agents and the people who work with them")
         .version(env!("CARGO_PKG_VERSION"))
         .subcommand_required(true);
     let command = Globals::augment_args(command);
-    verb::all().iter().fold(command, |command, row| {
+    verb::all().iter().filter(|row| is_in(row)).fold(command, |command, row| {
         let verb = Command::new(row.name).hide(row.hidden).aliases(verb::aliases_of(row.name));
         command.subcommand((row.augment)(verb))
     })

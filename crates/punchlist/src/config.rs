@@ -1,8 +1,9 @@
 //! Configuration: the user's `config.toml`, over it the project's `punchlist.toml`, over both `-c`.
 //!
 //! A key that nobody knows is an error that names the known ones, wherever it stands. Keys of later
-//! features are passed over. A project's file is used only if it is trusted. Rules of policy stand in
-//! files alone: the user's may allow, the project's may only tighten.
+//! features are passed over. A project's file is used only if it is trusted, and it may only tighten: what
+//! that means for each key stands in [`KEYS`]. Rules of policy stand in files alone: the user's may allow,
+//! the project's may only tighten.
 
 use std::path::Path;
 
@@ -25,7 +26,7 @@ use crate::{places, project};
 pub(crate) struct Settings {
     /// How much of anything.
     pub(crate) limits: Limits,
-    /// Whether somebody chose `limits.open_items`: then no dialect's own cap stands above it.
+    /// Whether the user chose `limits.open_items`: then no dialect's own cap stands above it.
     pub(crate) open_items_chosen: bool,
     /// What an acknowledged change survives.
     pub(crate) durability: Durability,
@@ -39,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) rules: Rules,
     /// What was ignored, and why.
     pub(crate) notes: Vec<String>,
+    /// The settings of the project's file that were ignored because they would loosen something.
+    pub(crate) loosening: Vec<String>,
 }
 
 /// Whose file it is that is read.
@@ -48,22 +51,58 @@ enum Whose {
     Project,
 }
 
-const KEYS: [&str; 15] = [
-    "limits.open_items",
-    "limits.title",
-    "limits.text",
-    "plan.max_in_progress",
-    "claim.lease",
-    "store.durability",
-    "gate",
-    "reminders.initial",
-    "reminders.nag",
-    "reminders.boundary",
-    "reminders.offer",
-    "reminders.per_hour",
-    "reminders.nag_after",
-    "reminders.whole_list",
-    "reminders.tag",
+/// A key of the configuration.
+struct Key {
+    name: &'static str,
+    /// How loose the settings are by it: a project's file may lower that number, never raise it. Without
+    /// a number the key counts in the user's own file alone.
+    looseness: fn(&Settings) -> Option<u32>,
+}
+
+/// All keys, and what tightens each; `docs/security.md` says the same to users.
+const KEYS: [Key; 15] = [
+    Key { name: "limits.open_items", looseness: |it| Some(it.limits.open_items) },
+    Key { name: "limits.title", looseness: |it| Some(it.limits.title) },
+    Key { name: "limits.text", looseness: |it| Some(it.limits.text) },
+    Key {
+        name: "plan.max_in_progress",
+        // Without a number each worker has one: less than two for anybody, more than one in all.
+        looseness: |it| match it.limits.max_in_progress {
+            Some(1) => Some(1),
+            None => Some(2),
+            Some(more) => Some(more.saturating_add(1)),
+        },
+    },
+    Key {
+        name: "claim.lease",
+        // A short lease gives one item to two workers, a long one lets a dead worker keep it.
+        looseness: |_| None,
+    },
+    Key {
+        name: "store.durability",
+        looseness: |it| match it.durability {
+            Durability::Full => Some(0),
+            Durability::Normal => Some(1),
+        },
+    },
+    Key {
+        name: "gate",
+        // Without a setting it is `once` in interactive sessions and `full` in headless ones.
+        looseness: |it| match it.gate {
+            Some(Gate::Full) => Some(0),
+            None => Some(1),
+            Some(Gate::Once) => Some(2),
+            Some(Gate::Off) => Some(3),
+        },
+    },
+    Key { name: "reminders.initial", looseness: |it| it.reminds(Kind::Initial) },
+    Key { name: "reminders.nag", looseness: |it| it.reminds(Kind::Nag) },
+    Key { name: "reminders.boundary", looseness: |it| it.reminds(Kind::Boundary) },
+    Key { name: "reminders.offer", looseness: |it| it.reminds(Kind::Offer) },
+    Key { name: "reminders.per_hour", looseness: |it| Some(it.reminders.per_hour) },
+    Key { name: "reminders.nag_after", looseness: |it| Some(u32::MAX - it.reminders.nag_after) },
+    Key { name: "reminders.whole_list", looseness: |it| Some(u32::from(it.reminders.whole_list)) },
+    Key { name: "reminders.tag", looseness: |_| Some(0) },
 ];
 
 /// First words of keys that other parts read.
@@ -130,18 +169,9 @@ impl Settings {
             Fail::usage(format!("{place}:{line}: {}", why.message().replace('\n', ", ")))
                 .hint("mend that line; nothing is done with half a configuration.")
         })?;
-        let users = self.gate;
-        self.table("", &table).map_err(|why| in_place(why, &place))?;
+        self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
         self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
-        if let (Whose::Project, true, Some(gate)) = (whose, table.contains_key("gate"), self.gate) {
-            self.gate = tightened(users, gate);
-            if self.gate != Some(gate) {
-                self.notes.push(format!(
-                    "ignored gate = {:?} of {place}: a project may only tighten the gate",
-                    gate.as_str()
-                ));
-            }
-        }
+        self.notes.extend(self.ignored(&place));
         if table.contains_key("policy") {
             let rules = rules::placed(text).map_err(|bad| {
                 Fail::usage(format!("{place}:{}: {}", bad.line, bad.what))
@@ -179,21 +209,55 @@ impl Settings {
         Ok(())
     }
 
-    fn table(&mut self, above: &str, table: &toml::Table) -> Result<(), Fail> {
+    /// Which settings of a project's file were ignored, in one line.
+    pub(crate) fn ignored(&self, place: &str) -> Option<String> {
+        let all = self.loosening.join(", ");
+        let said = format!("ignored {all} of {place}: a project may only tighten, never loosen");
+        (!all.is_empty()).then_some(said)
+    }
+
+    fn table(&mut self, above: &str, table: &toml::Table, whose: Whose) -> Result<(), Fail> {
         for (name, value) in table {
             let key = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
-            match value {
-                toml::Value::Table(_) if is_for_others(&key) => {}
-                toml::Value::Table(inner) => self.table(&key, inner)?,
-                toml::Value::String(text) => self.set(&key, text)?,
-                toml::Value::Integer(number) => self.set(&key, &number.to_string())?,
+            let text = match value {
+                toml::Value::Table(_) if is_for_others(&key) => continue,
+                toml::Value::Table(inner) => {
+                    self.table(&key, inner, whose)?;
+                    continue;
+                }
+                toml::Value::String(text) => text.clone(),
+                toml::Value::Integer(number) => number.to_string(),
                 toml::Value::Float(_)
                 | toml::Value::Boolean(_)
                 | toml::Value::Datetime(_)
-                | toml::Value::Array(_) => self.set(&key, &value.to_string())?,
+                | toml::Value::Array(_) => value.to_string(),
+            };
+            match whose {
+                Whose::User => self.set(&key, &text)?,
+                Whose::Project if !self.tighten(&key, &text)? => {
+                    self.loosening.push(format!("{key} = {value}"));
+                }
+                Whose::Project => {}
             }
         }
         Ok(())
+    }
+
+    /// Sets what a project's file says, unless that would loosen what the user has. Gives whether it did.
+    fn tighten(&mut self, key: &str, value: &str) -> Result<bool, Fail> {
+        let mut theirs = self.clone();
+        theirs.set(key, value)?;
+        // A project's number stands below a dialect's own cap, never in its place.
+        theirs.open_items_chosen = self.open_items_chosen;
+        let looseness = KEYS.iter().find(|it| it.name == key).map(|it| it.looseness);
+        let is_tight = looseness.is_none_or(|of| match (of(self), of(&theirs)) {
+            (Some(users), Some(projects)) => projects <= users,
+            (_, _) => theirs == *self,
+        });
+        if is_tight {
+            *self = theirs;
+        }
+        Ok(is_tight)
     }
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), Fail> {
@@ -223,7 +287,7 @@ impl Settings {
             _ if is_for_others(key) => {}
             _ => {
                 return Err(Fail::usage(format!("unknown key {key:?}"))
-                    .hint(format!("the keys are {}.", KEYS.join(", "))));
+                    .hint(format!("the keys are {}.", KEYS.map(|it| it.name).join(", "))));
             }
         }
         Ok(())
@@ -231,6 +295,11 @@ impl Settings {
 }
 
 impl Settings {
+    /// Whether reminders of this kind are given, as a number.
+    fn reminds(&self, kind: Kind) -> Option<u32> {
+        Some(u32::from(!self.reminders.off.contains(&kind)))
+    }
+
     fn remind(&mut self, kind: Kind, on: bool) {
         if on {
             self.reminders.off.remove(&kind);
@@ -253,15 +322,6 @@ fn not_yet(table: &toml::Table) -> Option<String> {
     }
     let does = if parts.len() == 1 { "does" } else { "do" };
     (!parts.is_empty()).then(|| format!("{} {does} nothing yet", parts.join(", ")))
-}
-
-/// What the gate is where a project's file has one too. Without a setting of the user's it is `once` in
-/// interactive sessions and `full` in headless ones, so only `full` is no looser in either.
-fn tightened(users: Option<Gate>, projects: Gate) -> Option<Gate> {
-    match users {
-        Some(users) => Some(users.max(projects)),
-        None => Some(projects).filter(|it| *it == Gate::Full),
-    }
 }
 
 fn is_for_others(key: &str) -> bool {
@@ -361,7 +421,7 @@ mod tests {
         let reminders = Policy { off, per_hour: 2, nag_after: 25, whole_list: true };
         assert_eq!(settings.reminders, reminders);
         assert_eq!(settings.tag, Tag::new("system-reminder").unwrap());
-        for key in KEYS {
+        for key in KEYS.map(|it| it.name) {
             assert!(set(&[(key, "no sense")]).is_err(), "{key}");
         }
     }
@@ -378,7 +438,72 @@ mod tests {
             (Some(Once), Full, Some(Full)),
             (Some(Full), Once, Some(Full)),
         ] {
-            assert_eq!(tightened(users, projects), expected, "{users:?} {projects:?}");
+            let mut settings = Settings { gate: users, ..Settings::default() };
+            settings.tighten("gate", projects.as_str()).unwrap();
+            assert_eq!(settings.gate, expected, "{users:?} {projects:?}");
+        }
+    }
+
+    #[test]
+    fn a_projects_file_tightens_each_key_and_loosens_none() {
+        // What the user set (nothing, if empty), what the project's file says, and whether that counts.
+        for (key, users, projects, counts) in [
+            ("limits.open_items", "", "99", true),
+            ("limits.open_items", "", "101", false),
+            ("limits.open_items", "200", "150", true),
+            ("limits.open_items", "20", "30", false),
+            ("limits.title", "", "499", true),
+            ("limits.title", "", "501", false),
+            ("limits.text", "", "19999", true),
+            ("limits.text", "", "20001", false),
+            ("plan.max_in_progress", "", "1", true),
+            ("plan.max_in_progress", "", "2", false),
+            ("plan.max_in_progress", "4", "3", true),
+            ("plan.max_in_progress", "4", "5", false),
+            ("claim.lease", "", "1m", false),
+            ("claim.lease", "", "1h", false),
+            ("claim.lease", "", "15m", true),
+            ("store.durability", "normal", "full", true),
+            ("store.durability", "", "normal", false),
+            ("reminders.initial", "", "off", true),
+            ("reminders.initial", "off", "on", false),
+            ("reminders.nag", "", "off", true),
+            ("reminders.nag", "off", "on", false),
+            ("reminders.boundary", "", "off", true),
+            ("reminders.boundary", "off", "on", false),
+            ("reminders.offer", "", "off", true),
+            ("reminders.offer", "off", "on", false),
+            ("reminders.per_hour", "", "5", true),
+            ("reminders.per_hour", "", "7", false),
+            ("reminders.nag_after", "", "11", true),
+            ("reminders.nag_after", "", "9", false),
+            ("reminders.whole_list", "on", "off", true),
+            ("reminders.whole_list", "", "on", false),
+            ("reminders.tag", "", "note", true),
+        ] {
+            let own: Vec<_> =
+                Some((key, users)).filter(|it| !it.1.is_empty()).into_iter().collect();
+            let before = set(&own).unwrap();
+            let mut after = before.clone();
+            let is_ignored = !after.tighten(key, projects).unwrap();
+            let expected = if counts {
+                let mut both =
+                    set(&own.into_iter().chain([(key, projects)]).collect::<Vec<_>>()).unwrap();
+                both.open_items_chosen = before.open_items_chosen;
+                both
+            } else {
+                before
+            };
+            assert_eq!((after, is_ignored), (expected, !counts), "{key} {users} {projects}");
+        }
+    }
+
+    #[test]
+    fn the_documents_say_of_each_key_what_a_project_may_do() {
+        let page = include_str!("../../../docs/security.md");
+        for name in KEYS.map(|it| it.name) {
+            let row = format!("\n| `{name}` | ");
+            assert!(page.contains(&row), "docs/security.md has no row for {name}");
         }
     }
 
@@ -413,7 +538,7 @@ mod tests {
                 .parse()
                 .unwrap();
         let mut settings = Settings::default();
-        settings.table("", &table).unwrap();
+        settings.table("", &table, Whose::User).unwrap();
         assert_eq!(settings.limits.title, 9);
         assert_eq!(settings.gate, Some(Gate::Once));
         assert_eq!(settings.reminders.off, [Kind::Nag].into());

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use punchlist_engine::policy::shell;
 use punchlist_formats::text;
+use punchlist_formats::view::Reader;
 use punchlist_model::{Check, Item, Origin};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 
@@ -38,7 +39,11 @@ pub(crate) fn check(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
                     "a rule asks before the check of item {number}, and there is no terminal: {}",
                     rule.told()
                 ))
-                .hint("run `punchlist verify` at a terminal."),
+                .hint(if person::is_agent() {
+                    person::ASK_USER
+                } else {
+                    "run `punchlist verify` at a terminal."
+                }),
             }
         }
         (Verdict::Ask(_), Origin::Agent | Origin::Person) => not_allowed(number, &policy, &subject),
@@ -67,16 +72,27 @@ pub(crate) fn below(directory: &Path) -> Option<String> {
 
 /// Why a check does not run in a run, where nobody is asked about it; nothing, if it does or if a rule
 /// says by itself what becomes of it.
-pub(crate) fn held(policy: &Policy, check: &Check, is_given: bool) -> Option<&'static str> {
+pub(crate) fn held(
+    policy: &Policy,
+    check: &Check,
+    is_given: bool,
+    reader: Reader,
+) -> Option<&'static str> {
     match (check.origin, policy.verdict(&subject(check, Some("")))) {
         (Origin::Person, _) | (Origin::Agent, Verdict::Deny(_)) => None,
-        (Origin::Agent, Verdict::Allow) => {
-            let words = "an agent wrote its check (punchlist verify --consent lets those run)";
-            (!is_given).then_some(words)
-        }
-        (Origin::Agent, Verdict::Ask(_)) => {
-            Some("an agent wrote its check, and no rule allows it (punchlist verify names one)")
-        }
+        (Origin::Agent, Verdict::Allow) if is_given => None,
+        (Origin::Agent, Verdict::Allow) => Some(match reader {
+            Reader::Person => {
+                "an agent wrote its check (punchlist verify --consent lets those run)"
+            }
+            Reader::Agent => "an agent wrote its check, and the user has not allowed those here",
+        }),
+        (Origin::Agent, Verdict::Ask(_)) => Some(match reader {
+            Reader::Person => {
+                "an agent wrote its check, and no rule allows it (punchlist verify names one)"
+            }
+            Reader::Agent => "an agent wrote its check, and no rule of the user's allows it",
+        }),
     }
 }
 
@@ -114,8 +130,12 @@ mod tests {
             let rule = decision.map(|it| Rule::command(it, TOOL, &["make", "test"]));
             Policy::new(rule.into_iter().collect(), Vec::new())
         };
-        let is_held =
-            |decision, origin, given| held(&rules(decision), &check(origin), given).is_some();
+        let is_held = |decision, origin, given| {
+            let said = [Reader::Person, Reader::Agent]
+                .map(|it| held(&rules(decision), &check(origin), given, it));
+            assert!(!said[1].is_some_and(|it| it.contains("punchlist verify")), "{said:?}");
+            said[0].is_some()
+        };
         assert!(!is_held(None, Origin::Person, false));
         for given in [false, true] {
             assert!(is_held(None, Origin::Agent, given));

@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 
 use punchlist_bridge::process::Ancestor;
 use punchlist_engine::session;
+use punchlist_formats::view::Reader;
 
 use crate::error::{Code, Fail};
 use crate::keyboard::Keyboard;
@@ -116,6 +117,11 @@ pub(crate) fn not_an_agent(what: &str, verb: &str) -> Result<(), Fail> {
 /// Whether an agent makes the call: then what it writes down is not a person's word.
 pub(crate) fn is_agent() -> bool {
     called_by().is_some()
+}
+
+/// Who reads what this call prints.
+pub(crate) fn reader() -> Reader {
+    if is_agent() { Reader::Agent } else { Reader::Person }
 }
 
 /// The agent that makes this call. It does not change while the process runs.

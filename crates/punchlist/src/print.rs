@@ -12,6 +12,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 
 use crate::error::Fail;
+use crate::keyboard::Keyboard;
 use crate::person;
 
 /// What a verb answers.
@@ -263,17 +264,10 @@ pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks for a yes at the terminal.
+/// Asks for a yes at the terminal. What was typed before the question stood there is no answer.
 pub(crate) fn confirm(question: &str) -> Said {
-    if !can_ask() {
-        return Said::Nothing;
-    }
-    err(&format!("{} [y/N] ", text::one_line(question)));
-    let mut line = String::new();
-    match io::stdin().read_line(&mut line) {
-        Ok(_) if matches!(line.trim(), "y" | "Y" | "yes" | "Yes") => Said::Yes,
-        Ok(_) | Err(_) => Said::No,
-    }
+    let Some(mut keyboard) = Keyboard::open().filter(|_| can_ask()) else { return Said::Nothing };
+    if keyboard.confirms(question) { Said::Yes } else { Said::No }
 }
 
 fn out(bytes: &[u8]) -> io::Result<()> {

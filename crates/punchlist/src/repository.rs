@@ -20,9 +20,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::block_on;
-use crate::called;
 use crate::error::Fail;
 use crate::project::Project;
+use crate::{called, person};
 
 /// How long git may take where a person waits.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
@@ -148,6 +148,12 @@ pub(crate) fn offer(app: &App) -> Option<String> {
     // Of several the one that was used last.
     let old =
         gone.iter().rev().filter(|it| it.first_commit.as_ref() == Some(&own)).find(has_plans)?;
+    if person::is_agent() {
+        return Some(format!(
+            "this repository was in {}, which is gone; your user can bring its plans here",
+            old.project
+        ));
+    }
     Some(format!(
         "this repository was in {}, which is gone: `punchlist move-project {} {}` brings its plans here",
         old.project,
@@ -170,7 +176,10 @@ pub(crate) fn gone(plans: &[Summary]) -> String {
         format!("gone: {} ({count} plan{s})\n", one_line(project))
     };
     let lines: String = counts.iter().map(line).collect();
-    format!(
-        "\n{lines}`punchlist move-project OLD NEW` gives the plans to the directory's new name.\n"
-    )
+    let next = if person::is_agent() {
+        "Your user can give the plans to the directory's new name."
+    } else {
+        "`punchlist move-project OLD NEW` gives the plans to the directory's new name."
+    };
+    format!("\n{lines}{next}\n")
 }

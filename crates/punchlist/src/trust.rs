@@ -67,7 +67,7 @@ pub(crate) fn named(path: &Path) -> Result<(), Fail> {
                 None if recorded(&record()?, &path) == Some(Recorded::Path) => continue,
                 None => "it is not on your list of trusted files",
             },
-            Err(_) => "only what `init` made there is used",
+            Err(_) => "no file that you trusted is there",
         };
         let message =
             format!("{} lies in the repository {}: {why}", path.display(), root.display());

@@ -9,12 +9,18 @@ use punchlist_model::{Broken, Level, Problem, Status, Tag};
 pub const ASK_USER: &str = "ask your user: it needs their own word.";
 
 /// The next step for an agent, where it is another than a person's.
-pub(super) fn for_agent(problem: &Problem) -> Option<&'static str> {
-    let is_for_person = matches!(
-        problem.broken,
-        Broken::Unverified { demanded: Level::Approved, .. } | Broken::PersonsApproval
-    );
-    is_for_person.then_some(ASK_USER)
+pub(super) fn for_agent(problem: &Problem) -> Option<String> {
+    match &problem.broken {
+        Broken::Unverified { demanded: Level::Approved, .. } | Broken::PersonsApproval => {
+            Some(ASK_USER.to_owned())
+        }
+        Broken::Blocked { by, .. } => {
+            let number = problem.item.as_ref().map(|tag| tag.number.to_string());
+            let number = number.unwrap_or_else(|| "ITEM".to_owned());
+            Some(past(&number, by, "only a person may go past that."))
+        }
+        _ => None,
+    }
 }
 
 /// The next step for somebody who meets this problem.
@@ -40,9 +46,7 @@ pub(super) fn of(problem: &Problem) -> String {
         Broken::Nul { .. } => "take the NUL character out.".to_owned(),
         Broken::TooDeep { .. } => "make it flatter, or keep it in a file and name that.".to_owned(),
         Broken::PersonsApproval => format!("a person approves it: `punchlist approve {number}`."),
-        Broken::PersonsGoal => {
-            "ask the person for it; `punchlist goal --met` says that it is met.".to_owned()
-        }
+        Broken::PersonsGoal => "ask your user: the goal is theirs.".to_owned(),
         Broken::TooManyOpen { .. } => {
             "complete or skip some first, or allow more with `-c limits.open_items=N`.".to_owned()
         }
@@ -96,6 +100,11 @@ pub(super) fn of(problem: &Problem) -> String {
 fn blocked(number: &str, to: Status, by: &[Tag]) -> String {
     let verb = if to == Status::InProgress { "start" } else { "done" };
     let anyway = format!("a person may say `punchlist {verb} {number} --anyway`.");
+    past(number, by, &anyway)
+}
+
+/// What is in the way, and who may go past it.
+fn past(number: &str, by: &[Tag], anyway: &str) -> String {
     let cancelled = by.iter().find(|tag| tag.status == Status::Cancelled);
     match (cancelled, by.first()) {
         (Some(tag), _) => format!(
@@ -103,7 +112,7 @@ fn blocked(number: &str, to: Status, by: &[Tag]) -> String {
             tag.number
         ),
         (None, Some(tag)) => format!("finish {} first; {anyway}", tag.number),
-        (None, None) => anyway,
+        (None, None) => anyway.to_owned(),
     }
 }
 

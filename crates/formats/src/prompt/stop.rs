@@ -169,7 +169,7 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String 
          same on the list and do it. If it is to stay as it is, say why. "
     } else if !plan.is_word_enough(Some(Level::Reported)) {
         "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
-         missing, a person says so: ask the user to run `punchlist goal --met`. "
+         missing, a person says so: ask the user whether the goal is met. "
     } else {
         "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
          missing, run `punchlist goal --met`. "

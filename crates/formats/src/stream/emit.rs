@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::event::{AgentId, AgentType, Event, Kind, KindName, KindSet, Role};
 use super::json::{Str, Value};
 use super::names::tell;
-use super::ours::{Ours, Took, Tool};
+use super::ours::{Answered, Ours, Took};
 use super::{Options, Sink};
 
 /// The most names of unknown kinds that are counted apart, and the longest of them.
@@ -256,19 +256,23 @@ impl<'a> Emit<'a> {
         match self.core.ours.take(&kind) {
             Took::Nothing => self.tell(kind),
             Took::Call => {}
-            Took::Answer(tool, said) => self.tell_ours(tool, &said),
+            Took::Answer(answer) => self.tell_ours(&answer),
+            Took::Also(answer) => {
+                self.tell(kind);
+                self.tell_ours(&answer);
+            }
         }
     }
 
     /// A tool of ours was answered: the session's plan is told.
-    fn tell_ours(&mut self, tool: Tool, said: &str) {
+    fn tell_ours(&mut self, answer: &Answered) {
         self.core.tally.todo_calls += 1;
         let session = self.core.session.clone();
         let sub = self.core.sub.take();
         self.core.go_to(Who { session: &session, agent: None });
         let todo_id = format!("{}#punchlist", self.core.agent.as_str());
         let mut ours = std::mem::take(&mut self.core.ours);
-        if let Some(mut items) = ours.answered(&session, tool, said) {
+        if let Some(mut items) = ours.answered(&session, answer) {
             tell(todo_id, &mut items, false, self);
         }
         self.core.ours = ours;

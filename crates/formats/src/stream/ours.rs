@@ -3,77 +3,147 @@
 //! Parsers pass such calls on as they do any other's; [`super::emit`] hands them to this file, and a list
 //! comes of each that succeeded. A plan belongs to the session. Of a plan that was begun before the stream,
 //! as much is known as was seen. What is kept is bounded.
+//!
+//! A server called `punchlist`, as `install` calls it, is ours, whichever dialect it speaks. A server of
+//! another name is known by the first result of the dialect `turn`, whose ids and keys nobody else writes;
+//! the call that it answers is told as a call, later ones are not. The tools of the other dialects have
+//! names that other programs use as well, so under another server's name they stay calls.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, VecDeque};
+mod results;
 
-use super::event::{Item, Kind, Outcome, Status, Text};
-use super::json::{Str, Tape, Value};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use self::results::Todo;
+use super::event::{Item, Kind, Outcome};
 use super::search::Needle;
-use super::todo::{self, MOST_ITEMS, Meaning};
 
-/// All names of our tools end so, in every agent's lines.
+/// All names of the dialect `turn` end so, in every agent's lines.
 pub(super) const NEEDLE: Needle = Needle::new("_todo\"", 0, 5);
+
+/// Where a tool of a server called `punchlist` is called, its name or the server's has this in it.
+pub(super) const SERVER: Needle = Needle::new("punchlist", 0, 8);
 
 /// How agents write the tools of a server called `punchlist`.
 const PREFIXES: [&str; 4] = ["mcp__punchlist__", "mcp_punchlist_", "punchlist__", "punchlist."];
 
 const MOST_CALLS: usize = 1_024;
 const MOST_PLANS: usize = 64;
-/// The most bytes of titles of one plan, and the longest id.
-const MOST_BYTES: usize = 4 << 20;
-const LONGEST_ID: usize = 64;
+const MOST_SERVERS: usize = 16;
+/// The most bytes of arguments of calls that wait for their results.
+const MOST_INPUT: usize = 4 << 20;
 
-/// The tools.
+/// The tools of all dialects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Tool {
+enum Tool {
     Create,
     List,
     Complete,
     Update,
     Next,
+    Manager,
+    TodoWrite,
+    WriteTodos,
+    UpdatePlan,
+    TaskCreate,
+    TaskUpdate,
+    TaskGet,
+    TaskList,
 }
 
+const TOOLS: [(&str, Tool); 13] = [
+    ("create_todo", Tool::Create),
+    ("list_todo", Tool::List),
+    ("complete_todo", Tool::Complete),
+    ("update_todo", Tool::Update),
+    ("next_todo", Tool::Next),
+    ("todo_manager", Tool::Manager),
+    ("TodoWrite", Tool::TodoWrite),
+    ("write_todos", Tool::WriteTodos),
+    ("update_plan", Tool::UpdatePlan),
+    ("TaskCreate", Tool::TaskCreate),
+    ("TaskUpdate", Tool::TaskUpdate),
+    ("TaskGet", Tool::TaskGet),
+    ("TaskList", Tool::TaskList),
+];
+
 impl Tool {
-    /// The tool of ours that an agent calls by this name.
     fn parse(name: &str) -> Option<Self> {
-        let name = PREFIXES.iter().find_map(|it| name.strip_prefix(it))?;
-        Some(match name {
-            "create_todo" => Self::Create,
-            "list_todo" => Self::List,
-            "complete_todo" => Self::Complete,
-            "update_todo" => Self::Update,
-            "next_todo" => Self::Next,
-            _ => return None,
-        })
+        TOOLS.iter().find(|it| it.0 == name).map(|it| it.1)
+    }
+
+    /// Whether it is one of the dialect `turn`.
+    fn is_turn(self) -> bool {
+        matches!(self, Self::Create | Self::List | Self::Complete | Self::Update | Self::Next)
+    }
+
+    /// Whether its result alone does not tell what became of the list.
+    fn needs_input(self) -> bool {
+        matches!(self, Self::UpdatePlan | Self::TaskCreate | Self::TaskUpdate)
     }
 }
 
-#[derive(Clone, Debug)]
-struct Todo {
-    id: String,
-    title: String,
-    status: Status,
-    waiting_on: Option<String>,
-    parent: Option<String>,
+/// A tool that may be ours, and the server that has it, if that is not called `punchlist`.
+struct Named {
+    tool: Tool,
+    other: Option<String>,
 }
 
-/// What is known of calls and plans.
-#[derive(Default, Debug)]
-pub(super) struct Ours {
-    /// Calls without a result, by a call's id.
-    calls: VecDeque<(String, Tool)>,
-    plans: BTreeMap<String, Vec<Todo>>,
+impl Named {
+    fn parse(name: &str) -> Option<Self> {
+        if let Some(tool) = PREFIXES.iter().find_map(|it| Tool::parse(name.strip_prefix(it)?)) {
+            return Some(Self { tool, other: None });
+        }
+        let (server, tool) = match name.strip_prefix("mcp__") {
+            Some(rest) => rest.rsplit_once("__")?,
+            None => {
+                let rest = name.strip_prefix("mcp_")?;
+                let tool = TOOLS.iter().map(|it| it.0).find(|it| rest.ends_with(it))?;
+                (rest.strip_suffix(tool)?.strip_suffix('_')?, tool)
+            }
+        };
+        let tool = Tool::parse(tool).filter(|it| it.is_turn() && !server.is_empty())?;
+        Some(Self { tool, other: Some(server.to_owned()) })
+    }
+}
+
+/// A call without a result.
+#[derive(Debug)]
+struct Call {
+    id: String,
+    tool: Tool,
+    /// The server, if it was not known to be ours when the call was made.
+    other: Option<String>,
+    /// The arguments, where the result alone does not tell enough.
+    input: Option<String>,
+}
+
+/// A call that succeeded.
+pub(super) struct Answered {
+    tool: Tool,
+    input: Option<String>,
+    said: String,
 }
 
 /// What an event is to us.
-pub(super) enum Took<'a> {
+pub(super) enum Took {
     /// Nothing: it goes where it was going.
     Nothing,
     /// A call of ours, or one that was refused.
     Call,
     /// The answer to one that succeeded.
-    Answer(Tool, Cow<'a, str>),
+    Answer(Answered),
+    /// The same, of a call that was told as one before the server was known.
+    Also(Answered),
+}
+
+/// What is known of calls and plans.
+#[derive(Default, Debug)]
+pub(super) struct Ours {
+    calls: VecDeque<Call>,
+    /// Servers of ours that have another name.
+    servers: BTreeSet<String>,
+    /// The lists, by session.
+    plans: BTreeMap<String, Vec<Todo>>,
 }
 
 impl Ours {
@@ -89,146 +159,95 @@ impl Ours {
 
     /// Whether the result of this call is awaited.
     pub(super) fn awaits(&self, call: &str) -> bool {
-        self.calls.iter().any(|it| it.0 == call)
+        self.calls.iter().any(|it| it.id == call)
     }
 
     /// Takes an event, if it is about a tool of ours.
-    pub(super) fn take<'a>(&mut self, kind: &'a Kind<'_>) -> Took<'a> {
-        let (call, name) = if let Kind::ToolScheduled { call_id, name, .. } = kind {
-            (call_id, Some(name))
-        } else if let Kind::ToolStarted { call_id, name, .. }
-        | Kind::ToolCompleted { call_id, name, .. } = kind
-        {
-            (call_id, name.as_ref())
+    pub(super) fn take(&mut self, kind: &Kind<'_>) -> Took {
+        let (call, name, input) = if let Kind::ToolScheduled { call_id, name, input } = kind {
+            (call_id, Some(name), *input)
+        } else if let Kind::ToolStarted { call_id, name, input } = kind {
+            (call_id, name.as_ref(), *input)
+        } else if let Kind::ToolCompleted { call_id, name, .. } = kind {
+            (call_id, name.as_ref(), None)
         } else {
             return Took::Nothing;
         };
-        let named = name.and_then(|it| Tool::parse(&it.to_str()));
+        let named = name.and_then(|it| Named::parse(&it.to_str()));
         if named.is_none() && self.calls.is_empty() {
             return Took::Nothing;
         }
-        let call = call.to_str();
-        let known = self.calls.iter().position(|it| it.0 == call);
+        let id = call.to_str();
+        let known = self.calls.iter().position(|it| it.id == id);
+        let new = named.map(|Named { tool, other }| Call {
+            id: id.into_owned(),
+            tool,
+            other: other.filter(|it| !self.servers.contains(it)),
+            input: None,
+        });
         if let Kind::ToolCompleted { status, output, .. } = kind {
-            let known = known.and_then(|at| self.calls.remove(at)).map(|it| it.1);
-            return match (known.or(named), status, output) {
-                (Some(tool), Outcome::Success, Some(output)) => Took::Answer(tool, output.to_str()),
-                (Some(_), _, _) => Took::Call,
-                (None, _, _) => Took::Nothing,
-            };
+            let call = known.and_then(|at| self.calls.remove(at)).or(new);
+            let said = output.as_ref().filter(|_| *status == Outcome::Success);
+            return call.map_or(Took::Nothing, |call| self.ended(call, said.map(|it| it.to_str())));
         }
-        if let (Some(tool), None) = (named, known) {
-            if self.calls.len() >= MOST_CALLS {
-                self.calls.pop_front();
+        let at = match (known, new) {
+            (Some(at), _) => at,
+            (None, Some(new)) => {
+                if self.calls.len() >= MOST_CALLS {
+                    self.calls.pop_front();
+                }
+                self.calls.push_back(new);
+                self.calls.len() - 1
             }
-            self.calls.push_back((call.into_owned(), tool));
+            (None, None) => return Took::Nothing,
+        };
+        self.keep_input(at, input.map(|it| it.get()));
+        match self.calls.get(at) {
+            Some(Call { other: None, .. }) => Took::Call,
+            Some(Call { other: Some(_), .. }) | None => Took::Nothing,
         }
-        if named.is_some() || known.is_some() { Took::Call } else { Took::Nothing }
+    }
+
+    /// Keeps the arguments of a call, as long as there is room for them.
+    fn keep_input(&mut self, at: usize, input: Option<&str>) {
+        let kept: usize =
+            self.calls.iter().filter_map(|it| it.input.as_ref()).map(String::len).sum();
+        if let (Some(call), Some(input)) = (self.calls.get_mut(at), input)
+            && call.tool.needs_input()
+            && call.input.is_none()
+            && kept + input.len() <= MOST_INPUT
+        {
+            call.input = Some(input.to_owned());
+        }
+    }
+
+    /// A call has ended, and said this if it succeeded.
+    fn ended(&mut self, call: Call, said: Option<std::borrow::Cow<'_, str>>) -> Took {
+        let Call { tool, other, input, .. } = call;
+        match (other, said) {
+            (None, None) => Took::Call,
+            (None, Some(said)) => Took::Answer(Answered { tool, input, said: said.into_owned() }),
+            (Some(_), None) => Took::Nothing,
+            (Some(server), Some(said)) => {
+                if !results::is_turn(tool, &said) {
+                    return Took::Nothing;
+                }
+                if self.servers.len() < MOST_SERVERS {
+                    self.servers.insert(server);
+                }
+                Took::Also(Answered { tool, input, said: said.into_owned() })
+            }
+        }
     }
 
     /// What a result makes of the session's plan; none if it tells nothing.
-    pub(super) fn answered(
-        &mut self,
-        session: &str,
-        tool: Tool,
-        said: &str,
-    ) -> Option<Vec<Item<'_>>> {
-        let mut tape = Tape::default();
-        let result = tape.read(json_in(said)?.as_bytes()).ok()?;
+    pub(super) fn answered(&mut self, session: &str, answer: &Answered) -> Option<Vec<Item<'_>>> {
         if !self.plans.contains_key(session) && self.plans.len() >= MOST_PLANS {
             self.plans.pop_first();
         }
         let todos = self.plans.entry(session.to_owned()).or_default();
-        let is_told = match tool {
-            Tool::Create => created(todos, result),
-            Tool::List => listed(todos, result),
-            Tool::Complete | Tool::Update => set(todos, result),
-            Tool::Next => result.get("item").is_some_and(|it| set(todos, it)),
-        };
-        is_told.then(|| todos.iter().map(item).collect())
+        let Answered { tool, input, said } = answer;
+        results::apply(todos, *tool, input.as_deref(), said)
+            .then(|| todos.iter().map(Todo::item).collect())
     }
-}
-
-fn item(todo: &Todo) -> Item<'_> {
-    Item {
-        id: Some(Text::from(todo.id.as_str())),
-        waiting_on: todo.waiting_on.as_deref().map(Text::from),
-        parent: todo.parent.as_deref().map(Text::from),
-        ..Item::new(Text::from(todo.title.as_str()), todo.status)
-    }
-}
-
-/// The JSON among what an agent was told: a line of its own, in whatever wrapper.
-fn json_in(said: &str) -> Option<&str> {
-    let unwrapped = said.lines().map(|line| {
-        let line = line.trim();
-        let line = line.strip_prefix("<untrusted_context>").unwrap_or(line);
-        line.strip_suffix("</untrusted_context>").unwrap_or(line).trim()
-    });
-    unwrapped.into_iter().find(|it| it.starts_with('{') && it.ends_with('}'))
-}
-
-/// `{"created":[{"id","title","order"}]}`
-fn created(todos: &mut Vec<Todo>, result: Value<'_>) -> bool {
-    let Some(created) = result.get("created").filter(|it| it.is_array()) else { return false };
-    for entry in created.items() {
-        let Some(todo) = read(entry, None) else { continue };
-        todos.retain(|it| it.id != todo.id);
-        let order = entry.get("order").and_then(|it| it.u64()).unwrap_or(u64::MAX);
-        let at = usize::try_from(order.saturating_sub(1)).unwrap_or(usize::MAX).min(todos.len());
-        if has_room(todos, &todo) {
-            todos.insert(at, todo);
-        }
-    }
-    true
-}
-
-/// `{"items":[…],"summary":{"total"}}`: all of the plan, or those that were asked for.
-fn listed(todos: &mut Vec<Todo>, result: Value<'_>) -> bool {
-    let Some(items) = result.get("items").filter(|it| it.is_array()) else { return false };
-    let total = result.path(&["summary", "total"]).and_then(|it| it.u64());
-    if total == Some(items.items().count() as u64) {
-        todos.clear();
-    }
-    for item in items.items() {
-        set(todos, item);
-    }
-    true
-}
-
-/// One item as it is now.
-fn set(todos: &mut Vec<Todo>, entry: Value<'_>) -> bool {
-    let id = entry.text("id").map_or(Cow::Borrowed(""), |it| it.cow());
-    let known = todos.iter().position(|it| it.id == id);
-    let Some(todo) = read(entry, known.and_then(|at| todos.get(at))) else { return false };
-    match known {
-        Some(at) => todos[at] = todo,
-        None if has_room(todos, &todo) => todos.push(todo),
-        None => {}
-    }
-    true
-}
-
-fn read(entry: Value<'_>, known: Option<&Todo>) -> Option<Todo> {
-    let text = |name: &str| {
-        let own = |it: Str<'_>| it.cow().into_owned();
-        entry.text(name).map(own).filter(|it| !it.trim().is_empty())
-    };
-    let status = match entry.text("status").map(|it| todo::common(&it.cow())) {
-        Some(Some(Meaning::Is(status))) => status,
-        Some(_) => return None,
-        None => known.map_or(Status::Pending, |it| it.status),
-    };
-    Some(Todo {
-        id: text("id").filter(|it| it.len() <= LONGEST_ID)?,
-        title: text("title").or_else(|| known.map(|it| it.title.clone()))?,
-        status,
-        waiting_on: text("waitingOn"),
-        parent: text("parent").or_else(|| known?.parent.clone()),
-    })
-}
-
-fn has_room(todos: &[Todo], new: &Todo) -> bool {
-    let bytes: usize = todos.iter().map(|it| it.title.len()).sum();
-    todos.len() < MOST_ITEMS && bytes + new.title.len() <= MOST_BYTES
 }

@@ -8,7 +8,7 @@ use super::Agent;
 use super::wide::pairs::{self, Pair, STRIDE};
 
 /// The most texts of one agent.
-const MOST_NEEDLES: usize = 8;
+const MOST_NEEDLES: usize = 9;
 
 /// A text that tells, and where in it the two bytes stand that are looked for first.
 #[derive(Clone, Copy, Debug)]

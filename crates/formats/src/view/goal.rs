@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 
 use punchlist_model::goal::{Missing, Reached};
-use punchlist_model::{Number, Plan, Status, Timestamp};
+use punchlist_model::{Level, Number, Plan, Status, Timestamp};
 
-use super::shown;
+use super::{Reader, shown};
 use crate::text::{Colour, Style};
 
 /// One line of it, and how it is drawn.
@@ -19,7 +19,7 @@ pub struct Line {
 
 /// What belongs below a list: how it stands, what to do next if it is not met, and that it has cost too
 /// much. Empty without a goal.
-pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Vec<Line> {
+pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> Vec<Line> {
     let (Some(goal), Some(reached)) = (&plan.goal, plan.reached(stale)) else { return Vec::new() };
     let statement = shown(&goal.statement);
     let mut lines = Vec::new();
@@ -35,7 +35,7 @@ pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Vec<Line
             let style = Style::In(Colour::Yellow);
             let text = format!("Goal not met: {}", why(plan, missing, stale));
             lines.push(Line { text, style });
-            lines.push(Line { text: next(plan, missing), style: Style::Plain });
+            lines.push(Line { text: next(plan, missing, reader), style: Style::Plain });
         }
     }
     if plan.is_over_budget(now) {
@@ -46,9 +46,9 @@ pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Vec<Line
 }
 
 /// The same as lines of text, but for a goal that there is nothing to say of yet.
-pub fn news(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> String {
+pub fn news(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> String {
     let is_early = plan.reached(stale) == Some(Reached::NotYet);
-    let lines = footer(plan, stale, now).into_iter().skip(usize::from(is_early));
+    let lines = footer(plan, stale, now, reader).into_iter().skip(usize::from(is_early));
     lines.map(|it| it.text + "\n").collect()
 }
 
@@ -105,8 +105,8 @@ pub fn given_up(plan: &Plan, number: Number) -> &'static str {
     if cancelled { "cancelled" } else { "dropped" }
 }
 
-/// The command that does something about it.
-pub fn command(plan: &Plan, missing: Missing) -> String {
+/// The command that does something about it; to an agent, whom to ask where only a person may run it.
+pub fn command(plan: &Plan, missing: Missing, reader: Reader) -> String {
     match missing {
         Missing::GivenUp(number) => match plan.get(number) {
             Some(item) if !item.is_superseded() => format!("punchlist reopen {number}"),
@@ -119,26 +119,42 @@ pub fn command(plan: &Plan, missing: Missing) -> String {
             format!("punchlist verify {number}")
         }
         Missing::Unchecked(number) | Missing::Failed(number) | Missing::Unapproved(number) => {
-            format!("punchlist approve {number}")
+            match reader {
+                Reader::Person => format!("punchlist approve {number}"),
+                Reader::Agent => format!("ask your user to approve {number}"),
+            }
         }
-        Missing::Word => "punchlist goal --met".to_owned(),
+        Missing::Word if may_say_met(plan, reader) => "punchlist goal --met".to_owned(),
+        Missing::Word => "ask your user whether it is met".to_owned(),
     }
 }
 
+/// Whether the reader's own word settles that the goal is met.
+fn may_say_met(plan: &Plan, reader: Reader) -> bool {
+    reader == Reader::Person || plan.is_word_enough(Some(Level::Reported))
+}
+
 /// What to do about all of it.
-fn next(plan: &Plan, missing: &[Missing]) -> String {
+fn next(plan: &Plan, missing: &[Missing], reader: Reader) -> String {
     let mut commands: Vec<String> = Vec::new();
     for one in missing {
-        let command = command(plan, *one);
+        let command = command(plan, *one, reader);
         if !commands.contains(&command) {
             commands.push(command);
         }
     }
-    let met = command(plan, Missing::Word);
-    if commands == [met.as_str()] {
-        return format!("If it is: {met}");
+    let met = command(plan, Missing::Word, reader);
+    match (commands == [met.as_str()], may_say_met(plan, reader)) {
+        (true, true) => format!("If it is: {met}"),
+        (true, false) => format!("Next: {met}"),
+        (false, true) => {
+            format!("Next: {}; if it is met all the same: {met}", commands.join(", "))
+        }
+        (false, false) => format!(
+            "Next: {}; whether it is met all the same is for your user to say",
+            commands.join(", ")
+        ),
     }
-    format!("Next: {}; if it is met all the same: {met}", commands.join(", "))
 }
 
 #[cfg(test)]
@@ -199,15 +215,15 @@ mod tests {
         ] {
             let plan = plan(statuses, acceptance);
             let stale: BTreeSet<Number> = stale.iter().map(|it| Number(*it)).collect();
-            for line in footer(&plan, &stale, at(60)) {
+            for line in footer(&plan, &stale, at(60), Reader::Person) {
                 told.push_str(&format!("{}\n", line.text));
             }
             told.push_str(&format!("- {}\n", standing(&plan, &stale).unwrap()));
             told.push_str(&format!("- {}\n\n", budget(&plan, at(60)).join("; ")));
         }
         insta::assert_snapshot!(told);
-        assert_eq!(news(&plan(&[Pending], &[]), &BTreeSet::new(), at(60)), "");
-        let over = news(&plan(&[Pending], &[]), &BTreeSet::new(), at(91));
+        assert_eq!(news(&plan(&[Pending], &[]), &BTreeSet::new(), at(60), Reader::Person), "");
+        let over = news(&plan(&[Pending], &[]), &BTreeSet::new(), at(91), Reader::Person);
         assert_eq!(over, "Over budget: 91 of 90 minutes\n");
     }
     #[test]
@@ -218,10 +234,32 @@ mod tests {
         let check = Check { command, covers: Vec::new(), origin: Origin::Person };
         plan.items.get_mut(&Number(1)).unwrap().check = Some(check);
         let told = |missing: fn(Number) -> Missing| {
-            [1, 2].map(|it| super::command(&plan, missing(Number(it))))
+            [1, 2].map(|it| super::command(&plan, missing(Number(it)), Reader::Person))
         };
         let expected = ["punchlist verify 1", "punchlist approve 2"];
         assert_eq!(told(Missing::Unchecked), expected);
         assert_eq!(told(Missing::Failed), expected, "its check was taken away since");
+    }
+    #[test]
+    fn an_agent_is_told_to_ask_its_user_where_a_persons_word_is_needed() {
+        let mut plan = plan(&[Status::Completed, Status::Cancelled], &[1, 2]);
+        let missing = [Missing::Unapproved(Number(1)), Missing::GivenUp(Number(2))];
+        let told = next(&plan, &missing, Reader::Agent);
+        assert_eq!(
+            told,
+            "Next: ask your user to approve 1, punchlist reopen 2; whether it is met all the same is \
+             for your user to say"
+        );
+        assert_eq!(
+            next(&plan, &missing, Reader::Person),
+            "Next: punchlist approve 1, punchlist reopen 2; if it is met all the same: punchlist goal \
+             --met"
+        );
+        let word = [Missing::Word];
+        plan.rules.demand = Some(Level::Checked);
+        plan.goal.as_mut().unwrap().acceptance.clear();
+        assert_eq!(next(&plan, &word, Reader::Agent), "Next: ask your user whether it is met");
+        plan.rules.demand = None;
+        assert_eq!(next(&plan, &word, Reader::Agent), "If it is: punchlist goal --met");
     }
 }

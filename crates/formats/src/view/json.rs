@@ -15,6 +15,7 @@ use punchlist_model::store::{AttachmentKey, Entry, Summary};
 use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
 use serde_json::{Map, Value, json};
 
+use super::Reader;
 use crate::text::escape;
 
 /// `{plan, items, progress}`: the whole list, in order, without what was superseded.
@@ -316,7 +317,7 @@ fn goal(goal: &Goal) -> Value {
 }
 
 /// A plan's goal and how the plan stands towards it; `null` without one. What is not counted is `null`.
-pub fn aim(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Value {
+pub fn aim(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> Value {
     let (Some(stored), Some(reached)) = (&plan.goal, plan.reached(stale)) else {
         return Value::Null;
     };
@@ -329,7 +330,7 @@ pub fn aim(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp) -> Value {
         json!({
             "item": it.number(),
             "why": super::goal::reason(plan, *it, stale),
-            "next": super::goal::command(plan, *it),
+            "next": super::goal::command(plan, *it, reader),
         })
     });
     let mut value = camel_case(goal(stored));

@@ -53,7 +53,7 @@ pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> 
         drawn.push_text(words, room, options.glyphs, Style::In(Colour::Yellow));
         frame.push(drawn);
     }
-    for line in goal::footer(plan, &options.stale, options.now) {
+    for line in goal::footer(plan, &options.stale, options.now, options.reader) {
         let mut drawn = frame.line();
         drawn.push_text(&line.text, room, options.glyphs, line.style);
         frame.push(drawn);

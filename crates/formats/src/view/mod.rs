@@ -48,12 +48,31 @@ pub struct Options {
     pub now: Timestamp,
     /// The items whose covered files have changed since they were checked.
     pub stale: BTreeSet<Number>,
+    /// Who reads it.
+    pub reader: Reader,
+}
+
+/// Who reads a view. Commands that only a person may run are named to people alone; an agent is told to
+/// ask its user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reader {
+    /// Somebody at a terminal, or a program of theirs.
+    Person,
+    /// An agent.
+    Agent,
 }
 
 impl Options {
-    /// Eighty columns, Unicode, no colour, nothing stale.
+    /// Eighty columns, Unicode, no colour, nothing stale, for a person.
     pub fn plain(now: Timestamp) -> Self {
-        Self { width: 80, glyphs: Glyphs::Unicode, colour: false, now, stale: BTreeSet::new() }
+        Self {
+            width: 80,
+            glyphs: Glyphs::Unicode,
+            colour: false,
+            now,
+            stale: BTreeSet::new(),
+            reader: Reader::Person,
+        }
     }
 }
 

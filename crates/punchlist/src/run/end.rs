@@ -13,7 +13,7 @@ use punchlist_sched::run;
 use super::board::Sum;
 use super::file::Source;
 use crate::error::{Code, Fail};
-use crate::{evidence, outputs};
+use crate::{evidence, outputs, person};
 
 /// How many lines of a failed item's output are shown.
 const SHOWN: usize = 12;
@@ -58,7 +58,7 @@ pub(super) fn aim(plan: &Plan, now: Timestamp) -> Aim {
     }
     let stale = evidence::stale(plan);
     let is_unmet = matches!(plan.reached(&stale), Some(Reached::No(_)));
-    Aim { is_unmet, words: goal::news(plan, &stale, now) }
+    Aim { is_unmet, words: goal::news(plan, &stale, now, person::reader()) }
 }
 
 /// What is said last: what failed items said, and a line that sums up.

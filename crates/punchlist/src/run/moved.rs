@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use punchlist_formats::planfile;
 use punchlist_formats::text;
+use punchlist_formats::view::Reader;
 use punchlist_model::call::{CallStore, RunFilter};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, PlanStore};
@@ -19,7 +20,7 @@ use super::{Ask, Person};
 use crate::app::App;
 use crate::block_on;
 use crate::error::{Code, Fail};
-use crate::{clock, print};
+use crate::{clock, person, print};
 
 /// The plan of a file, and what there is to say of that.
 pub(super) struct Found {
@@ -204,7 +205,11 @@ fn taken_up(app: &App, source: &Source, gone: Gone) -> Result<Found, Fail> {
     let project = &app.project()?.name;
     if plan.project != *project {
         let old = &plan.project;
-        notes.push(format!("its plan belongs to {old} still; `punchlist move-project` moves that"));
+        let next = match person::reader() {
+            Reader::Person => "`punchlist move-project` moves that",
+            Reader::Agent => "your user can move that",
+        };
+        notes.push(format!("its plan belongs to {old} still; {next}"));
     }
     Ok(Found { plan: plan.id, is_moved: true, notes })
 }

@@ -19,7 +19,7 @@ use super::{Ask, Person, fresh};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
-use crate::{clock, consent, permit, print};
+use crate::{clock, consent, permit, person, print};
 
 /// A plan that is ready to be worked off.
 pub(super) struct Prepared {
@@ -175,7 +175,10 @@ pub(super) fn unchecked(app: &App, plan: &Plan) -> Result<BTreeMap<Number, Held>
     let (policy, project) = (app.policy()?, &app.project()?.name);
     let is_given = consent::is_given(project)?;
     let held = |it: &Item| {
-        let why = it.check.as_ref().and_then(|it| permit::held(&policy, it, is_given))?;
+        let why = it
+            .check
+            .as_ref()
+            .and_then(|it| permit::held(&policy, it, is_given, person::reader()))?;
         it.is_open().then_some((it.number, Held::Check(why)))
     };
     Ok(plan.listed().into_iter().filter_map(held).collect())

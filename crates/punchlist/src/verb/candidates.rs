@@ -52,11 +52,16 @@ Examples:
 /// The candidates, each with what it is.
 type Found = Vec<(String, String)>;
 
+/// The names of values that the program knows.
+pub(super) const KINDS: [&str; 8] =
+    ["ITEM", "ITEM|PLAN", "ID|NAME", "PLAN", "OLD", "NAME", "DIALECT", "AGENT"];
+
 fn found(app: &App, words: &[String]) -> Option<Found> {
-    let (current, before) = words.split_last()?;
+    let (before, current) = apart(words)?;
     if current.starts_with('-') {
         return None;
     }
+    let before = before.as_slice();
     let at = args::first_word(before)?;
     let name = verb::alias(&before[at]).map_or(before[at].as_str(), |it| it.0);
     let row = verb::find(name)?;
@@ -72,13 +77,29 @@ fn found(app: &App, words: &[String]) -> Option<Found> {
     match kind.as_str() {
         "ITEM" => items(app, row.name),
         "ITEM|PLAN" => Some([items(app, row.name)?, plans(app)?].concat()),
-        "ID|NAME" | "PLAN" | "OLD" => plans(app),
-        "NAME" => names(app),
+        "ID|NAME" | "PLAN" => plans(app),
+        // Elsewhere it is a file or a directory.
+        "OLD" if row.name == "plans" => plans(app),
+        // There it is a tool.
+        "NAME" if row.name != "policy" => names(app),
         "DIALECT" => Some(plain(Dialect::ALL.iter().map(|it| it.as_str()))),
         "AGENT" if row.name == "events" => Some(plain(["claude", "codex", "gemini", "acp"])),
         "AGENT" => Some(plain(["claude", "codex", "gemini"])),
         _ => None,
     }
+}
+
+/// The words before the last, and the last. `--plan=re` is two words to us, however the shell cuts it: bash
+/// gives three, `--plan`, `=` and `re`.
+fn apart(words: &[String]) -> Option<(Vec<String>, String)> {
+    let (current, before) = words.split_last()?;
+    let mut before: Vec<String> = before.iter().filter(|it| *it != "=").cloned().collect();
+    let mut current = if current == "=" { String::new() } else { current.clone() };
+    if let Some((option, value)) = current.split_once('=').filter(|it| it.0.starts_with("--")) {
+        before.push(option.to_owned());
+        current = value.to_owned();
+    }
+    Some((before, current))
 }
 
 /// The argument that the next word would be the value of.

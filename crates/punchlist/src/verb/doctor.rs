@@ -25,7 +25,7 @@ use crate::config::Settings;
 use crate::error::Fail;
 use crate::print::Reply;
 use crate::trust::{self, Found};
-use crate::{config, hook_event, outputs, person, places, who};
+use crate::{config, hook_event, outputs, person, places, project, who};
 
 /// How long a program of the agent's, our hook or our server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -53,6 +53,7 @@ Examples:
         let mut parts = Vec::new();
         let mut used = Vec::new();
         let mut common = vec![configuration(app)?];
+        common.extend(loosening(app)?);
         let running = running(app);
         for it in Agent::ALL {
             let mut install = agent::options(app, it, Goal::User)?;
@@ -94,12 +95,26 @@ Examples:
         parts.push(("hooks", common));
         parts.push(("store", kept));
         parts.extend(rules(app).map(|it| ("policy", vec![it])));
+        if person::is_agent() {
+            parts.iter_mut().flat_map(|it| &mut it.1).for_each(ask_user);
+        }
         let all: Vec<Finding> = parts.iter().flat_map(|it| it.1.iter().cloned()).collect();
         let exit = u8::from(!doctor::is_well(&all));
         if app.globals.json {
             return Ok(Reply { exit, ..Reply::json(&json(&parts, exit == 0)) });
         }
         Ok(Reply { exit, ..Reply::prose(text(app, &parts)) })
+    }
+}
+
+/// What mends a finding is not told to an agent where only a person may do it.
+fn ask_user(finding: &mut Finding) {
+    const PERSONS: [&str; 4] =
+        ["punchlist install", "punchlist uninstall", "punchlist init", "config.toml"];
+    if let Some(fix) = &mut finding.fix
+        && PERSONS.iter().any(|it| fix.contains(it))
+    {
+        person::ASK_USER.clone_into(fix);
     }
 }
 
@@ -192,6 +207,14 @@ fn configuration(app: &App) -> Result<Finding, Fail> {
     })
 }
 
+/// What the project's file would loosen, and may not.
+fn loosening(app: &App) -> Result<Option<Finding>, Fail> {
+    let place = app.project()?.root.join(project::CONFIG);
+    let said = app.settings().ok().and_then(|it| it.ignored(&place.display().to_string()));
+    let fix = "take it out there; what you want yourself goes into your own config.toml";
+    Ok(said.map(|said| Finding::note("config", said, fix)))
+}
+
 /// The databases that hooks and servers use, and what they left in them; then the one that verbs use
 /// here, if it is another.
 fn stores(app: &App, used: &[Used]) -> Result<Vec<Finding>, Fail> {
@@ -280,9 +303,6 @@ fn foreign(app: &App) -> Result<Option<Finding>, Fail> {
     let own = config::own_database(app.project()?);
     Ok(match trust::look(&own)? {
         Found::Trusted | Found::Absent => None,
-        Found::Ignored(why) if person::is_agent() => {
-            Some(Finding::note("database", why, person::ASK_USER))
-        }
         Found::Ignored(why) => Some(Finding::note(
             "database",
             why,

@@ -98,10 +98,12 @@ Examples:
 }
 
 fn no_session() -> Fail {
-    Fail::not_found("no agent's session is known here").hint(
+    Fail::not_found("no agent's session is known here").hint(if person::is_agent() {
+        "`punchlist doctor` says whether hooks are installed."
+    } else {
         "for sessions to come, put `gate = \"off\"` into the configuration; \
-         `punchlist doctor` says whether hooks are installed.",
-    )
+         `punchlist doctor` says whether hooks are installed."
+    })
 }
 
 /// What holds for a session, where that comes from, and why.

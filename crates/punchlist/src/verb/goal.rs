@@ -19,7 +19,7 @@ use crate::change::{Changing, Request};
 use crate::error::Fail;
 use crate::evidence;
 use crate::items::{self, Several};
-use crate::person;
+use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::which;
 
@@ -118,7 +118,7 @@ Examples:
             let key = list::attachment(&store, &plan)?;
             return Ok(if app.globals.json {
                 let header = json::header(&plan, key.as_ref());
-                let aim = json::aim(&plan, &evidence::stale(&plan), app.now);
+                let aim = json::aim(&plan, &evidence::stale(&plan), app.now, person::reader());
                 Reply::json(&json!({"plan": header, "goal": aim, "demand": plan.rules.demand}))
             } else {
                 Reply::prose(told(&plan, app))
@@ -132,7 +132,7 @@ Examples:
         if app.globals.json {
             let value = json!({
                 "revision": plan.revision, "changed": [], "warnings": [],
-                "goal": json::aim(&plan, &evidence::stale(&plan), app.now),
+                "goal": json::aim(&plan, &evidence::stale(&plan), app.now, person::reader()),
                 "demand": plan.rules.demand,
             });
             return Ok(Reply { changed: true, ..Reply::json(&value) });
@@ -195,11 +195,15 @@ fn word(plan: &Plan, app: &App, store: &Sqlite) -> Result<Aim, Fail> {
         return Err(Fail::refused(format!("the goal is not met while items are open: {open}"))
             .hint("finish or skip them first; `punchlist list` shows them."));
     }
-    let person = person::at_terminal("that this goal is met is said", "goal --met");
-    let level = if person.is_ok() { Level::Approved } else { Level::Reported };
-    if !plan.is_word_enough(Some(level)) {
-        person?;
+    let (what, verb) = ("that this goal is met is said", "goal --met");
+    if !plan.is_word_enough(Some(Level::Reported)) {
+        let standing = view::goal::standing(plan, &evidence::stale(plan)).unwrap_or_default();
+        let about = [format!("Goal: {}", goal.statement), format!("Met so far: {standing}")];
+        let (question, otherwise) = ("Is the goal met?", "the goal stays as it was");
+        Act { what, verb, about: &about, question, otherwise }.confirm()?;
     }
+    let person = person::at_terminal(what, verb);
+    let level = if person.is_ok() { Level::Approved } else { Level::Reported };
     // Whoever the journal will name: an agent's word is not the user's whose account it runs in.
     let by = app.actor(store)?.name;
     Ok(Aim { met: Some(Met { at: app.now, by, level }), ..goal })
@@ -234,7 +238,7 @@ fn told(plan: &Plan, app: &App) -> String {
     }
     if let Some(Reached::No(_)) = plan.reached(&stale) {
         // What is not met was said above; what to do about it was not.
-        let next = view::goal::footer(plan, &stale, app.now).into_iter().nth(1);
+        let next = view::goal::footer(plan, &stale, app.now, person::reader()).into_iter().nth(1);
         out.extend(next.map(|it| it.text + "\n"));
     }
     out

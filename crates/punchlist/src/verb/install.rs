@@ -3,6 +3,7 @@
 use punchlist_bridge::install::known::events;
 use punchlist_bridge::install::{self, Change, Options, claude};
 use punchlist_formats::hook::Agent;
+use punchlist_formats::view::Reader;
 
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
@@ -93,13 +94,20 @@ impl Install {
         let goal = self.goal();
         let mut options = self.options(app, agent)?;
         let would = install::would_install(&options).map_err(agent::fail)?;
+        // Taking it out again is for people.
+        let undo = |before: &str, after: &str| match person::reader() {
+            Reader::Person => {
+                format!("{before}{}{after}", agent::command("uninstall", agent, goal))
+            }
+            Reader::Agent => String::new(),
+        };
         if self.dry_run {
             let last = match would.len() {
                 0 => format!("nothing would change: {} is set up\n", agent.title()),
                 n => format!(
-                    "{} would change, 0 removed; undo with: {}\n",
+                    "{} would change, 0 removed{}\n",
                     agent::files(n),
-                    agent::command("uninstall", agent, goal)
+                    undo("; undo with: ", "")
                 ),
             };
             return agent::dry_run(app, agent, goal, &would, &last);
@@ -116,11 +124,8 @@ impl Install {
             self.ask(app, &mut options, &would)?;
         }
         let changes = install::install(&options).map_err(agent::fail)?;
-        let last = format!(
-            "Start {} anew, then see with `punchlist doctor`. Undo with `{}`.",
-            agent.title(),
-            agent::command("uninstall", agent, goal)
-        );
+        let undo = undo(" Undo with `", "`.");
+        let last = format!("Start {} anew, then see with `punchlist doctor`.{undo}", agent.title());
         agent::done(app, agent, goal, &changes, &self.with_permission(&options, &last))
     }
 

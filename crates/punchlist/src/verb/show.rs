@@ -18,7 +18,7 @@ use crate::error::Fail;
 use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
-use crate::{last_call, outputs, pager, which};
+use crate::{last_call, outputs, pager, person, which};
 
 /// Show one item in full, or the plan itself
 ///
@@ -119,7 +119,7 @@ fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> 
             "progress": json::progress(plan.progress()),
         });
         if plan.goal.is_some() {
-            value["goal"] = json::aim(plan, &evidence::stale(plan), app.now);
+            value["goal"] = json::aim(plan, &evidence::stale(plan), app.now, person::reader());
         }
         return Ok(Reply::json(&value));
     }

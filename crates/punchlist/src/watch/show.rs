@@ -12,9 +12,9 @@ use rustix::process::{Signal, getpid, kill_process};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::canvas::{self, Canvas};
-use crate::clock;
 use crate::error::Fail;
 use crate::print::{self, Screen};
+use crate::{clock, person};
 
 /// Reading what was there before is told of when it takes longer than this.
 const LONG: Duration = Duration::from_secs(1);
@@ -75,7 +75,8 @@ impl Show {
             if is_set_up(Goal::User) || is_set_up(Goal::Project) {
                 return None;
             }
-            Some((name.to_owned(), format!("punchlist install {name}")))
+            // Agents are set up by people.
+            (!person::is_agent()).then(|| (name.to_owned(), format!("punchlist install {name}")))
         };
         Ok(Self {
             way,

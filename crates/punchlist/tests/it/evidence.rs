@@ -309,7 +309,7 @@ fn a_goal_without_items_is_met_by_somebodys_word() {
     ));
     world.typed(r#"goal "It ships""#).ok();
     assert_eq!(by_agent(&world, &["goal", "--met"]).code, 3);
-    let Some((code, said)) = at_terminal(&world, "goal --met", "") else { return };
+    let Some((code, said)) = at_terminal(&world, "goal --met", "y\n") else { return };
     assert_eq!(code, 0, "{said}");
     let goal = &world.run(&["goal", "--json"]).json()["goal"];
     assert_eq!((&goal["standing"], &goal["met"]["level"]), (&"met".into(), &"approved".into()));

@@ -84,6 +84,11 @@ fn completions_offer_items_plans_names_and_dialects() {
     let plans = offered(&world, &["list", "--plan", ""]);
     assert!(plans.contains(&"release".to_owned()) && plans.len() == 2, "{plans:?}");
     assert!(offered(&world, &["plans", "archive", ""]).contains(&"release".to_owned()));
+    assert!(offered(&world, &["list", "--plan=re"]).contains(&"release".to_owned()));
+    assert!(offered(&world, &["list", "--plan", "=", "re"]).contains(&"release".to_owned()));
+    assert_eq!(offered(&world, &["done", "--plan", "=", "release", ""]), ["1"]);
+    assert_eq!(offered(&world, &["run", "--moved-from", ""]), [""; 0], "a file");
+    assert_eq!(offered(&world, &["policy", "--tool", ""]), [""; 0], "a tool");
     assert_eq!(offered(&world, &["list", "--owner", ""]), ["ann"]);
     assert!(offered(&world, &["tools", ""]).contains(&"todowrite".to_owned()));
     assert!(offered(&world, &["install", ""]).contains(&"claude".to_owned()));
@@ -129,13 +134,100 @@ fn bash_offers_what_the_program_does_and_expands_no_name() {
     assert!(!world.path("project/injected").exists());
 }
 
-#[test]
-fn zsh_and_fish_ask_the_program_and_fall_back_to_what_they_know() {
+/// A project with items and plans, one of them with a name that no shell may expand.
+fn with_plans() -> World {
     let world = World::new();
-    let zsh = world.typed("completions zsh").ok();
-    assert!(zsh.starts_with("#compdef punchlist\n"), "{zsh}");
-    assert!(zsh.contains("_punchlist_static() {") && zsh.contains("candidates --"), "{zsh}");
+    world.typed("add \"Build: it\" Test").works();
+    world.typed("add Ship --plan '$(touch injected) `touch injected`'").works();
+    world.typed("add Ship --plan release:1").works();
+    world
+}
+
+/// Whether a shell is on this machine. Without it its test says so and shows nothing.
+fn has(shell: &str) -> bool {
+    let is_here = std::process::Command::new(shell).arg("--version").output().is_ok();
+    if !is_here {
+        println!("skipped: there is no {shell}");
+    }
+    is_here
+}
+
+#[test]
+fn fish_offers_items_plans_and_agents_and_expands_no_name() {
+    let world = with_plans();
     let fish = world.typed("completions fish").ok();
     assert!(fish.contains("__punchlist_candidates"), "{fish}");
-    assert!(!world.typed("completions elvish").ok().contains("candidates --"));
+    if !has("fish") {
+        return;
+    }
+    world.write("project/completions.fish", fish);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_punchlist"), world.path("punchlist")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", world.path("").display());
+    let offers = |line: &str| {
+        let like = world.command("project");
+        let mut command = std::process::Command::new("fish");
+        command.env_clear().envs(like.get_envs().filter_map(|it| Some((it.0, it.1?))));
+        command.env("PATH", &path).env("TERM", "dumb").current_dir(world.path("project"));
+        let script = format!("source completions.fish; complete -C '{line}'");
+        command.args(["--no-config", "-c", &script]);
+        crate::world::finish(command, b"").out
+    };
+    assert_eq!(offers("punchlist done "), "1\tBuild: it (pending)\n2\tTest (pending)\n");
+    assert_eq!(offers("punchlist add X --after 2"), "2\tTest (pending)\n");
+    assert_eq!(offers("punchlist list --plan re"), "release:1\trelease:1 (1 open)\n");
+    assert_eq!(offers("punchlist list --plan=re"), "--plan=release:1\trelease:1 (1 open)\n");
+    assert!(offers("punchlist plans archive ").contains("$(touch injected)"));
+    assert_eq!(offers("punchlist install c"), "claude\ncodex\n");
+    let verbs = offers("punchlist ");
+    assert!(verbs.contains("done\tMark") && !verbs.contains("candidates"), "{verbs}");
+    assert!(!world.path("project/injected").exists());
+}
+
+#[test]
+fn zsh_offers_items_plans_and_agents_and_expands_no_name() {
+    let world = with_plans();
+    let zsh = world.typed("completions zsh").ok();
+    assert!(zsh.starts_with("#compdef punchlist\n"), "{zsh}");
+    if !has("zsh") {
+        return;
+    }
+    world.write("functions/_punchlist", zsh);
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_punchlist"), world.path("punchlist")).unwrap();
+    let Some(terminal) = crate::terminal::Terminal::open(&world, 100) else { return };
+    let above = world.path("").display().to_string();
+    terminal.types(&[&format!("PATH={above}:$PATH zsh -f"), "Enter"]);
+    let begin = format!(
+        "PS1='> '; fpath=({above}functions $fpath); autoload -U compinit; compinit -u -D; clear"
+    );
+    terminal.types(&["-l", &begin]);
+    terminal.types(&["Enter"]);
+    let is_clear = |it: &str| {
+        terminal.run(&["clear-history"]);
+        it.trim() == ">"
+    };
+    terminal.until(is_clear);
+    for (line, expected) in [
+        ("punchlist done ", &["1  -- Build: it (pending)", "2  -- Test (pending)"][..]),
+        ("punchlist add X --after ", &["1  -- Build: it (pending)", "2  -- Test (pending)"]),
+        ("punchlist list --plan re", &["punchlist list --plan release:1"]),
+        ("punchlist list --plan=re", &["punchlist list --plan=release:1"]),
+        ("punchlist plans archive \\$", &["archive \\$\\(touch\\ injected\\)"]),
+        ("punchlist install ", &["claude", "codex", "gemini"]),
+        ("punchlist do", &["doctor  -- Say what", "done    -- Mark items"]),
+    ] {
+        terminal.types(&["-l", line]);
+        terminal.types(&["Tab"]);
+        terminal.until(|it| expected.iter().all(|words| it.contains(words)));
+        terminal.types(&["C-c"]);
+        terminal.until(|it| it.ends_with("\n>"));
+        terminal.types(&["-l", "clear"]);
+        terminal.types(&["Enter"]);
+        terminal.until(is_clear);
+    }
+    assert!(!world.path("project/injected").exists());
+}
+
+#[test]
+fn shells_without_dynamic_completions_get_what_clap_knows() {
+    assert!(!World::new().typed("completions elvish").ok().contains("candidates --"));
 }

@@ -264,7 +264,7 @@ fn a_projects_file_may_tighten_the_gate_and_never_loosen_it() {
         let shown = ran.json();
         let found = (shown["from"] == "configuration").then(|| shown["gate"].as_str().unwrap());
         assert_eq!(found, expected, "{user} {project}");
-        let said = ran.err.contains("a project may only tighten the gate");
+        let said = ran.err.contains("ignored gate = ");
         assert_eq!(said, is_ignored, "{user} {project}: {}", ran.err);
     }
 }
@@ -327,9 +327,9 @@ fn the_users_own_configuration_lies_below_the_projects() {
     let world = World::new();
     world.write("home/.config/punchlist/config.toml", "[limits]\ntitle = 3\ntext = 4\n");
     assert_eq!(world.typed("add Long").code, 3);
-    world.write("project/punchlist.toml", "[limits]\ntitle = 10\n");
+    world.write("project/punchlist.toml", "[limits]\ntitle = 2\n");
     world.typed("init").works();
-    world.typed("add Long").works();
+    assert_eq!(world.typed("add Abc").code, 3, "the project's is tighter");
     assert_eq!(world.typed("add B --context 'too long'").code, 3, "the other key still counts");
     for (text, code) in [
         ("nonsense", 2),
@@ -439,4 +439,48 @@ fn for_programs_every_line_on_stderr_is_json() {
     assert_eq!(lines.len(), 2, "{}", ran.err);
     assert!(lines[0]["warning"].as_str().unwrap().contains("punchlist.db"), "{}", ran.err);
     assert_eq!(lines[1]["error"]["code"], "not_found");
+}
+
+#[test]
+fn a_projects_file_loosens_no_limit_and_what_is_ignored_is_said_in_one_line() {
+    let world = World::new();
+    world.write(
+        "project/punchlist.toml",
+        "[limits]\ntitle = 600\ntext = 10\nopen_items = 40\n[claim]\nlease = '1s'\n\
+         [plan]\nmax_in_progress = 5\n[store]\ndurability = 'normal'\n\
+         [reminders]\nper_hour = 100\nnag = false\n",
+    );
+    world.typed("init").works();
+    let place = world.path("project/punchlist.toml").display().to_string();
+    let ran = world.run(&["add", &"x".repeat(501)]);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    let ignored: Vec<&str> = ran.err.lines().filter(|it| it.contains("ignored")).collect();
+    let line = format!(
+        "warning: ignored claim.lease = \"1s\", limits.title = 600, plan.max_in_progress = 5, \
+         reminders.per_hour = 100, store.durability = \"normal\" of {place}: a project may only \
+         tighten, never loosen"
+    );
+    assert_eq!(ignored, [line.as_str()], "{}", ran.err);
+    // What is tighter counts.
+    assert_eq!(world.run(&["add", "A", "--context", "longer than that"]).code, 3);
+    let add = |count: usize| {
+        let todos: Vec<_> =
+            (0..count).map(|n| serde_json::json!({"content": n.to_string()})).collect();
+        let call = serde_json::json!({"action": "add_multiple", "todos": todos}).to_string();
+        let ran = world.run_with(&["tool", "manager", "todo_manager"], call.as_bytes());
+        ran.out.contains("\"ok\":true")
+    };
+    assert!(!add(31), "below the dialect's own cap, not in its place");
+    assert!(add(30));
+    let found = world.run(&["doctor", "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+    let all = told["findings"].as_array().unwrap();
+    let one = all.iter().find(|it| it["about"] == "config").unwrap();
+    assert_eq!(one["state"], "note", "{one}");
+    assert!(one["said"].as_str().unwrap().contains("limits.title = 600"), "{one}");
+    // In the user's own file every key counts, and so it does with -c.
+    world.write("home/.config/punchlist/config.toml", "[limits]\ntitle = 700\n");
+    world.run(&["add", &"x".repeat(600)]).ok_with_warnings();
+    assert_eq!(world.run(&["add", &"x".repeat(601)]).code, 3);
+    world.run(&["add", &"x".repeat(601), "-c", "limits.title=601"]).ok_with_warnings();
 }

@@ -12,16 +12,195 @@ fn by_agent(world: &World, arguments: &[&str], variables: &[(&str, &str)]) -> Ra
     finish(command, b"")
 }
 
-/// A call in a terminal that was filled with yes before the call was made.
+/// A call in a terminal that was filled with yes before the call was made, until it asks.
 fn typed_ahead(world: &World, arguments: &[&str]) -> (i32, String) {
+    filled(world, arguments, "y\ny\ny\ny\n", "[y/N]").ends()
+}
+
+/// The same with these keys, until these words stand there.
+fn filled(world: &World, arguments: &[&str], keys: &str, words: &str) -> Person {
     let mut command = world.command("project");
     command.args(arguments);
     // The shell takes the first line, so all of them are there when the program begins.
     let line = format!("read first; {}", typed(&command));
     let mut person = Person::calls(&command, &line);
-    person.types("go\ny\ny\ny\ny\n");
-    assert!(person.sees(|it| it.contains("[y/N]")), "{arguments:?}: {}", person.seen);
-    person.ends()
+    person.types(&format!("go\n{keys}"));
+    assert!(person.sees(|it| it.contains(words)), "{arguments:?}: {}", person.seen);
+    person
+}
+
+/// A session of Claude Code in the project.
+fn begin_session(world: &World) {
+    let mut command = world.command("project");
+    command.args(["hook", "claude"]);
+    let event = serde_json::json!({
+        "hook_event_name": "SessionStart", "session_id": "1234", "cwd": world.path("project"),
+    });
+    assert_eq!(finish(command, event.to_string().as_bytes()).code, 0);
+}
+
+#[test]
+fn keys_that_were_pressed_before_the_question_neither_answer_nor_loosen_the_gate() {
+    let world = World::new();
+    begin_session(&world);
+    let gate = || world.run(&["gate", "--json"]).json()["gate"].clone();
+    let before = gate();
+    let (code, seen) = typed_ahead(&world, &["gate", "off"]);
+    assert_eq!(code, 130, "{seen}");
+    assert_eq!(gate(), before);
+    crate::questions::asks(&world);
+    let waiting = || {
+        let told = world.run(&["questions", "--json"]).json();
+        let all = told["questions"].as_array().unwrap().iter();
+        all.map(|it| it["id"].as_str().unwrap().to_owned()).collect::<Vec<String>>()
+    };
+    let all = waiting();
+    assert_eq!(all.len(), 2);
+    for answer in [&["yes"][..], &["edit", "--arguments", "{\"command\": \"ls\"}"]] {
+        let (code, seen) = typed_ahead(&world, &[&["answer", &all[0]][..], answer].concat());
+        assert_eq!(code, 130, "{answer:?}: {seen}");
+    }
+    // Without an answer each question is drawn in turn; none of the keys was meant for any.
+    let mut person = filled(&world, &["answer"], "y\ny\ny\ny\n", "Publish");
+    for _ in &all {
+        assert!(person.sees_question(), "{}", person.seen);
+        person.types("\n");
+    }
+    let (code, seen) = person.ends();
+    assert_eq!(code, 130, "{seen}");
+    assert_eq!(waiting(), all);
+}
+
+#[test]
+fn keys_that_were_pressed_before_the_question_start_nothing_and_consent_to_nothing() {
+    let world = World::new();
+    // A step that asks.
+    world.write("project/plan.md", "- [ ] Publish\n  approve: yes\n  run: touch published\n");
+    let mut person = filled(&world, &["run", "plan.md"], "yyyy\ny\n", "q refuse and stop");
+    person.types("q");
+    let (code, seen) = person.ends();
+    assert_eq!(code, 7, "{seen}");
+    assert!(!world.path("project/published").exists(), "{seen}");
+    // A person's own check that a rule asks about.
+    world.write(
+        "home/.config/punchlist/config.toml",
+        "[[policy]]\ndecision = 'ask'\ntool = 'verify'\ncommand = 'touch'\n",
+    );
+    world.typed("add A --verify 'touch checked'").works();
+    let (code, seen) = typed_ahead(&world, &["verify", "1"]);
+    assert_eq!(code, 130, "{seen}");
+    assert!(!world.path("project/checked").exists());
+    // What install writes, and the consents that it bypasses.
+    let (code, seen) = typed_ahead(&world, &["install", "claude"]);
+    assert_eq!(code, 130, "{seen}");
+    assert!(!world.path("home/.claude/settings.json").exists());
+    // What a file says that others did.
+    let export = world.run(&["export"]).ok();
+    world.write("project/theirs.json", export);
+    let other = World::new();
+    other.write("project/theirs.json", fs::read(world.path("project/theirs.json")).unwrap());
+    let (code, seen) = typed_ahead(&other, &["import", "theirs.json"]);
+    assert_eq!(code, 0, "{seen}");
+    assert!(seen.contains("are kept as an agent's"), "{seen}");
+    // That a goal is met although an item was given up.
+    world.typed("goal \"It is out\" --accept 1").works();
+    world.typed("skip 1").ok_with_warnings();
+    let (code, seen) = typed_ahead(&world, &["goal", "--met"]);
+    assert_eq!(code, 130, "{seen}");
+    assert!(seen.contains("Is the goal met?"), "{seen}");
+    assert_eq!(world.run(&["goal", "--json"]).json()["goal"]["standing"], "unmet");
+    let met = world.person("goal --met --json");
+    assert_eq!(met.json()["goal"]["met"]["level"], "approved", "{}", met.out);
+}
+
+/// What only a person may call. An agent is told to ask its user instead.
+const PERSONS: [&str; 11] = [
+    "punchlist approve",
+    "punchlist answer",
+    "punchlist init",
+    "punchlist forget",
+    "punchlist policy",
+    "punchlist uninstall",
+    "punchlist install",
+    "--consent",
+    "gate off",
+    "--anyway",
+    "move-project",
+];
+
+#[test]
+fn no_message_to_an_agent_names_what_only_a_person_may_call() {
+    let world = World::new();
+    crate::questions::asks(&world);
+    begin_session(&world);
+    world.typed("add Build Publish Announce --verify true").works();
+    world.typed("edit 3 --after 2").works();
+    world.typed("goal \"It is out\" --accept 1,2 --demand approved").works();
+    world.write("project/punchlist.toml", "gate = 'off'\n");
+    world.write("project/.punchlist/punchlist.db", "not ours");
+    world.write("elsewhere/x", "");
+    world.typed_in("elsewhere", "add Gone").works();
+    fs::remove_dir_all(world.path("elsewhere")).unwrap();
+    let plan = "- [ ] Ask\n  approve: yes\n  run: true\n";
+    world.write("project/plan.md", plan);
+    let own = by_agent(&world, &["add", "Theirs", "--verify", "true"], &[]);
+    assert_eq!(own.code, 0, "{}", own.err);
+    let first = [
+        &["done", "3"][..],
+        &["start", "3"],
+        &["done", "1"],
+        &["verify", "4"],
+        &["approve", "1"],
+        &["answer", "yes"],
+        &["init"],
+        &["forget", "1"],
+        &["gate", "off"],
+        &["gate", "--session", "9999"],
+        &["verify", "--consent"],
+        &["uninstall", "claude"],
+        &["install", "claude", "--yes"],
+        &["install", "claude", "--dry-run"],
+        &["goal", "--clear"],
+        &["goal", "--demand", "reported"],
+        &["move-project", "a", "b"],
+        &["list", "--db", "other.db"],
+        &["questions"],
+        &["plans", "--all"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["watch", "--once"],
+        &["run", "plan.md"],
+        &["run", "plan.md", "--yes"],
+    ];
+    let then = [
+        &["list"][..],
+        &["list", "--view", "list"],
+        &["list", "--json"],
+        &["goal"],
+        &["goal", "--json"],
+        &["goal", "--met"],
+        &["show"],
+        &["show", "--json"],
+        &[],
+    ];
+    let mut told = String::new();
+    let mut check = |arguments: &[&str]| {
+        let ran = by_agent(&world, arguments, &[]);
+        let said = format!("{}{}", ran.out, ran.err);
+        for words in PERSONS {
+            assert!(!said.contains(words), "{arguments:?} names `{words}`:\n{said}");
+        }
+        told.push_str(&said);
+    };
+    first.into_iter().for_each(&mut check);
+    // Everything is settled, and the goal is not met: what is missing needs a person.
+    for item in ["1", "2", "3", "4"] {
+        world.person(&format!("skip {item}")).ok_with_warnings();
+    }
+    then.into_iter().for_each(&mut check);
+    assert!(told.contains("ask your user"), "{told}");
+    assert!(told.contains("is for your user to say"), "{told}");
+    assert!(world.typed("list").ok_with_warnings().contains("punchlist goal --met"));
 }
 
 #[test]

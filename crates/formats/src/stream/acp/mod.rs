@@ -109,6 +109,7 @@ impl Agent for Acp {
             Needle::new("\"session/resume\"", 8, 9),
             Needle::new("\"session/prompt\"", 8, 9),
             ours::NEEDLE,
+            ours::SERVER,
         ];
         ALL
     }

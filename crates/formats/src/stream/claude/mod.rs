@@ -146,8 +146,8 @@ impl Agent for Claude {
 
     fn needles(&self) -> &'static [Needle] {
         match self.form {
-            None | Some(Form::Stream) => &[TOOL, STARTED, ours::NEEDLE],
-            Some(Form::Transcript) => &[TOOL, REMINDER, ours::NEEDLE],
+            None | Some(Form::Stream) => &[TOOL, STARTED, ours::NEEDLE, ours::SERVER],
+            Some(Form::Transcript) => &[TOOL, REMINDER, ours::NEEDLE, ours::SERVER],
         }
     }
 

@@ -118,16 +118,19 @@ impl Agent for Codex {
             Needle::new("\"todo_list\"", 1, 5),
             Needle::new("\"thread.started\"", 3, 7),
             ours::NEEDLE,
+            ours::SERVER,
         ];
         const ROLLOUT: &[Needle] = &[
             Needle::new("update_plan", 6, 7),
             Needle::new("\"session_meta\"", 8, 9),
             ours::NEEDLE,
+            ours::SERVER,
         ];
         const SERVER: &[Needle] = &[
             Needle::new("\"turn/plan/updated\"", 5, 10),
             Needle::new("\"thread/started\"", 0, 7),
             ours::NEEDLE,
+            ours::SERVER,
         ];
         match &self.form {
             Form::Unknown => &[],

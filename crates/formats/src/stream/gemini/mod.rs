@@ -93,6 +93,7 @@ impl Agent for Gemini {
             Needle::new("\"write_todos\"", 1, 6),
             Needle::new("\"tracker_", 5, 8),
             ours::NEEDLE,
+            ours::SERVER,
         ];
         match &self.form {
             Form::Print(_) => PRINT,

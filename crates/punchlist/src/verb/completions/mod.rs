@@ -61,9 +61,9 @@ Examples:
                 .hint("send completions to a file: `punchlist completions bash > FILE`.")),
             (What::Shell(shell), None) => {
                 let mut script = Vec::new();
-                clap_complete::generate(shell, &mut args::whole(), "punchlist", &mut script);
+                clap_complete::generate(shell, &mut args::shown(), "punchlist", &mut script);
                 let script = String::from_utf8_lossy(&script);
-                Ok(Reply::text(shells::dynamic(shell, &script)))
+                Ok(Reply::text(shells::dynamic(shell, &script, &args::shown())))
             }
             (What::Manual, None) => page(args::whole()).map(Reply::text),
             (What::Manual, Some(dir)) => pages(&dir),

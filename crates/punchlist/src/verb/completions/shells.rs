@@ -2,15 +2,20 @@
 //!
 //! Names of plans are texts that somebody wrote: a shell never expands a candidate.
 
+use std::collections::BTreeSet;
+
+use clap::{Arg, Command};
 use clap_complete::Shell;
 
+use super::super::candidates::KINDS;
+
 /// The script of a shell, with the part that asks the program.
-pub(super) fn dynamic(shell: Shell, script: &str) -> String {
+pub(super) fn dynamic(shell: Shell, script: &str, command: &Command) -> String {
     if shell == Shell::Bash {
         return format!("{script}\n{BASH}");
     }
     if shell == Shell::Fish {
-        return format!("{script}\n{FISH}");
+        return format!("{}\n{FISH}", with_values(script, command));
     }
     let marker = "#compdef punchlist\n";
     match script.split_once(marker).filter(|_| shell == Shell::Zsh) {
@@ -23,8 +28,34 @@ pub(super) fn dynamic(shell: Shell, script: &str) -> String {
     }
 }
 
+/// The script of fish, in which each option whose value the program knows asks it: fish offers what stands
+/// with the option and nothing else.
+fn with_values(script: &str, command: &Command) -> String {
+    let all = || command.get_opts().chain(command.get_subcommands().flat_map(Command::get_opts));
+    let is_known = |arg: &Arg| {
+        let name = arg.get_value_names().and_then(|it| it.first());
+        name.is_some_and(|it| KINDS.contains(&it.as_str()))
+    };
+    let long = |arg: &Arg| arg.get_long().map(|it| format!(" -l {it} "));
+    let others: BTreeSet<String> = all().filter(|it| !is_known(it)).filter_map(long).collect();
+    let known: BTreeSet<String> = all().filter(|it| is_known(it)).filter_map(long).collect();
+    let mut out = String::with_capacity(script.len() * 5 / 4);
+    for line in script.lines() {
+        out.push_str(line);
+        if line.ends_with(" -r") && known.difference(&others).any(|it| line.contains(it.as_str())) {
+            out.push_str(" -f -a '(__punchlist_candidates)'");
+        }
+        out.push('\n');
+    }
+    out
+}
+
 const BASH: &str = r#"_punchlist_dynamic() {
     local word=${COMP_WORDS[COMP_CWORD]} value about
+    # Bash cuts --plan=NAME into three words.
+    if [[ $word == '=' ]]; then
+        word=
+    fi
     COMPREPLY=()
     while IFS=$'\t' read -r value about; do
         if [[ $value == "$word"* ]]; then
@@ -42,9 +73,12 @@ const ZSH: &str = r#"_punchlist() {
     local -a found
     local value about
     while IFS=$'\t' read -r value about; do
-        found+=("${value//:/\\:}:${about}")
+        found+=("${value//:/\\:}${about:+:$about}")
     done < <("${words[1]}" candidates -- "${(@)words[2,CURRENT]}" 2>/dev/null)
     if (( $#found )); then
+        if [[ $words[CURRENT] == --*=* ]]; then
+            compset -P '*='
+        fi
         _describe -V 'value' found
     else
         _punchlist_static "$@"
@@ -56,5 +90,5 @@ const FISH: &str = r#"function __punchlist_candidates
     set -l words (commandline -opc)
     command $words[1] candidates -- $words[2..-1] (commandline -ct) 2>/dev/null
 end
-complete -c punchlist -a '(__punchlist_candidates)'
+complete -c punchlist -n 'count (__punchlist_candidates) >/dev/null' -f -a '(__punchlist_candidates)'
 "#;

@@ -19,9 +19,8 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
-use crate::evidence;
 use crate::print::Reply;
-use crate::which;
+use crate::{evidence, person, which};
 
 /// Show the list
 ///
@@ -176,7 +175,7 @@ impl List {
         items.retain(|item| only.is_none_or(|only| only.contains(&item.number)));
         value["items"] = json::items(plan, items, &stale).into();
         if plan.goal.is_some() {
-            value["goal"] = json::aim(plan, &stale, app.now);
+            value["goal"] = json::aim(plan, &stale, app.now, person::reader());
         }
         Ok(value)
     }
@@ -190,7 +189,7 @@ fn below(app: &App, plan: &Plan) -> String {
         lines.push('\n');
     }
     if plan.goal.is_some() {
-        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now));
+        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now, person::reader()));
     }
     lines
 }

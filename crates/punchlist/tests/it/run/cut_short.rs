@@ -7,6 +7,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{read, run, until};
+use crate::questions::at_terminal;
+use crate::terminal::Terminal;
 use crate::world::World;
 
 /// A step that says something and then takes for ever, and one that waits for it.
@@ -114,4 +116,73 @@ fn a_run_whose_outputs_are_short_leaves_no_files() {
     let left = std::fs::read_dir(outputs).map_or(0, |it| it.count());
     assert_eq!(left, 0);
     assert_eq!(last_call(&world)["output"], "a\n");
+}
+
+/// A step that is done, one that runs, and one that asks after the first.
+const STOPPED: &str = "\
+- [ ] First
+  run: echo from the first
+- [ ] Slow
+  run: echo half of it; echo said > said; until test -e go; do sleep 0.02; done; echo more
+- [ ] Publish
+  after: First
+  approve: yes
+  run: echo published > published
+- [ ] Last
+  after: Publish
+  run: echo last > last
+";
+
+/// The run was refused and stopped: nothing more has begun, and what was printed is there to be seen.
+#[track_caller]
+fn is_stopped_with_its_outputs(world: &World) {
+    let show = |item: &str| world.run(&["show", item, "--output", "--plan", "plan.md"]);
+    assert_eq!(show("1").ok(), "from the first\n");
+    assert_eq!(show("2").ok(), "half of it\n");
+    for item in ["3", "4"] {
+        assert_eq!(show(item).code, 4, "it printed nothing");
+    }
+    assert!(!world.path("project/published").exists() && !world.path("project/last").exists());
+    let slow = world.run(&["show", "2", "--plan", "plan.md", "--json"]).json();
+    assert_eq!(slow["lastCall"]["state"], "cancelled", "{slow}");
+    let waiting = world.run(&["questions", "--json"]).json();
+    assert_eq!(waiting["questions"].as_array().unwrap().len(), 0, "{waiting}");
+    let told = world.run(&["list", "--plan", "plan.md", "--json"]).json();
+    let states: Vec<&str> =
+        told["items"].as_array().unwrap().iter().filter_map(|it| it["status"].as_str()).collect();
+    assert_eq!(states[0], "completed", "{told}");
+    assert!(states[1..].iter().all(|it| *it != "completed"), "{told}");
+}
+
+#[test]
+fn refuse_and_stop_at_the_terminal_ends_the_run_and_keeps_what_was_printed() {
+    let world = World::new();
+    world.write("project/plan.md", STOPPED);
+    let Some(terminal) = Terminal::open(&world, 100) else { return };
+    let program = env!("CARGO_BIN_EXE_punchlist");
+    terminal.types(&[&format!("clear; {program} run plan.md --jobs 4; echo left $?"), "Enter"]);
+    terminal.until(|it| it.contains("q refuse and stop"));
+    until(|| !read(&world, "project/said").is_empty());
+    terminal.types(&["q"]);
+    let shown = terminal.until(|it| it.lines().any(|it| it == "left 7"));
+    assert!(shown.contains("Publish was refused"), "{shown}");
+    is_stopped_with_its_outputs(&world);
+}
+
+#[test]
+fn the_answer_stop_from_elsewhere_ends_the_run_and_keeps_what_was_printed() {
+    let world = World::new();
+    world.write("project/plan.md", STOPPED);
+    let mut child = start(&world, &["--wait", "--jobs", "4"]);
+    until(|| {
+        let waiting = world.run(&["questions", "--json"]).json();
+        !waiting["questions"].as_array().unwrap().is_empty()
+    });
+    if at_terminal(&world, "answer stop", "", &[]).is_none() {
+        child.kill().unwrap();
+        child.wait().unwrap();
+        return;
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(7));
+    is_stopped_with_its_outputs(&world);
 }
