@@ -5,14 +5,13 @@
 //!
 //! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
 //! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves. [`secret`] takes out what
-//! should not be kept at all. [`surrogate`] mends JSON before it is read.
+//! should not be kept at all.
 
 pub mod clean;
 pub mod escape;
 pub mod glyph;
 pub mod secret;
 pub mod style;
-pub mod surrogate;
 pub mod width;
 pub mod wrap;
 
@@ -20,7 +19,6 @@ pub use clean::{isolated, many_lines, one_line};
 pub use glyph::Glyphs;
 pub use secret::mask;
 pub use style::{Colour, Line, Style};
-pub use surrogate::mend;
 pub use width::{pad, truncate, width};
 pub use wrap::wrap;
 

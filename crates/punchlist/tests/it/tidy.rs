@@ -20,12 +20,13 @@ use tree::{Rust, files, read, root, rust};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
+    ("streams", &["model"]),
     ("db", &["model"]),
     ("sched", &["model"]),
     ("agent", &["model", "formats", "sched"]),
-    ("bridge", &["model", "formats"]),
+    ("bridge", &["model", "formats", "streams"]),
     ("serve", &["model", "formats"]),
-    ("punchlist", &["model", "formats", "db", "bridge", "sched", "agent", "serve"]),
+    ("punchlist", &["model", "formats", "streams", "db", "bridge", "sched", "agent", "serve"]),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -55,7 +56,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tokio", &["agent", "db", "punchlist", "sched", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
-    ("schemars", &["agent", "formats"]),
+    ("schemars", &["agent", "formats", "streams"]),
     ("unicode-segmentation", &["formats"]),
     ("unicode-width", &["formats"]),
     ("vte", &["formats"]),
@@ -63,7 +64,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 /// Crates that see neither clock nor world, and all that they may be built from.
 const PURE: &[(&str, &[&str])] = &[
-    ("model", &["serde", "serde_json", "uuid", "jiff", "thiserror", "futures-core"]),
+    ("model", &["serde", "serde_json", "uuid", "jiff", "thiserror", "futures-core", "memchr"]),
+    ("streams", &["serde", "serde_json", "schemars", "memchr", "jiff", "uuid"]),
     (
         "formats",
         &[
@@ -75,9 +77,6 @@ const PURE: &[(&str, &[&str])] = &[
             "unicode-segmentation",
             "vte",
             "memchr",
-            "simdutf8",
-            "jiff",
-            "uuid",
             "thiserror",
         ],
     ),
