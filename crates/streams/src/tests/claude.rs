@@ -511,7 +511,9 @@ fn a_list_given_as_a_text_is_read() {
     check_warnings(
         CLAUDE,
         &lines,
-        &["2: a list was written as a text, but it is not JSON: it ends in the middle"],
+        &[
+            "2: a list was written as a text, but it is not JSON at byte 2: EOF while parsing an object",
+        ],
     );
 }
 
@@ -905,9 +907,9 @@ fn malformed_lines_are_told_and_the_next_is_read() {
     assert_eq!(
         whys,
         [
-            "Warning { line: 1, why: \"not JSON at byte 1\" }",
+            "Warning { line: 1, why: \"not JSON at byte 1: expected value\" }",
             "Warning { line: 3, why: \"not a JSON object\" }",
-            "Warning { line: 4, why: \"not JSON: it ends in the middle\" }",
+            "Warning { line: 4, why: \"not JSON at byte 8: EOF while parsing a value\" }",
             "s#1 unconfirmed: [ ] a",
         ]
     );
