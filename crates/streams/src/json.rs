@@ -368,7 +368,7 @@ impl<'a> Value<'a> {
     }
 
     /// The elements of an array; none of anything else.
-    pub(crate) fn items(self) -> Vec<Value<'a>> {
+    pub(crate) fn items(self) -> Vec<Self> {
         let read = || {
             let mut deserializer = serde_json::Deserializer::from_str(self.raw());
             deserializer.deserialize_seq(ReadItems).ok()

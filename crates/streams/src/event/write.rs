@@ -23,9 +23,11 @@ impl Event<'_> {
     /// a namespace that is the agent's id in a namespace of ours.
     pub fn id(&self) -> Uuid {
         let Self { line, index, .. } = self;
-        let name = match self.kind.name() {
-            list @ KindName::TodoList => format!("{line}:{list}:{index}"),
-            _ => format!("{line}:{index}"),
+        let kind = self.kind.name();
+        let name = if kind == KindName::TodoList {
+            format!("{line}:{kind}:{index}")
+        } else {
+            format!("{line}:{index}")
         };
         Uuid::new_v5(&self.agent.namespace, name.as_bytes())
     }
