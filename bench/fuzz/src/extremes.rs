@@ -1,8 +1,8 @@
 //! What no recording has: lines of a gigabyte, no newline at all, NULs, nesting without end, and a
 //! thousand sessions at once. Each for every parser, with the memory that it took.
 
-use punchlist_formats::stream::event::{Event, KindSet};
-use punchlist_formats::stream::{Options, Source, Stream};
+use punchlist_streams::event::{Event, KindSet};
+use punchlist_streams::{Options, Source, Stream};
 
 use crate::{BOUND, Corpus, peak, read, say};
 

@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use chance::Chance;
-use punchlist_formats::stream::event::{Event, KindName, KindSet};
-use punchlist_formats::stream::owned::AgentEvent;
-use punchlist_formats::stream::{Options, Source, Stream};
+use punchlist_streams::event::{Event, KindName, KindSet};
+use punchlist_streams::event::owned::AgentEvent;
+use punchlist_streams::{Options, Source, Stream};
 
 /// The most memory that the whole process may take, in kilobytes, corpus and threads included.
 const BOUND: u64 = 256 << 10;

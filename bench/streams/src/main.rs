@@ -14,8 +14,8 @@ use std::io::{Read as _, Write as _};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use punchlist_formats::stream::event::{Event, KindName, KindSet};
-use punchlist_formats::stream::{Options, Source, Stream};
+use punchlist_streams::event::{Event, KindName, KindSet};
+use punchlist_streams::{Options, Source, Stream};
 
 /// How often what takes little time is done before the clock is looked at, which goes by milliseconds.
 const SEVERAL: u128 = 8;

@@ -10,10 +10,10 @@ mod doing;
 mod tests;
 
 use punchlist_formats::hook::Agent;
-use punchlist_formats::stream::event::{Event, Item, Kind, Outcome, Role, Status as Todo};
-use punchlist_formats::stream::{Options, Source, Stream};
 use punchlist_formats::text::{mask, one_line};
 use punchlist_model::{ListEntry, Status};
+use punchlist_streams::event::{Event, Item, Kind, Outcome, Role, Status as Todo};
+use punchlist_streams::{Options, Source, Stream};
 
 /// Most bytes of one text in a prompt. A command line takes no word of more than 128 KiB.
 const MOST_BYTES: usize = 30_000;

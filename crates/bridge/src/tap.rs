@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
-use punchlist_formats::stream::event::{self, Event, Kind};
-use punchlist_formats::stream::lines::{Lines, Piece};
-use punchlist_formats::stream::{Options, Parser, Source};
 use punchlist_formats::text::mask;
 use punchlist_model::{ListEntry, Status};
+use punchlist_streams::event::{self, Event, Kind};
+use punchlist_streams::lines::{Lines, Piece};
+use punchlist_streams::{Options, Parser, Source};
 use serde_json::{Value, json};
 
 /// How much is passed on at once, at most.

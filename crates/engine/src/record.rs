@@ -5,11 +5,11 @@
 //! begins anew adds nothing twice.
 
 use punchlist_formats::text::mask;
-use punchlist_formats::watch::join::name;
-use punchlist_formats::watch::{Life, Seen};
 use punchlist_model::session::{SessionKey, Store};
 use punchlist_model::store::Error;
 use punchlist_model::{ListEntry, Timestamp};
+use punchlist_streams::watch::join::name;
+use punchlist_streams::watch::{Life, Seen};
 
 use crate::hook::{self, Given, WATCHED};
 use crate::session;

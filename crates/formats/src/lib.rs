@@ -3,14 +3,14 @@
 //! Pure: bytes and values in, bytes and values out. Foreign shapes stop here and become the model's
 //! commands; no rule about plans lives here.
 
+#![forbid(unsafe_code)]
+
 pub mod dialect;
 pub mod hook;
 pub mod planfile;
 pub mod prompt;
-pub mod stream;
 pub mod text;
 pub mod view;
-pub mod watch;
 
 // The example names this crate as others do.
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! [`call`] is what stores keep of work under way.
 
 pub mod actor;
+pub mod agents;
 pub mod call;
 pub mod command;
 pub mod decide;
@@ -19,8 +20,10 @@ pub mod guard;
 pub mod id;
 pub mod item;
 pub mod json;
+pub mod json_text;
 pub mod limits;
 pub mod needs;
+pub mod nested;
 pub mod plan;
 pub mod refusal;
 pub mod remind;

@@ -11,10 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use punchlist_formats::stream::event::{Event, KindSet};
-use punchlist_formats::stream::{
-    Foreign, LOOK_AHEAD, Options, Source, Stream, Tally, foreign, recognise,
-};
+use punchlist_streams::event::{Event, KindSet};
+use punchlist_streams::{Foreign, LOOK_AHEAD, Options, Source, Stream, Tally, foreign, recognise};
 
 /// How much is read at once. It and what comes of it stay in the processor's cache.
 const CHUNK: usize = 256 << 10;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use punchlist_formats::hook::Agent;
-use punchlist_formats::stream::event::{Event, KindName, KindSet};
-use punchlist_formats::stream::{Options, Source, Stream};
+use punchlist_streams::event::{Event, KindName, KindSet};
+use punchlist_streams::{Options, Source, Stream};
 
 use super::Finding;
 

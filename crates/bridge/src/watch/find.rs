@@ -9,7 +9,7 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::stream::Source;
+use punchlist_streams::Source;
 
 use super::group::{self, SUB_AGENTS};
 

@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::stream::{Shared, Source};
-use punchlist_formats::watch::{Fold, Phase, Seen};
+use punchlist_streams::watch::{Fold, Phase, Seen};
+use punchlist_streams::{Shared, Source};
 
 /// Where sub-agents' files are, in a directory named like their session.
 pub(super) const SUB_AGENTS: &str = "subagents";

@@ -10,8 +10,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use punchlist_formats::stream::Source;
-use punchlist_formats::watch::Life;
+use punchlist_streams::Source;
+use punchlist_streams::watch::Life;
 
 use super::find::Homes;
 use crate::process;

@@ -16,8 +16,8 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::stream::event::Event;
-use punchlist_formats::watch::{Life, Seen};
+use punchlist_streams::event::Event;
+use punchlist_streams::watch::{Life, Seen};
 
 use ears::Ears;
 use find::Homes;

@@ -11,11 +11,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use punchlist_formats::stream::event::{Event, KindName, KindSet};
-use punchlist_formats::stream::{
-    LOOK_AHEAD, Options, Shared, Source, Stream, Tally, foreign, recognise,
-};
-use punchlist_formats::watch::Seen;
+use punchlist_streams::event::{Event, KindName, KindSet};
+use punchlist_streams::watch::Seen;
+use punchlist_streams::{LOOK_AHEAD, Options, Shared, Source, Stream, Tally, foreign, recognise};
 
 use super::group::{self, Group};
 use super::{Told, find};

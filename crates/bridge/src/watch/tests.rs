@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use punchlist_formats::stream::event::Event;
-use punchlist_formats::watch::{Known, Life, rows};
+use punchlist_streams::event::Event;
+use punchlist_streams::watch::{Known, Life, rows};
 
 use super::find::Homes;
 use super::{LIST_ONLY, Options, Piped, Told, Watch};
@@ -442,8 +442,7 @@ fn an_agent_that_died_left_its_note_behind() {
     world.write(".claude/sessions/3.json", note("other", me, "1"));
     world.write(".claude/sessions/4.json", "{\"pid\":");
     world.look();
-    let life =
-        |id: &str| world.watch.lives.of(Some(punchlist_formats::stream::Source::ClaudeCode), id);
+    let life = |id: &str| world.watch.lives.of(Some(punchlist_streams::Source::ClaudeCode), id);
     assert_eq!(life("died"), Life::Died);
     assert_eq!(life("runs"), Life::Runs { busy: Some(true) });
     assert_eq!(life("other"), Life::Died);
@@ -459,7 +458,7 @@ fn codex_holds_a_lock_while_it_runs() {
     held.lock().unwrap();
     let homes = Homes { codex: Some(world.path(".codex")), ..Homes::default() };
     let lives = super::life::Lives::look(&homes, "host");
-    let life = |id: &str| lives.of(Some(punchlist_formats::stream::Source::Codex), id);
+    let life = |id: &str| lives.of(Some(punchlist_streams::Source::Codex), id);
     if cfg!(target_os = "linux") {
         assert_eq!(life("held"), Life::Runs { busy: None });
         assert_eq!(life("left"), Life::Died);

@@ -22,13 +22,14 @@ mod write_todos;
 use std::fmt;
 use std::str::FromStr;
 
+use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
 use punchlist_model::{Op, Plan};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::text::{escape, mend};
+use crate::text::escape;
 
 /// A set of tools through which a model works on a plan.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -143,7 +144,7 @@ impl Dialect {
     ///
     /// The bytes may be anything at all. No bytes, and `null`, are an object without fields.
     pub fn call(self, tool: &str, arguments: &[u8]) -> Result<Call, Reply> {
-        let arguments = &*mend(arguments);
+        let arguments = &*replace_lone_surrogates(arguments);
         let decoded = || args::object(arguments).map_err(args::Bad::from);
         match self {
             Self::Manager => manager::call(tool, decoded()).map(Inner::Manager),

@@ -6,6 +6,7 @@
 //! that it succeeded. Nothing here fails: what is not understood is no event.
 
 use punchlist_model::item::RESERVED;
+use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::{ListEntry, Status};
 use serde_json::Value;
 
@@ -15,7 +16,6 @@ use super::fields::{
 };
 use super::say::{Voice, context, say};
 use super::{Answer, Called, Event, Source, Stop, Task, Version, What, Write, asks_user, fields};
-use crate::text::mend;
 
 /// What the tools of our MCP server are called, up to their own names.
 pub const MCP_PREFIX: &str = "mcp__punchlist__";
@@ -109,7 +109,9 @@ fn list(call: &Fields, result: &Fields) -> Option<Vec<ListEntry>> {
     }
     let todos = call.get("todos")?;
     match todos.as_str() {
-        Some(text) => entries(&serde_json::from_slice(&mend(text.as_bytes())).ok()?, entry),
+        Some(text) => {
+            entries(&serde_json::from_slice(&replace_lone_surrogates(text.as_bytes())).ok()?, entry)
+        }
         None => entries(todos, entry),
     }
 }

@@ -4,11 +4,12 @@
 //! look like some.
 
 use punchlist_model::json::cut_deep;
+use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::{ItemId, ListEntry, Status};
 use serde_json::{Map, Value};
 
 use super::{Called, Event, What};
-use crate::text::{mask, mend, one_line, truncate};
+use crate::text::{mask, one_line, truncate};
 
 /// Longest id that is believed to be one, in bytes.
 const MOST_ID: usize = 200;
@@ -68,9 +69,9 @@ const DEEPEST: usize = 64;
 /// that belongs to none.
 pub(super) fn parse(bytes: &[u8]) -> Option<Fields> {
     let text = String::from_utf8_lossy(bytes);
-    let mended = mend(text.as_bytes());
-    let read = serde_json::from_slice(&mended);
-    read.or_else(|_| serde_json::from_slice(&cut_deep(&mended, DEEPEST))).ok()
+    let json = replace_lone_surrogates(text.as_bytes());
+    let read = serde_json::from_slice(&json);
+    read.or_else(|_| serde_json::from_slice(&cut_deep(&json, DEEPEST))).ok()
 }
 
 pub(super) fn text<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {

@@ -5,7 +5,7 @@
 //!
 //! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
 //! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves. [`secret`] takes out what
-//! should not be kept at all. [`surrogate`] mends JSON before it is read, [`duration`] reads lengths of time.
+//! should not be kept at all. [`duration`] reads lengths of time.
 
 pub mod clean;
 pub mod duration;
@@ -13,7 +13,6 @@ pub mod escape;
 pub mod glyph;
 pub mod secret;
 pub mod style;
-pub mod surrogate;
 pub mod width;
 pub mod wrap;
 
@@ -22,7 +21,6 @@ pub use duration::seconds;
 pub use glyph::Glyphs;
 pub use secret::mask;
 pub use style::{Colour, Line, Style};
-pub use surrogate::mend;
 pub use width::{pad, truncate, width};
 pub use wrap::wrap;
 

@@ -4,7 +4,7 @@ use punchlist_model::{Plan, Progress};
 
 use super::frame::Framed;
 use super::plain::EMPTY;
-use super::{Options, label, tree};
+use super::{Options, label};
 use crate::text::glyph::Sign;
 use crate::text::{Line, Style};
 
@@ -13,7 +13,7 @@ pub fn boxed(plan: &Plan, options: &Options) -> String {
     let mut frame = Framed::new(options, 1);
     let room = frame.room();
     frame.top("Tasks");
-    let items = tree::nested(plan);
+    let items = plan.nested();
     if items.is_empty() {
         frame.push(words(EMPTY, room, options));
     }

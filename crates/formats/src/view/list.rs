@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use punchlist_model::{End, Item, Level, Number, Plan, Status, Verification};
 
 use super::frame::Framed;
-use super::{Options, boxed, duration, goal, label, plain, tree};
+use super::{Options, boxed, duration, goal, label, plain};
 use crate::text::glyph::Sign;
 use crate::text::width::{pad_left, spaces, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, width};
@@ -30,7 +30,8 @@ pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> 
     let mut frame = Framed::new(options, 2);
     let room = frame.room();
     frame.top(&heading(plan));
-    let rows: Vec<Row<'_>> = tree::nested(plan)
+    let rows: Vec<Row<'_>> = plan
+        .nested()
         .into_iter()
         .filter(|(_, it)| only.is_none_or(|only| only.contains(&it.number)))
         .map(|(depth, it)| Row::of(plan, depth, it, options))

@@ -2,7 +2,6 @@
 
 use punchlist_model::{Item, Plan};
 
-use super::tree;
 use crate::text::glyph::marker;
 use crate::text::{escape, one_line};
 
@@ -13,7 +12,7 @@ pub fn markdown(plan: &Plan) -> String {
     if !title.is_empty() {
         out.push_str(&format!("# {title}\n\n"));
     }
-    for (depth, item) in tree::nested(plan) {
+    for (depth, item) in plan.nested() {
         let (indent, marker) = ("  ".repeat(depth), marker(item.status.into()));
         let line = format!("{indent}- {marker} {}", escape::markdown(&item.title));
         out.push_str(line.trim_end());
@@ -26,7 +25,7 @@ pub fn markdown(plan: &Plan) -> String {
 /// are cleaned, and otherwise as they are.
 pub fn numbered(plan: &Plan) -> String {
     let mut out = String::new();
-    for (depth, item) in tree::nested(plan) {
+    for (depth, item) in plan.nested() {
         let (indent, marker) = ("  ".repeat(depth), marker(item.status.into()));
         let line = format!("{indent}- {marker} #{} {}", item.number, one_line(&item.title).trim());
         out.push_str(line.trim_end());
@@ -37,5 +36,5 @@ pub fn numbered(plan: &Plan) -> String {
 
 /// The items in the order of the lines.
 pub fn order(plan: &Plan) -> Vec<&Item> {
-    tree::nested(plan).into_iter().map(|it| it.1).collect()
+    plan.nested().into_iter().map(|it| it.1).collect()
 }

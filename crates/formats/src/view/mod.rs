@@ -24,7 +24,6 @@ pub mod questions;
 pub mod run;
 pub mod schema;
 pub mod team;
-pub(crate) mod tree;
 pub mod watch;
 pub mod xml;
 

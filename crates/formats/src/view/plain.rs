@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use punchlist_model::{Item, Number, Plan, Status};
 
-use super::{Options, label, shown, tree};
+use super::{Options, label, shown};
 use crate::text::glyph::{Sign, marker};
 use crate::text::{Style, isolated, one_line};
 
@@ -49,7 +49,7 @@ pub fn part(plan: &Plan, only: &BTreeSet<Number>) -> String {
 }
 
 fn lines(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
-    let mut nested = tree::nested(plan);
+    let mut nested = plan.nested();
     if let Some(only) = only {
         nested.retain(|(_, item)| only.contains(&item.number));
     }
@@ -108,7 +108,7 @@ fn push_count(out: &mut String, plan: &Plan) {
 pub fn update(plan: &Plan, options: &Options) -> String {
     let glyphs = options.glyphs;
     let mut out = format!("{}Todo list updated:", glyphs.clipboard());
-    for (depth, item) in tree::nested(plan) {
+    for (depth, item) in plan.nested() {
         let sign = glyphs.sign(Sign::from(item.status));
         let indent = "  ".repeat(depth + 1);
         out.push_str(&format!("\n{indent}{sign} {}", isolated(&label(item))));

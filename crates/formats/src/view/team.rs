@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use punchlist_model::{Number, Plan, Status};
 
-use super::{Options, shown, tree};
+use super::{Options, shown};
 use crate::text::glyph::{Sign, marker};
 use crate::text::{Colour, Glyphs, Line, Style, one_line, pad};
 
@@ -42,7 +42,8 @@ pub struct Entry<'a> {
 
 /// A plan of the store, with the numbers of the items that are assumed to be done.
 pub fn team(plan: &Plan, member: &Member, assumed: &BTreeSet<Number>, options: &Options) -> String {
-    let entries: Vec<_> = tree::nested(plan)
+    let entries: Vec<_> = plan
+        .nested()
         .into_iter()
         .map(|(depth, item)| Entry {
             text: item.label(),

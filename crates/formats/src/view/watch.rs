@@ -1,19 +1,18 @@
 //! Every agent at a glance: a line for each, with what it does now under it.
 //!
 //! A pure function of rows and the place that they are shown in. It draws and decides nothing: order and
-//! states are [`crate::watch`]'s. Every line is at least a column narrower than the screen, so that a terminal
+//! states come in the rows. Every line is at least a column narrower than the screen, so that a terminal
 //! never wraps one.
 
 use std::collections::BTreeMap;
 
+use punchlist_model::agents::{Entry, Listed, NoList, Row, State};
 use punchlist_model::{Status, Timestamp};
 
 use super::{Options, duration, list, shown};
 use crate::text::glyph::{Glyphs, Sign};
 use crate::text::width::{pad_left, truncate_with};
 use crate::text::{Colour, Line, Style, isolated, one_line, pad, width};
-use crate::watch::join::{Entry, Listed};
-use crate::watch::{NoList, Row, State};
 
 /// Widest agent, place and model.
 const AGENT: usize = 9;
@@ -597,3 +596,6 @@ impl Page<'_> {
         line.finish()
     }
 }
+
+#[cfg(test)]
+mod tests;

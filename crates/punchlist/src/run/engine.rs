@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use punchlist_db::Threaded;
-use punchlist_formats::stream::event::Outcome as Told;
 use punchlist_formats::view::{Options, questions};
 use punchlist_model::call::{
     Answer, AnswerOutcome, Answered, Asked, CallStore, News, QuestionFilter, RunRecord, Standing,
@@ -19,6 +18,7 @@ use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Outp
 use punchlist_sched::machine::Target;
 use punchlist_sched::policy::{Policy, Rule};
 use punchlist_sched::run::{self, Event, Run};
+use punchlist_streams::event::Outcome as Told;
 use tokio::time::{Instant, sleep_until};
 
 use super::allow;

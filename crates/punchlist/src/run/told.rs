@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_formats::stream::event::{AgentId, AgentType, Event, Kind, Outcome, RawJson, Text};
-use punchlist_formats::watch::tell;
 use punchlist_model::{Number, Plan, RunId};
+use punchlist_streams::event::{AgentId, AgentType, Event, Kind, Outcome, RawJson, Text};
+use punchlist_streams::watch::tell;
 use serde_json::Value;
 
 /// Writes a run's events down.

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use punchlist_formats::stream::event::{KindName, KindSet};
-use punchlist_formats::stream::{Source, Tally};
+use punchlist_streams::event::{KindName, KindSet};
+use punchlist_streams::{Source, Tally};
 
 use super::{Group, Verb};
 use crate::app::App;

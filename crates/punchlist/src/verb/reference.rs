@@ -110,7 +110,7 @@ fn exit_codes() -> String {
 
 /// The JSON Schema of what `punchlist events` writes.
 fn events_schema() -> String {
-    let schema = punchlist_formats::stream::owned::schema();
+    let schema = punchlist_streams::event::owned::schema();
     serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use punchlist_formats::stream::event::{KindName, KindSet};
+use punchlist_streams::event::{KindName, KindSet};
 
 use super::events::kind;
 use super::{Group, Verb};

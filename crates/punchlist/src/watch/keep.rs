@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use punchlist_db::Sqlite;
 use punchlist_engine::hook::{AgentFacts, Given, Moment, PlanFacts};
 use punchlist_engine::record::{Recorded, Recording, record};
-use punchlist_formats::watch::join::name;
-use punchlist_formats::watch::{Life, Seen, Todo};
+use punchlist_streams::watch::join::name;
+use punchlist_streams::watch::{Life, Seen, Todo};
 
 use crate::app::App;
 use crate::block_on;

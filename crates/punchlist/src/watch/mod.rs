@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 
 use punchlist_bridge::watch::find::Homes;
 use punchlist_bridge::watch::{Options, Piped, Watch};
-use punchlist_formats::stream::event::{KindName, KindSet};
-use punchlist_formats::watch::{Known, Life, Row, State, rows, tell};
 use punchlist_model::PlanId;
+use punchlist_model::agents::{Row, State};
+use punchlist_streams::event::{KindName, KindSet};
+use punchlist_streams::watch::{Known, Life, rows, tell};
 
 use crate::app::App;
 use crate::error::{Code, Fail};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use punchlist_bridge::install;
 use punchlist_formats::view::watch::{Look, line, watch};
-use punchlist_formats::watch::Row;
+use punchlist_model::agents::Row;
 use rustix::process::{Signal, getpid, kill_process};
 
 use crate::agent::{self, Goal};

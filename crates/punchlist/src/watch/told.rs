@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use punchlist_bridge::watch::Told;
-use punchlist_formats::stream::event::{Event, Kind, KindName, KindSet};
+use punchlist_streams::event::{Event, Kind, KindName, KindSet};
 
 use super::plans::Plans;
 

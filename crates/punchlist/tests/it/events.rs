@@ -98,10 +98,10 @@ fn bad_lines_become_warnings_and_the_rest_is_read() {
     assert_eq!(
         lines,
         [
-            "1,\"why\":\"not JSON at byte 1\"}",
+            "1,\"why\":\"not JSON at byte 2: expected ident\"}",
             "2,\"why\":\"not UTF-8 at byte 1\"}",
-            "3,\"why\":\"not JSON at byte 1\"}",
-            "40,\"why\":\"nested deeper than 120 levels\"}",
+            "3,\"why\":\"not JSON at byte 1: expected value\"}",
+            "40,\"why\":\"not JSON at byte 121: nested deeper than 120 levels\"}",
         ]
     );
 }
@@ -155,7 +155,10 @@ fn a_line_without_end_is_not_kept_and_the_next_one_is_read() {
     let warnings: Vec<&str> = out.lines().filter_map(|it| it.split("\"why\":").nth(1)).collect();
     assert_eq!(
         warnings,
-        ["\"a line of 167772191 bytes; at most 33554432 are read\"}", "\"not JSON at byte 1\"}",]
+        [
+            "\"a line of 167772191 bytes; at most 33554432 are read\"}",
+            "\"not JSON at byte 2: expected ident\"}",
+        ]
     );
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(told, "38 lines, 11 lists, 2 warnings, 0 unknown kinds\n");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use punchlist_formats::stream::owned::AgentEvent;
+use punchlist_streams::event::owned::AgentEvent;
 use serde_json::Value;
 
 use crate::world::{Ran, World, finish};

@@ -20,13 +20,17 @@ use tree::{Rust, files, read, root, rust};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
+    ("streams", &["model"]),
     ("db", &["model"]),
     ("sched", &["model"]),
-    ("agent", &["model", "formats", "sched", "engine"]),
-    ("bridge", &["model", "formats"]),
-    ("engine", &["model", "formats", "sched", "bridge"]),
-    ("serve", &["model", "formats", "engine"]),
-    ("punchlist", &["model", "formats", "db", "bridge", "engine", "sched", "agent", "serve"]),
+    ("agent", &["model", "formats", "streams", "sched", "engine"]),
+    ("bridge", &["model", "formats", "streams"]),
+    ("engine", &["model", "formats", "streams", "sched", "bridge"]),
+    ("serve", &["model", "formats", "streams", "engine"]),
+    (
+        "punchlist",
+        &["model", "formats", "streams", "db", "bridge", "engine", "sched", "agent", "serve"],
+    ),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -56,7 +60,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("tokio", &["agent", "db", "punchlist", "sched", "serve", "testkit"]),
     ("tokio-stream", &["db", "punchlist"]),
     ("quick-xml", &["formats"]),
-    ("schemars", &["agent", "formats"]),
+    ("schemars", &["agent", "formats", "streams"]),
     ("unicode-segmentation", &["formats"]),
     ("unicode-width", &["formats"]),
     ("vte", &["formats"]),
@@ -64,7 +68,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 
 /// Crates that see neither clock nor world, and all that they may be built from.
 const PURE: &[(&str, &[&str])] = &[
-    ("model", &["serde", "serde_json", "uuid", "jiff", "thiserror", "futures-core"]),
+    ("model", &["serde", "serde_json", "uuid", "jiff", "thiserror", "futures-core", "memchr"]),
+    ("streams", &["serde", "serde_json", "schemars", "memchr", "jiff", "uuid"]),
     (
         "formats",
         &[
@@ -76,10 +81,8 @@ const PURE: &[(&str, &[&str])] = &[
             "unicode-segmentation",
             "vte",
             "memchr",
-            "simdutf8",
             "strsim",
             "jiff",
-            "uuid",
             "thiserror",
         ],
     ),

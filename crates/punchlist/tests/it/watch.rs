@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 
-use punchlist_formats::stream::owned::AgentEvent;
+use punchlist_streams::event::owned::AgentEvent;
 use serde_json::Value;
 
 use crate::world::{Ran, World, finish};

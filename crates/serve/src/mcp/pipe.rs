@@ -11,7 +11,8 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
-use punchlist_formats::text::{escape, mend};
+use punchlist_formats::text::escape;
+use punchlist_model::json_text::replace_lone_surrogates;
 use rmcp::model::{
     ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta, JsonRpcMessage,
     ProtocolVersion, ServerResult,
@@ -307,8 +308,8 @@ where
             }
             match self.next_line().await {
                 Next::Line => {
-                    if let Cow::Owned(mended) = mend(&self.line) {
-                        self.line = mended;
+                    if let Cow::Owned(line) = replace_lone_surrogates(&self.line) {
+                        self.line = line;
                     }
                     if let Some(message) = self.message() {
                         return Some(message);

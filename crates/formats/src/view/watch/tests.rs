@@ -1,0 +1,202 @@
+//! How agents look at a glance.
+
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::text::naughty;
+use crate::view::hostile_tests::assert_harmless;
+
+/// The time of looking.
+const NOW: i64 = 1_767_322_860_000;
+
+fn at(seconds_ago: i64) -> i64 {
+    NOW - seconds_ago * 1000
+}
+
+/// A session of Claude Code without a list, last heard of so many seconds ago.
+fn row(id: &str, place: &str, state: State, seconds_ago: i64) -> Row {
+    Row {
+        key: format!("claude/{id}/"),
+        agent: "claude".to_owned(),
+        sub_agent: None,
+        place: place.to_owned(),
+        model: String::new(),
+        state,
+        list: None,
+        no_list: NoList::Never,
+        at: at(seconds_ago),
+        began: at(seconds_ago),
+    }
+}
+
+/// A list whose entries stand so since so many seconds: `x` is done, `>` in progress, a blank pending.
+fn listed(entries: &[(char, &str)], seconds_ago: i64) -> Option<Listed> {
+    let entries: Vec<Entry> = entries
+        .iter()
+        .map(|(sign, label)| Entry {
+            label: (*label).to_owned(),
+            status: match sign {
+                'x' => Status::Completed,
+                '>' => Status::InProgress,
+                _ => Status::Pending,
+            },
+            waiting_on: None,
+            since: at(seconds_ago),
+            depth: 0,
+        })
+        .collect();
+    let open = entries.iter().filter(|it| it.status.is_open()).count() as u32;
+    let total = entries.len() as u32;
+    Some(Listed { done: total - open, total, open, entries, unconfirmed: false })
+}
+
+/// Agents in all states, in the order in which they matter.
+fn agents() -> Vec<Row> {
+    let question = "Shall I run rm -rf build/ and begin anew from the very beginning?";
+    let shop = [
+        ('x', "Read the schema"),
+        ('x', "Write the migration"),
+        ('>', "Doing Migrate the orders table"),
+        (' ', "Backfill"),
+    ];
+    let api = [('x', "One"), (' ', "Two"), (' ', "Three")];
+    let left = [('>', "Doing Left alone"), (' ', "Never begun")];
+    let long = "a-very-long-name-of-a-project-that-does-not-fit";
+    vec![
+        row("c", "docs", State::Asks(question.to_owned()), 90),
+        Row { list: listed(&shop, 72), ..row("a", "web-shop", State::Working, 360) },
+        Row { list: listed(&api, 60), ..row("b", "api", State::Working, 120) },
+        row("g", "plain", State::Working, 50),
+        Row {
+            list: listed(&[('>', "Doing Wait and see")], 690),
+            ..row("f", long, State::Silent, 690)
+        },
+        Row {
+            list: listed(&[('x', "A"), ('x', "B")], 890),
+            ..row("d", "landing", State::Idle, 840)
+        },
+        Row { list: listed(&left, 3900), ..row("e", "old-branch", State::Died, 3900) },
+    ]
+}
+
+fn screen(rows: &[Row], columns: u16, look: Look<'_>, glyphs: Glyphs) -> Vec<String> {
+    let now = Timestamp::from_millisecond(NOW).unwrap();
+    watch(rows, look, &Options { width: columns, glyphs, ..Options::plain(now) })
+}
+
+#[test]
+fn the_screen_holds_at_every_width() {
+    let rows = agents();
+    let offers = [("claude".to_owned(), "punchlist install claude".to_owned())];
+    let notes = ["not every change is heard: looking every 2 s instead".to_owned()];
+    let look = Look { keys: true, offers: &offers, notes: &notes, ..Look::default() };
+    let mut all = String::new();
+    for columns in [40, 60, 80, 200] {
+        let lines = screen(&rows, columns, look, Glyphs::Unicode);
+        all.push_str(&format!("== {columns}\n{}\n", lines.join("\n")));
+    }
+    let opened = Look { selected: Some("claude/a/"), opened: Some("claude/a/"), ..look };
+    let lines = screen(&rows, 80, opened, Glyphs::Unicode);
+    all.push_str(&format!("== 80, the second opened\n{}\n", lines.join("\n")));
+    let lines = screen(&rows, 80, Look { height: Some(7), ..look }, Glyphs::Unicode);
+    all.push_str(&format!("== 80, seven lines high\n{}\n", lines.join("\n")));
+    let end = Look { selected: Some("claude/e/"), height: Some(7), ..look };
+    let lines = screen(&rows, 80, end, Glyphs::Unicode);
+    all.push_str(&format!("== 80, seven lines high, at the end\n{}\n", lines.join("\n")));
+    let lines = screen(&rows, 80, look, Glyphs::Ascii);
+    all.push_str(&format!("== 80, ASCII\n{}\n", lines.join("\n")));
+    all.push_str(&format!("== nobody\n{}\n", screen(&[], 80, look, Glyphs::Unicode).join("\n")));
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn no_line_is_as_wide_as_the_screen_and_no_screen_higher_than_it_may_be() {
+    let rows = agents();
+    for columns in (1..=48_u16).chain([59, 60, 61, 70, 71, 80, 100, 101, 130]) {
+        for height in [None, Some(1), Some(2), Some(5), Some(9)] {
+            for glyphs in [Glyphs::Unicode, Glyphs::Ascii] {
+                let look = Look {
+                    keys: true,
+                    height,
+                    selected: Some("claude/e/"),
+                    opened: Some("claude/a/"),
+                    ..Look::default()
+                };
+                let lines = screen(&rows, columns, look, glyphs);
+                assert!(height.is_none_or(|it| lines.len() <= it), "{columns} {height:?}");
+                for line in lines {
+                    let most = usize::from(columns).saturating_sub(1).max(1);
+                    assert!(width(&line) <= most, "{columns}: {line:?} {}", width(&line));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn plans_are_told_apart_at_forty_columns_and_are_not_counted_as_agents() {
+    let titles = [
+        ("0101", "Release 1.2 of the shop"),
+        ("0202", "Release 1.3 of the shop"),
+        ("0303", "Release notes for everybody, part A"),
+        ("0404", "Release notes for everybody, part B"),
+        ("a5a5", "Twins a5a5"),
+        ("b6b6", "Twins b6b6"),
+        ("c7c7", "c7c7"),
+    ];
+    let plan = |(id, title): (&str, &str)| Row {
+        key: format!("plan/{id}"),
+        agent: Row::PLAN.to_owned(),
+        model: title.to_owned(),
+        list: listed(&[(' ', "Dig")], 9),
+        ..row("", "shop", State::Idle, 9)
+    };
+    let rows = titles.map(plan);
+    for columns in [24, 40, 62, 80] {
+        let shown = screen(&rows, columns, Look::default(), Glyphs::Unicode);
+        assert!(columns < 40 || shown[0].trim() == "no agents yet · 7 plans", "{shown:#?}");
+        let different: BTreeSet<&String> = shown[1..].iter().collect();
+        assert_eq!(different.len(), titles.len(), "{shown:#?}");
+        assert!(shown.iter().all(|it| width(it) < usize::from(columns)), "{shown:#?}");
+        assert!(shown.iter().any(|it| it.contains("shop c7c7") || columns >= 62), "{shown:#?}");
+    }
+}
+
+#[test]
+fn only_who_has_nothing_of_ours_is_advised_to_install_it() {
+    let rows = [("s1", NoList::Never), ("s2", NoList::Cleared), ("s3", NoList::NotYet)]
+        .map(|(id, no_list)| Row { no_list, ..row(id, "shop", State::Working, 90) });
+    let offers = [("claude".to_owned(), "punchlist install claude".to_owned())];
+    let look = Look { offers: &offers, ..Look::default() };
+    let shown = screen(&rows, 100, look, Glyphs::Unicode).join("\n");
+    assert_eq!(shown.matches("punchlist install claude").count(), 1, "{shown}");
+    assert_eq!(shown.matches("list cleared").count(), 1, "{shown}");
+}
+
+#[test]
+fn hostile_texts_do_nothing_to_a_screen() {
+    for text in naughty::NAUGHTY {
+        let mut list = listed(&[('>', text)], 9);
+        if let Some(list) = &mut list {
+            list.unconfirmed = true;
+            list.entries[0].waiting_on = Some((*text).to_owned());
+        }
+        for state in [State::Working, State::Asks((*text).to_owned())] {
+            let row = Row {
+                model: (*text).to_owned(),
+                list: list.clone(),
+                sub_agent: Some((*text).to_owned()),
+                ..row("s", text, state, 9)
+            };
+            assert_harmless(&line(&row));
+            for columns in [10, 40, 80, 200] {
+                let look = Look { opened: Some(&row.key), ..Look::default() };
+                let rows = std::slice::from_ref(&row);
+                for text in screen(rows, columns, look, Glyphs::Unicode) {
+                    assert_harmless(&text);
+                    assert!(width(&text) < usize::from(columns), "{columns} {text:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The order in which nested items are shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::{Item, Number, Plan};
+
+/// Deeper levels are shown at this one; nobody can follow more, and indents must stay bounded.
+const DEEPEST: usize = 16;
+
+impl Plan {
+    /// The items on the list, each followed by those under it, with their depth.
+    ///
+    /// An item whose parent is not on the list stands at the top level, and so does the first of a ring
+    /// of parents: every listed item comes exactly once, whatever a mirror has recorded.
+    pub fn nested(&self) -> Vec<(usize, &Item)> {
+        let listed = self.listed();
+        if listed.iter().all(|item| item.parent.is_none()) {
+            return listed.into_iter().map(|item| (0, item)).collect();
+        }
+        let on_list: BTreeSet<Number> = listed.iter().map(|item| item.number).collect();
+        let parent =
+            |item: &Item| item.parent.filter(|it| on_list.contains(it) && *it != item.number);
+        let mut under: BTreeMap<Option<Number>, Vec<&Item>> = BTreeMap::new();
+        for item in &listed {
+            under.entry(parent(item)).or_default().push(item);
+        }
+        let mut order = Vec::with_capacity(listed.len());
+        let mut seen = BTreeSet::new();
+        let tops = under.get(&None).cloned().unwrap_or_default();
+        // Whatever no top level leads to is in a ring; it comes after the rest.
+        for top in tops.into_iter().chain(listed.iter().copied()) {
+            let mut waiting = vec![(0, top)];
+            while let Some((depth, item)) = waiting.pop() {
+                if !seen.insert(item.number) {
+                    continue;
+                }
+                order.push((depth, item));
+                let children = under.get(&Some(item.number)).into_iter().flatten();
+                waiting.extend(children.rev().map(|child| ((depth + 1).min(DEEPEST), *child)));
+            }
+        }
+        order
+    }
+}

@@ -1,0 +1,160 @@
+//! Texts and JSON that are passed on as the source wrote them.
+
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::json::{self, Str, Value};
+
+/// A text: as the source wrote it, or as we know it. Two are equal if they say the same.
+#[derive(Clone, Debug)]
+pub enum Text<'a> {
+    /// A JSON string literal with its quotes. Only parsers make one.
+    Raw(RawText<'a>),
+    /// The text itself.
+    Plain(Cow<'a, str>),
+}
+
+/// A JSON string literal with its quotes.
+#[derive(Clone, Debug)]
+pub struct RawText<'a>(Cow<'a, RawValue>);
+
+impl RawText<'_> {
+    fn literal(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl<'a> Text<'a> {
+    /// A string of a line.
+    pub(crate) fn raw(literal: Str<'a>) -> Self {
+        Self::Raw(RawText(Cow::Borrowed(literal.raw_value())))
+    }
+
+    /// The text without quotes and escapes.
+    pub fn to_str(&self) -> Cow<'_, str> {
+        match self {
+            Self::Raw(raw) => json::unescape(raw.literal()),
+            Self::Plain(text) => Cow::Borrowed(text),
+        }
+    }
+
+    /// Whether there is nothing to see in it.
+    pub fn is_blank(&self) -> bool {
+        self.to_str().trim().is_empty()
+    }
+
+    /// The same text, borrowed from this one.
+    pub fn borrowed(&self) -> Text<'_> {
+        match self {
+            Self::Raw(RawText(raw)) => Text::Raw(RawText(Cow::Borrowed(raw))),
+            Self::Plain(text) => Text::Plain(Cow::Borrowed(text)),
+        }
+    }
+
+    /// The same text, free of the line that it came from.
+    pub fn into_owned(self) -> Text<'static> {
+        match self {
+            Self::Raw(RawText(raw)) => Text::Raw(RawText(Cow::Owned(raw.into_owned()))),
+            Self::Plain(text) => Text::Plain(Cow::Owned(text.into_owned())),
+        }
+    }
+
+    /// How many bytes it takes, about.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Raw(raw) => raw.literal().len(),
+            Self::Plain(text) => text.len(),
+        }
+    }
+
+    /// Whether it has no characters at all.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Raw(raw) => raw.literal().len() <= 2,
+            Self::Plain(text) => text.is_empty(),
+        }
+    }
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.to_str() == other.to_str()
+    }
+}
+
+impl Eq for Text<'_> {}
+
+impl<'a> From<&'a str> for Text<'a> {
+    fn from(text: &'a str) -> Self {
+        Self::Plain(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Text<'_> {
+    fn from(text: String) -> Self {
+        Self::Plain(Cow::Owned(text))
+    }
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Raw(RawText(raw)) => raw.serialize(serializer),
+            Self::Plain(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
+/// One text out of the shapes that agents put texts in: a string, or several blocks with a line each. None if
+/// there is nothing in it.
+pub(crate) fn joined(value: Value<'_>) -> Option<Text<'_>> {
+    fn literal(value: Value<'_>) -> Option<Str<'_>> {
+        value.str().or_else(|| value.text("text"))
+    }
+    let mut texts = match literal(value) {
+        Some(text) => vec![text],
+        None => value.items().into_iter().filter_map(literal).collect(),
+    };
+    let text = match (texts.len(), texts.pop()) {
+        (_, None) => return None,
+        (1, Some(only)) => Text::raw(only),
+        (_, Some(last)) => {
+            let all: Vec<Cow<'_, str>> = texts.into_iter().chain([last]).map(Str::cow).collect();
+            Text::from(all.join("\n"))
+        }
+    };
+    Some(text).filter(|it| !it.is_empty())
+}
+
+/// A JSON value as it was written, no deeper and with no larger numbers than others read. Never `null`.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(transparent)]
+pub struct RawJson<'a>(&'a RawValue);
+
+impl<'a> RawJson<'a> {
+    /// A text that is a JSON value.
+    pub fn of(text: &'a str) -> Option<Self> {
+        Self::checked(Value::read(text).ok()?).ok()?
+    }
+
+    /// A value of a line.
+    pub(crate) fn checked(value: Value<'a>) -> Result<Option<Self>, json::Flaw> {
+        json::check(value.raw())?;
+        Ok(Some(Self(value.raw_value())).filter(|_| !value.is_null()))
+    }
+
+    /// The JSON text.
+    pub fn get(&self) -> &'a str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for RawJson<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Eq for RawJson<'_> {}

@@ -1,0 +1,56 @@
+//! Lines of progress: what a sub-agent said or was told, inside a line of its agent's transcript.
+//!
+//! The sub-agent's own file has all of it. But the tasks that it makes and changes are the session's, and who
+//! reads the session's file alone must not miss them. So calls of todo tools are taken from here, and nothing
+//! else.
+
+use std::borrow::Cow;
+
+use super::calls::Tool;
+use super::line::Line;
+use super::{Claude, Owner};
+use crate::json::{Object, Value};
+use crate::parse::emit::Emit;
+
+impl Claude {
+    pub(super) fn progress(
+        &mut self,
+        value: &Object<'_>,
+        line: &Line<'_>,
+        timestamp: Option<i64>,
+        owner: &Owner<'_>,
+        emit: &mut Emit<'_>,
+    ) {
+        let data = value.object("data");
+        let is_agents = |it: &Object<'_>| {
+            it.text("type").is_some_and(|it| it.literal() == "\"agent_progress\"")
+        };
+        let Some(data) = data.filter(is_agents) else { return };
+        let Some(told) = data.object("message") else { return };
+        let Some(message) = told.get("message") else { return };
+        let agent = data.text("agentId").or_else(|| value.text("parentToolUseID"));
+        let agent = agent.map_or(Cow::Borrowed("sidechain"), |it| it.cow());
+        let owner =
+            Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
+        let line = Line { message: Some(message), ..*line };
+        emit.of(owner.who());
+        // The sub-agent's own file has lines with the same numbers.
+        emit.within_file_of(Some("progress"));
+        let blocks = message.get("content").map(Value::items).unwrap_or_default();
+        for block in blocks.into_iter().filter_map(Value::object) {
+            let kind = block.text("type").map_or("", |it| it.literal());
+            if kind == "\"tool_use\""
+                && let (Some(id), Some(name)) = (block.text("id"), block.text("name"))
+                && let Some(tool) = Tool::parse(name.literal())
+            {
+                self.called(tool, id, block.get("input"), &line, &owner, emit);
+            }
+            if kind == "\"tool_result\""
+                && block.text("tool_use_id").is_some_and(|it| self.calls.has(&it.cow()))
+            {
+                self.tool_result(&block, told.get("toolUseResult"), timestamp, &owner, emit);
+            }
+        }
+        emit.within_file_of(None);
+    }
+}

@@ -1,0 +1,293 @@
+//! Bytes in, events out: [`Stream`] takes bytes however they are cut, [`Parser`] takes lines.
+
+use crate::event::{Event, KindName, KindSet};
+use crate::json::{self, Object, Objects};
+use crate::lines::{LONGEST_LINE, Lines, Piece, Take};
+use crate::parse::emit::{Core, Emit, Tally};
+use crate::parse::{Agent, Shared, agent_of};
+use crate::prefilter::Prefilter;
+use crate::source::Source;
+
+/// Where events go.
+pub trait Sink {
+    /// Takes one.
+    fn event(&mut self, event: &Event<'_>);
+}
+
+impl<F: FnMut(&Event<'_>)> Sink for F {
+    fn event(&mut self, event: &Event<'_>) {
+        self(event);
+    }
+}
+
+/// What is wanted of a stream.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which kinds of events. If only lists are wanted, lines that cannot concern one are not read.
+    pub only: KindSet,
+    /// What the agent is called, if not by its session.
+    pub agent: Option<String>,
+    /// How many lines were there before the first one.
+    pub lines_before: u64,
+    /// The longest line that is read.
+    pub longest_line: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { only: KindSet::ALL, agent: None, lines_before: 0, longest_line: LONGEST_LINE }
+    }
+}
+
+/// Reads the lines of one stream.
+pub struct Parser {
+    core: Core,
+    prefilter: Prefilter,
+    agent: Box<dyn Agent>,
+    /// Whether only lists are wanted, so that lines that cannot change one need not be read.
+    is_quick: bool,
+    longest_line: usize,
+    document: Document,
+}
+
+/// The most objects that one line may have.
+const MOST_OBJECTS: usize = 64;
+
+/// A stream that is one object over many lines, as older programs write a whole session.
+#[derive(Default, Debug)]
+enum Document {
+    /// No line has come.
+    #[default]
+    Unknown,
+    /// Lines are objects.
+    None,
+    /// It has begun.
+    Begun(Vec<u8>),
+    /// It is longer than what is kept.
+    TooLong,
+}
+
+impl Parser {
+    /// A parser for one stream of a known program.
+    pub fn new(source: Source, options: Options) -> Self {
+        let agent = agent_of(source);
+        let only_lists = options.only.is_within(KindSet::of([KindName::TodoList]));
+        Self {
+            core: Core::new(source.agent_type(), &options),
+            prefilter: Prefilter::default(),
+            agent,
+            is_quick: only_lists,
+            longest_line: options.longest_line,
+            document: Document::Unknown,
+        }
+    }
+
+    /// Reads one line, without its newline.
+    pub fn line(&mut self, line: &[u8], sink: &mut dyn Sink) {
+        if line.len() > self.longest_line {
+            return self.too_long(line.len() as u64, sink);
+        }
+        self.core.next_line();
+        if self.is_of_document(line, sink) {
+            return;
+        }
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            self.objects(line, sink);
+        }
+    }
+
+    /// Reads the objects of a line: one, or several where two programs wrote at once.
+    fn objects(&mut self, line: &[u8], sink: &mut dyn Sink) {
+        let mut emit = Emit::new(&mut self.core, sink);
+        let line = match json::text(line) {
+            Ok(line) => line,
+            Err(flaw) => return emit.warn(flaw.to_string()),
+        };
+        for (number, object) in Objects::of(&line).enumerate() {
+            if number >= MOST_OBJECTS {
+                return emit.warn(format!("more than {MOST_OBJECTS} objects in a line"));
+            }
+            match object {
+                Ok(Some(object)) => take(&mut *self.agent, &object, &mut emit),
+                Ok(None) => emit.warn("not a JSON object"),
+                Err(flaw) => return emit.warn(flaw.to_string()),
+            }
+        }
+    }
+
+    /// Keeps a line that belongs to an object over many lines, and reads the whole with the last of them.
+    fn is_of_document(&mut self, line: &[u8], sink: &mut dyn Sink) -> bool {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        match &mut self.document {
+            Document::None => return false,
+            Document::Unknown if line.trim_ascii().is_empty() => return false,
+            Document::Unknown => {
+                let is_begin = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) == b"{";
+                self.document =
+                    if is_begin { Document::Begun(b"{".to_vec()) } else { Document::None };
+                return is_begin;
+            }
+            Document::TooLong => {}
+            Document::Begun(text) if text.len() + line.len() >= self.longest_line => {
+                self.document = Document::TooLong;
+            }
+            Document::Begun(text) => {
+                text.push(b'\n');
+                text.extend_from_slice(line);
+            }
+        }
+        // Within the object every line is indented.
+        if line == b"}" {
+            match std::mem::replace(&mut self.document, Document::None) {
+                Document::Begun(text) => self.objects(&text, sink),
+                Document::TooLong => {
+                    let why = format!("a document of more than {} bytes", self.longest_line);
+                    Emit::new(&mut self.core, sink).warn(why);
+                }
+                Document::Unknown | Document::None => {}
+            }
+        }
+        true
+    }
+
+    /// Whether an object over many lines has begun and not ended.
+    fn is_in_document(&self) -> bool {
+        matches!(self.document, Document::Begun(_) | Document::TooLong)
+    }
+
+    /// Goes over a line that was too long to keep.
+    pub fn too_long(&mut self, bytes: u64, sink: &mut dyn Sink) {
+        self.core.next_line();
+        let why = format!("a line of {bytes} bytes; at most {} are read", self.longest_line);
+        Emit::new(&mut self.core, sink).warn(why);
+    }
+
+    /// Reads any number of whole lines with the newlines between them.
+    pub fn lines(&mut self, lines: &[u8], sink: &mut dyn Sink) {
+        self.read(lines, false, sink);
+    }
+
+    /// Reads lines. What follows the last line end is one too, unless it is cut off there. Gives where what
+    /// is cut off begins.
+    fn read(&mut self, lines: &[u8], is_cut: bool, sink: &mut dyn Sink) -> usize {
+        let mut at = 0;
+        self.prefilter.begin();
+        while at < lines.len() {
+            let is_waiting = self.agent.is_waiting() || self.core.is_waiting();
+            if self.is_quick && !is_waiting && !self.is_in_document() {
+                let found = self.prefilter.find(self.agent.needles(), lines, at);
+                let line_end = |before: &[u8]| memchr::memrchr(b'\n', before).map(|it| it + 1);
+                let Some(found) = found else {
+                    let whole = at + line_end(&lines[at..]).unwrap_or(0);
+                    self.core.skip_lines(count_lines(&lines[at..whole]));
+                    if is_cut {
+                        return whole;
+                    }
+                    self.core.skip_lines(u64::from(whole < lines.len()));
+                    return lines.len();
+                };
+                let line = at + line_end(&lines[at..found]).unwrap_or(0);
+                self.core.skip_lines(count_lines(&lines[at..line]));
+                at = line;
+            }
+            let Some(rest) = lines.get(at..) else { break };
+            let end = match memchr::memchr(b'\n', rest) {
+                Some(end) => end,
+                None if is_cut => return at,
+                None => rest.len(),
+            };
+            self.line(&rest[..end], sink);
+            at += end + 1;
+        }
+        lines.len()
+    }
+
+    /// The stream is over. What comes now is on the line after the last.
+    pub fn end(&mut self, sink: &mut dyn Sink) {
+        self.core.next_line();
+        let is_cut = self.is_in_document();
+        let mut emit = Emit::new(&mut self.core, sink);
+        if is_cut {
+            emit.warn("not JSON: it ends in the middle");
+        }
+        self.agent.end(&mut emit);
+        emit.begin_held();
+        self.core.tally.lines -= 1;
+    }
+
+    /// What the stream had in it so far.
+    pub fn tally(&self) -> &Tally {
+        &self.core.tally
+    }
+}
+
+/// Hands one object to whoever knows the agent's.
+fn take(agent: &mut dyn Agent, object: &Object<'_>, emit: &mut Emit<'_>) {
+    agent.line(object, emit);
+    emit.note_version(object);
+}
+
+fn count_lines(bytes: &[u8]) -> u64 {
+    memchr::memchr_iter(b'\n', bytes).count() as u64
+}
+
+/// A parser with a cutter before it: bytes in, events out.
+pub struct Stream {
+    lines: Lines,
+    parser: Parser,
+}
+
+impl Stream {
+    /// A stream of a known program.
+    pub fn new(source: Source, options: Options) -> Self {
+        Self { lines: Lines::new(options.longest_line), parser: Parser::new(source, options) }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, chunk: &[u8], sink: &mut dyn Sink) {
+        self.lines.push_to(chunk, Reader { parser: &mut self.parser, sink });
+        // Who writes a whole object over many lines mostly leaves out the last line's end.
+        if self.parser.is_in_document() && self.lines.carried() == b"}" {
+            self.lines.end_to(Reader { parser: &mut self.parser, sink });
+        }
+    }
+
+    /// Takes the next bytes of one of several streams that share what they know. All bytes of it must come
+    /// this way; the streams may be read in any order.
+    pub fn push_sharing(&mut self, chunk: &[u8], shared: &mut Shared, sink: &mut dyn Sink) {
+        self.parser.agent.share(shared);
+        self.push(chunk, sink);
+        self.parser.agent.share(shared);
+    }
+
+    /// The stream is over.
+    pub fn end(&mut self, sink: &mut dyn Sink) {
+        self.lines.end_to(Reader { parser: &mut self.parser, sink });
+        self.parser.end(sink);
+    }
+
+    /// What the stream had in it so far.
+    pub fn tally(&self) -> &Tally {
+        self.parser.tally()
+    }
+}
+
+/// A parser that takes pieces, and where its events go.
+struct Reader<'a> {
+    parser: &'a mut Parser,
+    sink: &'a mut dyn Sink,
+}
+
+impl Take for Reader<'_> {
+    fn piece(&mut self, piece: Piece<'_>) {
+        match piece {
+            Piece::Lines(lines) => self.parser.lines(lines, self.sink),
+            Piece::TooLong(bytes) => self.parser.too_long(bytes, self.sink),
+        }
+    }
+
+    fn whole_lines(&mut self, bytes: &[u8]) -> usize {
+        self.parser.read(bytes, true, self.sink)
+    }
+}

@@ -1,0 +1,435 @@
+//! Streams, processes and plans, put together into rows: one for each agent, whoever told of it.
+//!
+//! A session whose list is kept as a plan shows the plan's items, and nothing twice. Rows come in the
+//! order in which they matter: who waits for the user, who works, of whom there is no news, who rests,
+//! who died. Within that they stay where they are until they change.
+
+use std::collections::BTreeMap;
+
+use punchlist_model::agents::{Entry, Listed, NoList, Row, State};
+use punchlist_model::session::{Session, SessionKey};
+use punchlist_model::store::AttachmentKey;
+use punchlist_model::{Item, Plan, Status};
+
+use super::seen::{Phase, Seen, Todos};
+use crate::event::{AgentType, Outcome};
+
+/// For how long a turn that is not over counts as work where nobody can see the process.
+const QUIET_MS: i64 = 2 * 60_000;
+
+/// What is known of a process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Life {
+    /// It runs, and says of itself whether it is busy.
+    Runs {
+        /// Whether it is, where it says so.
+        busy: Option<bool>,
+    },
+    /// It ended in good order.
+    Ended,
+    /// It is gone without a word.
+    Died,
+    /// Nobody knows.
+    #[default]
+    Unknown,
+}
+
+impl Life {
+    /// What two witnesses know together: one that sees it run is right, and any word is better than none.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Runs { busy }, Self::Runs { busy: second }) => {
+                Self::Runs { busy: busy.or(second) }
+            }
+            (Self::Runs { .. }, _) | (_, Self::Unknown) => self,
+            (Self::Ended | Self::Died, Self::Ended | Self::Died) => self,
+            (Self::Unknown, _) | (_, Self::Runs { .. }) => other,
+        }
+    }
+}
+
+/// Everything that is known, from all sides.
+#[derive(Clone, Debug, Default)]
+pub struct Known<'a> {
+    /// What streams told, and what is known of the process behind each.
+    pub streams: Vec<(&'a Seen, Life)>,
+    /// Sessions that the store knows.
+    pub sessions: Vec<(&'a Session, Life)>,
+    /// Plans, and who works on each.
+    pub plans: Vec<(Option<&'a AttachmentKey>, &'a Plan)>,
+    /// Who was last heard of before this and does not run is left out; milliseconds since 1970.
+    pub since: Option<i64>,
+}
+
+/// One agent, while it is put together.
+#[derive(Default)]
+struct Parts<'a> {
+    seen: Option<&'a Seen>,
+    /// The same agent, as it was heard between it and its client.
+    heard_by_tap: Option<&'a Seen>,
+    /// The last that was heard of any of its sub-agents.
+    heard: Option<i64>,
+    /// The sub-agent that was heard of last, of those that work.
+    helper: Option<&'a Seen>,
+    session: Option<&'a Session>,
+    plan: Option<&'a Plan>,
+    life: Life,
+}
+
+/// Who: agent, session, sub-agent.
+type Key = (String, String, Option<String>);
+
+/// The rows, in the order in which they matter.
+pub fn rows(known: &Known<'_>, now: i64) -> Vec<Row> {
+    let mut parts: BTreeMap<Key, Parts<'_>> = BTreeMap::new();
+    for (seen, life) in &known.streams {
+        let (session, sub) = seen.names();
+        let key = (name(seen.agent_type).to_owned(), session.to_owned(), sub.map(str::to_owned));
+        let part = parts.entry(key).or_default();
+        part.life = part.life.or(*life);
+        // Of two files of one session, the one that was written last tells.
+        if part.seen.is_none_or(|it| it.last <= seen.last) {
+            part.seen = Some(seen);
+        }
+    }
+    for (seen, _) in &known.streams {
+        let (session, Some(_)) = seen.names() else { continue };
+        let key = (name(seen.agent_type).to_owned(), session.to_owned(), None);
+        let Some(part) = parts.get_mut(&key) else { continue };
+        part.heard = part.heard.max(Some(seen.last));
+        let is_later = part.helper.is_none_or(|it| it.last <= seen.last);
+        if is_later && part.has_let_work(seen) {
+            part.helper = Some(seen);
+        }
+    }
+    for (session, life) in &known.sessions {
+        let SessionKey { agent, id } = &session.key;
+        let part = parts.entry((agent.clone(), id.clone(), None)).or_default();
+        part.life = part.life.or(*life);
+        part.session = Some(session);
+    }
+    let mut rows = Vec::new();
+    for (key, plan) in &known.plans {
+        match key {
+            Some(key) => {
+                let sub = Some(key.sub_agent.clone()).filter(|it| !it.is_empty());
+                let key = (key.agent.clone(), key.conversation.clone(), sub);
+                let part = parts.entry(key).or_default();
+                if part.plan.is_none_or(|it| it.updated_at <= plan.updated_at) {
+                    part.plan = Some(plan);
+                }
+            }
+            None => rows.extend(by_hand(plan)),
+        }
+    }
+    tell_plans_apart(&mut rows);
+    join_taps(&mut parts);
+    let lives: BTreeMap<(String, String), Life> =
+        parts.iter().map(|((agent, id, _), it)| ((agent.clone(), id.clone()), it.life)).collect();
+    for (key, mut part) in parts {
+        if key.2.is_some() {
+            // A sub-agent lives in its agent's process.
+            let of = lives.get(&(key.0.clone(), key.1.clone())).copied();
+            part.life = part.life.or(of.unwrap_or_default());
+        }
+        rows.extend(part.row(key, known.since, now));
+    }
+    let places: BTreeMap<String, (u8, i64)> =
+        rows.iter().map(|row| (row.key.clone(), order(row))).collect();
+    rows.sort_by_cached_key(|row| {
+        let (place, parent) = (order(row), parent(row).and_then(|it| places.get(&it)));
+        // A sub-agent stands below its agent, unless it is the one that wants something.
+        let place = parent.copied().filter(|it| it.0 <= place.0).unwrap_or(place);
+        (place, row.key.clone())
+    });
+    rows
+}
+
+/// Plans of one title are told apart by their ids.
+fn tell_plans_apart(rows: &mut [Row]) {
+    let titles: Vec<String> = rows.iter().map(|it| it.model.clone()).collect();
+    for row in rows {
+        let is_twin = titles.iter().filter(|it| **it == row.model).count() > 1;
+        if is_twin || row.model.is_empty() {
+            let from = row.key.len().saturating_sub(4);
+            let short = row.key.get(from..).unwrap_or_default();
+            row.model = format!("{} {short}", row.model).trim_start().to_owned();
+        }
+    }
+}
+
+/// An agent that is heard through `acp-tap` may also keep a file of its own, or have a plan. Its session has
+/// one id everywhere, and is one row.
+fn join_taps(parts: &mut BTreeMap<Key, Parts<'_>>) {
+    let tap = name(AgentType::Acp);
+    let taps: Vec<Key> =
+        parts.keys().filter(|it| it.0 == tap && !it.1.is_empty()).cloned().collect();
+    for key in taps {
+        let own = parts.keys().find(|it| it.0 != tap && it.1 == key.1 && it.2 == key.2).cloned();
+        let Some((own, heard)) = own.and_then(|own| Some((own, parts.remove(&key)?))) else {
+            continue;
+        };
+        let Some(part) = parts.get_mut(&own) else { continue };
+        part.heard_by_tap = heard.seen;
+        part.life = part.life.or(heard.life);
+        part.session = part.session.or(heard.session);
+        part.plan = part.plan.or(heard.plan);
+    }
+}
+
+/// Those that work stand in the order in which they began, the others by their last news.
+fn order(row: &Row) -> (u8, i64) {
+    let at = match &row.state {
+        State::Asks(_) | State::Working => row.began,
+        State::Silent | State::Failed(_) | State::Idle | State::Died => row.at.saturating_neg(),
+    };
+    (rank(&row.state), at)
+}
+
+/// The key of the agent that a row's agent works for, if it is a sub-agent.
+fn parent(row: &Row) -> Option<String> {
+    let sub_agent = row.sub_agent.as_ref()?;
+    row.key.strip_suffix(sub_agent.as_str()).map(str::to_owned)
+}
+
+/// Which states matter more.
+fn rank(state: &State) -> u8 {
+    match state {
+        State::Asks(_) => 0,
+        State::Working => 1,
+        State::Silent => 2,
+        State::Failed(_) => 3,
+        State::Idle => 4,
+        State::Died => 5,
+    }
+}
+
+impl Parts<'_> {
+    /// What its own file and a tap tell of it.
+    fn all_seen(&self) -> impl Iterator<Item = &Seen> {
+        [self.seen, self.heard_by_tap].into_iter().flatten()
+    }
+
+    /// What was told of it last.
+    fn last_seen(&self) -> Option<&Seen> {
+        self.all_seen().max_by_key(|it| it.last)
+    }
+
+    fn asks(&self) -> Option<&str> {
+        self.all_seen().find_map(Seen::asks)
+    }
+
+    fn list(&self) -> Option<Listed> {
+        // A cleared list is none, and neither is a plan that nothing was put on.
+        if let Some(plan) = self.plan.filter(|it| !it.items.is_empty()) {
+            return Some(of_plan(plan));
+        }
+        let mut lists = self.all_seen().filter_map(|it| it.list.as_ref());
+        lists.find(|it| !it.items.is_empty()).map(of_todos)
+    }
+
+    fn no_list(&self) -> NoList {
+        if self.all_seen().any(|it| it.list.is_some()) {
+            NoList::Cleared
+        } else if self.session.is_some() || self.plan.is_some() {
+            NoList::NotYet
+        } else {
+            NoList::Never
+        }
+    }
+
+    fn row(&self, (agent, session, sub_agent): Key, since: Option<i64>, now: i64) -> Option<Row> {
+        let list = self.list();
+        // A sub-agent that has no list of its own is its agent's affair.
+        if sub_agent.is_some() && list.is_none() && self.asks().is_none() {
+            return None;
+        }
+        // A finished plan of which no session is known is no agent.
+        let is_known = self.seen.is_some() || self.heard_by_tap.is_some() || self.session.is_some();
+        if !is_known && list.as_ref().is_none_or(|it| it.open == 0) {
+            return None;
+        }
+        let times = [
+            self.last_seen().map(|it| it.last),
+            self.heard,
+            self.session.map(|it| it.seen_at.as_millisecond()),
+            self.plan.map(|it| it.updated_at.as_millisecond()),
+        ];
+        let last = times.into_iter().flatten().max().unwrap_or(now);
+        let runs = matches!(self.life, Life::Runs { .. });
+        if !runs && since.is_some_and(|it| last < it) {
+            return None;
+        }
+        let state = self.state(list.as_ref(), last, now);
+        let begun = self.session.map(|it| it.begun_at.as_millisecond());
+        let began = self.seen.map(|it| it.began).into_iter().chain(begun).min().unwrap_or(last);
+        // Its own turn may be over while a sub-agent works on.
+        let mut turns = [self.seen, self.helper].into_iter().flatten();
+        let turn = turns.find(|it| it.phase == Phase::Working).and_then(|it| it.turn_began);
+        let at = match (&state, turn) {
+            (State::Working, Some(turn)) => turn,
+            (_, _) => last,
+        };
+        let directory = self.plan.map(|it| it.project.as_str());
+        let directory =
+            directory.or_else(|| self.all_seen().find_map(|it| it.directory.as_deref()));
+        let directory = directory.or_else(|| Some(self.session?.directory.as_str()));
+        let place = directory.map(last_part).filter(|it| !it.is_empty());
+        let place = place.unwrap_or_else(|| session.chars().take(8).collect());
+        let key = format!("{agent}/{session}/{}", sub_agent.as_deref().unwrap_or_default());
+        let model = self.all_seen().find_map(|it| it.model.clone()).unwrap_or_default();
+        let no_list = self.no_list();
+        Some(Row { key, agent, sub_agent, place, model, state, list, no_list, at, began })
+    }
+
+    /// Whether a sub-agent's work is the agent's own. One with a list works for itself once its agent rests.
+    /// Not every sub-agent tells its end: an agent that was interrupted, or failed, takes those with it.
+    fn has_let_work(&self, sub_agent: &Seen) -> bool {
+        let is_let = self.seen.is_none_or(|it| match it.phase {
+            Phase::Quiet | Phase::Working => true,
+            Phase::Done(Outcome::Success) => {
+                sub_agent.list.as_ref().is_none_or(|it| it.items.is_empty())
+            }
+            Phase::Done(Outcome::Cancelled | Outcome::Error) => it.last < sub_agent.last,
+        });
+        sub_agent.phase == Phase::Working && is_let
+    }
+
+    fn state(&self, list: Option<&Listed>, last: i64, now: i64) -> State {
+        let seen = self.last_seen();
+        let phase = seen.map(|it| it.phase).unwrap_or_default();
+        let has_open = list.is_some_and(|it| it.open > 0);
+        match self.life {
+            Life::Died if phase == Phase::Working || has_open => return State::Died,
+            Life::Died | Life::Ended => return failed(phase, seen).unwrap_or(State::Idle),
+            Life::Runs { .. } | Life::Unknown => {}
+        }
+        if let Some(question) = self.asks() {
+            return State::Asks(question.to_owned());
+        }
+        if self.helper.is_some_and(|it| now.saturating_sub(it.last) < QUIET_MS) {
+            return State::Working;
+        }
+        let Some(seen) = seen else {
+            // Only the store tells, and it is told of work, not of turns.
+            let works = list.is_some_and(|it| it.current().is_some());
+            let runs = matches!(self.life, Life::Runs { .. });
+            let is_fresh = runs || now.saturating_sub(last) < QUIET_MS;
+            return if works && is_fresh { State::Working } else { State::Idle };
+        };
+        match (seen.phase, self.life) {
+            (Phase::Working, Life::Runs { busy: Some(false) }) => State::Idle,
+            (Phase::Working, Life::Runs { .. }) => State::Working,
+            (Phase::Working, _) if now.saturating_sub(seen.last) < QUIET_MS => State::Working,
+            // It said something last, and then nothing: most likely that was its answer.
+            (Phase::Working, _) if seen.has_answered => State::Idle,
+            (Phase::Working, _) => State::Silent,
+            (Phase::Quiet | Phase::Done(_), _) => {
+                failed(seen.phase, Some(seen)).unwrap_or(State::Idle)
+            }
+        }
+    }
+}
+
+/// What failed, if the last turn did.
+fn failed(phase: Phase, seen: Option<&Seen>) -> Option<State> {
+    match phase {
+        Phase::Done(Outcome::Error) => {
+            let why = seen.and_then(|it| it.error.clone());
+            Some(State::Failed(why.unwrap_or_else(|| "its turn failed".to_owned())))
+        }
+        Phase::Quiet | Phase::Working | Phase::Done(Outcome::Success | Outcome::Cancelled) => None,
+    }
+}
+
+/// A plan that no session works on. A finished one is no news to anybody.
+fn by_hand(plan: &Plan) -> Option<Row> {
+    let list = of_plan(plan);
+    if list.open == 0 {
+        return None;
+    }
+    let state = if list.current().is_some() { State::Working } else { State::Idle };
+    let at = plan.updated_at.as_millisecond();
+    let title = plan.name.clone().filter(|it| !it.is_empty()).unwrap_or_else(|| plan.title.clone());
+    Some(Row {
+        key: format!("plan/{}", plan.id),
+        agent: Row::PLAN.to_owned(),
+        sub_agent: None,
+        place: last_part(&plan.project),
+        model: title,
+        state,
+        at,
+        began: plan.created_at.as_millisecond(),
+        list: Some(list),
+        no_list: NoList::NotYet,
+    })
+}
+
+fn of_plan(plan: &Plan) -> Listed {
+    let progress = plan.progress();
+    let entries = plan.nested().into_iter().map(|(depth, item)| entry(item, depth)).collect();
+    Listed {
+        done: progress.completed,
+        total: progress.total,
+        open: plan.open,
+        entries,
+        unconfirmed: false,
+    }
+}
+
+fn entry(item: &Item, depth: usize) -> Entry {
+    let since = match item.status {
+        Status::Pending => None,
+        Status::InProgress => item.started_at,
+        Status::Completed | Status::Cancelled => item.completed_at,
+    };
+    Entry {
+        label: item.label().to_owned(),
+        status: item.status,
+        waiting_on: item.waiting_on.clone(),
+        since: since.unwrap_or(item.created_at).as_millisecond(),
+        depth,
+    }
+}
+
+fn of_todos(todos: &Todos) -> Listed {
+    let count = |wanted: &dyn Fn(Status) -> bool| {
+        let found = todos.items.iter().filter(|it| wanted(it.status)).count();
+        u32::try_from(found).unwrap_or(u32::MAX)
+    };
+    let left_out = u32::try_from(todos.left_out).unwrap_or(u32::MAX);
+    let entries = todos.items.iter().map(|it| Entry {
+        label: match (&it.active_form, it.status) {
+            (Some(active), Status::InProgress) => active.clone(),
+            (_, _) => it.text.clone(),
+        },
+        status: it.status,
+        waiting_on: it.waiting_on.clone(),
+        since: it.since,
+        depth: 0,
+    });
+    Listed {
+        done: count(&|it| it == Status::Completed),
+        total: count(&|it| it != Status::Cancelled).saturating_add(left_out),
+        open: count(&Status::is_open).saturating_add(left_out),
+        entries: entries.collect(),
+        unconfirmed: todos.unconfirmed,
+    }
+}
+
+/// What sessions of a program are called in the store and by people.
+pub fn name(agent_type: AgentType) -> &'static str {
+    match agent_type {
+        AgentType::ClaudeCode => "claude",
+        AgentType::OpenaiCodex => "codex",
+        AgentType::GoogleGemini => "gemini",
+        AgentType::Acp => "acp",
+        AgentType::Punchlist => "punchlist",
+    }
+}
+
+/// The last part of a path.
+fn last_part(path: &str) -> String {
+    path.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned()
+}
