@@ -1,7 +1,7 @@
 //! What any store must promise.
 //!
 //! A store loads, decides with [`crate::decide::decide`], and writes journal and rows in one
-//! transaction; it contains no rule of its own. The conformance suite in `db` is this contract as a
+//! transaction; it contains no rule of its own. The conformance suite in `store` is this contract as a
 //! program: a behaviour that is not in it, no caller may rely on.
 
 pub mod memory;

@@ -7,11 +7,11 @@
 use std::path::Path;
 
 use punchlist_agent::rules::{self, Rules};
-use punchlist_db::Durability;
 use punchlist_formats::prompt::Tag;
 use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::{Kind, Policy};
+use punchlist_store::Durability;
 
 use crate::error::Fail;
 use crate::project::Project;

@@ -7,13 +7,13 @@
 //! one, and else begins its own; it never comes upon another's.
 
 use punchlist_bridge::session;
-use punchlist_db::Sqlite;
 use punchlist_formats::view::{duration, log};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{self, AttachmentKey, Filter, NewPlan, PlanStore, Summary};
 use punchlist_model::{Plan, PlanId, Rules, Session, SessionKey};
+use punchlist_store::Sqlite;
 
 use crate::app::{App, no_plan};
 use crate::clock;

@@ -1,6 +1,6 @@
 //! Cold start: one call of `add`, `list` of a hundred items, and `done`.
 //!
-//! Ours runs beside a bare program (`crates/db/examples/cold_baseline.rs`) that executes the same
+//! Ours runs beside a bare program (`crates/store/examples/cold_baseline.rs`) that executes the same
 //! statements on the same schema and reads its arguments by hand, and beside taskwarrior where it is
 //! installed. Every call starts from a fresh copy of the same files.
 

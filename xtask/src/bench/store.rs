@@ -1,7 +1,7 @@
 //! The store: adds beside raw SQLite, four writers beside SQLite's own waiting, `next` on a large
 //! graph beside the query on its counter, and how soon another process sees a change.
 //!
-//! The measuring is done by `crates/db/examples/store_bench`, which works on our store and on raw
+//! The measuring is done by `crates/store/examples/store_bench`, which works on our store and on raw
 //! SQLite in turn; here its programs are started, and their figures put beside the goals.
 
 use std::collections::BTreeMap;

@@ -6,7 +6,6 @@ use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_db::Threaded;
 use punchlist_formats::stream::event::Outcome as Told;
 use punchlist_formats::view::{Options, questions};
 use punchlist_model::call::{
@@ -19,6 +18,7 @@ use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Outp
 use punchlist_sched::driver::{self, Driver, Event, Handle};
 use punchlist_sched::machine::{self, Target};
 use punchlist_sched::policy::Rule;
+use punchlist_store::Threaded;
 use tokio::time::{Instant, sleep_until};
 
 use super::allow;

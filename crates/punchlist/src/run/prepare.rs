@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use punchlist_db::Threaded;
 use punchlist_formats::planfile::Changed;
 use punchlist_formats::text;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, Change, NewPlan, PlanStore};
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
+use punchlist_store::Threaded;
 
 use super::book;
 use super::course::{Chosen, Held};

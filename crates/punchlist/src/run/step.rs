@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_agent::shell;
-use punchlist_db::Threaded;
 use punchlist_model::{Check, Ctx, Evidence, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
+use punchlist_store::Threaded;
 use serde_json::{Value, json};
 
 use super::known::{Proof, Shared};

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::planfile::{self, Severity};
 use punchlist_model::event::PlanDelta;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Entry, PlanStore};
 use punchlist_model::{ActorKind, Event, Goal, Origin, Plan, PlanId, Revision};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;

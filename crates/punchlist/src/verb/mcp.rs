@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use punchlist_bridge::session;
-use punchlist_db::Sqlite;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
 use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
 use punchlist_serve::desk::{Caller, Wanted};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
+use punchlist_store::Sqlite;
 use serde_json::{Map, Value};
 
 use super::{Group, Verb};
@@ -88,7 +88,7 @@ Examples:
 
 /// What the server finds around itself.
 struct Around {
-    database: punchlist_db::Options,
+    database: punchlist_store::Options,
     project: String,
     /// The same project, with its directory.
     root: Project,

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use punchlist_bridge::hook::Given;
 use punchlist_bridge::watch::record::{Recorded, Recording, record};
-use punchlist_db::Sqlite;
 use punchlist_formats::watch::join::name;
 use punchlist_formats::watch::{Life, Seen, Todo};
+use punchlist_store::Sqlite;
 
 use crate::app::App;
 use crate::error::Fail;

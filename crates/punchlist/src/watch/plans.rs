@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use punchlist_bridge::process::{self, Fate};
-use punchlist_db::Sqlite;
 use punchlist_formats::watch::Life;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{Session, SessionFilter, SessionStore};
 use punchlist_model::store::{AttachmentKey, Filter, PlanStore, Summary};
 use punchlist_model::{Plan, PlanId};
+use punchlist_store::Sqlite;
 
 use super::wake::{self, Wake};
 use crate::app::App;

@@ -20,12 +20,12 @@ use tree::{Rust, files, read, root, rust};
 const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
-    ("db", &["model"]),
+    ("store", &["model"]),
     ("sched", &["model"]),
     ("agent", &["model", "formats", "sched"]),
     ("bridge", &["model", "formats"]),
     ("serve", &["model", "formats"]),
-    ("punchlist", &["model", "formats", "db", "bridge", "sched", "agent", "serve"]),
+    ("punchlist", &["model", "formats", "store", "bridge", "sched", "agent", "serve"]),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
 ];
@@ -42,8 +42,8 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("etcetera", &["punchlist"]),
     ("getrandom", &["punchlist"]),
     ("toml", &["agent", "punchlist"]),
-    ("notify", &["bridge", "db"]),
-    ("rusqlite", &["db"]),
+    ("notify", &["bridge", "store"]),
+    ("rusqlite", &["store"]),
     ("axum", &["testkit"]),
     ("brush-parser", &["agent"]),
     ("grep-regex", &["agent"]),
@@ -51,9 +51,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["agent", "bridge", "db", "punchlist", "sched"]),
-    ("tokio", &["agent", "db", "punchlist", "sched", "serve", "testkit"]),
-    ("tokio-stream", &["db", "punchlist"]),
+    ("rustix", &["agent", "bridge", "store", "punchlist", "sched"]),
+    ("tokio", &["agent", "store", "punchlist", "sched", "serve", "testkit"]),
+    ("tokio-stream", &["store", "punchlist"]),
     ("quick-xml", &["formats"]),
     ("schemars", &["agent", "formats"]),
     ("unicode-segmentation", &["formats"]),
@@ -93,8 +93,8 @@ const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 /// Doors to the world, and the crates that may open them. The other side of "receives an options
 /// struct": only the binary looks at its surroundings.
 const DOORS: &[(&str, &[&str])] = &[
-    // `db` asks for the directory of temporary files, when read-only media make it copy.
-    ("std::env", &["db", "punchlist", "xtask"]),
+    // `store` asks for the directory of temporary files, when read-only media make it copy.
+    ("std::env", &["store", "punchlist", "xtask"]),
     ("process::Command", &["bridge", "sched", "testkit", "xtask"]),
     ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),
@@ -287,12 +287,12 @@ fn only_the_store_speaks_sql() {
     let mut breaches = Vec::new();
     for it in rust().iter().filter(|it| !it.is_test) {
         // The test kit's hostile texts are SQL on purpose.
-        if matches!(it.file.crate_name(), Some("db" | "testkit")) {
+        if matches!(it.file.crate_name(), Some("store" | "testkit")) {
             continue;
         }
         for (line, text) in &it.source.strings {
             if is_sql(text) {
-                let what = "SQL belongs into `db`; ask the store instead";
+                let what = "SQL belongs into `store`; ask the store instead";
                 breaches.extend(paths_and_lines(it, &[*line], what));
             }
         }
