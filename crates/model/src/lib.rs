@@ -8,6 +8,8 @@
 //! happened, [`mod@decide`] the rules between them, [`refusal`] what is said when the answer is no.
 //! [`call`] is what stores keep of work under way.
 
+#![forbid(unsafe_code)]
+
 pub mod actor;
 pub mod call;
 pub mod command;
@@ -19,11 +21,13 @@ pub mod guard;
 pub mod id;
 pub mod item;
 pub mod json;
+pub mod legacy_ids;
 pub mod limits;
 pub mod needs;
 pub mod plan;
 pub mod refusal;
 pub mod remind;
+pub mod row_changes;
 pub mod session;
 pub mod store;
 pub mod undo;
@@ -35,10 +39,11 @@ pub use event::{Delta, Event, Field, What};
 pub use goal::{Budget, Goal};
 pub use id::{
     Attempt, IdSource, ItemId, MessageId, Number, PlanId, Position, QuestionId, Revision, RunId,
+    WriteId,
 };
 pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, Verification};
 pub use limits::Limits;
-pub use plan::{End, Plan, Progress, Rules};
+pub use plan::{End, MadeFor, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 pub use session::{Session, SessionKey};
 

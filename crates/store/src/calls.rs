@@ -10,30 +10,29 @@ use punchlist_model::call::{Asked, CallRecord, CallState, RunFilter, RunRecord, 
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{Error, kept};
 use punchlist_model::{Attempt, Number, PlanId, Process, RunId, Timestamp};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::Value;
 
 use crate::load::Failure;
 use crate::questions;
 use crate::rows::{self, PlanKey, millis};
-use crate::session::Session;
 
 /// A run's place in the database.
 #[derive(Clone, Copy)]
 pub(crate) struct RunKey(pub(crate) i64);
 
 /// Notes that a run has begun.
-pub(crate) fn begin(conn: &Session<'_>, run: RunRecord) -> Result<(), Failure> {
+pub(crate) fn begin(conn: &Connection, run: RunRecord) -> Result<(), Failure> {
     let run = run.kept();
     let plan = match run.plan {
         Some(plan) => {
-            let mut select = conn.statement("SELECT key FROM plan WHERE id = ?1")?;
+            let mut select = conn.prepare_cached("SELECT key FROM plan WHERE id = ?1")?;
             let found = select.query_row([plan.to_string()], |row| row.get::<_, i64>(0));
             Some(found.optional()?.ok_or(Error::NoPlan(plan))?)
         }
         None => None,
     };
-    let mut insert = conn.statement(
+    let mut insert = conn.prepare_cached(
         "INSERT INTO run(id, project, plan, what, process, begun_at, ended_at) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
     )?;
@@ -50,17 +49,17 @@ pub(crate) fn begin(conn: &Session<'_>, run: RunRecord) -> Result<(), Failure> {
 }
 
 /// Notes that a run has ended, unless that is known.
-pub(crate) fn end(conn: &Session<'_>, id: RunId, now: Timestamp) -> Result<(), Failure> {
+pub(crate) fn end(conn: &Connection, id: RunId, now: Timestamp) -> Result<(), Failure> {
     let key = key(conn, id)?;
     let mut update =
-        conn.statement("UPDATE run SET ended_at = ?2 WHERE key = ?1 AND ended_at IS NULL")?;
+        conn.prepare_cached("UPDATE run SET ended_at = ?2 WHERE key = ?1 AND ended_at IS NULL")?;
     update.execute(params![key.0, millis(kept(now))])?;
     Ok(())
 }
 
 /// The runs that fit, the one that began last first.
-pub(crate) fn runs(conn: &Session<'_>, filter: &RunFilter) -> Result<Vec<RunRecord>, Failure> {
-    let mut select = conn.statement(
+pub(crate) fn runs(conn: &Connection, filter: &RunFilter) -> Result<Vec<RunRecord>, Failure> {
+    let mut select = conn.prepare_cached(
         "SELECT run.id, run.project, plan.id, what, process, begun_at, ended_at \
          FROM run LEFT JOIN plan ON plan.key = run.plan \
          WHERE (?1 IS NULL OR run.project = ?1) AND (?2 IS NULL OR plan.id = ?2) \
@@ -85,15 +84,15 @@ fn run(row: &Row<'_>) -> rusqlite::Result<RunRecord> {
     })
 }
 
-fn key(conn: &Session<'_>, id: RunId) -> Result<RunKey, Failure> {
-    let mut select = conn.statement("SELECT key FROM run WHERE id = ?1")?;
-    let found = select.query_row([id.spelt(&mut [0; 36])], |row| row.get(0).map(RunKey));
+fn key(conn: &Connection, id: RunId) -> Result<RunKey, Failure> {
+    let mut select = conn.prepare_cached("SELECT key FROM run WHERE id = ?1")?;
+    let found = select.query_row([id.to_string()], |row| row.get(0).map(RunKey));
     found.optional()?.ok_or(Failure::Store(Error::NoRun(id)))
 }
 
 /// Writes down where calls stand now, and what they ask.
 pub(crate) fn record(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: RunId,
     calls: Vec<CallRecord>,
     asked: Vec<Asked>,
@@ -107,13 +106,13 @@ pub(crate) fn record(
 }
 
 fn write(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: RunId,
     run: RunKey,
     calls: impl IntoIterator<Item = CallRecord>,
 ) -> Result<(), Failure> {
-    let mut select = conn.statement(BEFORE)?;
-    let mut insert = conn.statement(
+    let mut select = conn.prepare_cached(BEFORE)?;
+    let mut insert = conn.prepare_cached(
         "INSERT INTO call(run, number, item, tool, state, attempt, at, request, detail) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
@@ -148,7 +147,7 @@ pub(crate) const BEFORE: &str = "SELECT state, (SELECT request IN (?3, 'null') F
      FROM call WHERE run = ?1 AND number = ?2 ORDER BY seq DESC LIMIT 1";
 
 /// The calls of a run as they stand, by number.
-pub(crate) fn list(conn: &Session<'_>, id: RunId) -> Result<Vec<CallRecord>, Failure> {
+pub(crate) fn list(conn: &Connection, id: RunId) -> Result<Vec<CallRecord>, Failure> {
     let mut calls = BTreeMap::new();
     tell(conn, id, |call| {
         calls.insert(call.number, call);
@@ -157,15 +156,15 @@ pub(crate) fn list(conn: &Session<'_>, id: RunId) -> Result<Vec<CallRecord>, Fai
 }
 
 /// Every transition of a run's calls, in order.
-pub(crate) fn story(conn: &Session<'_>, id: RunId) -> Result<Vec<CallRecord>, Failure> {
+pub(crate) fn story(conn: &Connection, id: RunId) -> Result<Vec<CallRecord>, Failure> {
     let mut calls = Vec::new();
     tell(conn, id, |call| calls.push(call))?;
     Ok(calls)
 }
 
-fn tell(conn: &Session<'_>, id: RunId, mut to: impl FnMut(CallRecord)) -> Result<(), Failure> {
+fn tell(conn: &Connection, id: RunId, mut to: impl FnMut(CallRecord)) -> Result<(), Failure> {
     let run = key(conn, id)?;
-    let mut select = conn.statement(
+    let mut select = conn.prepare_cached(
         "SELECT number, item, tool, state, attempt, detail, at, request FROM call \
          WHERE run = ?1 ORDER BY seq",
     )?;
@@ -205,7 +204,7 @@ pub(crate) fn state(row: &Row<'_>, column: usize) -> rusqlite::Result<CallState>
 
 /// What was executing becomes cancelled.
 pub(crate) fn interrupt(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: RunId,
     now: Timestamp,
     said: &Said,
@@ -219,16 +218,16 @@ pub(crate) fn interrupt(
 
 /// Erases the texts of one item's calls and questions, or of all runs on a plan.
 pub(crate) fn forget(
-    conn: &Session<'_>,
+    conn: &Connection,
     plan: PlanKey,
     item: Option<Number>,
 ) -> Result<(), Failure> {
     let item = item.map(|it| it.0);
     if item.is_none() {
-        let mut update = conn.statement("UPDATE run SET what = ?2 WHERE plan = ?1")?;
+        let mut update = conn.prepare_cached("UPDATE run SET what = ?2 WHERE plan = ?1")?;
         update.execute(params![plan.0, TOMBSTONE])?;
     }
-    let mut update = conn.statement(
+    let mut update = conn.prepare_cached(
         "UPDATE call SET request = iif(request IS NULL, NULL, 'null'), detail = NULL \
          WHERE run IN (SELECT key FROM run WHERE plan = ?1) AND (?2 IS NULL OR item = ?2)",
     )?;

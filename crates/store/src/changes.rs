@@ -4,83 +4,67 @@
 
 use punchlist_model::decide::{decide_since, journal_needed};
 use punchlist_model::needs::{Around, Needs, Reach};
+use punchlist_model::row_changes::RowChanges;
 use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
-use punchlist_model::{Ctx, Decision, Event, ItemRef, Plan, PlanId, Revision, forget, undo};
-use rusqlite::params;
+use punchlist_model::{
+    Ctx, Decision, ItemRef, MadeFor, Plan, PlanId, Revision, WriteId, forget, undo,
+};
+use rusqlite::{Connection, params};
 
-use crate::journal::Place;
 use crate::load::{self, Failure, Loaded};
-use crate::recent::{Header, Recent};
 use crate::rows::PlanKey;
-use crate::session::Session;
 use crate::{attachments, calls, journal, messages, save};
 
 /// Makes an empty plan.
-pub(crate) fn create(conn: &Session<'_>, new: NewPlan) -> Result<Plan, Failure> {
-    let mut plan = Plan::new(new.id, new.project, kept(new.at));
-    plan.name = new.name;
-    plan.title = new.title;
-    plan.rules = new.rules;
+pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
+    let plan = new.plan();
     check_new(conn, &plan)?;
     save::new_plan(conn, &plan)?;
     Ok(plan)
 }
 
-/// What came of a change.
-pub(crate) struct Changed {
-    pub(crate) key: PlanKey,
-    pub(crate) applied: Applied,
-    /// Who has seen it by making it, now.
-    pub(crate) seen_by: Option<String>,
-    /// Whether that is the conversation that made this change.
-    pub(crate) is_shown: bool,
-    /// Where the plan's journal ends.
-    pub(crate) last: Option<Place>,
+/// Records what a plan was made for.
+pub(crate) fn set_made_for(
+    conn: &Connection,
+    id: PlanId,
+    what: Option<&MadeFor>,
+) -> Result<(), Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    check_made_for(conn, &Plan { made_for: what.cloned(), ..plan })?;
+    Ok(save::made_for(conn, key, what)?)
 }
 
 /// Decides a change and writes what follows.
-pub(crate) fn change(
-    conn: &Session<'_>,
-    id: PlanId,
-    change: Change,
-    recent: &mut Recent,
-    recalls: bool,
-) -> Result<Changed, Failure> {
-    let (header, runs) = match recent.header(conn, id, recalls)? {
-        Some(header) => (header, false),
-        None => load::header_and_running(conn, id)?,
-    };
-    let Header { key, plan, seen_by: before, last } = header;
+pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    let needs = Needs::of(&change.ops);
+    if let Some(write) = change.write
+        && let Some(entry) = journal::of_write(conn, key, id, write)?
+    {
+        let loaded = load::fill(conn, key, plan, &needs)?;
+        return Ok(Applied::repeated(entry, loaded.plan));
+    }
     check_revision(conn, key, &plan, change.expect)?;
-    let ctx = Ctx { now: kept(change.ctx.now), ..change.ctx };
-    let loaded = load::fill_if(conn, key, plan, &Needs::of(&change.ops), runs)?;
-    let since = match journal_needed(&change.ops, &ctx) {
+    let change = Change { ctx: Ctx { now: kept(change.ctx.now), ..change.ctx }, ..change };
+    let loaded = load::fill(conn, key, plan, &needs)?;
+    let since = match journal_needed(&change.ops, &change.ctx) {
         Some(base) => journal::after(conn, key, id, base, u32::MAX)?,
         None => Vec::new(),
     };
-    let decision = decide_since(&loaded.plan, &change.ops, &ctx, &since)?;
-    let old = loaded.plan.revision;
-    let (applied, last) = commit(conn, loaded, last, decision, (change.kind, None), &ctx)?;
-    if applied.decision.events.is_empty() {
-        return Ok(Changed { key, applied, seen_by: before, is_shown: false, last });
+    let decision = decide_since(&loaded.plan, &change.ops, &change.ctx, &since)?;
+    let done = Done { kind: change.kind, undoes: None, write: change.write };
+    let applied = commit(conn, loaded, decision, done, &change.ctx)?;
+    if !applied.decision.events.is_empty()
+        && let Some(key) = change.has_shown(applied.revision())
+    {
+        attachments::shown(conn, key, applied.revision())?;
     }
-    let change = Change { ctx, ..change };
-    let shown = change.has_shown(applied.revision());
-    // Mostly it is the same one as before.
-    let seen_by = match (before, shown) {
-        (Some(before), Some(key)) if attachments::is_named(&before, key) => Some(before),
-        (before, shown) => {
-            let now = shown.map(attachments::name);
-            see(conn, key, now.as_deref(), before, old)?;
-            now
-        }
-    };
-    Ok(Changed { key, applied, seen_by, is_shown: shown.is_some(), last })
+    Ok(applied)
 }
 
 /// Takes back the caller's last change.
 pub(crate) fn undo(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: PlanId,
     ctx: Ctx,
     expect: Option<Revision>,
@@ -89,17 +73,17 @@ pub(crate) fn undo(
     check_revision(conn, key, &plan, expect)?;
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
     // What is taken back is mostly near the end: the end is read first, then more of it.
-    let mut most = 64_u32;
+    let mut most = 64_u64;
     loop {
-        let entries = journal::newest(conn, key, id, most)?;
+        let after = Revision(plan.revision.0.saturating_sub(most));
+        let entries = journal::after(conn, key, id, after, u32::MAX)?;
         if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
             let loaded = load::fill(conn, key, plan, &Needs::whole())?;
             let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
-            see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
-            let (last, kind) = (journal::last(conn, key)?, (Kind::Undo, Some(entry.revision)));
-            return commit(conn, loaded, last, decision, kind, &ctx).map(|it| it.0);
+            let done = Done { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
+            return commit(conn, loaded, decision, done, &ctx);
         }
-        if entries.len() < usize::try_from(most).unwrap_or(usize::MAX) {
+        if after == Revision(0) {
             return Err(undo::Conflict::Nothing(ctx.actor.name).into());
         }
         most = most.saturating_mul(4);
@@ -108,7 +92,7 @@ pub(crate) fn undo(
 
 /// Erases texts from rows and journal. What is left of them in the files is the caller's to purge.
 pub(crate) fn forget(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: PlanId,
     item: Option<&ItemRef>,
     ctx: Ctx,
@@ -126,14 +110,14 @@ pub(crate) fn forget(
     let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
     let mut seen = Revision(0);
     loop {
-        let entries = journal::placed_after(conn, key, id, seen, 256)?;
-        let Some((_, last)) = entries.last() else { break };
+        let entries = journal::after(conn, key, id, seen, 256)?;
+        let Some(last) = entries.last() else { break };
         seen = last.revision;
-        for (place, entry) in entries {
+        for entry in entries {
             let mut scrubbed = entry.clone();
             forget::scrub(&mut scrubbed, number);
             if scrubbed != entry {
-                journal::rewrite(conn, place, &scrubbed)?;
+                journal::rewrite(conn, key, &scrubbed)?;
             }
         }
     }
@@ -143,87 +127,67 @@ pub(crate) fn forget(
     }
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
     let decision = forget::decide(&loaded.plan, number, ctx.now);
-    see(conn, key, None, load::seen_by(conn, key)?, loaded.plan.revision)?;
-    let last = journal::last(conn, key)?;
-    commit(conn, loaded, last, decision, (Kind::Forget, None), &ctx).map(|it| it.0)
+    let done = Done { kind: Kind::Forget, undoes: None, write: None };
+    commit(conn, loaded, decision, done, &ctx)
 }
 
 /// Takes in a plan with its journal.
-pub(crate) fn import(conn: &Session<'_>, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
+pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
     check_new(conn, plan)?;
     let key = save::new_plan(conn, plan)?;
-    save::all(conn, key, plan)?;
-    let mut last = None;
+    save::items(conn, key, &RowChanges::of_new(plan))?;
     for entry in entries {
-        last = Some(journal::append(conn, key, last, entry)?);
-    }
-    if let Some(last) = last {
-        journal::ends_at(conn, key, last)?;
+        journal::append(conn, key, None, entry)?;
     }
     Ok(())
 }
 
-/// Notes who has seen a change by making it. `before` has seen the revision before so.
-fn see(
-    conn: &Session<'_>,
-    key: PlanKey,
-    now: Option<&str>,
-    before: Option<String>,
-    old: Revision,
-) -> rusqlite::Result<()> {
-    if now == before.as_deref() {
-        return Ok(());
-    }
-    attachments::seen_by(conn, key, now, before.as_deref().map(|it| (it, old)))
+/// What a change is in the journal.
+struct Done {
+    kind: Kind,
+    /// The revision that is taken back.
+    undoes: Option<Revision>,
+    /// The id of the write, if the caller gave one.
+    write: Option<WriteId>,
 }
 
-/// Writes what was decided, after the `last` entry of the journal; with what it came to, the one that
-/// is the last now. `undoes` is the revision that is taken back.
+/// Writes what was decided.
 fn commit(
-    conn: &Session<'_>,
+    conn: &Connection,
     loaded: Loaded,
-    last: Option<Place>,
     decision: Decision,
-    (kind, undoes): (Kind, Option<Revision>),
+    done: Done,
     ctx: &Ctx,
-) -> Result<(Applied, Option<Place>), Failure> {
+) -> Result<Applied, Failure> {
+    let Loaded { key, plan, whole } = loaded;
     if decision.events.is_empty() {
-        return Ok((Applied { plan: loaded.plan, decision }, last));
+        return Ok(Applied { revision: plan.revision, plan, decision });
     }
-    let key = loaded.key;
-    // What else could touch the plan's own words is seldom, and then all of them are written.
-    let items_only = decision.events.iter().all(|event| match event {
-        Event::PlanChanged { .. } | Event::Forgotten { .. } => false,
-        Event::Added { .. }
-        | Event::Changed { .. }
-        | Event::Moved { .. }
-        | Event::Superseded { .. }
-        | Event::Restored { .. } => true,
-    });
-    let mut plan = save::apply(conn, loaded, &decision.events)?;
-    if !items_only {
+    let (mut plan, changes) = RowChanges::of(&plan, whole, &decision.events);
+    if changes.plan_fields {
         check_name(conn, &plan)?;
-        save::words(conn, key, &plan)?;
     }
     plan.revision.0 += 1;
     plan.updated_at = ctx.now;
+    save::items(conn, key, &changes)?;
+    save::plan(conn, key, &plan, changes.plan_fields)?;
     let entry = Entry {
         plan: plan.id,
         revision: plan.revision,
         at: ctx.now,
         actor: ctx.actor.clone(),
-        kind,
-        undoes,
+        kind: done.kind,
+        undoes: done.undoes,
         events: decision.events,
     };
-    let last = journal::append(conn, key, last, &entry)?;
-    save::counts(conn, key, &plan, last)?;
+    let write = done.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+    journal::append(conn, key, Some(write), &entry)?;
     let decision = Decision { events: entry.events, ..decision };
-    Ok((Applied { plan, decision }, Some(last)))
+    Ok(Applied { revision: plan.revision, plan, decision })
 }
 
 fn check_revision(
-    conn: &Session<'_>,
+    conn: &Connection,
     key: PlanKey,
     plan: &Plan,
     expect: Option<Revision>,
@@ -238,18 +202,27 @@ fn check_revision(
     }
 }
 
-fn check_new(conn: &Session<'_>, plan: &Plan) -> Result<(), Failure> {
-    let mut select = conn.statement("SELECT 1 FROM plan WHERE id = ?1")?;
+fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?;
     if select.exists([plan.id.to_string()])? {
         return Err(Error::Exists(plan.id).into());
     }
+    check_made_for(conn, plan)?;
     check_name(conn, plan)
 }
 
-fn check_name(conn: &Session<'_>, plan: &Plan) -> Result<(), Failure> {
+fn check_made_for(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let Some(what) = &plan.made_for else { return Ok(()) };
+    match save::plan_for(conn, what)?.filter(|it| *it != plan.id) {
+        Some(other) => Err(Error::AlreadyMade(other).into()),
+        None => Ok(()),
+    }
+}
+
+fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
     let Some(name) = &plan.name else { return Ok(()) };
     let mut select =
-        conn.statement("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
+        conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
     if select.exists(params![plan.project, name, plan.id.to_string()])? {
         return Err(Error::NameTaken(name.clone()).into());
     }

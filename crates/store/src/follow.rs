@@ -195,14 +195,11 @@ impl Feeder {
     fn run(&self) -> Result<(), Error> {
         let conn = &self.database.conn;
         let broken = |error| explain(&self.database.path, error);
-        conn.session(|session| session.stay());
         let mut version = data_version(conn).map_err(broken)?;
         let mut seq = self.seq;
         while self.shared.drained() {
             self.is_current()?;
-            let found =
-                conn.session(|session| journal::following(session, seq, &self.scope, BATCH));
-            let found = found.map_err(broken)?;
+            let found = journal::following(conn, seq, &self.scope, BATCH).map_err(broken)?;
             if let Some((last, _)) = found.last() {
                 seq = *last;
                 let found = found.into_iter().map(|(seq, it)| Ok((journal::cursor(seq), it)));

@@ -1,53 +1,38 @@
 //! The journal: one row a change, in the order of their commits.
 //!
 //! `seq` counts over all plans. SQLite has one writer at a time, so rows become visible in its
-//! order, and a follower that has seen one has seen all before it. The entries of one plan are a chain:
-//! each names the one before it, and the plan's row names the last. So an entry is one row in one tree,
-//! and the few that are in an index let a reader begin in the middle.
+//! order, and a follower that has seen one has seen all before it.
 
 use punchlist_model::store::{Cursor, Entry, Kind, Scope};
-use punchlist_model::{Actor, ActorKind, PlanId, Revision, Timestamp};
-use rusqlite::{OptionalExtension, Row, params};
+use punchlist_model::{Actor, ActorKind, PlanId, Revision, Timestamp, WriteId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::strange;
 use crate::events;
 use crate::rows::{self, PlanKey, millis, signed};
-use crate::session::Session;
 
-/// Where an entry stands among those of all plans.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place(pub(crate) i64);
-
-/// Appends an entry after the one where the plan's chain ends. The plan's row has to be told that it
-/// ends at this one now.
+/// Appends an entry. Imported ones have no write id.
 pub(crate) fn append(
-    conn: &Session<'_>,
+    conn: &Connection,
     key: PlanKey,
-    before: Option<Place>,
+    write: Option<WriteId>,
     entry: &Entry,
-) -> rusqlite::Result<Place> {
-    let mut insert = conn.statement(
-        "INSERT INTO journal(plan, revision, at, actor_kind, actor, kind, undoes, events, before) \
+) -> rusqlite::Result<()> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO journal(plan, revision, write_id, at, actor_kind, actor, kind, undoes, events) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     )?;
-    let place = insert.insert(params![
+    insert.execute(params![
         key.0,
         signed(entry.revision),
+        write.map(|it| it.to_string()),
         millis(entry.at),
         entry.actor.kind.as_str(),
         entry.actor.name,
         entry.kind.as_str(),
         entry.undoes.map(signed),
-        events::written(&entry.events),
-        before.map(|it| it.0),
+        rows::json(&entry.events),
     ])?;
-    Ok(Place(place))
-}
-
-/// Notes where the chain of a plan ends. A change does so with the rest of the plan's row.
-pub(crate) fn ends_at(conn: &Session<'_>, key: PlanKey, last: Place) -> rusqlite::Result<()> {
-    let mut update = conn.statement("UPDATE plan SET last_entry = ?2 WHERE key = ?1")?;
-    update.execute(params![key.0, last.0])?;
     Ok(())
 }
 
@@ -58,100 +43,52 @@ macro_rules! entry_columns {
     };
 }
 
-/// The entries of a plan after a revision, oldest first.
-pub(crate) fn after(
-    conn: &Session<'_>,
+/// The entry of a write.
+pub(crate) fn of_write(
+    conn: &Connection,
     key: PlanKey,
     plan: PlanId,
-    after: Revision,
-    most: u32,
-) -> rusqlite::Result<Vec<Entry>> {
-    let entries = placed_after(conn, key, plan, after, most)?;
-    Ok(entries.into_iter().map(|it| it.1).collect())
-}
-
-/// The same, each with its place.
-pub(crate) fn placed_after(
-    conn: &Session<'_>,
-    key: PlanKey,
-    plan: PlanId,
-    after: Revision,
-    most: u32,
-) -> rusqlite::Result<Vec<(Place, Entry)>> {
-    let wanted = usize::try_from(most).unwrap_or(usize::MAX);
-    let from = match marked(conn, key, Revision(after.0.saturating_add(most.into())))? {
-        None => last(conn, key)?,
-        mark => mark,
-    };
-    let mut entries = walk(conn, plan, from, after, usize::MAX)?;
-    entries.truncate(wanted);
-    Ok(entries)
-}
-
-/// The newest entries of a plan, oldest first.
-pub(crate) fn newest(
-    conn: &Session<'_>,
-    key: PlanKey,
-    plan: PlanId,
-    most: u32,
-) -> rusqlite::Result<Vec<Entry>> {
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let entries = walk(conn, plan, last(conn, key)?, Revision(0), most)?;
-    Ok(entries.into_iter().map(|it| it.1).collect())
-}
-
-/// Where the chain of a plan ends.
-pub(crate) fn last(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Option<Place>> {
-    let mut select = conn.statement("SELECT last_entry FROM plan WHERE key = ?1")?;
-    select.query_row([key.0], |row| Ok(row.get::<_, Option<i64>>(0)?.map(Place)))
-}
-
-/// The first entry in the index that is not older than a revision: where there is none, few are left.
-fn marked(conn: &Session<'_>, key: PlanKey, from: Revision) -> rusqlite::Result<Option<Place>> {
-    let mut select = conn.statement(MARK)?;
-    let found = select.query_row(params![key.0, signed(from)], |row| row.get(0).map(Place));
-    found.optional()
-}
-
-/// The query of [`marked`]. Of a plan's entries the index has every sixteenth.
-pub(crate) const MARK: &str = "SELECT seq FROM journal INDEXED BY journal_mark \
-    WHERE plan = ?1 AND revision >= ?2 AND revision % 16 = 0 ORDER BY revision LIMIT 1";
-
-/// The entries from a place back to a revision, at most `most`; given oldest first.
-fn walk(
-    conn: &Session<'_>,
-    plan: PlanId,
-    from: Option<Place>,
-    after: Revision,
-    most: usize,
-) -> rusqlite::Result<Vec<(Place, Entry)>> {
-    let mut select = conn.statement(concat!(
+    write: WriteId,
+) -> rusqlite::Result<Option<Entry>> {
+    let mut select = conn.prepare_cached(concat!(
         "SELECT ",
         entry_columns!(),
-        ", before FROM journal WHERE seq = ?1"
+        " FROM journal WHERE plan = ?1 AND write_id = ?2"
     ))?;
-    let (mut entries, mut next) = (Vec::new(), from);
-    while let Some(place) = next.filter(|_| entries.len() < most) {
-        // One that is missing is an error: the chain would end there as if nothing had been before.
-        let found = select.query_row([place.0], |row| {
-            Ok((entry(row, plan)?, row.get::<_, Option<i64>>(7)?.map(Place)))
-        });
-        let missing = || strange(7, format!("entry {} of the journal is missing", place.0));
-        let (entry, before) = found.optional()?.ok_or_else(missing)?;
-        if entry.revision <= after {
-            break;
+    select.query_row(params![key.0, write.to_string()], |row| entry(row, plan)).optional()
+}
+
+/// The entries of a plan after a revision, oldest first.
+pub(crate) fn after(
+    conn: &Connection,
+    key: PlanKey,
+    plan: PlanId,
+    after: Revision,
+    most: u32,
+) -> rusqlite::Result<Vec<Entry>> {
+    let mut select = conn.prepare_cached(AFTER)?;
+    let mut rows = select.query(params![key.0, signed(after), most])?;
+    let mut entries: Vec<Entry> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let entry = entry(row, plan)?;
+        // Else it would look as if nothing had happened between the two.
+        if let Some(last) = entries.last()
+            && entry.revision.0 != last.revision.0.saturating_add(1)
+        {
+            let what = format!("the entry after {} of the journal is missing", last.revision);
+            return Err(strange(0, what));
         }
-        // Revisions have no gaps, so the one before the first that is wanted need not be read.
-        let is_first = entry.revision.0 == after.0.saturating_add(1);
-        if before.is_some_and(|it| it.0 >= place.0) {
-            return Err(strange(7, format!("entry {} comes after {before:?}", place.0)));
-        }
-        entries.push((place, entry));
-        next = before.filter(|_| !is_first);
+        entries.push(entry);
     }
-    entries.reverse();
     Ok(entries)
 }
+
+/// The query of [`after`].
+pub(crate) const AFTER: &str = concat!(
+    "SELECT ",
+    entry_columns!(),
+    " FROM journal WHERE plan = ?1 AND revision > ?2 ORDER BY revision LIMIT ?3"
+);
 
 /// An entry from its row. What cannot be read of it does not take the others with it: it is told as the
 /// least that it may be.
@@ -177,15 +114,16 @@ fn actor_kind(text: &str) -> Result<ActorKind, String> {
 }
 
 /// Replaces the events of an entry: only for a person's word to forget.
-pub(crate) fn rewrite(conn: &Session<'_>, place: Place, entry: &Entry) -> rusqlite::Result<()> {
-    let mut update = conn.statement("UPDATE journal SET events = ?2 WHERE seq = ?1")?;
-    update.execute(params![place.0, events::written(&entry.events)])?;
+pub(crate) fn rewrite(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
+    let mut update =
+        conn.prepare_cached("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
+    update.execute(params![key.0, signed(entry.revision), rows::json(&entry.events)])?;
     Ok(())
 }
 
 /// The place of the newest entry.
-pub(crate) fn end(conn: &Session<'_>) -> rusqlite::Result<i64> {
-    let mut select = conn.statement("SELECT ifnull(max(seq), 0) FROM journal")?;
+pub(crate) fn end(conn: &Connection) -> rusqlite::Result<i64> {
+    let mut select = conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM journal")?;
     select.query_row([], |row| row.get(0))
 }
 
@@ -204,7 +142,7 @@ macro_rules! following {
 
 /// What a follower has not seen yet, at most `most`.
 pub(crate) fn following(
-    conn: &Session<'_>,
+    conn: &Connection,
     after: i64,
     scope: &Scope,
     most: u32,
@@ -213,7 +151,7 @@ pub(crate) fn following(
         Scope::All => (following!(""), None),
         Scope::Plan(plan) => (following!(" AND plan.id = ?3"), Some(plan.to_string())),
     };
-    let mut select = conn.statement(sql)?;
+    let mut select = conn.prepare_cached(sql)?;
     let read = |row: &Row<'_>| -> rusqlite::Result<(i64, Entry)> {
         let plan = rows::parsed(row, 8, str::parse::<PlanId>)?;
         Ok((row.get(7)?, entry(row, plan)?))

@@ -8,7 +8,8 @@
 //! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store a
 //! thread of its own, for servers.
 
-mod ahead;
+#![forbid(unsafe_code)]
+
 mod attachments;
 mod bell;
 mod calls;
@@ -17,10 +18,10 @@ mod disk;
 mod error;
 mod events;
 mod follow;
-mod frames;
 mod health;
 mod identity;
 mod journal;
+mod legacy;
 mod load;
 mod messages;
 mod migrate;
@@ -29,17 +30,14 @@ mod news;
 mod open;
 mod plans;
 mod questions;
-mod recent;
 mod rows;
 mod save;
 mod scrub;
-mod session;
 mod sessions;
 mod sqlite;
 #[cfg(test)]
 mod tests;
 mod threaded;
-mod transaction;
 pub mod turns;
 mod waiting;
 mod work;

@@ -4,11 +4,10 @@ use punchlist_model::call::{Message, MessageOutcome, NewMessage, Take};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{Error, kept};
 use punchlist_model::{MessageId, Timestamp};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, millis};
-use crate::session::Session;
 
 /// The columns of a message, in the order in which [`message`] reads them.
 macro_rules! select_message {
@@ -21,14 +20,15 @@ macro_rules! select_message {
 }
 
 /// Puts a message at the end of its queue.
-pub(crate) fn queue(conn: &Session<'_>, new: NewMessage) -> Result<(), Failure> {
+pub(crate) fn queue(conn: &Connection, new: NewMessage) -> Result<(), Failure> {
     Message::check(&new.text).map_err(Error::from)?;
-    let mut count = conn
-        .statement("SELECT count(*) FROM message WHERE conversation = ?1 AND taken_at IS NULL")?;
+    let mut count = conn.prepare_cached(
+        "SELECT count(*) FROM message WHERE conversation = ?1 AND taken_at IS NULL",
+    )?;
     let waiting: u32 = count.query_row([&new.conversation], |row| row.get(0))?;
     Message::check_room(waiting).map_err(Error::from)?;
     let message = Message::from(new);
-    let mut insert = conn.statement(
+    let mut insert = conn.prepare_cached(
         "INSERT INTO message(id, conversation, text, steer, at, seq) SELECT ?1, ?2, ?3, ?4, ?5, \
          ifnull(max(seq), 0) + 1 FROM message WHERE conversation = ?2",
     )?;
@@ -38,22 +38,23 @@ pub(crate) fn queue(conn: &Session<'_>, new: NewMessage) -> Result<(), Failure> 
 }
 
 /// The messages of a conversation that wait, first in first.
-pub(crate) fn waiting(conn: &Session<'_>, conversation: &str) -> Result<Vec<Message>, Failure> {
-    let mut select = conn
-        .statement(select_message!("WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq"))?;
+pub(crate) fn waiting(conn: &Connection, conversation: &str) -> Result<Vec<Message>, Failure> {
+    let mut select = conn.prepare_cached(select_message!(
+        "WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq"
+    ))?;
     let found = select.query_map([conversation], message)?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Gives a message that waits another text.
 pub(crate) fn edit(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: MessageId,
     text: &str,
     now: Timestamp,
 ) -> Result<MessageOutcome, Failure> {
     Message::check(text).map_err(Error::from)?;
-    let mut update = conn.statement(
+    let mut update = conn.prepare_cached(
         "UPDATE message SET text = ?2, edited_at = ?3 WHERE id = ?1 AND taken_at IS NULL",
     )?;
     let changed = update.execute(params![id.to_string(), text, millis(kept(now))])?;
@@ -61,23 +62,24 @@ pub(crate) fn edit(
 }
 
 /// Takes a message that waits out of the queue.
-pub(crate) fn remove(conn: &Session<'_>, id: MessageId) -> Result<MessageOutcome, Failure> {
-    let mut delete = conn.statement("DELETE FROM message WHERE id = ?1 AND taken_at IS NULL")?;
+pub(crate) fn remove(conn: &Connection, id: MessageId) -> Result<MessageOutcome, Failure> {
+    let mut delete =
+        conn.prepare_cached("DELETE FROM message WHERE id = ?1 AND taken_at IS NULL")?;
     let changed = delete.execute([id.to_string()])?;
     outcome(conn, id, changed)
 }
 
 /// Moves a message that waits before another one of its conversation.
 pub(crate) fn move_before(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: MessageId,
     before: Option<MessageId>,
 ) -> Result<MessageOutcome, Failure> {
     let mut select =
-        conn.statement("SELECT conversation FROM message WHERE id = ?1 AND taken_at IS NULL")?;
+        conn.prepare_cached("SELECT conversation FROM message WHERE id = ?1 AND taken_at IS NULL")?;
     let found: Option<String> = select.query_row([id.to_string()], |row| row.get(0)).optional()?;
     let Some(conversation) = found else { return outcome(conn, id, 0) };
-    let mut select = conn.statement(
+    let mut select = conn.prepare_cached(
         "SELECT id, seq FROM message WHERE conversation = ?1 AND taken_at IS NULL ORDER BY seq",
     )?;
     let read =
@@ -86,10 +88,11 @@ pub(crate) fn move_before(
         select.query_map([&conversation], read)?.collect::<rusqlite::Result<_>>()?;
     let ids: Vec<MessageId> = waiting.iter().map(|it| it.0).collect();
     // Out of the way first: no two may have one place, not even for a moment.
-    let mut aside = conn
-        .statement("UPDATE message SET seq = -seq WHERE conversation = ?1 AND taken_at IS NULL")?;
+    let mut aside = conn.prepare_cached(
+        "UPDATE message SET seq = -seq WHERE conversation = ?1 AND taken_at IS NULL",
+    )?;
     aside.execute([&conversation])?;
-    let mut place = conn.statement("UPDATE message SET seq = ?2 WHERE id = ?1")?;
+    let mut place = conn.prepare_cached("UPDATE message SET seq = ?2 WHERE id = ?1")?;
     for (id, (_, seq)) in Message::moved(&ids, id, before).into_iter().zip(&waiting) {
         place.execute(params![id.to_string(), seq])?;
     }
@@ -98,33 +101,33 @@ pub(crate) fn move_before(
 
 /// Says whether a message that waits steers.
 pub(crate) fn steer(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: MessageId,
     steer: bool,
 ) -> Result<MessageOutcome, Failure> {
     let mut update =
-        conn.statement("UPDATE message SET steer = ?2 WHERE id = ?1 AND taken_at IS NULL")?;
+        conn.prepare_cached("UPDATE message SET steer = ?2 WHERE id = ?1 AND taken_at IS NULL")?;
     let changed = update.execute(params![id.to_string(), steer])?;
     outcome(conn, id, changed)
 }
 
 /// What came of changing a message, by how many rows were changed.
-fn outcome(conn: &Session<'_>, id: MessageId, changed: usize) -> Result<MessageOutcome, Failure> {
+fn outcome(conn: &Connection, id: MessageId, changed: usize) -> Result<MessageOutcome, Failure> {
     if changed > 0 {
         return Ok(MessageOutcome::Done);
     }
-    let mut select = conn.statement("SELECT taken_at FROM message WHERE id = ?1")?;
+    let mut select = conn.prepare_cached("SELECT taken_at FROM message WHERE id = ?1")?;
     let taken = select.query_row([id.to_string()], |row| rows::time(row, 0)).optional()?;
     Ok(taken.map_or(MessageOutcome::Unknown, MessageOutcome::Taken))
 }
 
 /// The message that would be taken next.
 pub(crate) fn next(
-    conn: &Session<'_>,
+    conn: &Connection,
     conversation: &str,
     take: Take,
 ) -> Result<Option<Message>, Failure> {
-    let mut select = conn.statement(select_message!(
+    let mut select = conn.prepare_cached(select_message!(
         "WHERE conversation = ?1 AND taken_at IS NULL AND steer >= ?2 \
          ORDER BY steer DESC, seq LIMIT 1"
     ))?;
@@ -137,13 +140,13 @@ pub(crate) fn next(
 
 /// Takes the next message.
 pub(crate) fn take(
-    conn: &Session<'_>,
+    conn: &Connection,
     conversation: &str,
     take: Take,
     now: Timestamp,
 ) -> Result<Option<Message>, Failure> {
     let Some(message) = next(conn, conversation, take)? else { return Ok(None) };
-    let mut update = conn.statement("UPDATE message SET taken_at = ?2 WHERE id = ?1")?;
+    let mut update = conn.prepare_cached("UPDATE message SET taken_at = ?2 WHERE id = ?1")?;
     update.execute(params![message.id.to_string(), millis(kept(now))])?;
     Ok(Some(Message { taken_at: Some(kept(now)), ..message }))
 }
@@ -161,8 +164,8 @@ fn message(row: &Row<'_>) -> rusqlite::Result<Message> {
 }
 
 /// Erases what was said to the conversations that are attached to a plan.
-pub(crate) fn forget(conn: &Session<'_>, plan: PlanKey) -> Result<(), Failure> {
-    let mut update = conn.statement(
+pub(crate) fn forget(conn: &Connection, plan: PlanKey) -> Result<(), Failure> {
+    let mut update = conn.prepare_cached(
         "UPDATE message SET text = ?2 \
          WHERE conversation IN (SELECT conversation FROM attachment WHERE plan = ?1)",
     )?;

@@ -1,6 +1,8 @@
-//! The schema: numbered steps, forward only.
+//! The schema and its version.
 //!
-//! A step that was released never changes; a test holds their digests.
+//! Version 7 is the first one that counts: what came before was never released. A database of version 5 or 6
+//! is brought up to date; an older one is refused. From here on there are numbered steps, forward only, and a
+//! step that was released never changes; a test holds their digests.
 
 use std::path::Path;
 
@@ -8,24 +10,19 @@ use punchlist_model::store::Error;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{explain, unusable};
+use crate::legacy;
 
-/// The steps in order; the n-th leads to version n.
-pub(crate) const STEPS: [&str; 6] = [
-    include_str!("../migrations/sqlite/0001_plans.sql"),
-    include_str!("../migrations/sqlite/0002_sessions.sql"),
-    include_str!("../migrations/sqlite/0003_seen_by.sql"),
-    include_str!("../migrations/sqlite/0004_calls.sql"),
-    include_str!("../migrations/sqlite/0005_fewer_trees.sql"),
-    include_str!("../migrations/sqlite/0006_whose_list.sql"),
-];
+/// The whole schema.
+pub(crate) const SCHEMA: &str = include_str!("../migrations/sqlite/0007_schema.sql");
+const FROM_6_BEFORE: &str = include_str!("../migrations/sqlite/from_6_before.sql");
+const FROM_6_AFTER: &str = include_str!("../migrations/sqlite/from_6_after.sql");
+const FROM_5_LISTS: &str = include_str!("../migrations/sqlite/from_5_lists.sql");
 
 /// The version that this program writes.
-pub(crate) const LATEST: u32 = 6;
+pub(crate) const LATEST: u32 = 7;
 
-/// The bytes of a page in a new database. A change touches a few rows in a few places, and each place
-/// is a page that is summed and written to the log; half of SQLite's usual size halves that. An item
-/// with a usual amount of text still fits into its page.
-const PAGE: u32 = 2048;
+/// The oldest version that can be brought up to date.
+const OLDEST: u32 = 5;
 
 /// Marks the file as ours: "Pnch".
 pub(crate) const APPLICATION: i32 = 0x506e_6368;
@@ -35,7 +32,7 @@ pub(crate) const APPLICATION: i32 = 0x506e_6368;
 pub(crate) enum State {
     /// Nothing is in it yet.
     Empty,
-    /// Ours, with a schema that wants these steps still.
+    /// Ours, with a schema of this version, which is to be brought up to date.
     Old(u32),
     /// Ours, and as we write it.
     Current,
@@ -90,7 +87,8 @@ pub(crate) fn judge(facts: Facts, path: &Path) -> Result<State, Error> {
     }
     match u32::try_from(facts.version) {
         Ok(LATEST) => Ok(State::Current),
-        Ok(version @ 0..LATEST) => Ok(State::Old(version)),
+        Ok(version @ OLDEST..LATEST) => Ok(State::Old(version)),
+        Ok(version @ 0..OLDEST) => Err(too_old(path, version)),
         Ok(found) => Err(Error::NewerSchema { found, known: LATEST }),
         Err(error) => {
             Err(unusable(format!("{} has a schema version below 0", path.display()), error))
@@ -98,27 +96,51 @@ pub(crate) fn judge(facts: Facts, path: &Path) -> Result<State, Error> {
     }
 }
 
+fn too_old(path: &Path, version: u32) -> Error {
+    let what = format!(
+        "{} has schema {version}, from before the first release, which this version cannot read; \
+         move the file away to start with an empty one",
+        path.display()
+    );
+    Error::Unusable { what, source: None }
+}
+
+/// A database that is opened to read must be brought up to date first.
+pub(crate) fn needs_write(path: &Path, version: u32) -> Error {
+    let what = format!(
+        "{} has schema {version}, which must be brought up to date by a command that writes",
+        path.display()
+    );
+    Error::Unusable { what, source: None }
+}
+
 /// Brings a database up to date. The caller holds the writers' lock.
 pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
     let broken = |error| explain(path, error);
     if look(conn, path)? == State::Empty {
-        conn.pragma_update(None, "page_size", PAGE).map_err(broken)?;
         conn.pragma_update(None, "journal_mode", "WAL").map_err(broken)?;
     }
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
     // Looked at again inside the transaction: somebody may have been quicker.
-    let done = match look(&tx, path)? {
+    match look(&tx, path)? {
         State::Current => return Ok(()),
-        State::Empty => 0,
-        State::Old(version) => version,
-    };
-    let steps = STEPS.iter().skip(usize::try_from(done).unwrap_or(usize::MAX));
-    for step in steps {
-        tx.execute_batch(step).map_err(broken)?;
+        State::Empty => tx.execute_batch(SCHEMA).map_err(broken)?,
+        State::Old(version) => upgrade(&tx, version).map_err(broken)?,
     }
     tx.pragma_update(None, "application_id", APPLICATION).map_err(broken)?;
     tx.pragma_update(None, "user_version", LATEST).map_err(broken)?;
     tx.commit().map_err(broken)
+}
+
+/// Moves everything from the tables of version 5 or 6 into those of version 7.
+fn upgrade(conn: &Connection, version: u32) -> rusqlite::Result<()> {
+    for step in [FROM_6_BEFORE, SCHEMA, FROM_6_AFTER] {
+        conn.execute_batch(step)?;
+    }
+    if version == 5 {
+        conn.execute_batch(FROM_5_LISTS)?;
+    }
+    legacy::record_what_plans_were_made_for(conn)
 }
 
 #[cfg(test)]
@@ -150,27 +172,29 @@ mod tests {
     }
 
     #[test]
-    fn a_database_of_any_earlier_version_is_brought_up_to_date() {
-        for version in 1..LATEST {
+    fn a_database_from_before_schema_5_is_refused_and_left_alone() {
+        for version in 1..OLDEST {
             let directory = tempfile::tempdir().unwrap();
             let path = directory.path().join("plans.db");
             let conn = Connection::open(&path).unwrap();
-            conn.pragma_update(None, "journal_mode", "WAL").unwrap();
-            for step in STEPS.iter().take(usize::try_from(version).unwrap()) {
-                conn.execute_batch(step).unwrap();
-            }
+            conn.execute_batch("CREATE TABLE plan(key INTEGER PRIMARY KEY) STRICT").unwrap();
             conn.pragma_update(None, "application_id", APPLICATION).unwrap();
             conn.pragma_update(None, "user_version", version).unwrap();
-            assert_eq!(look(&conn, &path).unwrap(), State::Old(version));
+            drop(conn);
+            let before = std::fs::read(&path).unwrap();
             let options = Options { path: path.clone(), durability: Durability::Normal };
-            drop(Sqlite::open(&options).unwrap());
-            assert_eq!(look(&conn, &path).unwrap(), State::Current);
+            for error in [Sqlite::open(&options).err(), Sqlite::open_to_read(&options).err()]
+                .map(Option::unwrap)
+            {
+                let words = error.to_string();
+                assert!(words.contains(&format!("has schema {version}, from before")), "{words}");
+                assert!(
+                    words.ends_with("move the file away to start with an empty one"),
+                    "{words}"
+                );
+            }
+            assert_eq!(std::fs::read(&path).unwrap(), before);
         }
-    }
-
-    #[test]
-    fn the_version_is_the_number_of_steps() {
-        assert_eq!(usize::try_from(LATEST).unwrap(), STEPS.len());
     }
 
     /// FNV-1a: enough to notice an edit.
@@ -181,19 +205,8 @@ mod tests {
     }
 
     #[test]
-    fn a_migration_never_changes() {
-        // A new step gets a new line; a line that is there stays as it is.
-        let digests: Vec<String> = STEPS.iter().map(|it| format!("{:016x}", digest(it))).collect();
-        assert_eq!(
-            digests,
-            [
-                "bd5690ad38491a90",
-                "2f8027437500b86f",
-                "3b0d4d5a54578dde",
-                "51f02e9d0823e2ac",
-                "67386394d9c10840",
-                "f9ff6d9791d125c8"
-            ]
-        );
+    fn a_migration_never_changes_after_its_release() {
+        // A new step gets a new line; a line that was released stays as it is.
+        assert_eq!([SCHEMA].map(|it| format!("{:016x}", digest(it))), ["a451ff11494fb7eb"]);
     }
 }

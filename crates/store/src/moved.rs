@@ -1,14 +1,12 @@
 //! Giving the plans of a project that has moved to its new place.
 
-use punchlist_model::store::Error;
-use punchlist_model::{Plan, PlanId};
-use rusqlite::{Params, params};
+use punchlist_model::store::{AttachmentKey, Error};
+use punchlist_model::{MadeFor, Plan, PlanId};
+use rusqlite::{Connection, Params, params};
 
-use crate::attachments;
-use crate::load::{self, Failure};
-use crate::recent::Recent;
+use crate::load::Failure;
 use crate::rows::{self, PlanKey, select_plan};
-use crate::session::Session;
+use crate::save;
 use crate::sqlite::Sqlite;
 
 impl Sqlite {
@@ -17,10 +15,7 @@ impl Sqlite {
     /// The plans that it is about. Fails with [`Error::NameTaken`] if there is a plan of the same name
     /// already.
     pub fn move_project(&self, from: &str, to: &str) -> Result<Vec<PlanId>, Error> {
-        let mut database = self.current()?;
-        database.recent = Recent::default();
-        database.known = None;
-        database.write(|conn| move_all(conn, from, to), None)
+        self.write(|conn| move_all(conn, from, to))
     }
 }
 
@@ -30,23 +25,33 @@ fn after(project: &str, from: &str, to: &str) -> Option<String> {
     (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
 }
 
-fn move_all(conn: &Session<'_>, from: &str, to: &str) -> Result<Vec<PlanId>, Failure> {
+fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Failure> {
     let plans = plans(conn)?;
     let mut moved = Vec::new();
     for (key, plan) in plans {
         let Some(project) = after(&plan.project, from, to) else { continue };
         if let Some(name) = &plan.name {
             let mut select =
-                conn.statement("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2")?;
+                conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2")?;
             if select.exists(params![project, name])? {
                 return Err(Error::NameTaken(name.clone()).into());
             }
         }
-        // Who has seen it by changing it is noted under the old name.
-        if let Some(name) = load::seen_by(conn, key)? {
-            attachments::seen_by(conn, key, None, Some((&name, plan.revision)))?;
-        }
+        let made_for = plan.made_for.map(|it| match it {
+            MadeFor::Project(_) => MadeFor::Project(project.clone()),
+            MadeFor::File(path) => MadeFor::File(path),
+            MadeFor::Conversation(it) => {
+                MadeFor::Conversation(AttachmentKey { project: project.clone(), ..it })
+            }
+        });
+        // A plan that is there for the same already stays it.
+        let made_for = match made_for {
+            Some(it) if save::plan_for(conn, &it)?.is_none_or(|id| id == plan.id) => Some(it),
+            Some(_) | None => None,
+        };
+        save::made_for(conn, key, None)?;
         execute(conn, "UPDATE plan SET project = ?2 WHERE key = ?1", params![key.0, project])?;
+        save::made_for(conn, key, made_for.as_ref())?;
         moved.push(plan.id);
     }
     // One that is attached at the new place already is left as it is.
@@ -61,7 +66,7 @@ fn move_all(conn: &Session<'_>, from: &str, to: &str) -> Result<Vec<PlanId>, Fai
         ),
         ("SELECT DISTINCT project FROM run", "UPDATE run SET project = ?2 WHERE project = ?1"),
     ] {
-        let mut found = conn.statement(select)?;
+        let mut found = conn.prepare_cached(select)?;
         let found = found.query_map([], |row| row.get::<_, String>(0))?;
         for project in found.collect::<rusqlite::Result<Vec<_>>>()? {
             if let Some(there) = after(&project, from, to) {
@@ -72,8 +77,8 @@ fn move_all(conn: &Session<'_>, from: &str, to: &str) -> Result<Vec<PlanId>, Fai
     Ok(moved)
 }
 
-fn plans(conn: &Session<'_>) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
-    let mut select = conn.statement(select_plan!("plan ORDER BY key"))?;
+fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
+    let mut select = conn.prepare_cached(select_plan!("plan ORDER BY key"))?;
     let mut rows = select.query([])?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {
@@ -82,8 +87,8 @@ fn plans(conn: &Session<'_>) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
     Ok(plans)
 }
 
-fn execute(conn: &Session<'_>, sql: &'static str, params: impl Params) -> rusqlite::Result<()> {
-    conn.statement(sql)?.execute(params).map(drop)
+fn execute(conn: &Connection, sql: &'static str, params: impl Params) -> rusqlite::Result<()> {
+    conn.prepare_cached(sql)?.execute(params).map(drop)
 }
 
 #[cfg(test)]

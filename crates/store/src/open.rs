@@ -12,15 +12,11 @@ use punchlist_model::store::Error;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
-use crate::ahead::Known;
 use crate::bell::{Bell, NoTurn};
 use crate::disk::Log;
 use crate::error::{explain, unusable};
-use crate::frames;
 use crate::identity::Identity;
 use crate::migrate::{self, State};
-use crate::recent::Recent;
-use crate::session::Connected;
 use crate::waiting::waiting;
 
 /// How long SQLite itself waits for others, once the bell has given the turn: only foreign programs
@@ -35,7 +31,10 @@ pub(crate) fn patience() -> Duration {
 /// The first process to open a database reads its log through, at some 1,500 instructions a page,
 /// and every verb is a first process; emptying it costs two waits for the disk. A change is about
 /// eight pages.
-pub(crate) const LOG_BYTES: u64 = 100 * 4120;
+pub(crate) const LOG_BYTES: u64 = 200 * 4120;
+
+/// How many statements are kept prepared: more than there are.
+const STATEMENTS: usize = 128;
 
 /// Where a database is and how it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,7 +57,7 @@ pub enum Durability {
 
 /// An open database.
 pub(crate) struct Database {
-    pub(crate) conn: Connected,
+    pub(crate) conn: Connection,
     pub(crate) access: Access,
     /// The file, with links resolved, so that all processes meet at one bell.
     pub(crate) path: PathBuf,
@@ -68,15 +67,6 @@ pub(crate) struct Database {
     pub(crate) stays: bool,
     /// The old files were let go of and no new ones could be opened: nothing is here.
     pub(crate) is_lost: bool,
-    /// What is remembered of the plan whose next item was asked for last.
-    pub(crate) known: Option<Known>,
-    /// What it answered last.
-    pub(crate) recent: Recent,
-    /// When what was recalled of that was so, as SQLite counts it; nothing if nothing was since the
-    /// last change.
-    pub(crate) recalled: Option<Option<i64>>,
-    /// How often not to rely on that when asked to, because others have been writing.
-    pub(crate) wary: u8,
 }
 
 /// What may be done with it.
@@ -121,7 +111,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
 fn to_write_at(options: &Options, path: PathBuf) -> Result<Database, Error> {
     check_file(&path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let (mut conn, facts) = match frames::open(&path, flags).and_then(look) {
+    let (mut conn, facts) = match Connection::open_with_flags(&path, flags).and_then(look) {
         Ok(opened) => opened,
         Err(error) if is_read_only(&error) => return read_only(path),
         Err(error) => return Err(explain(&path, error)),
@@ -135,13 +125,7 @@ fn to_write_at(options: &Options, path: PathBuf) -> Result<Database, Error> {
     if state != State::Current {
         let files = bell.files().map_err(|error| not_written(&path, error))?;
         let turn = files.turn(&path).map_err(|error| no_turn(&path, error))?;
-        match state {
-            State::Old(_) => {
-                let mut plain = plainly(&path).map_err(|error| explain(&path, error))?;
-                migrate::migrate(&mut plain, &path)?;
-            }
-            State::Empty | State::Current => migrate::migrate(&mut conn, &path)?,
-        }
+        migrate::migrate(&mut conn, &path)?;
         drop(turn);
     }
     let log = wait_for_disk(&conn, &path, options.durability);
@@ -153,18 +137,7 @@ fn to_write_at(options: &Options, path: PathBuf) -> Result<Database, Error> {
 
 impl Database {
     fn new(conn: Connection, access: Access, path: PathBuf, identity: Option<Identity>) -> Self {
-        Self {
-            conn: Connected::new(conn),
-            access,
-            path,
-            identity,
-            stays: false,
-            is_lost: false,
-            known: None,
-            recent: Recent::default(),
-            recalled: None,
-            wary: 0,
-        }
+        Self { conn, access, path, identity, stays: false, is_lost: false }
     }
 }
 
@@ -221,13 +194,12 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
             Ok(Some(Database::new(conn, access, path, identity)))
         }
         State::Empty => Ok(None),
-        State::Old(version) => Err(old(&path, version)),
+        State::Old(version) => Err(migrate::needs_write(&path, version)),
     }
 }
 
-/// Opens a database for work that changes most of it: as SQLite does, which does not need memory for
-/// all of that at once.
-pub(crate) fn plainly(path: &Path) -> rusqlite::Result<Connection> {
+/// Opens another connection to a database that is known to be ours.
+pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
@@ -253,6 +225,7 @@ fn configure(conn: &Connection) -> rusqlite::Result<()> {
     // A checkpoint when the last process leaves would double the cost of every verb.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     conn.busy_timeout(patience())?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
     Ok(())
 }
 
@@ -309,7 +282,7 @@ fn only_to_read(
     match state {
         State::Current => Ok(Database::new(conn, Access::Read { why, copy }, path, None)),
         State::Empty => Err(Error::ReadOnly(why)),
-        State::Old(version) => Err(old(&path, version)),
+        State::Old(version) => Err(migrate::needs_write(&path, version)),
     }
 }
 
@@ -392,14 +365,6 @@ fn private_directory() -> std::io::Result<PathBuf> {
 
 fn cannot_open(path: &Path, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     unusable(format!("{} cannot be opened", path.display()), error)
-}
-
-fn old(path: &Path, version: u32) -> Error {
-    let what = format!(
-        "{} has schema {version}, which must be brought up to date by a command that writes",
-        path.display()
-    );
-    Error::Unusable { what, source: None }
 }
 
 /// Why it is not this process's turn to write.

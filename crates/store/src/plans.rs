@@ -2,15 +2,14 @@
 
 use punchlist_model::Progress;
 use punchlist_model::store::{Filter, Summary};
-use rusqlite::Params;
+use rusqlite::{Connection, Params};
 
 use crate::attachments;
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, select_plan};
-use crate::session::Session;
 
 /// The plans that fit, most recently changed first.
-pub(crate) fn list(conn: &Session<'_>, filter: &Filter) -> Result<Vec<Summary>, Failure> {
+pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Summary>, Failure> {
     match (&filter.project, &filter.name) {
         (Some(project), Some(name)) => {
             let sql =
@@ -30,12 +29,12 @@ pub(crate) fn list(conn: &Session<'_>, filter: &Filter) -> Result<Vec<Summary>, 
 }
 
 fn select(
-    conn: &Session<'_>,
+    conn: &Connection,
     filter: &Filter,
     sql: &'static str,
     params: impl Params,
 ) -> Result<Vec<Summary>, Failure> {
-    let mut select = conn.statement(sql)?;
+    let mut select = conn.prepare_cached(sql)?;
     let mut rows = select.query(params)?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {
@@ -48,6 +47,7 @@ fn select(
             id: plan.id,
             progress: progress(conn, key)?,
             attachment: attachments::newest(conn, key)?,
+            made_for: plan.made_for,
             revision: plan.revision,
             end: plan.end,
             archived: plan.rules.archived,
@@ -63,8 +63,8 @@ fn select(
 }
 
 /// What `Plan::progress` says of the whole plan, without loading it.
-fn progress(conn: &Session<'_>, key: PlanKey) -> rusqlite::Result<Progress> {
-    let mut select = conn.statement(
+fn progress(conn: &Connection, key: PlanKey) -> rusqlite::Result<Progress> {
+    let mut select = conn.prepare_cached(
         "WITH counted AS MATERIALIZED (SELECT number, parent, status FROM item \
          WHERE plan = ?1 AND superseded_at IS NULL AND status <> 'cancelled' \
          AND CASE WHEN json_valid(extra) THEN extra ->> '$.metadata.worker' END IS NULL) \

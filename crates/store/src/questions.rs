@@ -6,13 +6,12 @@
 use punchlist_model::call::{AnswerOutcome, Answered, Asked, Question, QuestionFilter, Standing};
 use punchlist_model::store::Error;
 use punchlist_model::{PlanId, QuestionId, RunId};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::calls::{self, RunKey};
 use crate::error::strange;
 use crate::load::Failure;
 use crate::rows::{self, PlanKey};
-use crate::session::Session;
 
 /// The columns of a question, in the order in which [`question`] reads them.
 macro_rules! select_question {
@@ -28,12 +27,12 @@ macro_rules! select_question {
 }
 
 /// Writes a question down. Its call must be there.
-pub(crate) fn ask(conn: &Session<'_>, id: RunId, run: RunKey, asked: Asked) -> Result<(), Failure> {
-    let mut select = conn.statement("SELECT 1 FROM call WHERE run = ?1 AND number = ?2")?;
+pub(crate) fn ask(conn: &Connection, id: RunId, run: RunKey, asked: Asked) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached("SELECT 1 FROM call WHERE run = ?1 AND number = ?2")?;
     if !select.exists(params![run.0, asked.call])? {
         return Err(Error::NoCall { run: id, call: asked.call }.into());
     }
-    let mut insert = conn.statement(
+    let mut insert = conn.prepare_cached(
         "INSERT INTO question(id, run, call, item, asked) VALUES (?1, ?2, ?3, ?4, ?5)",
     )?;
     insert.execute(params![
@@ -47,9 +46,9 @@ pub(crate) fn ask(conn: &Session<'_>, id: RunId, run: RunKey, asked: Asked) -> R
 }
 
 /// The questions that fit, oldest first.
-pub(crate) fn list(conn: &Session<'_>, filter: &QuestionFilter) -> Result<Vec<Question>, Failure> {
+pub(crate) fn list(conn: &Connection, filter: &QuestionFilter) -> Result<Vec<Question>, Failure> {
     // Of one run, those are looked at alone: whoever works asks after every bell.
-    let mut select = conn.statement(if filter.run.is_some() {
+    let mut select = conn.prepare_cached(if filter.run.is_some() {
         select_question!(
             "WHERE (?1 IS NULL OR run.project = ?1) AND run.id = ?2 \
              AND NOT (?3 AND (answer IS NOT NULL OR state <> 'awaiting_approval')) \
@@ -80,17 +79,17 @@ pub(crate) fn list(conn: &Session<'_>, filter: &QuestionFilter) -> Result<Vec<Qu
 
 /// Answers a question, unless somebody was first.
 pub(crate) fn answer(
-    conn: &Session<'_>,
+    conn: &Connection,
     id: QuestionId,
     answered: Answered,
 ) -> Result<AnswerOutcome, Failure> {
-    let mut select = conn.statement(select_question!("WHERE question.id = ?1"))?;
+    let mut select = conn.prepare_cached(select_question!("WHERE question.id = ?1"))?;
     let found = select.query_row([id.to_string()], question).optional()?;
     let outcome = found.ok_or(Error::NoQuestion(id))?.answered(answered);
     if let AnswerOutcome::Taken(question) = &outcome
         && let Standing::Answered(answered) = &question.standing
     {
-        let mut update = conn.statement("UPDATE question SET answer = ?2 WHERE id = ?1")?;
+        let mut update = conn.prepare_cached("UPDATE question SET answer = ?2 WHERE id = ?1")?;
         update.execute(params![id.to_string(), rows::json(answered)])?;
     }
     Ok(outcome)
@@ -108,8 +107,8 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Question> {
 }
 
 /// Erases the texts of the questions for one item, or of all runs on a plan.
-pub(crate) fn forget(conn: &Session<'_>, plan: PlanKey, item: Option<u32>) -> Result<(), Failure> {
-    let mut select = conn.statement(
+pub(crate) fn forget(conn: &Connection, plan: PlanKey, item: Option<u32>) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached(
         "SELECT question.id, answer, asked FROM question JOIN run ON run.key = question.run \
          WHERE run.plan = ?1 AND (?2 IS NULL OR item = ?2)",
     )?;
@@ -118,7 +117,8 @@ pub(crate) fn forget(conn: &Session<'_>, plan: PlanKey, item: Option<u32>) -> Re
         Ok((row.get::<_, String>(0)?, rows::from_json::<Answered>(row, 1)?, asked))
     })?;
     let found = found.collect::<rusqlite::Result<Vec<_>>>()?;
-    let mut update = conn.statement("UPDATE question SET answer = ?2, asked = ?3 WHERE id = ?1")?;
+    let mut update =
+        conn.prepare_cached("UPDATE question SET answer = ?2, asked = ?3 WHERE id = ?1")?;
     for (id, mut answer, asked) in found {
         let mut asked = asked.ok_or_else(|| strange(2, "a question without words"))?;
         asked.forget();

@@ -6,9 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as StdError;
 
+use punchlist_model::store::AttachmentKey;
 use punchlist_model::{
-    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, Mark, Number, Plan, PlanId, Position,
-    Revision, Rules, Run, Status, Timestamp,
+    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, Plan, PlanId,
+    Position, Revision, Rules, Run, Status, Timestamp,
 };
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
@@ -76,51 +77,14 @@ macro_rules! plan_columns {
             placed,
             open,
             created_at,
-            updated_at
+            updated_at,
+            is_own,
+            plan_file,
+            conversation_key
         )
     };
 }
 pub(crate) use plan_columns;
-
-/// How many columns a plan has.
-pub(crate) const PLAN_COLUMNS: usize = 14;
-
-/// What every ready item has, and whether that is all that the item has.
-macro_rules! ready_columns {
-    ($of:literal) => {
-        concat!(
-            "coalesce(",
-            $crate::rows::columns!(
-                $of,
-                parent,
-                started_at,
-                completed_at,
-                superseded_at,
-                claim,
-                active_form,
-                agent_type,
-                owner,
-                outcome,
-                extra
-            ),
-            ") IS NULL, ",
-            $crate::rows::columns!(
-                $of,
-                number,
-                id,
-                title,
-                created_at,
-                position,
-                priority,
-                attempt,
-                depends_on,
-                context,
-                completion_criteria
-            )
-        )
-    };
-}
-pub(crate) use ready_columns;
 
 /// A statement that selects the columns of an item.
 macro_rules! select_item {
@@ -192,41 +156,6 @@ pub(crate) fn extra(item: &Item) -> Option<String> {
     })
 }
 
-/// Puts the ready item of a row whose columns, from the n-th on, are [`ready_columns`], among the
-/// others, unless it has more than the row shows: says which it is, and whether it is there. It is
-/// filled in where it stays, because an item is large.
-pub(crate) fn ready(
-    row: &Row<'_>,
-    n: usize,
-    items: &mut BTreeMap<Number, Item>,
-) -> rusqlite::Result<(Number, bool)> {
-    let number = Number(row.get(n + 1)?);
-    // What cannot be read here is read in another way, field by field.
-    let is_there = row.get::<_, bool>(n)? && fill_ready(row, n, number, items).is_ok();
-    if !is_there {
-        items.remove(&number);
-    }
-    Ok((number, is_there))
-}
-
-fn fill_ready(
-    row: &Row<'_>,
-    n: usize,
-    number: Number,
-    items: &mut BTreeMap<Number, Item>,
-) -> rusqlite::Result<()> {
-    let id = parsed(row, n + 2, str::parse::<ItemId>)?;
-    let (title, created_at) = (row.get::<_, String>(n + 3)?, time(row, n + 4)?);
-    let item = items.entry(number).or_insert_with(|| Item::new(id, number, title, created_at));
-    item.position = Some(Position(row.get(n + 5)?));
-    item.priority = row.get(n + 6)?;
-    item.attempt = Attempt(row.get(n + 7)?);
-    item.depends_on = numbers(row, n + 8)?;
-    item.context = row.get(n + 9)?;
-    item.completion_criteria = row.get(n + 10)?;
-    Ok(())
-}
-
 /// Reads fields, and notes whether one could not be read.
 #[derive(Default)]
 struct Fields {
@@ -243,34 +172,34 @@ impl Fields {
     }
 }
 
-/// An item from a row whose columns, from the n-th on, are [`item_columns`]. Whatever of it cannot be
+/// An item from a row whose columns are [`item_columns`]. Whatever of it cannot be
 /// read is left out and marked: one bad row must not take the others with it.
-pub(crate) fn item(row: &Row<'_>, n: usize) -> rusqlite::Result<Item> {
-    let number = Number(row.get(n)?);
+pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
+    let number = Number(row.get(0)?);
     let mut fields = Fields::default();
     let nobody = ItemId(Default::default());
-    let id = fields.or(parsed(row, n + 1, str::parse::<ItemId>), nobody);
-    let created_at = fields.or(time(row, n + 7), Timestamp::UNIX_EPOCH);
-    let title = fields.or(row.get::<_, String>(n + 14), UNREADABLE.to_owned());
-    let extra: Extra = fields.or(from_json(row, n + 21), None).unwrap_or_default();
+    let id = fields.or(parsed(row, 1, str::parse::<ItemId>), nobody);
+    let created_at = fields.or(time(row, 7), Timestamp::UNIX_EPOCH);
+    let title = fields.or(row.get::<_, String>(14), UNREADABLE.to_owned());
+    let extra: Extra = fields.or(from_json(row, 21), None).unwrap_or_default();
     let mut item = Item {
-        position: row.get::<_, Option<u32>>(n + 2)?.map(Position),
-        status: fields.or(parsed(row, n + 3, str::parse::<Status>), Status::Pending),
-        priority: row.get(n + 4)?,
-        parent: row.get::<_, Option<u32>>(n + 5)?.map(Number),
-        attempt: Attempt(row.get(n + 6)?),
-        started_at: fields.or(optional_time(row, n + 8), None),
-        completed_at: fields.or(optional_time(row, n + 9), None),
-        superseded_at: fields.or(optional_time(row, n + 10), None),
-        depends_on: fields.or(numbers(row, n + 11), BTreeSet::new()),
-        waiting_on: fields.or(row.get(n + 12), None),
-        claim: fields.or(from_json(row, n + 13), None),
-        active_form: fields.or(row.get(n + 15), None),
-        agent_type: fields.or(row.get(n + 16), None),
-        owner: fields.or(row.get(n + 17), None),
-        outcome: fields.or(row.get(n + 18), None),
-        context: fields.or(row.get(n + 19), String::new()),
-        completion_criteria: fields.or(row.get(n + 20), String::new()),
+        position: row.get::<_, Option<u32>>(2)?.map(Position),
+        status: fields.or(parsed(row, 3, str::parse::<Status>), Status::Pending),
+        priority: row.get(4)?,
+        parent: row.get::<_, Option<u32>>(5)?.map(Number),
+        attempt: Attempt(row.get(6)?),
+        started_at: fields.or(optional_time(row, 8), None),
+        completed_at: fields.or(optional_time(row, 9), None),
+        superseded_at: fields.or(optional_time(row, 10), None),
+        depends_on: fields.or(numbers(row, 11), BTreeSet::new()),
+        waiting_on: fields.or(row.get(12), None),
+        claim: fields.or(from_json(row, 13), None),
+        active_form: fields.or(row.get(15), None),
+        agent_type: fields.or(row.get(16), None),
+        owner: fields.or(row.get(17), None),
+        outcome: fields.or(row.get(18), None),
+        context: fields.or(row.get(19), String::new()),
+        completion_criteria: fields.or(row.get(20), String::new()),
         check: extra.check,
         run: extra.run,
         approve: extra.approve,
@@ -310,7 +239,38 @@ pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
     plan.placed = row.get(10)?;
     plan.open = row.get(11)?;
     plan.updated_at = fields.or(time(row, 13), created_at);
+    plan.made_for = fields.or(made_for(row, 14, &plan.project), None);
     Ok((PlanKey(row.get(0)?), plan))
+}
+
+/// What a plan was made for, from its three columns.
+fn made_for(row: &Row<'_>, n: usize, project: &str) -> rusqlite::Result<Option<MadeFor>> {
+    if row.get(n)? {
+        return Ok(Some(MadeFor::Project(project.to_owned())));
+    }
+    if let Some(path) = row.get(n + 1)? {
+        return Ok(Some(MadeFor::File(path)));
+    }
+    let key: Option<[String; 5]> = from_json(row, n + 2)?;
+    Ok(key.map(|[project, agent, conversation, sub_agent, turn]| {
+        MadeFor::Conversation(AttachmentKey { project, agent, conversation, sub_agent, turn })
+    }))
+}
+
+/// The columns `is_own`, `plan_file` and `conversation_key`.
+pub(crate) fn made_for_columns(made_for: Option<&MadeFor>) -> (bool, Option<&str>, Option<String>) {
+    match made_for {
+        Some(MadeFor::Project(_)) => (true, None, None),
+        Some(MadeFor::File(path)) => (false, Some(path), None),
+        Some(MadeFor::Conversation(key)) => (false, None, Some(conversation_key(key))),
+        None => (false, None, None),
+    }
+}
+
+/// The `conversation_key` column of a plan. No two conversations have the same.
+pub(crate) fn conversation_key(key: &AttachmentKey) -> String {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    json(&[project, agent, conversation, sub_agent, turn])
 }
 
 /// The `rules` column: nothing for the usual ones.

@@ -28,7 +28,7 @@ pub(crate) fn empty_log(conn: &Connection) {
 /// The caller holds the writers' lock and no transaction.
 pub(crate) fn purge(path: &Path) -> Result<(), Error> {
     let broken = |error| explain(path, error);
-    let conn = open::plainly(path).map_err(broken)?;
+    let conn = open::connect(path).map_err(broken)?;
     // Without it, new pages may carry what their memory held before.
     conn.pragma_update_and_check(None, "secure_delete", "ON", |_| Ok(())).map_err(broken)?;
     conn.execute_batch("VACUUM").map_err(broken)?;

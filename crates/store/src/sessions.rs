@@ -2,11 +2,10 @@
 
 use punchlist_model::session::{Kept, Memory, Session as Agent, SessionFilter, SessionKey};
 use punchlist_model::{Process, Timestamp};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::load::Failure;
 use crate::rows;
-use crate::session::Session;
 
 /// The columns of a session, in the order in which [`session`] reads them, with others behind them.
 macro_rules! select_session {
@@ -21,25 +20,20 @@ macro_rules! select_session {
     };
 }
 
-/// A number that changes when another connection has written.
-pub(crate) fn version(conn: &Session<'_>) -> rusqlite::Result<i64> {
-    conn.statement("PRAGMA data_version")?.query_row([], |row| row.get(0))
-}
-
 /// One session.
-pub(crate) fn get(conn: &Session<'_>, key: &SessionKey) -> Result<Option<Agent>, Failure> {
-    let mut select = conn.statement(select_session!("", "WHERE agent = ?1 AND id = ?2"))?;
+pub(crate) fn get(conn: &Connection, key: &SessionKey) -> Result<Option<Agent>, Failure> {
+    let mut select = conn.prepare_cached(select_session!("", "WHERE agent = ?1 AND id = ?2"))?;
     let found = select.query_row([&key.agent, &key.id], |row| session(row, key.clone()));
     Ok(found.optional()?)
 }
 
 /// When a process was last seen in another session than this one. At most two rows are looked at.
 pub(crate) fn seen_beside(
-    conn: &Session<'_>,
+    conn: &Connection,
     key: &SessionKey,
     process: &Process,
 ) -> rusqlite::Result<Option<Timestamp>> {
-    let mut select = conn.statement(SEEN_IN)?;
+    let mut select = conn.prepare_cached(SEEN_IN)?;
     let mut rows = select.query([name(process)])?;
     while let Some(row) = rows.next()? {
         let (agent, id) = (row.get_ref(1)?.as_str()?, row.get_ref(2)?.as_str()?);
@@ -55,13 +49,13 @@ pub(crate) const SEEN_IN: &str = "SELECT seen_at, agent, id \
     FROM session INDEXED BY session_process WHERE process = ?1 ORDER BY seen_at DESC";
 
 /// The sessions that fit, the one that was seen last first.
-pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Agent>, Failure> {
+pub(crate) fn list(conn: &Connection, filter: &SessionFilter) -> Result<Vec<Agent>, Failure> {
     let most = filter.most.map_or(-1, i64::from);
     let mut sessions = match &filter.processes {
         // Most verbs ask whether there is any at all, and mostly there is none.
         None if filter.most == Some(1) && !any(conn)? => Vec::new(),
         None => {
-            let mut select = conn.statement(select_session!(
+            let mut select = conn.prepare_cached(select_session!(
                 ", agent, id",
                 "WHERE (?1 IS NULL OR project = ?1) AND (NOT ?2 OR ended_at IS NULL) \
                  ORDER BY seen_at DESC, agent DESC, id DESC LIMIT ?3"
@@ -72,7 +66,7 @@ pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Age
         Some(processes) => {
             let mut found = Vec::new();
             for process in processes {
-                let mut select = conn.statement(select_session!(
+                let mut select = conn.prepare_cached(select_session!(
                     ", agent, id",
                     "WHERE process = ?1 AND (?2 IS NULL OR project = ?2) \
                      AND (NOT ?3 OR ended_at IS NULL) \
@@ -94,15 +88,15 @@ pub(crate) fn list(conn: &Session<'_>, filter: &SessionFilter) -> Result<Vec<Age
 }
 
 /// Whether there is any session: cheaper to ask than for one.
-fn any(conn: &Session<'_>) -> rusqlite::Result<bool> {
-    conn.statement("SELECT 1 FROM session LIMIT 1")?.exists([])
+fn any(conn: &Connection) -> rusqlite::Result<bool> {
+    conn.prepare_cached("SELECT 1 FROM session LIMIT 1")?.exists([])
 }
 
 /// Writes a session unless somebody has since it was read.
-pub(crate) fn keep(conn: &Session<'_>, session: Agent) -> Result<Kept, Failure> {
+pub(crate) fn keep(conn: &Connection, session: Agent) -> Result<Kept, Failure> {
     let session = session.kept();
     // Whether somebody was quicker is asked in the same breath: a hook pays for every statement.
-    let mut write = conn.statement(if session.version == 1 {
+    let mut write = conn.prepare_cached(if session.version == 1 {
         "INSERT INTO session(agent, id, project, directory, process, interactive, begun_at, \
          seen_at, ended_at, memory, version) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) \
          ON CONFLICT DO NOTHING"

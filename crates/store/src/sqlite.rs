@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
-use punchlist_model::session::{Kept, Session as Agent, SessionFilter, SessionKey, SessionStore};
+use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
 use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Process, Revision, Timestamp};
-use rusqlite::Connection;
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::bell::NoTurn;
 use crate::error::explain;
@@ -23,23 +23,15 @@ use crate::follow::{Follow, Start};
 use crate::identity::{Fate, Identity};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, no_turn, not_written};
-use crate::recent::Recent;
-use crate::session::{Connected, Session};
-use crate::transaction::Transaction;
-use crate::{ahead, attachments, changes, journal, migrate, plans, scrub, sessions};
+use crate::{attachments, changes, journal, migrate, plans, save, scrub, sessions};
 
 /// What a store that stays keeps of the file: kilobytes, which SQLite wants to be told below 0.
 const CACHE: i32 = -1000;
-
-/// How many calls go by without relying on memory, once it has failed.
-const WARY: u8 = 16;
 
 /// Plans in a SQLite database.
 pub struct Sqlite {
     database: Arc<Mutex<Database>>,
     options: Options,
-    /// Whether who is who is answered from memory.
-    recalls: bool,
 }
 
 impl Sqlite {
@@ -57,17 +49,7 @@ impl Sqlite {
 
     fn new(database: Database, options: &Options) -> Self {
         let database = Arc::new(Mutex::new(database));
-        Self { database, options: options.clone(), recalls: false }
-    }
-
-    /// The same store, for one who is going to change a plan: it answers who is attached and which
-    /// sessions there are from memory, without a look at the file. Whether that was right is found
-    /// out by the change, in its own transaction; if it was not, nothing is changed. Where there is
-    /// nothing to recall, the answer is [`Error::Outdated`] at once.
-    #[must_use]
-    pub fn recalling(&self) -> Self {
-        let database = Arc::clone(&self.database);
-        Self { database, options: self.options.clone(), recalls: true }
+        Self { database, options: options.clone() }
     }
 
     pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
@@ -90,14 +72,14 @@ impl Sqlite {
 
     pub(crate) fn read<T>(
         &self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         self.current()?.read(work)
     }
 
     pub(crate) fn write<T>(
         &self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
         self.current()?.write(work, None)
     }
@@ -141,8 +123,8 @@ impl Sqlite {
 
 /// Whether the schema is still ours to write: a newer program may have migrated the database under a store
 /// that stays.
-fn is_known_schema(conn: &Session<'_>) -> Result<(), Failure> {
-    let mut select = conn.statement("PRAGMA user_version")?;
+fn is_known_schema(conn: &Connection) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached("PRAGMA user_version")?;
     let found: u32 = select.query_row([], |row| row.get(0))?;
     let known = migrate::LATEST;
     if found > known { Err(Error::NewerSchema { found, known }.into()) } else { Ok(()) }
@@ -166,8 +148,6 @@ impl Database {
         if let Access::Write { tidy, .. } = &mut self.access {
             *tidy = false;
         }
-        // What it is asked once, it will be asked again.
-        self.conn.session(|session| session.stay());
         // Where that cannot be said, it keeps more.
         drop(self.conn.pragma_update(None, "cache_size", CACHE));
     }
@@ -212,7 +192,7 @@ impl Database {
         // SQLite shares what it has of a file between connections of one process, so the old one goes
         // first; until the new one is open, there is an empty one in its place.
         let none = Connection::open_in_memory().map_err(|error| explain(&self.path, error))?;
-        self.conn = Connected::new(none);
+        self.conn = none;
         self.is_lost = true;
         let opened = match &self.access {
             // Its directory went with it: a new one in its place would be found by nobody.
@@ -230,170 +210,20 @@ impl Database {
         Ok(())
     }
 
-    fn read<T>(
-        &mut self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Error> {
         // One transaction, so that several statements see one state.
-        self.conn.session(|session| {
-            session.called();
-            let broken = |error| explain(&self.path, error);
-            let tx = Transaction::read(session).map_err(broken)?;
-            let value = work(&tx).map_err(|failure| failure.explain(&self.path))?;
-            tx.commit().map_err(broken)?;
-            Ok(value)
-        })
-    }
-
-    /// The next ready item, if there is one: what is asked for most often.
-    fn next(&mut self, plan: PlanId) -> Result<Option<Plan>, Error> {
-        let found = self.conn.session(|session| {
-            session.called();
-            ahead::next(session, plan, &mut self.known)
-        });
-        found.map_err(|error| explain(&self.path, error))
-    }
-
-    /// Looks something up by one statement, which needs no transaction.
-    fn look<T>(
-        &mut self,
-        work: impl FnOnce(&Session<'_>, &mut Recent) -> Result<T, Failure>,
-    ) -> Result<T, Error> {
-        let found = self.conn.session(|session| {
-            session.called();
-            work(session, &mut self.recent)
-        });
-        found.map_err(|failure| failure.explain(&self.path))
-    }
-
-    /// An answer from memory.
-    fn recall<T>(&mut self, of: impl FnOnce(&Recent) -> Option<T>) -> Result<T, Error> {
-        if self.wary > 0 {
-            self.wary -= 1;
-            return Err(Error::Outdated);
-        }
-        let answer = of(&self.recent).ok_or(Error::Outdated)?;
-        // All that one change relies on was so at one moment.
-        let version = self.recent.version();
-        if self.recalled.replace(version).is_some_and(|before| before != version) {
-            self.recalled = None;
-            return Err(Error::Outdated);
-        }
-        Ok(answer)
-    }
-
-    /// The sessions that fit.
-    fn sessions(&mut self, filter: SessionFilter) -> Result<Vec<Agent>, Error> {
-        let keeps = self.look(|conn, recent| Ok(recent.refresh(conn)?))?;
-        if let Some(sessions) = self.recent.sessions(&filter) {
-            return Ok(sessions.clone());
-        }
-        let sessions = self.read(|conn| sessions::list(conn, &filter))?;
-        if keeps {
-            self.recent.keep_sessions(filter, sessions.clone());
-        }
-        Ok(sessions)
-    }
-
-    fn session(&mut self, key: SessionKey) -> Result<Option<Agent>, Error> {
-        self.look(|conn, recent| {
-            let keeps = recent.refresh(conn)?;
-            if let Some(session) = recent.session(&key) {
-                return Ok(session.clone());
-            }
-            let session = sessions::get(conn, &key)?;
-            if keeps {
-                recent.keep_session(key, session.clone());
-            }
-            Ok(session)
-        })
-    }
-
-    fn attachment(&mut self, key: &AttachmentKey) -> Result<Option<Attachment>, Error> {
-        self.look(|conn, recent| {
-            let keeps = recent.refresh(conn)?;
-            if let Some(attachment) = recent.attachment(key) {
-                return Ok(Some(attachment.clone()));
-            }
-            let attachment = attachments::get(conn, key)?;
-            if keeps {
-                recent.keep_attachment(attachment.clone());
-            }
-            Ok(attachment)
-        })
-    }
-
-    fn whole(&mut self, plan: PlanId) -> Result<Plan, Error> {
-        let keeps = self.look(|conn, recent| Ok(recent.refresh(conn)?))?;
-        if let Some(plan) = self.recent.plan(plan) {
-            return Ok(plan.clone());
-        }
-        let loaded = self.read(|conn| load::slice(conn, plan, &Needs::whole()))?;
-        if keeps {
-            self.recent.keep_plan(&loaded.plan);
-        }
-        Ok(loaded.plan)
-    }
-
-    fn change(&mut self, plan: PlanId, change: Change, recalls: bool) -> Result<Applied, Error> {
-        if recalls && self.recalled.take() != Some(self.recent.version()) {
-            return Err(Error::Outdated);
-        }
-        let changed = self.changed(plan, change, recalls, |_| Ok(()));
-        if let Err(Error::Outdated) = changed {
-            self.wary = WARY;
-        }
-        changed
-    }
-
-    /// Changes a plan and does other work, in one transaction. The work must not touch plans or
-    /// attachments, and whoever writes sessions forgets them afterwards.
-    pub(crate) fn change_and(
-        &mut self,
-        plan: PlanId,
-        change: Change,
-        work: impl FnOnce(&Session<'_>) -> Result<(), Failure>,
-    ) -> Result<Applied, Error> {
-        self.changed(plan, change, false, work)
-    }
-
-    fn changed(
-        &mut self,
-        plan: PlanId,
-        change: Change,
-        recalls: bool,
-        work: impl FnOnce(&Session<'_>) -> Result<(), Failure>,
-    ) -> Result<Applied, Error> {
-        // What is remembered is put back only if it is known what became of it.
-        let mut recent = std::mem::take(&mut self.recent);
-        let attachment = recent.take_attachment();
-        let is_own = attachment.as_ref().map(|it| &it.key) == change.seen_by.as_ref();
-        let both = |conn: &Session<'_>| {
-            let changed = changes::change(conn, plan, change, &mut recent, recalls)?;
-            work(conn).map(|()| changed)
-        };
-        let changed = self.write(both, None)?;
-        let changes::Changed { key, applied, seen_by, is_shown, last } = changed;
-        let attachment = attachment.map(|mut it| {
-            if is_own && is_shown {
-                it.shown = it.shown.max(applied.revision());
-            }
-            it
-        });
-        recent.keep_attachment(attachment);
-        recent.follow(key, seen_by, last, &applied);
-        self.recent = recent;
-        if let Some(known) = &mut self.known {
-            known.changed(&applied);
-        }
-        Ok(applied)
+        let broken = |error| explain(&self.path, error);
+        let tx = self.conn.unchecked_transaction().map_err(broken)?;
+        let value = work(&tx).map_err(|failure| failure.explain(&self.path))?;
+        tx.commit().map_err(broken)?;
+        Ok(value)
     }
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it
     /// comes to is given back once it is as durable as was asked for.
     pub(crate) fn write<T>(
         &mut self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, Failure>,
+        work: impl FnOnce(&Connection) -> Result<T, Failure>,
         afterwards: Option<Afterwards>,
     ) -> Result<T, Error> {
         let (bell, log, tidy) = match &mut self.access {
@@ -407,23 +237,20 @@ impl Database {
         let broken = |error| explain(path, error);
         let stays = self.stays;
         let fate = || self.identity.as_ref().map_or(Fate::Same, Identity::fate).words(path);
-        let (value, wrote) = self.conn.session(|session| -> Result<_, Error> {
-            session.called();
-            let tx = Transaction::write(session).map_err(broken)?;
-            // The wait for the turn may have been long.
-            if let Some(words) = fate() {
-                let what = format!("{words}; nothing was changed");
-                return Err(Error::Unusable { what, source: None });
-            }
-            if stays {
-                is_known_schema(&tx).map_err(|failure| failure.explain(path))?;
-            }
-            let before = tx.total_changes();
-            let value = work(&tx).map_err(|failure| failure.explain(path))?;
-            let wrote = tx.total_changes() != before;
-            tx.commit().map_err(broken)?;
-            Ok((value, wrote))
-        })?;
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
+        let tx = tx.map_err(broken)?;
+        // The wait for the turn may have been long.
+        if let Some(words) = fate() {
+            let what = format!("{words}; nothing was changed");
+            return Err(Error::Unusable { what, source: None });
+        }
+        if stays {
+            is_known_schema(&tx).map_err(|failure| failure.explain(path))?;
+        }
+        let before = tx.total_changes();
+        let value = work(&tx).map_err(|failure| failure.explain(path))?;
+        let wrote = tx.total_changes() != before;
+        tx.commit().map_err(broken)?;
         let length = || match &*log {
             Some(log) => log.len(),
             None => fs::metadata(log_of(path)).map(|it| it.len()),
@@ -465,7 +292,7 @@ impl PlanStore for Sqlite {
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move { self.current()?.change(plan, change, self.recalls) })
+        Box::pin(async move { self.write(|conn| changes::change(conn, plan, change)) })
     }
 
     fn undo(
@@ -474,11 +301,7 @@ impl PlanStore for Sqlite {
         ctx: Ctx,
         expect: Option<Revision>,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            database.recent.forget_plan();
-            database.write(|conn| changes::undo(conn, plan, ctx, expect), None)
-        })
+        Box::pin(async move { self.write(|conn| changes::undo(conn, plan, ctx, expect)) })
     }
 
     fn forget(
@@ -488,25 +311,13 @@ impl PlanStore for Sqlite {
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
         Box::pin(async move {
-            let work = |conn: &Session<'_>| changes::forget(conn, plan, item.as_ref(), ctx);
-            let mut database = self.current()?;
-            // Nothing of what is to be forgotten is remembered either.
-            database.recent = Recent::default();
-            database.known = None;
-            database.write(work, Some(scrub::purge))
+            let work = |conn: &Connection| changes::forget(conn, plan, item.as_ref(), ctx);
+            self.current()?.write(work, Some(scrub::purge))
         })
     }
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
         Box::pin(async move {
-            if needs.whole {
-                return self.current()?.whole(plan);
-            }
-            if load::is_next_only(&needs)
-                && let Some(found) = self.current()?.next(plan)?
-            {
-                return Ok(found);
-            }
             self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
         })
     }
@@ -515,42 +326,33 @@ impl PlanStore for Sqlite {
         Box::pin(async move { self.read(|conn| plans::list(conn, &filter)) })
     }
 
+    fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        Box::pin(async move { self.read(|conn| Ok(save::plan_for(conn, &what)?)) })
+    }
+
+    fn set_made_for(
+        &self,
+        plan: PlanId,
+        what: Option<MadeFor>,
+    ) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move { self.write(|conn| changes::set_made_for(conn, plan, what.as_ref())) })
+    }
+
     fn attach(
         &self,
         key: AttachmentKey,
         plan: PlanId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            drop(database.recent.take_attachment());
-            // What the plan's row says of who has seen it may change too.
-            database.recent.forget_plan();
-            database.write(|conn| attachments::attach(conn, key, plan, now), None)
-        })
+        Box::pin(async move { self.write(|conn| attachments::attach(conn, key, plan, now)) })
     }
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            if self.recalls {
-                let found = database
-                    .recall(|it| it.attachment(&key).map(|it| (it.plan, it.shown, it.at)))?;
-                let (plan, shown, at) = found;
-                return Ok(Some(Attachment { key, plan, shown, at }));
-            }
-            database.attachment(&key)
-        })
+        Box::pin(async move { self.read(|conn| attachments::get(conn, &key)) })
     }
 
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            if self.recalls {
-                return database.recall(|it| it.attachment(&key).map(|it| it.plan)).map(Some);
-            }
-            database.look(|conn, _| attachments::plan(conn, &key))
-        })
+        Box::pin(async move { self.read(|conn| attachments::plan(conn, &key)) })
     }
 
     fn read_attached(
@@ -568,13 +370,12 @@ impl PlanStore for Sqlite {
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let mut database = self.current()?;
             // A reader that has nothing new must not wait for writers.
-            if database.attachment(&key)?.is_none_or(|it| it.shown >= revision) {
+            let attachment = self.read(|conn| attachments::get(conn, &key))?;
+            if attachment.is_none_or(|it| it.shown >= revision) {
                 return Ok(());
             }
-            drop(database.recent.take_attachment());
-            database.write(|conn| attachments::shown(conn, &key, revision), None)
+            self.write(|conn| attachments::shown(conn, &key, revision))
         })
     }
 
@@ -605,41 +406,16 @@ impl PlanStore for Sqlite {
 }
 
 impl SessionStore for Sqlite {
-    fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Agent>, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            if self.recalls {
-                return database.recall(|it| it.session(&key).cloned());
-            }
-            database.session(key)
-        })
+    fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>> {
+        Box::pin(async move { self.read(|conn| sessions::get(conn, &key)) })
     }
 
-    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Agent>, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            if self.recalls {
-                return database.recall(|it| it.sessions(&filter).cloned());
-            }
-            database.sessions(filter)
-        })
+    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
+        Box::pin(async move { self.read(|conn| sessions::list(conn, &filter)) })
     }
 
-    fn keep(&self, session: Agent) -> BoxFuture<'_, Result<Kept, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            database.recent.forget_sessions();
-            database.write(|conn| sessions::keep(conn, session), None)
-        })
-    }
-
-    fn moment(&self) -> Option<u64> {
-        let mut database = self.database();
-        // What became of the files is told by the next call that can.
-        if !self.recalls || database.wary > 0 || database.fate() != Fate::Same {
-            return None;
-        }
-        database.recall(Recent::moment).ok()
+    fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
+        Box::pin(async move { self.write(|conn| sessions::keep(conn, session)) })
     }
 
     fn seen_beside(
@@ -647,27 +423,20 @@ impl SessionStore for Sqlite {
         key: SessionKey,
         process: Process,
     ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
-        Box::pin(async move {
-            let mut database = self.current()?;
-            database.look(|conn, _| Ok(sessions::seen_beside(conn, &key, &process)?))
-        })
+        Box::pin(async move { self.read(|conn| Ok(sessions::seen_beside(conn, &key, &process)?)) })
     }
 
     fn change_and_keep(
         &self,
         plan: PlanId,
         change: Change,
-        session: Agent,
+        session: Session,
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
         Box::pin(async move {
-            let mut database = self.current()?;
-            let mut kept = Kept::Stale(None);
-            let applied = database.change_and(plan, change, |conn| {
-                kept = sessions::keep(conn, session)?;
-                Ok(())
-            })?;
-            database.recent.forget_sessions();
-            Ok((applied, kept))
+            self.write(|conn| {
+                let applied = changes::change(conn, plan, change)?;
+                Ok((applied, sessions::keep(conn, session)?))
+            })
         })
     }
 }

@@ -16,7 +16,7 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, Plan, PlanId, Process, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
 
 use crate::error::unusable;
 use crate::{Options, Sqlite};
@@ -194,6 +194,18 @@ impl PlanStore for Threaded {
 
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
         self.ask(move |store| store.plans(filter))
+    }
+
+    fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        self.ask(move |store| store.plan_for(what))
+    }
+
+    fn set_made_for(
+        &self,
+        plan: PlanId,
+        what: Option<MadeFor>,
+    ) -> BoxFuture<'_, Result<(), Error>> {
+        self.ask(move |store| store.set_made_for(plan, what))
     }
 
     fn attach(

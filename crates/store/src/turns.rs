@@ -8,13 +8,10 @@ use futures_core::future::BoxFuture;
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::store::{AttachmentKey, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{
-    Ctx, Item, ItemId, ItemRef, NewItem, Op, Patch, Plan, PlanId, Rules, Status, Timestamp,
+    Ctx, Item, ItemId, ItemRef, MadeFor, NewItem, Op, Patch, Plan, Status, Timestamp,
 };
 
 /// The todos of one turn. A foreign id is not found.
-///
-/// A turn has one writer until its plan is there: two that make the first todo at once make two
-/// plans, and the later one is the turn's.
 #[derive(Clone)]
 pub struct Turns<'a> {
     store: &'a dyn PlanStore,
@@ -87,9 +84,6 @@ impl Counts {
     }
 }
 
-/// The plan's id comes from the same source as its items', from beyond any batch.
-const PLAN_ID: u32 = 0x40_0000;
-
 impl<'a> Turns<'a> {
     /// The todos of the turn that `turn` names.
     pub fn new(store: &'a dyn PlanStore, turn: AttachmentKey) -> Self {
@@ -117,18 +111,17 @@ impl<'a> Turns<'a> {
             let plan = match store.attachment(turn.clone()).await? {
                 Some(attachment) => attachment.plan,
                 None => {
-                    let id = PlanId(ctx.ids.nth(PLAN_ID));
                     let new = NewPlan {
-                        id,
-                        project: turn.project.clone(),
-                        name: None,
-                        title: String::new(),
-                        rules: Rules::default(),
-                        at: ctx.now,
+                        made_for: Some(MadeFor::Conversation(turn.clone())),
+                        ..NewPlan::new(ctx.ids.plan(), turn.project.clone(), ctx.now)
                     };
-                    store.create(new).await?;
-                    store.attach(turn.clone(), id, ctx.now).await?;
-                    id
+                    let id = match store.create(new).await {
+                        Ok(plan) => plan.id,
+                        // Two first todos at once make one plan.
+                        Err(Error::AlreadyMade(id)) => id,
+                        Err(error) => return Err(error),
+                    };
+                    store.attach(turn.clone(), id, ctx.now).await?.plan
                 }
             };
             let ops: Vec<_> =

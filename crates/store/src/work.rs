@@ -13,7 +13,7 @@ use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{MessageId, PlanId, QuestionId, RunId, Timestamp};
 
 use crate::news::Listen;
-use crate::{Sqlite, Threaded, calls, messages, questions};
+use crate::{Sqlite, Threaded, calls, changes, messages, questions};
 
 impl CallStore for Sqlite {
     fn begin_run(&self, run: RunRecord) -> BoxFuture<'_, Result<(), Error>> {
@@ -38,10 +38,11 @@ impl CallStore for Sqlite {
         Box::pin(async move {
             match change {
                 None => self.write(|conn| calls::record(conn, run, calls, asked)).map(|()| None),
-                Some((plan, change)) => self
-                    .current()?
-                    .change_and(plan, change, |conn| calls::record(conn, run, calls, asked))
-                    .map(Some),
+                Some((plan, change)) => self.write(|conn| {
+                    let applied = changes::change(conn, plan, change)?;
+                    calls::record(conn, run, calls, asked)?;
+                    Ok(Some(applied))
+                }),
             }
         })
     }

@@ -5,7 +5,7 @@ use punchlist_formats::prompt::{self, Also, Names, Tag, Tools};
 use punchlist_model::session::Session;
 use punchlist_model::{Number, Plan};
 
-use super::mirror::TaskIds;
+use super::mirror::item_id;
 use super::{TASKS, TODOWRITE, TRACKER, UPDATE_PLAN, WRITE_TODOS};
 
 /// Most that the list costs when it is put back, in tokens.
@@ -80,9 +80,9 @@ pub(super) fn server(agent: Option<Agent>) -> &'static Tools {
 /// What the agent calls the items of this plan. A name from a plan that the session was attached to
 /// before is none in this one.
 fn names(session: &Session, plan: &Plan) -> Names {
-    let ids = TaskIds::of(session, plan.id);
-    let is_it =
-        |task: &str, number: Number| plan.get(number).is_some_and(|item| item.id == ids.item(task));
+    let is_it = |task: &str, number: Number| {
+        plan.get(number).is_some_and(|item| item.id == item_id(session, plan.id, task))
+    };
     let all = session.memory.mirrored.iter();
     all.filter(|(task, number)| is_it(task, **number))
         .map(|(task, number)| (*number, task.clone()))

@@ -15,7 +15,7 @@ use super::course::{Chosen, Held};
 use super::file::Source;
 use super::left::{self, Late, Left};
 use super::step::Resumed;
-use super::{Ask, Person, fresh};
+use super::{Ask, Person, fresh, lock};
 use crate::app::App;
 use crate::error::Fail;
 use crate::settle::settle;
@@ -75,21 +75,23 @@ pub(super) fn prepare(
             look(None, source, &ctx)?;
             let title = source.title();
             let new = |name| NewPlan {
-                id,
-                project: project.clone(),
                 name,
+                made_for: Some(source.made_for()),
                 title: title.clone(),
-                rules: Rules::default(),
-                at: ctx.now,
+                ..NewPlan::new(id, project.clone(), ctx.now)
             };
             match settle(store.create(new(name(source)))) {
                 // A name is a convenience; the file's path is what counts.
                 Err(store::Error::NameTaken(_)) => settle(store.create(new(None)))?,
+                Err(store::Error::AlreadyMade(_)) => return Err(lock::is_run(&source.name, None)),
                 other => other?,
             }
         }
         Err(error) => return Err(error.into()),
     };
+    if plan.made_for != Some(source.made_for()) {
+        settle(store.set_made_for(plan.id, Some(source.made_for())))?;
+    }
     let plan = if source.is_moved { renamed(store, plan, source, &ctx)? } else { plan };
     let mut notes = Vec::new();
     let Left { plan, not, resumed, late } = left::behind(ask, store, plan, &ctx, person)?;

@@ -33,6 +33,7 @@ fn options(database: &Path) -> Options {
 /// A database with an empty plan.
 pub(crate) fn prepare(database: &Path) -> Outcome {
     let new = NewPlan {
+        made_for: None,
         id: plan_id(),
         project: "/project".to_owned(),
         name: None,

@@ -1,5 +1,4 @@
-//! A plan in our store and somebody who works on it. Times and ids are counted, not looked up, so
-//! that two databases that were treated alike hold the same rows.
+//! A plan in our store and somebody who works on it. Times and ids are counted, not looked up.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -52,7 +51,7 @@ pub(crate) fn ctx(n: u64) -> Ctx {
 
 pub(crate) fn open(database: &Path, durability: Durability) -> Outcome<Sqlite> {
     let store = Sqlite::open(&Options { path: database.to_owned(), durability })?;
-    // As a server does: SQLite's own limit of the log holds, as it does for raw SQLite.
+    // As a server does: SQLite's own limit of the log holds.
     store.stay();
     Ok(store)
 }
@@ -61,6 +60,7 @@ pub(crate) fn open(database: &Path, durability: Durability) -> Outcome<Sqlite> {
 pub(crate) fn make(database: &Path, durability: Durability) -> Outcome<Sqlite> {
     let store = open(database, durability)?;
     wait(store.create(NewPlan {
+        made_for: None,
         id: plan_id(),
         project: "/project".to_owned(),
         name: None,

@@ -1,12 +1,9 @@
-//! The programs that `cargo xtask bench store` starts: our store beside raw SQLite.
+//! The programs that `cargo xtask bench store` starts.
 //!
-//! Each mode measures both in turn, in one process where that is possible, and prints one figure a
-//! line: a name and a whole number. Judging them is left to the chore. It is no example of how to
-//! use the store.
+//! Each mode prints one figure a line: a name and a whole number. Judging them is left to the chore. It is no
+//! example of how to use the store.
 
-mod adds;
 mod desk;
-mod raw;
 mod react;
 mod ready;
 mod writer;
@@ -20,8 +17,7 @@ use punchlist_store::Durability;
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
-const USAGE: &str = "usage: store_bench adds DIRECTORY full|normal COUNT \
-    | plan DATABASE | writer DATABASE ours|raw WHO MILLISECONDS \
+const USAGE: &str = "usage: store_bench plan DATABASE | writer DATABASE WHO MILLISECONDS \
     | next DIRECTORY ITEMS COUNT \
     | react DIRECTORY COUNT MILLISECONDS | follower DATABASE MILLISECONDS";
 
@@ -40,22 +36,10 @@ fn main() -> ExitCode {
 
 fn run(arguments: &[&str]) -> Outcome {
     match arguments {
-        ["adds", directory, durability, count] => {
-            let durability = match *durability {
-                "full" => Durability::Full,
-                "normal" => Durability::Normal,
-                _ => return Err(USAGE.into()),
-            };
-            adds::run(Path::new(directory), durability, count.parse()?)
-        }
         ["plan", database] => desk::make(Path::new(database), Durability::Full).map(drop),
-        ["writer", database, which, who, millis] => {
+        ["writer", database, who, millis] => {
             let time = Duration::from_millis(millis.parse()?);
-            match *which {
-                "ours" => writer::ours(Path::new(database), who.parse()?, time),
-                "raw" => writer::raw(Path::new(database), who.parse()?, time),
-                _ => Err(USAGE.into()),
-            }
+            writer::run(Path::new(database), who.parse()?, time)
         }
         ["next", directory, items, count] => {
             ready::run(Path::new(directory), items.parse()?, count.parse()?)

@@ -6,19 +6,10 @@ use std::time::{Duration, Instant};
 
 use punchlist_store::Durability;
 
-use super::{Outcome, desk, raw, tell};
+use super::{Outcome, desk, tell};
 
-pub(crate) fn ours(database: &Path, who: u64, time: Duration) -> Outcome {
+pub(crate) fn run(database: &Path, who: u64, time: Duration) -> Outcome {
     let store = desk::open(database, Durability::Full)?;
-    work(who, time, |n| desk::add(&store, n))
-}
-
-pub(crate) fn raw(database: &Path, who: u64, time: Duration) -> Outcome {
-    let mut conn = raw::open(database, Durability::Full)?;
-    work(who, time, |n| raw::add(&mut conn, n))
-}
-
-fn work(who: u64, time: Duration, mut add: impl FnMut(u64) -> Outcome) -> Outcome {
     tell("ready", 1)?;
     std::io::stdin().read_line(&mut String::new())?;
     let mut taken = Vec::new();
@@ -26,7 +17,7 @@ fn work(who: u64, time: Duration, mut add: impl FnMut(u64) -> Outcome) -> Outcom
     let mut last = began;
     while last.duration_since(began) < time {
         // Writers count in ranges of their own, so that ids differ.
-        add(who * 1_000_000 + 1 + u64::try_from(taken.len())?)?;
+        desk::add(&store, who * 1_000_000 + 1 + u64::try_from(taken.len())?)?;
         let now = Instant::now();
         taken.push(now.duration_since(last).as_nanos());
         last = now;

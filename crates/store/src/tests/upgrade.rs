@@ -1,29 +1,16 @@
-//! A database of the version before, with plans in it, is the same database afterwards; and what is no
-//! longer in an index is still found.
+//! A database of schema 5 or 6, with plans in it, has the same plans afterwards; and whatever way an item is
+//! meant, it is found.
 
 use punchlist_model::needs::Reach;
-use punchlist_model::store::{Change, Entry, Filter};
-use punchlist_model::{ItemRef, NewItem, Op, Place, Revision};
+use punchlist_model::store::{AttachmentKey, Change, Entry, Filter};
+use punchlist_model::{ItemRef, MadeFor, NewItem, Op, Place, Revision};
 use rusqlite::Connection;
 
 use super::*;
-use crate::migrate::{APPLICATION, STEPS};
 
-/// The tables and columns of version 4 that a plan consists of.
-const OLD: [(&str, &str); 3] = [
-    (
-        "plan",
-        "key, id, project, name, title, revision, rules, goal, end, next_number, placed, open, \
-         created_at, updated_at, seen_by",
-    ),
-    (
-        "item",
-        "plan, number, id, position, status, priority, unmet, parent, attempt, created_at, \
-         started_at, completed_at, superseded_at, depends_on, waiting_on, claim, title, \
-         active_form, agent_type, owner, outcome, context, completion_criteria, extra",
-    ),
-    ("journal", "seq, plan, revision, at, actor_kind, actor, kind, undoes, events"),
-];
+/// What older versions wrote, as SQL.
+const SCHEMA_5: &str = include_str!("../../tests/fixtures/schema_5.sql");
+const SCHEMA_6: &str = include_str!("../../tests/fixtures/schema_6.sql");
 
 fn store_at(path: std::path::PathBuf) -> Sqlite {
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
@@ -77,36 +64,104 @@ fn check_found(store: &Sqlite, plan: &Plan) {
     }
 }
 
-#[test]
-fn a_database_of_the_version_before_keeps_its_plans_and_journals() {
+/// A database that an older version wrote, brought up to date.
+fn upgraded(sql: &str) -> (tempfile::TempDir, Sqlite) {
     let directory = tempfile::TempDir::new().unwrap();
-    let [new, old] = ["new.db", "old.db"].map(|name| directory.path().join(name));
-    let store = store_at(new.clone());
-    worked_on(&store);
-    let expected = all(&store);
-    assert!(expected.iter().all(|it| it.1.len() > 32), "too few changes to show anything");
-    drop(store);
-    let conn = Connection::open(&old).unwrap();
+    let path = directory.path().join("plans.db");
+    let conn = Connection::open(&path).unwrap();
     conn.pragma_update(None, "journal_mode", "WAL").unwrap();
-    STEPS.iter().take(4).for_each(|step| conn.execute_batch(step).unwrap());
-    conn.execute("ATTACH DATABASE ?1 AS new", [new.to_string_lossy()]).unwrap();
-    for (table, columns) in OLD {
-        let copy = format!("INSERT INTO {table}({columns}) SELECT {columns} FROM new.{table}");
-        conn.execute_batch(&copy).unwrap();
-    }
-    conn.pragma_update(None, "application_id", APPLICATION).unwrap();
-    conn.pragma_update(None, "user_version", 4).unwrap();
+    conn.execute_batch(sql).unwrap();
     drop(conn);
-    let store = store_at(old);
-    assert_eq!(all(&store), expected);
-    for (plan, _) in &expected {
-        check_found(&store, plan);
-        let op = Op::Add(Box::new(NewItem::titled("after the upgrade")));
-        let applied = now(store.change(plan.id, Change::new(vec![op], ctx()))).unwrap();
-        assert_eq!(applied.revision().0, plan.revision.0 + 1);
-        let newest = now(store.journal(plan.id, plan.revision, 9)).unwrap();
-        assert_eq!(newest.len(), 1);
+    (directory, store_at(path))
+}
+
+fn conversation() -> AttachmentKey {
+    AttachmentKey {
+        project: "/tmp/shop".to_owned(),
+        agent: "agent".to_owned(),
+        conversation: "c1".to_owned(),
+        sub_agent: String::new(),
+        turn: String::new(),
     }
+}
+
+/// The item with a title.
+fn titled_item<'a>(plan: &'a Plan, title: &str) -> &'a Item {
+    plan.items.values().find(|it| it.title == title).unwrap()
+}
+
+#[test]
+fn a_database_of_schema_5_or_6_keeps_its_plans_and_journals() {
+    for sql in [SCHEMA_5, SCHEMA_6] {
+        let (_directory, store) = upgraded(sql);
+        let all = all(&store);
+        let titles: Vec<&str> = all.iter().map(|(plan, _)| plan.title.as_str()).collect();
+        assert_eq!(titles, ["", "Agent one", "Release"]);
+        for (plan, journal) in &all {
+            // The journal replays to the rows.
+            let mut again = Plan::new(plan.id, plan.project.clone(), plan.created_at);
+            journal.iter().flat_map(|it| &it.events).for_each(|event| again.evolve(event));
+            let changed = |plan: &Plan| -> Vec<Item> {
+                let whole = plan.items.values().cloned();
+                whole.map(|it| Item { from_list: false, ..it }).collect()
+            };
+            assert_eq!(changed(&again), changed(plan));
+            assert_eq!(journal.len() as u64, plan.revision.0);
+            check_found(&store, plan);
+            let op = Op::Add(Box::new(NewItem::titled("after the upgrade")));
+            let applied = now(store.change(plan.id, Change::new(vec![op], ctx()))).unwrap();
+            assert_eq!(applied.revision().0, plan.revision.0 + 1);
+        }
+        let [(own, _), (agents, _), _] = <[_; 3]>::try_from(all).unwrap();
+        let is_from_list = |title| titled_item(&agents, title).from_list;
+        assert!(is_from_list("Agent one") && is_from_list("Agent three"));
+        // The house waits for its roof, so the roof is next.
+        let next =
+            now(PlanStore::read(&store, own.id, Needs { next: true, ..Needs::default() })).unwrap();
+        let ready = next.items.values().find(|it| it.status == Status::Pending).unwrap();
+        assert_eq!(ready.title, "Roof");
+        let shown = now(store.attachment(conversation())).unwrap().unwrap().shown;
+        assert_eq!(shown, Revision(2), "it has seen the list that it wrote");
+    }
+}
+
+#[test]
+fn a_plan_that_was_found_by_a_hash_is_found_by_what_it_was_made_for() {
+    for sql in [SCHEMA_5, SCHEMA_6] {
+        let (_directory, store) = upgraded(sql);
+        let title = |what: MadeFor| {
+            let id = now(store.plan_for(what)).unwrap();
+            id.map(|id| now(PlanStore::read(&store, id, Needs::header())).unwrap().title)
+        };
+        assert_eq!(title(MadeFor::Project("/tmp/shop".to_owned())).as_deref(), Some(""));
+        let file = MadeFor::File("/tmp/shop/plan.md".to_owned());
+        assert_eq!(title(file).as_deref(), Some("Release"));
+        assert_eq!(title(MadeFor::Conversation(conversation())).as_deref(), Some("Agent one"));
+        assert_eq!(title(MadeFor::Project("/tmp/other".to_owned())), None);
+    }
+}
+
+#[test]
+fn an_upgraded_schema_is_the_same_as_a_new_one() {
+    let schema = |store: &Sqlite| -> Vec<(String, Option<String>)> {
+        let database = store.database();
+        let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
+        let mut select = database.conn.prepare(sql).unwrap();
+        let rows = select.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    let directory = tempfile::TempDir::new().unwrap();
+    let new = schema(&store_at(directory.path().join("new.db")));
+    assert_eq!(schema(&upgraded(SCHEMA_5).1), new);
+    assert_eq!(schema(&upgraded(SCHEMA_6).1), new);
+}
+
+#[test]
+fn an_old_status_that_is_none_does_not_keep_a_database_from_being_upgraded() {
+    let sql = format!("{SCHEMA_6} UPDATE item SET status = 'asleep' WHERE title = 'Roof';");
+    let (_directory, store) = upgraded(&sql);
+    let all = all(&store);
+    assert_eq!(titled_item(&all[0].0, "Roof").status, Status::Pending);
 }
 
 #[test]
@@ -151,61 +206,8 @@ fn a_journal_with_a_hole_is_an_error_and_not_a_short_journal() {
     let conn = Connection::open(&path).unwrap();
     conn.execute("DELETE FROM journal WHERE plan = 1 AND revision = 7", []).unwrap();
     let error = now(store.journal(plan, Revision(0), u32::MAX)).unwrap_err();
-    assert!(error.to_string().contains("of the journal is missing"), "{error}");
+    assert!(error.to_string().contains("the entry after 6 of the journal is missing"), "{error}");
     assert_eq!(now(store.journal(plan, Revision(7), u32::MAX)).unwrap()[0].revision, Revision(8));
-}
-
-/// A plan whose items stand under one another, with some that an agent's list has brought.
-fn with_children_and_lists(store: &Sqlite) -> PlanId {
-    use punchlist_model::{Actor, ListEntry, Status};
-    let plan = PlanId(IdSource::fixed(at(0), 6).nth(0));
-    now(store.import(Plan::new(plan, "/project", at(0)), Vec::new())).unwrap();
-    let under = |title: &str, parent: u32| {
-        let parent = Some(ItemRef::Number(Number(parent)));
-        Op::Add(Box::new(NewItem { parent, ..NewItem::titled(title) }))
-    };
-    let entry = |title: &str| ListEntry::titled(title, Status::Pending);
-    let steps = [
-        vec![Op::Add(Box::new(NewItem::titled("house"))), under("walls", 1), under("roof", 1)],
-        vec![Op::Replace(vec![entry("agent's own"), entry("and another")])],
-        vec![Op::Complete {
-            item: ItemRef::Number(Number(2)),
-            outcome: None,
-            with_children: false,
-        }],
-    ];
-    for (n, ops) in (1..).zip(steps) {
-        let ids = IdSource::fixed(at(n), u8::try_from(n).unwrap());
-        let ctx = Ctx { ids, now: at(n), actor: Actor::agent("me"), ..ctx() };
-        now(store.change(plan, Change::new(ops, ctx))).unwrap();
-    }
-    plan
-}
-
-#[test]
-fn a_database_of_version_5_learns_what_is_under_an_item_and_where_it_came_from() {
-    let directory = tempfile::TempDir::new().unwrap();
-    let path = directory.path().join("plans.db");
-    let store = store_at(path.clone());
-    let plan = with_children_and_lists(&store);
-    let expected = all(&store);
-    assert_eq!(expected[0].0.items.values().filter(|it| it.from_list).count(), 2);
-    drop(store);
-    let conn = Connection::open(&path).unwrap();
-    let before: u32 =
-        conn.query_row("SELECT unmet FROM item WHERE number = 1", [], |row| row.get(0)).unwrap();
-    assert_eq!(before, 1);
-    conn.execute_batch(
-        "UPDATE item SET unmet = 0, extra = json_remove(extra, '$.from_list'); \
-         UPDATE item SET extra = NULL WHERE extra = '{}'; PRAGMA user_version = 5",
-    )
-    .unwrap();
-    drop(conn);
-    let store = store_at(path);
-    assert_eq!(all(&store), expected);
-    let next =
-        now(PlanStore::read(&store, plan, Needs { next: true, ..Needs::default() })).unwrap();
-    assert_eq!(next.next_ready().map(|it| it.title.as_str()), Some("agent's own"));
 }
 
 /// Metadata as deep as a reader went when it was taken in, with our own words around it when it is stored.
@@ -247,7 +249,7 @@ fn what_cannot_be_read_says_so_and_the_rest_is_there() {
     let good = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch(
-        "UPDATE item SET extra = '{\"marks\":17}', claim = 'x' WHERE plan = 1 AND number = 2; \
+        "PRAGMA ignore_check_constraints = ON; UPDATE item SET extra = '{\"marks\":17}', claim = 'x' WHERE plan = 1 AND number = 2; \
          UPDATE item SET status = 'asleep' WHERE plan = 1 AND number = 3; \
          UPDATE journal SET events = 'no JSON' WHERE plan = 1 AND revision = 2; \
          UPDATE journal SET events = '[{\"event\":\"added\",\"item\":{\"number\":3}}]' \

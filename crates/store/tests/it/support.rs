@@ -102,6 +102,7 @@ pub(crate) fn plan_id(n: u8) -> PlanId {
 
 pub(crate) fn new_plan(n: u8) -> NewPlan {
     NewPlan {
+        made_for: None,
         id: plan_id(n),
         project: "/project".to_owned(),
         name: None,

@@ -121,6 +121,7 @@ pub(crate) fn every_field_of_an_item_is_kept(world: &World) {
     let desk = Desk::new(world.handle(), "ann");
     let metadata = serde_json::json!({"z": 1, "a": [null, 1.5, "é"], "deep": {"x": {}}});
     let new = NewItem {
+        id: None,
         title: "Ship it".to_owned(),
         active_form: Some("Shipping it".to_owned()),
         context: "line\nline".to_owned(),

@@ -17,6 +17,7 @@ mod questions;
 mod sessions;
 mod turns;
 mod undo;
+mod writes;
 
 use std::sync::Arc;
 
@@ -191,5 +192,12 @@ worlds! {
             a_todo_is_updated
             an_unknown_todo_is_not_updated
             todos_are_counted_by_status;
+        writes:
+            a_repeated_write_changes_nothing_and_returns_what_was_recorded
+            another_write_id_is_another_write
+            a_refused_write_may_be_repeated
+            one_source_of_ids_is_enough_for_several_writes
+            a_plan_is_found_by_what_it_was_made_for
+            a_plan_file_that_moved_takes_its_plan_along;
     }
 }

@@ -42,11 +42,11 @@ fn item() -> impl Strategy<Value = ItemRef> {
         8 => (1..9_u32).prop_map(|n| ItemRef::Number(Number(n))),
         2 => (0..9_u32).prop_map(|n| ItemRef::Position(Position(n))),
         1 => (0..3_u32).prop_map(ItemRef::Batch),
-        2 => (0..3_usize, 1..20_i64, 0..3_u32, 1..9_u32)
-            .prop_map(|(who, at, n, it)| ItemRef::Id(ids(WORKERS[who], at).item(n, Number(it)))),
-        2 => (0..3_usize, 1..20_i64, 0..3_u32, 1..9_u32, 1..9_u32).prop_map(
-            |(who, at, n, it, or)| {
-                ItemRef::Both(Number(or), ids(WORKERS[who], at).item(n, Number(it)))
+        2 => (0..3_usize, 1..20_i64, 1..9_u32)
+            .prop_map(|(who, at, it)| ItemRef::Id(ids(WORKERS[who], at).item(Number(it)))),
+        2 => (0..3_usize, 1..20_i64, 1..9_u32, 1..9_u32).prop_map(
+            |(who, at, it, or)| {
+                ItemRef::Both(Number(or), ids(WORKERS[who], at).item(Number(it)))
             }
         ),
         1 => "0?1?[0-9a-z]{0,2}".prop_map(ItemRef::Prefix),
