@@ -1,17 +1,17 @@
 //! A plan: make, add, claim, complete, follow, draw.
 
-use punchlist_db::Threaded;
 use punchlist_engine::view::{Options, list};
 use punchlist_engine::{Engine, Error, System, item};
+use punchlist_store::Threaded;
 use std::sync::Arc;
 
 /// Runs the example.
 #[tokio::main(flavor = "current_thread")]
 pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let place = tempfile::tempdir()?;
-    let options = punchlist_db::Options {
+    let options = punchlist_store::Options {
         path: place.path().join("plans.db"),
-        durability: punchlist_db::Durability::Full,
+        durability: punchlist_store::Durability::Full,
     };
     let engine = Engine::open(Arc::new(Threaded::open(&options)?), System);
     let plan = engine.create("Ship it").await?;

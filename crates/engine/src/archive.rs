@@ -273,6 +273,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let id = PlanId(IdSource::fixed(at, 0xff).nth(0));
         let new = NewPlan {
+            made_for: None,
             id,
             project: "/p".to_owned(),
             name: Some("release".to_owned()),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Error, Filter, NewPlan, Summary};
-use punchlist_model::{Limits, PlanId, Rules};
+use punchlist_model::{Limits, MadeFor, PlanId};
 
 use crate::around::Around;
 
@@ -43,7 +43,7 @@ pub enum Which {
     Named(String),
     /// The one that this conversation is attached to.
     Attached(AttachmentKey),
-    /// The project's latest plan that belongs to no conversation.
+    /// The project's own, which people make by hand.
     Project,
 }
 
@@ -95,7 +95,7 @@ impl Engine {
         let at = around.now();
         let id = PlanId(around.ids(at)?.nth(0));
         let project = options.project.clone();
-        store.create(NewPlan { id, project, name, title, rules: Rules::default(), at }).await?;
+        store.create(NewPlan { name, title, ..NewPlan::new(id, project, at) }).await?;
         Ok(self.handle(id))
     }
 
@@ -112,8 +112,8 @@ impl Engine {
             }
             Which::Attached(key) => self.inner.store.attached(key).await?,
             Which::Project => {
-                let plans = self.plans(self.of_project()).await?;
-                plans.iter().find(|it| it.attachment.is_none()).map(|it| it.id)
+                let project = MadeFor::Project(self.inner.options.project.clone());
+                self.inner.store.plan_for(project).await?
             }
         };
         Ok(id.map(|id| self.handle(id)))

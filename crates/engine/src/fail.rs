@@ -233,9 +233,6 @@ impl From<store::Error> for Fail {
                 ),
             )
             .hint("look at it with `punchlist list`, then repeat; `--expect any` overwrites."),
-            Error::Outdated => {
-                Self::new(Code::Conflict, message).hint("nothing was changed; repeat it.")
-            }
             Error::Undo(Conflict::Nothing(_)) => Self::not_found(message)
                 .hint("`punchlist log` shows who changed what; `--as NAME` acts as somebody else."),
             Error::Undo(Conflict::Changed { .. }) => Self::new(Code::Conflict, message)
@@ -254,7 +251,7 @@ impl From<store::Error> for Fail {
             }
             Error::Message(_) => Self::refused(message).hint("shorten it, or wait until the first are worked off."),
             Error::NameTaken(_) => Self::refused(message).hint("choose another name with `--plan`."),
-            Error::Exists(_) => Self::refused(message)
+            Error::Exists(_) | Error::AlreadyMade(_) => Self::refused(message)
                 .hint("a plan is imported once; `punchlist plans --all` shows where it is."),
             Error::NewerSchema { .. } => Self::new(Code::Unusable, message)
                 .hint("a newer version of punchlist wrote it: use that one, or another file with `--db`."),

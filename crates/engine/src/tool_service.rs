@@ -12,7 +12,7 @@ use punchlist_model::store::{
     Attachment, AttachmentKey, Change, Error, Filter, NewPlan, PlanStore,
 };
 use punchlist_model::{
-    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Rules, Tag,
+    Broken, Ctx, Item, Level, Limits, MadeFor, Op, Plan, PlanId, Process, Refusal, Revision, Tag,
     Timestamp, decide,
 };
 
@@ -236,27 +236,31 @@ async fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Optio
 
 /// The plan that a conversation would begin with.
 fn empty(caller: &Caller, now: Timestamp) -> Plan {
-    let (id, name) = beginning(caller);
+    let (id, name) = match &caller.wanted {
+        Wanted::Attached => (PlanId::NIL, None),
+        Wanted::Plan(id) => (*id, None),
+        Wanted::Named { name, id } => (*id, Some(name.clone())),
+    };
     Plan { name, ..Plan::new(id, caller.key.project.clone(), now) }
 }
 
-fn beginning(caller: &Caller) -> (PlanId, Option<String>) {
-    match &caller.wanted {
-        Wanted::Attached => (PlanId::first_of(&caller.key), None),
-        Wanted::Plan(id) => (*id, None),
-        Wanted::Named { name, id } => (*id, Some(name.clone())),
-    }
-}
-
 async fn make(store: &dyn PlanStore, caller: &Caller, change: &Change) -> Result<Found, Error> {
-    let (id, name) = beginning(caller);
-    let (project, at) = (caller.key.project.clone(), change.ctx.now);
-    let title = if name.is_none() { title(caller, change) } else { String::new() };
-    let rules = Rules::default();
-    let new = NewPlan { id, project, name: name.clone(), title, rules, at };
+    let at = change.ctx.now;
+    let empty = |id| NewPlan::new(id, caller.key.project.clone(), at);
+    let own = |id| NewPlan { title: title(caller, change), ..empty(id) };
+    let new = match &caller.wanted {
+        Wanted::Attached => NewPlan {
+            made_for: Some(MadeFor::Conversation(caller.key.clone())),
+            ..own(change.ctx.ids.plan())
+        },
+        Wanted::Plan(id) => own(*id),
+        Wanted::Named { name, id } => NewPlan { name: Some(name.clone()), ..empty(*id) },
+    };
+    let name = new.name.clone();
     let plan = match (store.create(new).await, name) {
+        (Ok(plan), _) => plan.id,
         // Two first calls at once make one plan.
-        (Ok(_) | Err(Error::Exists(_)), _) => id,
+        (Err(Error::Exists(id) | Error::AlreadyMade(id)), _) => id,
         (Err(error @ Error::NameTaken(_)), Some(name)) => {
             named(store, &caller.key.project, &name).await?.ok_or(error)?
         }

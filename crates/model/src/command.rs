@@ -152,6 +152,8 @@ pub enum Place {
 #[derive(Clone, PartialEq, Debug, Default)]
 #[expect(missing_docs, reason = "the fields are those of `Item`")]
 pub struct NewItem {
+    /// Its id, for a caller that must know it beforehand; else a new one.
+    pub id: Option<ItemId>,
     pub title: String,
     pub active_form: Option<String>,
     pub context: String,

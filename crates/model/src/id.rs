@@ -4,15 +4,11 @@
 //! wrong order. Nothing here draws random numbers or looks at a clock: [`IdSource`] carries both.
 
 use std::fmt;
-#[expect(deprecated, reason = "see `PlanId::of_text`")]
-use std::hash::{Hasher, SipHasher};
 use std::str::FromStr;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-
-use crate::store::AttachmentKey;
 
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -22,6 +18,9 @@ macro_rules! uuid_id {
         pub struct $name(pub Uuid);
 
         impl $name {
+            /// An id that nothing has.
+            pub const NIL: Self = Self(Uuid::nil());
+
             /// The id as text, written where there is room for it.
             pub fn spelt<'a>(&self, room: &'a mut [u8; 36]) -> &'a str {
                 self.0.hyphenated().encode_lower(room)
@@ -55,54 +54,21 @@ uuid_id! {
     PlanId
 }
 
-impl PlanId {
-    /// The id of a project's own plan. It follows from the project, so two first `add`s at once
-    /// make one plan and not two.
-    pub fn of_project(project: &str) -> Self {
-        Self::of_text(project)
-    }
-
-    /// The id of the plan that a plan file becomes. It follows from the file's real path.
-    pub fn of_file(path: &str) -> Self {
-        // No project is spelt so: none contains a NUL.
-        Self::of_text(&format!("plan file\0{path}"))
-    }
-
-    /// The id of the plan that a conversation begins with, which follows from the conversation.
-    pub fn first_of(key: &AttachmentKey) -> Self {
-        let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
-        // No part contains a NUL, so no two conversations are spelt alike.
-        Self::of_text(
-            &[project, agent, conversation, sub_agent, turn].map(String::as_str).join("\0"),
-        )
-    }
-
-    /// Two 64-bit hashes of a text, as a UUID of the free form.
-    ///
-    /// SipHash, so that nobody can choose a directory's name to meet another project's plan.
-    #[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
-    fn of_text(text: &str) -> Self {
-        let mut bytes = [0; 16];
-        for (half, key) in bytes.chunks_exact_mut(8).zip([0x7075_6e63_6800, 0x6c69_7374_00ff]) {
-            let mut hasher = SipHasher::new_with_keys(key, key);
-            hasher.write(text.as_bytes());
-            half.copy_from_slice(&hasher.finish().to_be_bytes());
-        }
-        Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
-    }
-}
-
 uuid_id! {
     /// An item, for ever and across plans.
     ItemId
 }
 
 impl ItemId {
-    /// The number that an id of [`IdSource::item`] tells. Other ids tell anything.
-    pub fn told_number(&self) -> Number {
-        let bytes = self.0.as_bytes();
-        Number(u32::from_be_bytes([bytes[10], bytes[11], bytes[12], bytes[13]]))
+    /// The id of the item of a plan that somebody else knows by a name: always the same (UUIDv5).
+    pub fn named(plan: PlanId, name: &str) -> Self {
+        Self(Uuid::new_v5(&plan.0, name.as_bytes()))
     }
+}
+
+uuid_id! {
+    /// A write: repeated under the same id, it happens once.
+    WriteId
 }
 
 uuid_id! {
@@ -177,15 +143,12 @@ pub struct IdSource {
     pub at: Timestamp,
     /// Fills the rest.
     pub random: [u8; 10],
-    /// Whether ids must be known before the numbers of their items are, so that they cannot tell
-    /// them.
-    pub foreknown: bool,
 }
 
 impl IdSource {
     /// A source.
     pub fn new(at: Timestamp, random: [u8; 10]) -> Self {
-        Self { at, random, foreknown: false }
+        Self { at, random }
     }
 
     /// A source for tests and examples: distinct `seed`s give distinct ids.
@@ -207,17 +170,27 @@ impl IdSource {
         uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
     }
 
-    /// The id of the n-th item that a change makes. Unless it is foreknown, the item's number stands in it, so that a store
-    /// need not keep account of which number an id belongs to; the tail, which people see, stays
-    /// random.
-    pub fn item(&self, n: u32, number: Number) -> ItemId {
-        let mut source = *self;
-        if !self.foreknown {
-            source.random[4..8].copy_from_slice(&number.0.to_be_bytes());
-        }
-        ItemId(source.nth(n))
+    /// The id of a new item. It differs for every number, so that a source may be used for several changes
+    /// of one plan.
+    pub fn item(&self, number: Number) -> ItemId {
+        ItemId(self.nth(number.0))
+    }
+
+    /// The id of a new plan.
+    pub fn plan(&self) -> PlanId {
+        PlanId(self.nth(PLAN))
+    }
+
+    /// The id of the write that leads to a revision.
+    pub fn write(&self, revision: Revision) -> WriteId {
+        let revision = u32::try_from(revision.0 & 0x3f_ffff).unwrap_or_default();
+        WriteId(self.nth(WRITE + revision))
     }
 }
+
+/// Where plans and writes begin among the ids of a source: beyond any number of an item.
+const PLAN: u32 = 0x40_0000;
+const WRITE: u32 = 0x80_0000;
 
 #[cfg(test)]
 mod tests {
@@ -232,40 +205,18 @@ mod tests {
     }
 
     #[test]
-    fn an_items_id_tells_its_number_and_ends_at_random() {
+    fn items_plans_and_writes_of_one_source_have_different_ids() {
         let source = IdSource::fixed(Timestamp::from_millisecond(1_800_000_000_000).unwrap(), 0xab);
-        let ids: Vec<ItemId> =
-            (0..1000).map(|n| source.item(n, Number(u32::MAX - 999 + n))).collect();
+        let ids = [
+            source.item(Number(1)).0,
+            source.item(Number(2)).0,
+            source.plan().0,
+            source.write(Revision(0)).0,
+            source.write(Revision(1)).0,
+        ];
         assert!(ids.windows(2).all(|pair| pair[0] < pair[1]));
-        for (n, id) in (0..1000).zip(ids) {
-            assert_eq!(id.told_number(), Number(u32::MAX - 999 + n));
-            assert_eq!((id.0.get_version_num(), id.short().as_str()), (7, "abab"));
-        }
-    }
-
-    #[test]
-    fn a_projects_own_plan_always_has_the_same_id() {
-        // Stored: a change of this value would lose every project's plan.
-        let own = PlanId::of_project("/home/me/web-shop");
-        assert_eq!(own.to_string(), "eae61624-60b3-8350-8788-25e253aa4fb0");
-        assert_ne!(PlanId::of_project("/a"), PlanId::of_project("/b"));
-    }
-
-    #[test]
-    fn a_conversations_first_plan_always_has_the_same_id() {
-        let key = |conversation: &str, sub_agent: &str| AttachmentKey {
-            project: "/home/me/web-shop".to_owned(),
-            agent: "claude".to_owned(),
-            conversation: conversation.to_owned(),
-            sub_agent: sub_agent.to_owned(),
-            turn: String::new(),
-        };
-        // Stored as well.
-        let first = PlanId::first_of(&key("c1", ""));
-        assert_eq!(first.to_string(), "3260a24f-ecdb-82f5-9d53-77c83d90344a");
-        assert_ne!(first, PlanId::first_of(&key("c2", "")));
-        assert_ne!(first, PlanId::first_of(&key("c1", "s")));
-        assert_ne!(PlanId::first_of(&key("c1s", "")), PlanId::first_of(&key("c1", "s")));
+        assert!(ids.iter().all(|id| id.get_version_num() == 7));
+        assert_eq!(source.item(Number(7)).short(), "abab");
     }
 
     #[test]

@@ -8,6 +8,8 @@
 //! happened, [`mod@decide`] the rules between them, [`refusal`] what is said when the answer is no.
 //! [`call`] is what stores keep of work under way.
 
+#![forbid(unsafe_code)]
+
 pub mod actor;
 pub mod agents;
 pub mod call;
@@ -21,12 +23,14 @@ pub mod id;
 pub mod item;
 pub mod json;
 pub mod json_text;
+pub mod legacy_ids;
 pub mod limits;
 pub mod needs;
 pub mod nested;
 pub mod plan;
 pub mod refusal;
 pub mod remind;
+pub mod row_changes;
 pub mod session;
 pub mod store;
 pub mod undo;
@@ -38,10 +42,11 @@ pub use event::{Delta, Event, Field, What};
 pub use goal::{Budget, Goal};
 pub use id::{
     Attempt, IdSource, ItemId, MessageId, Number, PlanId, Position, QuestionId, Revision, RunId,
+    WriteId,
 };
 pub use item::{Check, Claim, Evidence, Item, Level, Mark, Origin, Run, Status, Verification};
 pub use limits::Limits;
-pub use plan::{End, Plan, Progress, Rules};
+pub use plan::{End, MadeFor, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 pub use session::{Session, SessionKey};
 

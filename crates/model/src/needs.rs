@@ -205,6 +205,7 @@ impl Plan {
             items: std::collections::BTreeMap::new(),
             project: self.project.clone(),
             name: self.name.clone(),
+            made_for: self.made_for.clone(),
             title: self.title.clone(),
             goal: self.goal.clone(),
             ..*self

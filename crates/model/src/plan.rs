@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::goal::Goal;
 use crate::id::{Number, PlanId, Position, Revision};
 use crate::item::{Item, Level, Status, Verification};
+use crate::store::AttachmentKey;
 
 /// A durable list of things to do, and what is known of them.
 #[derive(Clone, PartialEq, Debug)]
@@ -22,6 +23,8 @@ pub struct Plan {
     pub project: String,
     /// How people call it, unique in the project.
     pub name: Option<String>,
+    /// What it was made for: the plan is found by it.
+    pub made_for: Option<MadeFor>,
     /// What it is about.
     pub title: String,
     /// Goes up by one with each change.
@@ -44,6 +47,17 @@ pub struct Plan {
     pub open: u32,
     /// The items by number: all of them, or a slice.
     pub items: BTreeMap<Number, Item>,
+}
+
+/// What a plan was made for. At most one plan of a store was made for the same.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MadeFor {
+    /// A project: its own plan, which verbs work on where nothing else is named.
+    Project(String),
+    /// A plan file, by its real path.
+    File(String),
+    /// A conversation: the plan that it began with.
+    Conversation(AttachmentKey),
 }
 
 /// Rules of one plan.
@@ -125,6 +139,7 @@ impl Plan {
             id,
             project: project.into(),
             name: None,
+            made_for: None,
             title: String::new(),
             revision: Revision(0),
             rules: Rules::default(),

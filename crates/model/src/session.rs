@@ -260,12 +260,6 @@ pub trait SessionStore: Send + Sync {
     /// carries, 0 for one that is new. Whoever comes too late looks at what is there and tries again.
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>>;
 
-    /// When this store's answers about sessions were so, where it gives them from memory: as long as
-    /// this number stays, so do they. Whoever is told it relies on them as if it had asked for them.
-    fn moment(&self) -> Option<u64> {
-        None
-    }
-
     /// Changes a plan as [`PlanStore::change`] does and writes a session as [`Self::keep`] does, in one
     /// transaction. A change that fails writes neither; a session that somebody wrote meanwhile does not
     /// hold up the change.

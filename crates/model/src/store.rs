@@ -1,7 +1,7 @@
 //! What any store must promise.
 //!
 //! A store loads, decides with [`crate::decide::decide`], and writes journal and rows in one
-//! transaction; it contains no rule of its own. The conformance suite in `db` is this contract as a
+//! transaction; it contains no rule of its own. The conformance suite in `store` is this contract as a
 //! program: a behaviour that is not in it, no caller may rely on.
 
 pub mod memory;
@@ -18,11 +18,11 @@ use crate::actor::Actor;
 use crate::call::{BadMessage, CallState};
 use crate::command::{Ctx, ItemRef, Op};
 use crate::decide::Decision;
-use crate::event::Event;
-use crate::id::{Number, PlanId, QuestionId, Revision, RunId};
+use crate::event::{Event, What};
+use crate::id::{Number, PlanId, QuestionId, Revision, RunId, WriteId};
 use crate::item::Item;
 use crate::needs::Needs;
-use crate::plan::{End, Plan, Progress, Rules};
+use crate::plan::{End, MadeFor, Plan, Progress, Rules};
 use crate::refusal::{Refusal, Warning};
 use crate::undo::Conflict;
 
@@ -33,7 +33,8 @@ use crate::undo::Conflict;
 /// to the millisecond.
 pub trait PlanStore: Send + Sync {
     /// Makes an empty plan at revision 0. A name that the project has already is refused with
-    /// [`Error::NameTaken`]. Nothing is journaled: the first change is the first entry.
+    /// [`Error::NameTaken`]; what a plan was already made for, with [`Error::AlreadyMade`], which names that
+    /// plan. Nothing is journaled: the first change is the first entry.
     fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>>;
 
     /// Decides `ops` on the plan as it is now and applies what follows.
@@ -41,6 +42,9 @@ pub trait PlanStore: Send + Sync {
     /// The new revision is the old one plus one, and the journal entry carries it. If nothing
     /// follows, nothing is written and the revision stays. With `expect`, fails with
     /// [`Error::Revision`] unless the plan is at that revision.
+    ///
+    /// Every entry of the journal has a write id. If `change.write` is in the plan's journal already, nothing
+    /// is decided or written: the answer has the recorded revision and events, and the plan as it is now.
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>>;
 
     /// Takes back the caller's last change that is not yet taken back; see [`crate::undo`].
@@ -66,6 +70,14 @@ pub trait PlanStore: Send + Sync {
 
     /// The plans that fit, most recently changed first.
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>>;
+
+    /// The plan that was made for this, if there is one.
+    fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
+
+    /// Records what a plan was made for, instead of what was recorded before: a plan file has moved. Fails
+    /// with [`Error::AlreadyMade`] if that is another plan's. Nothing is journaled.
+    fn set_made_for(&self, plan: PlanId, what: Option<MadeFor>)
+    -> BoxFuture<'_, Result<(), Error>>;
 
     /// Ties a conversation to a plan, or moves it to another. What it was shown is kept if the plan
     /// is the same.
@@ -128,9 +140,36 @@ pub struct NewPlan {
     pub id: PlanId,
     pub project: String,
     pub name: Option<String>,
+    pub made_for: Option<MadeFor>,
     pub title: String,
     pub rules: Rules,
     pub at: Timestamp,
+}
+
+impl NewPlan {
+    /// A plan with nothing but its id and project.
+    pub fn new(id: PlanId, project: impl Into<String>, at: Timestamp) -> Self {
+        Self {
+            id,
+            project: project.into(),
+            name: None,
+            made_for: None,
+            title: String::new(),
+            rules: Rules::default(),
+            at,
+        }
+    }
+
+    /// The plan, still empty.
+    pub fn plan(self) -> Plan {
+        Plan {
+            name: self.name,
+            made_for: self.made_for,
+            title: self.title,
+            rules: self.rules,
+            ..Plan::new(self.id, self.project, kept(self.at))
+        }
+    }
 }
 
 /// A change to be made.
@@ -144,6 +183,9 @@ pub struct Change {
     pub expect: Option<Revision>,
     /// What the journal calls it.
     pub kind: Kind,
+    /// The id of this write, for a caller that may have to ask again without knowing whether the first time
+    /// succeeded. Without it the write gets a new one from the caller's id source.
+    pub write: Option<WriteId>,
     /// The conversation that makes it. If it had seen the plan up to just before (`ctx.base`), it
     /// has seen it up to this change then, and that is noted with it.
     pub seen_by: Option<AttachmentKey>,
@@ -154,7 +196,7 @@ impl Change {
     pub fn new(ops: impl Into<Arc<[Op]>>, ctx: Ctx) -> Self {
         let ops = ops.into();
         let kind = ops.first().map_or(Kind::Edit, Kind::of);
-        Self { ops, ctx, expect: None, kind, seen_by: None }
+        Self { ops, ctx, expect: None, kind, write: None, seen_by: None }
     }
 
     /// The conversation that has seen the plan at `revision` by making this change, if one has.
@@ -282,6 +324,8 @@ pub struct Entry {
 /// What a change came to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Applied {
+    /// The revision that the change led to.
+    pub revision: Revision,
     /// The plan after it: whole if the change needed it whole, else the slice that it needed.
     pub plan: Plan,
     /// What was decided.
@@ -291,7 +335,22 @@ pub struct Applied {
 impl Applied {
     /// The revision after it.
     pub fn revision(&self) -> Revision {
-        self.plan.revision
+        self.revision
+    }
+
+    /// A change that was made before, under the same write id: what was recorded, and the plan as it is now.
+    pub fn repeated(entry: Entry, plan: Plan) -> Self {
+        let added = entry.events.iter().filter_map(|event| match event {
+            Event::Added { item } => Some(item.number),
+            _ => None,
+        });
+        let started = entry.events.iter().find_map(|event| match event {
+            Event::Changed { number, what: What::Started, .. } => Some(*number),
+            _ => None,
+        });
+        let decision = Decision { added: added.collect(), picked: started, ..Decision::default() };
+        let decision = Decision { events: entry.events, ..decision };
+        Self { revision: entry.revision, plan, decision }
     }
 
     /// What the caller should know.
@@ -335,6 +394,8 @@ pub struct Summary {
     pub updated_at: Timestamp,
     /// The newest conversation attached to it; none for a plan made by hand.
     pub attachment: Option<AttachmentKey>,
+    /// What it was made for.
+    pub made_for: Option<MadeFor>,
 }
 
 /// Which conversation: what an agent calls itself and its session. Sessions attach to plans; they
@@ -422,6 +483,9 @@ pub enum Error {
     /// A plan with that id is there already.
     #[error("plan {0} is in this store already")]
     Exists(PlanId),
+    /// A plan was made for that already, and this is it.
+    #[error("plan {0} was made for that already")]
+    AlreadyMade(PlanId),
     /// There is no such run.
     #[error("there is no run {0}")]
     NoRun(RunId),
@@ -454,10 +518,6 @@ pub enum Error {
     /// A text is no message, or too many wait.
     #[error(transparent)]
     Message(#[from] BadMessage),
-    /// What was answered from memory may not be so any more; nothing was changed. Only a store that
-    /// was asked to recall says this, and whoever asked it so asks again, without.
-    #[error("the store was written by somebody else meanwhile")]
-    Outdated,
     /// The store was written by a newer version.
     #[error("the store has schema {found}, this version knows up to {known}")]
     NewerSchema {

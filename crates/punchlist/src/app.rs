@@ -11,12 +11,12 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
-use punchlist_db::{Options, Sqlite};
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::SessionStore;
 use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
 use punchlist_sched::policy::Policy;
+use punchlist_store::{Options, Sqlite};
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};

@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::{Around, Needs, Reach};
@@ -11,6 +10,7 @@ use punchlist_model::{
     Attempt, Broken, Event, Item, ItemRef, Number, Op, Plan, PlanId, Refusal, Revision, What,
     decide,
 };
+use punchlist_store::Sqlite;
 
 use crate::app::{App, no_plan};
 use crate::block_on;

@@ -7,7 +7,6 @@
 
 use std::path::Path;
 
-use punchlist_db::Durability;
 use punchlist_engine::conversation;
 use punchlist_engine::policy::rules::{self, Rules};
 use punchlist_formats::prompt::Tag;
@@ -15,6 +14,7 @@ use punchlist_formats::text;
 use punchlist_model::Limits;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::{Kind, Policy};
+use punchlist_store::Durability;
 
 use crate::error::Fail;
 use crate::project::Project;

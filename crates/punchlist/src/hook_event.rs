@@ -120,7 +120,6 @@ impl From<Error> for Failed {
             Error::NewerSchema { .. }
             | Error::ReadOnly(_)
             | Error::Busy(_)
-            | Error::Outdated
             | Error::Unusable { .. }
             | Error::Unconfirmed { .. } => Self::Store(words),
             Error::Refused(_)
@@ -133,7 +132,8 @@ impl From<Error> for Failed {
             | Error::NoQuestion(_)
             | Error::Message(_)
             | Error::NameTaken(_)
-            | Error::Exists(_) => Self::Event(words),
+            | Error::Exists(_)
+            | Error::AlreadyMade(_) => Self::Event(words),
         }
     }
 }

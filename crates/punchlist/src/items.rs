@@ -316,7 +316,7 @@ mod tests {
     /// A plan with these titles, numbered from 1; a `-` before one says that it was dropped.
     fn plan(titles: &[&str]) -> Plan {
         let at = Timestamp::UNIX_EPOCH;
-        let mut plan = Plan::new(PlanId::of_project("p"), "p", at);
+        let mut plan = Plan::new(PlanId::NIL, "p", at);
         let ids = punchlist_model::IdSource::fixed(at, 7);
         for (n, title) in (1..).zip(titles) {
             let (title, dropped) = match title.strip_prefix('-') {

@@ -7,7 +7,7 @@ use std::env;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use punchlist_db::Waiting;
+use punchlist_store::Waiting;
 
 use crate::{clock, print};
 
@@ -26,7 +26,7 @@ pub(crate) fn set(verb: &str, json: bool) {
         _ => (seconds(3), seconds(30)),
     };
     let (tell_after, give_up_after) = given().unwrap_or((tell_after, give_up_after));
-    punchlist_db::set_waiting(Waiting {
+    punchlist_store::set_waiting(Waiting {
         program: format!("punchlist {verb}"),
         clock: Some(clock::now),
         tell_after,

@@ -5,11 +5,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_formats::{planfile, text};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore};
 use punchlist_model::{Item, Origin};
+use punchlist_store::{Durability, Options, Sqlite};
 
 use crate::block_on;
 use crate::trust::Trusting;

@@ -6,14 +6,14 @@
 //! and a line says whose it is. A session that has no plan yet works on the project's own if there is
 //! one, and else begins its own; it never comes upon another's.
 
-use punchlist_db::Sqlite;
 use punchlist_engine::session;
 use punchlist_formats::view::{duration, log};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{self, AttachmentKey, Filter, NewPlan, PlanStore, Summary};
-use punchlist_model::{Plan, PlanId, Rules, Session, SessionKey};
+use punchlist_model::{MadeFor, Plan, PlanId, Session, SessionKey};
+use punchlist_store::Sqlite;
 
 use crate::app::{App, no_plan};
 use crate::block_on;
@@ -33,8 +33,6 @@ pub(crate) enum Missing<'a> {
 }
 
 /// Does something with the plan that is meant.
-///
-/// The project's own plan is tried by its id straight away: the usual case costs no search.
 pub(crate) fn with<T>(
     app: &App,
     store: &dyn Store,
@@ -56,9 +54,8 @@ pub(crate) fn with<T>(
         Meant::Own(session) => (Some(session), false),
         Meant::Project { in_a_session } => (None, !in_a_session),
     };
-    match act(PlanId::of_project(project)) {
-        Err(store::Error::NoPlan(_)) => {}
-        other => return other.map_err(|error| explain(app, store, error)),
+    if let Some(id) = own(store, project)? {
+        return act(id).map_err(|error| explain(app, store, error));
     }
     let id = match (loose(store, project)?, missing) {
         (Some(id), _) => id,
@@ -78,6 +75,11 @@ pub(crate) fn with<T>(
         },
     };
     act(id).map_err(|error| explain(app, store, error))
+}
+
+/// The project's own plan.
+fn own(store: &dyn PlanStore, project: &str) -> Result<Option<PlanId>, Fail> {
+    Ok(block_on(store.plan_for(MadeFor::Project(project.to_owned())))?)
 }
 
 /// The plan that was changed last of those that sessions here work or worked on, none of which is live.
@@ -128,8 +130,7 @@ fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
         several => {
             let filter = Filter { project: Some(project.clone()), ..Filter::default() };
             let mut plans = block_on(store.plans(filter))?;
-            let own = PlanId::of_project(project);
-            plans.retain(|plan| plan.id == own || several.contains(&plan.id));
+            plans.retain(|plan| is_own(plan) || several.contains(&plan.id));
             Err(ambiguous("several agents work here, each on a plan of its own", &plans))
         }
     }
@@ -148,19 +149,16 @@ pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<
 /// Makes a session's first plan. Two first changes at once make one plan.
 fn begin(app: &App, store: &dyn Store, session: &Session) -> Result<PlanId, Fail> {
     let key = session.attachment();
-    let id = PlanId::first_of(&key);
     let new = NewPlan {
-        id,
-        project: key.project.clone(),
-        name: None,
+        made_for: Some(MadeFor::Conversation(key.clone())),
         title: session.memory.prompt.clone().unwrap_or_default(),
-        rules: Rules::default(),
-        at: app.now,
+        ..NewPlan::new(clock::plan_id(app.now)?, key.project.clone(), app.now)
     };
-    match block_on(store.create(new)) {
-        Ok(_) | Err(store::Error::Exists(_)) => {}
+    let id = match block_on(store.create(new)) {
+        Ok(plan) => plan.id,
+        Err(store::Error::AlreadyMade(id)) => id,
         Err(error) => return Err(error.into()),
-    }
+    };
     Ok(block_on(store.attach(key, id, app.now))?.plan)
 }
 
@@ -262,26 +260,20 @@ fn could_be_id(name: &str) -> bool {
 
 fn make(app: &App, store: &dyn PlanStore, name: Option<&str>) -> Result<PlanId, Fail> {
     let project = &app.project()?.name;
-    let id = match name {
-        // Somebody who typed an id that does not exist does not want a plan of that name.
-        Some(name) if could_be_id(name) && has_digit(name) => {
-            return Err(no_such_plan(name)
-                .hint("it looks like an id, so no plan of that name was made; choose another."));
-        }
-        Some(_) => clock::plan_id(app.now)?,
-        None => PlanId::of_project(project),
-    };
+    // Somebody who typed an id that does not exist does not want a plan of that name.
+    if let Some(name) = name.filter(|it| could_be_id(it) && has_digit(it)) {
+        return Err(no_such_plan(name)
+            .hint("it looks like an id, so no plan of that name was made; choose another."));
+    }
     let new = NewPlan {
-        id,
-        project: project.clone(),
+        made_for: name.is_none().then(|| MadeFor::Project(project.clone())),
         name: name.map(str::to_owned),
-        title: String::new(),
-        rules: Rules::default(),
-        at: app.now,
+        ..NewPlan::new(clock::plan_id(app.now)?, project.clone(), app.now)
     };
     match (block_on(store.create(new)), name) {
+        (Ok(plan), _) => Ok(plan.id),
         // Somebody else was first: it is there, and that is all that was wanted.
-        (Ok(_) | Err(store::Error::Exists(_)), _) => Ok(id),
+        (Err(store::Error::AlreadyMade(id)), _) => Ok(id),
         (Err(store::Error::NameTaken(_)), Some(name)) => {
             named(store, project, name)?.ok_or_else(|| no_such_plan(name))
         }
@@ -299,17 +291,21 @@ fn no_such_plan(name: &str) -> Fail {
     )
 }
 
+/// Whether it is its project's own.
+fn is_own(plan: &Summary) -> bool {
+    matches!(plan.made_for, Some(MadeFor::Project(_)))
+}
+
 fn ambiguous(message: &str, plans: &[Summary]) -> Fail {
     let line = |plan: &Summary| {
         let session = |key: &AttachmentKey| {
             let id = key.conversation.clone();
             SessionKey { agent: key.agent.clone(), id }.actor_name("")
         };
-        let own = plan.id == PlanId::of_project(&plan.project);
         let called = match (&plan.name, &plan.attachment) {
             (Some(name), _) => name.clone(),
             (None, Some(key)) => session(key),
-            (None, None) if own => "(the project's own)".to_owned(),
+            (None, None) if is_own(plan) => "(the project's own)".to_owned(),
             (None, None) => "(no name)".to_owned(),
         };
         format!("{}  {called}  {} open  {}", plan.id.0.simple(), plan.open, plan.project)

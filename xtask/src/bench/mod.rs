@@ -33,19 +33,19 @@ pub(crate) struct Bench {
 pub(crate) const BENCHES: &[Bench] = &[
     Bench {
         name: "cold",
-        about: "one call of `add`, `list` and `done`, beside a bare program with the same statements",
+        about: "one call of `add`, `list` and `done`, beside taskwarrior",
         rounds: ROUNDS,
         run: cold::run,
     },
     Bench {
         name: "store",
-        about: "adds, four writers, `next` and following, beside raw SQLite",
+        about: "four writers, `next` and following",
         rounds: ROUNDS,
         run: store::run,
     },
     Bench {
         name: "hook",
-        about: "one hook of an agent in a store with a hundred plans, beside the bare program",
+        about: "one hook of an agent in a store with a hundred plans",
         rounds: ROUNDS,
         run: hook::run,
     },

@@ -2,7 +2,7 @@
 //!
 //! Peers are installed by npm at fixed versions under the target directory, their install scripts
 //! left alone, and run without a network and with an empty home. One that cannot be installed, or
-//! run so, is passed over by name. `crates/db/examples/peer_load` does the talking and counting.
+//! run so, is passed over by name. `crates/store/examples/peer_load` does the talking and counting.
 
 use std::fmt;
 use std::fs;

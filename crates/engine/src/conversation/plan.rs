@@ -2,7 +2,7 @@
 
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, AttachmentKey, Error, Filter, NewPlan};
-use punchlist_model::{Plan, PlanId, Process, Revision, Rules};
+use punchlist_model::{MadeFor, Plan, PlanId, Process, Revision};
 
 use super::Exchange;
 
@@ -51,17 +51,19 @@ impl Exchange<'_> {
         let key = self.key(sub_agent);
         let name = self.name(sub_agent);
         let new = NewPlan {
-            id: name.map_or_else(|| PlanId::first_of(&key), |_| self.given.plan.new_id),
-            project: self.session.project.clone(),
+            made_for: name.is_none().then(|| MadeFor::Conversation(key.clone())),
             name: name.map(str::to_owned),
             title: self.title_of(sub_agent),
-            rules: Rules::default(),
-            at: self.given.moment.now,
+            ..NewPlan::new(
+                self.given.plan.new_id,
+                self.session.project.clone(),
+                self.given.moment.now,
+            )
         };
-        let id = new.id;
         let id = match (self.store.create(new).await, name) {
+            (Ok(plan), _) => plan.id,
             // Two first writes at once make one plan.
-            (Ok(_) | Err(Error::Exists(_)), _) => id,
+            (Err(Error::AlreadyMade(id)), _) => id,
             (Err(Error::NameTaken(taken)), Some(name)) => {
                 self.named(name).await?.ok_or(Error::NameTaken(taken))?
             }

@@ -5,9 +5,8 @@ use punchlist_formats::prompt::{self, Also, Names, Tag, Tools};
 use punchlist_model::session::Session;
 use punchlist_model::{Number, Plan};
 
-use crate::hook::mirror::TaskIds;
-
 use super::{Exchange, TASKS, TODOWRITE, TRACKER, UPDATE_PLAN, WRITE_TODOS};
+use crate::hook::mirror::item_id;
 
 /// Most that the list costs when it is put back, in tokens.
 const BUDGET: u64 = 1500;
@@ -92,9 +91,9 @@ fn server(agent: Option<Agent>) -> &'static Tools {
 /// What the agent calls the items of this plan. A name from a plan that the session was attached to
 /// before is none in this one.
 fn names(session: &Session, plan: &Plan) -> Names {
-    let ids = TaskIds::of(session, plan.id);
-    let is_it =
-        |task: &str, number: Number| plan.get(number).is_some_and(|item| item.id == ids.item(task));
+    let is_it = |task: &str, number: Number| {
+        plan.get(number).is_some_and(|item| item.id == item_id(session, plan.id, task))
+    };
     let all = session.memory.mirrored.iter();
     all.filter(|(task, number)| is_it(task, **number))
         .map(|(task, number)| (*number, task.clone()))

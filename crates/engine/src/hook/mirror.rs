@@ -7,8 +7,6 @@
 //! later or be lost with a process that was killed; the next hook finds the item again.
 
 use std::collections::BTreeSet;
-#[expect(deprecated, reason = "see `TaskIds`")]
-use std::hash::{Hasher, SipHasher};
 
 use punchlist_formats::hook::{Answer, Called, Task, Write};
 use punchlist_formats::prompt;
@@ -17,8 +15,7 @@ use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{
-    IdSource, Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status,
-    Timestamp, Warning,
+    Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status, Warning,
 };
 
 use super::WATCHED;
@@ -28,49 +25,10 @@ use crate::conversation::{Exchange, Words, sub_agent};
 /// than this do not run side by side.
 const TRIES: u32 = 100;
 
-/// What decides the id of a task's item.
-///
-/// The same for every hook of the session; another for another plan, because a session may be
-/// attached to a second one.
-#[derive(Clone)]
-#[expect(deprecated, reason = "the one hash in the standard library whose values never change")]
-pub(crate) struct TaskIds {
-    begun_at: Timestamp,
-    /// What has taken in all that comes before the task.
-    hashers: [SipHasher; 2],
-}
-
-impl TaskIds {
-    #[expect(deprecated, reason = "see above")]
-    pub(crate) fn of(session: &Session, plan: PlanId) -> Self {
-        let text = format!("{plan}\0{}\0{}\0", session.key.agent, session.key.id);
-        let hashers = [0x7461_736b_0001, 0x7461_736b_0002].map(|key| {
-            let mut hasher = SipHasher::new_with_keys(key, key);
-            hasher.write(text.as_bytes());
-            hasher
-        });
-        Self { begun_at: session.begun_at, hashers }
-    }
-
-    fn source(&self, task: &str) -> IdSource {
-        let mut random = [0; 10];
-        for (part, mut hasher) in random.chunks_mut(8).zip(self.hashers.clone()) {
-            hasher.write(task.as_bytes());
-            let hash = hasher.finish().to_be_bytes();
-            part.copy_from_slice(&hash[..part.len()]);
-        }
-        IdSource { foreknown: true, ..IdSource::new(self.begun_at, random) }
-    }
-
-    /// The id of a task's item.
-    pub(crate) fn item(&self, task: &str) -> ItemId {
-        ItemId(self.source(task).nth(0))
-    }
-}
-
-/// The id of a task's item.
+/// The id of a task's item: the same for every hook of the session, and another one in another plan, because
+/// a session may be attached to a second one.
 pub(crate) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
-    TaskIds::of(session, plan).item(task)
+    ItemId::named(plan, &format!("{}\0{}\0{task}", session.key.agent, session.key.id))
 }
 
 /// A task's item.
@@ -350,10 +308,8 @@ impl Exchange<'_> {
             if let Some(item) = find(&slice, id) {
                 return Ok(Found { id, number: item.number, made: false });
             }
-            let mut ctx = self.ctx();
-            ctx.ids = TaskIds::of(&self.session, plan).source(&task.id);
-            let change =
-                Change { expect: Some(slice.revision), ..Change::new(adding(task, id), ctx) };
+            let change = Change::new(adding(task, id), self.ctx());
+            let change = Change { expect: Some(slice.revision), ..change };
             // It is made as the next one of the very list that was seen, or not at all.
             let number = slice.next_number;
             let note = |memory: &mut Memory| note(memory, number);
@@ -454,6 +410,7 @@ fn find(plan: &Plan, id: ItemId) -> Option<&Item> {
 /// The steps that make a task's item.
 fn adding(task: &Task, id: ItemId) -> Vec<Op> {
     let new = NewItem {
+        id: Some(id),
         active_form: task.active_form.clone(),
         context: task.description.clone().unwrap_or_default(),
         owner: task.owner.clone().filter(|owner| !owner.trim().is_empty()),
@@ -482,31 +439,5 @@ fn patch(task: &Task, after: Vec<ItemRef>) -> Patch {
         status: task.status,
         after,
         ..Patch::default()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use punchlist_model::session::SessionKey;
-
-    use super::*;
-
-    #[test]
-    #[expect(deprecated, reason = "what ids are made of never changes")]
-    fn a_tasks_id_is_a_hash_of_all_that_names_it() {
-        let key = SessionKey { agent: "claude".to_owned(), id: "s-1".to_owned() };
-        let session = Session::new(key, "/p", Timestamp::from_second(1_800_000_000).unwrap());
-        let plan = PlanId(IdSource::fixed(session.begun_at, 3).nth(0));
-        for task in ["", "7", "17", "a-long-name-of-a-task", "ä\0b"] {
-            let mut hasher = SipHasher::new_with_keys(0x7461_736b_0001, 0x7461_736b_0001);
-            hasher.write(format!("{plan}\0claude\0s-1\0{task}").as_bytes());
-            let mut random = [0; 10];
-            random[..8].copy_from_slice(&hasher.finish().to_be_bytes());
-            let mut hasher = SipHasher::new_with_keys(0x7461_736b_0002, 0x7461_736b_0002);
-            hasher.write(format!("{plan}\0claude\0s-1\0{task}").as_bytes());
-            random[8..].copy_from_slice(&hasher.finish().to_be_bytes()[..2]);
-            let source = IdSource { foreknown: true, ..IdSource::new(session.begun_at, random) };
-            assert_eq!(item_id(&session, plan, task), ItemId(source.nth(0)), "{task}");
-        }
     }
 }

@@ -218,6 +218,7 @@ fn copy(plan: PlanId, item: &Item) -> NewItem {
     metadata.remove(BY);
     metadata.insert(FROM.to_owned(), Value::from(format!("{plan}#{}", item.number)));
     NewItem {
+        id: None,
         title: item.title.clone(),
         active_form: item.active_form.clone(),
         context: item.context.clone(),

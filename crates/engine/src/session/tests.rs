@@ -1,5 +1,7 @@
 //! Sessions that begin, go on and end, told as stories.
 
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
@@ -10,7 +12,7 @@ use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory as InMemory;
 use punchlist_model::store::{Change, NewPlan, PlanStore};
 use punchlist_model::{
-    Ctx, IdSource, Item, Limits, Mark, Mode, NewItem, Number, Op, Plan, PlanId, Revision, Rules,
+    Ctx, IdSource, Item, Limits, Mark, Mode, NewItem, Number, Op, Plan, PlanId, Revision,
 };
 
 use super::*;
@@ -209,7 +211,7 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
     let disturbed = std::sync::atomic::AtomicBool::new(false);
     let (session, ()) = wait(update(&store, &key("a"), |memory| {
         // Between our reading and our writing, somebody else writes.
-        if !disturbed.swap(true, std::sync::atomic::Ordering::Relaxed) {
+        if !disturbed.swap(true, Ordering::Relaxed) {
             wait(update(&store, &key("a"), |memory| {
                 memory.written_with = Some("other".to_owned());
             }))
@@ -222,9 +224,9 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
     assert_eq!(session.memory.gate, Some(Gate::Once));
     assert_eq!(session.memory.written_with.as_deref(), Some("other"));
     // Somebody always is: it is given up.
-    let count = std::sync::atomic::AtomicU32::new(0);
+    let count = AtomicU32::new(0);
     let crowd = wait(update(&store, &key("a"), |memory| {
-        let n = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let n = count.fetch_add(1, Ordering::Relaxed);
         wait(update(&store, &key("a"), |memory| memory.written_with = Some(n.to_string())))
             .unwrap();
         memory.gate = None;
@@ -252,15 +254,9 @@ fn ctx(session: &Session, now: Timestamp) -> Ctx {
 /// Gives a session a plan with so many open items.
 fn plan(store: &dyn Store, session: &Session, sub_agent: &str, open: usize) -> PlanId {
     let key = session.key.attachment(&session.project, sub_agent);
-    let id = PlanId::first_of(&key);
-    let new = NewPlan {
-        id,
-        project: key.project.clone(),
-        name: None,
-        title: String::new(),
-        rules: Rules::default(),
-        at: session.seen_at,
-    };
+    static PLANS: AtomicU8 = AtomicU8::new(0);
+    let id = IdSource::fixed(session.seen_at, PLANS.fetch_add(1, Ordering::Relaxed)).plan();
+    let new = NewPlan::new(id, key.project.clone(), session.seen_at);
     wait(store.create(new)).unwrap();
     let items: Vec<_> = (0..open)
         .map(|n| NewItem::titled(format!("Item {n}")))

@@ -115,7 +115,7 @@ impl<'a> Names<'a> {
 pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
     match error {
         Error::Refused(refusal) => refused(refusal, names),
-        Error::Revision { .. } | Error::Outdated => {
+        Error::Revision { .. } => {
             format!("The list was changed by somebody else meanwhile. {}", names.voice.look())
         }
         Error::ReadOnly(why) => {
@@ -138,6 +138,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::NoPlan(_)
         | Error::NameTaken(_)
         | Error::Exists(_)
+        | Error::AlreadyMade(_)
         | Error::NoRun(_)
         | Error::NoCall { .. }
         | Error::CallMoved { .. }

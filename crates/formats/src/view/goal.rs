@@ -170,7 +170,7 @@ mod tests {
 
     /// A plan whose items stand like this, with a goal that is accepted by some of them.
     fn plan(statuses: &[Status], acceptance: &[u32]) -> Plan {
-        let mut plan = Plan::new(PlanId::of_file("/p"), "/p", at(0));
+        let mut plan = Plan::new(PlanId::NIL, "/p", at(0));
         for (number, status) in (1..).zip(statuses) {
             let id: ItemId = "0199f0a0-0000-7000-8000-000000000000".parse().unwrap();
             let mut item = Item::new(id, Number(number), format!("Item {number}"), at(0));

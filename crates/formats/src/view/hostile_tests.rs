@@ -164,6 +164,7 @@ fn journal(plan: &Plan, text: &str) -> Vec<Entry> {
 
 fn summary(plan: &Plan, text: &str) -> Summary {
     Summary {
+        made_for: None,
         id: plan.id,
         project: text.to_owned(),
         name: Some(text.to_owned()),

@@ -404,6 +404,7 @@ fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&s
     let project = if seed == 1 { "/home/ann/web-shop" } else { "/home/ann/ドキュメント" };
     let count = u32::from(seed);
     Summary {
+        made_for: None,
         id: fixture::id(u32::from(seed) + 7_000).parse().unwrap(),
         project: project.to_owned(),
         name: name.map(str::to_owned),

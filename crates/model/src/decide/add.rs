@@ -12,8 +12,7 @@ use crate::refusal::{Broken, Tag};
 impl Draft<'_> {
     pub(super) fn add(&mut self, new: &NewItem) -> Step {
         let number = self.plan.next_number;
-        let count = u32::try_from(self.decision.added.len()).unwrap_or(0);
-        let id = self.ctx.ids.item(count, number);
+        let id = new.id.unwrap_or_else(|| self.ctx.ids.item(number));
         // The number is taken even if the entry turns out bad: later entries of the batch may
         // point at it, and their problems should not be about that.
         let built = self.build(Item::new(id, number, "", self.ctx.now), new);

@@ -21,9 +21,9 @@ use super::{
 use crate::actor::Process;
 use crate::command::{Ctx, ItemRef};
 use crate::decide::{Decision, decide_since, journal_needed};
-use crate::id::{PlanId, Revision};
+use crate::id::{PlanId, Revision, WriteId};
 use crate::needs::Needs;
-use crate::plan::Plan;
+use crate::plan::{MadeFor, Plan};
 use crate::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
 use crate::{forget, undo};
 
@@ -42,6 +42,8 @@ struct State {
     sessions: BTreeMap<SessionKey, Session>,
     work: calls::Work,
     followers: Vec<Waker>,
+    /// The revision that each write led to.
+    writes: BTreeMap<(PlanId, WriteId), Revision>,
     /// How often anything changed.
     changes: u64,
 }
@@ -101,6 +103,18 @@ impl PlanStore for Memory {
 
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
         ready(Ok(self.state().plans(&filter)))
+    }
+
+    fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        ready(Ok(self.state().plan_for(&what)))
+    }
+
+    fn set_made_for(
+        &self,
+        plan: PlanId,
+        what: Option<MadeFor>,
+    ) -> BoxFuture<'_, Result<(), Error>> {
+        ready(self.state().set_made_for(plan, what))
     }
 
     fn attach(
@@ -242,13 +256,29 @@ impl State {
         if self.plans.contains_key(&new.id) {
             return Err(Error::Exists(new.id));
         }
+        self.check_made_for(new.id, new.made_for.as_ref())?;
         self.check_name(new.id, &new.project, new.name.as_deref())?;
-        let mut plan = Plan::new(new.id, new.project, kept(new.at));
-        plan.name = new.name;
-        plan.title = new.title;
-        plan.rules = new.rules;
+        let plan = new.plan();
         self.plans.insert(plan.id, plan.clone());
         Ok(plan)
+    }
+
+    fn plan_for(&self, what: &MadeFor) -> Option<PlanId> {
+        let found = self.plans.values().find(|plan| plan.made_for.as_ref() == Some(what));
+        found.map(|plan| plan.id)
+    }
+
+    fn set_made_for(&mut self, id: PlanId, what: Option<MadeFor>) -> Result<(), Error> {
+        self.check_made_for(id, what.as_ref())?;
+        self.plans.get_mut(&id).ok_or(Error::NoPlan(id))?.made_for = what;
+        Ok(())
+    }
+
+    fn check_made_for(&self, id: PlanId, what: Option<&MadeFor>) -> Result<(), Error> {
+        match what.and_then(|what| self.plan_for(what)) {
+            Some(other) if other != id => Err(Error::AlreadyMade(other)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn check_name(&self, id: PlanId, project: &str, name: Option<&str>) -> Result<(), Error> {
@@ -265,6 +295,9 @@ impl State {
     }
 
     fn change(&mut self, id: PlanId, change: &Change) -> Result<Applied, Error> {
+        if let Some(applied) = self.repeated(id, change)? {
+            return Ok(applied);
+        }
         self.check_revision(id, change.expect)?;
         let (ops, ctx) = (&change.ops, &change.ctx);
         let base = journal_needed(ops, ctx);
@@ -272,7 +305,8 @@ impl State {
             .map(|base| self.entries(id).filter(|entry| entry.revision > base).cloned().collect())
             .unwrap_or_default();
         let decision = decide_since(self.plan(id)?, ops, ctx, &since)?;
-        let applied = self.commit(id, decision, change.kind, None, &change.ctx)?;
+        let done = Done { kind: change.kind, undoes: None, write: change.write };
+        let applied = self.commit(id, decision, done, &change.ctx)?;
         if !applied.decision.events.is_empty()
             && let Some(key) = change.has_shown(applied.revision())
             && let Some(attachment) = self.attachments.get_mut(key)
@@ -282,13 +316,22 @@ impl State {
         Ok(applied)
     }
 
+    /// What came of a change that was made before under the same write id.
+    fn repeated(&self, id: PlanId, change: &Change) -> Result<Option<Applied>, Error> {
+        let revision = change.write.and_then(|write| self.writes.get(&(id, write)));
+        let entry = revision.and_then(|it| self.entries(id).find(|entry| entry.revision == *it));
+        let Some(entry) = entry else { return Ok(None) };
+        Ok(Some(Applied::repeated(entry.clone(), self.plan(id)?.clone())))
+    }
+
     fn undo(&mut self, id: PlanId, ctx: &Ctx, expect: Option<Revision>) -> Result<Applied, Error> {
         self.check_revision(id, expect)?;
         let journal: Vec<Entry> = self.entries(id).cloned().collect();
         let (entry, since) = undo::target(&journal, &ctx.actor)
             .ok_or_else(|| undo::Conflict::Nothing(ctx.actor.name.clone()))?;
         let decision = undo::undo(self.plan(id)?, entry, since, ctx)?;
-        self.commit(id, decision, Kind::Undo, Some(entry.revision), ctx)
+        let done = Done { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
+        self.commit(id, decision, done, ctx)
     }
 
     fn forget(&mut self, id: PlanId, item: Option<&ItemRef>, ctx: &Ctx) -> Result<Applied, Error> {
@@ -301,7 +344,8 @@ impl State {
         let attached = self.attachments.values().filter(|it| it.plan == id);
         let conversations = attached.map(|it| it.key.conversation.clone()).collect();
         self.work.forget(id, number, &conversations);
-        self.commit(id, decision, Kind::Forget, None, ctx)
+        let done = Done { kind: Kind::Forget, undoes: None, write: None };
+        self.commit(id, decision, done, ctx)
     }
 
     fn check_revision(&self, id: PlanId, expect: Option<Revision>) -> Result<(), Error> {
@@ -319,13 +363,12 @@ impl State {
         &mut self,
         id: PlanId,
         decision: Decision,
-        kind: Kind,
-        undoes: Option<Revision>,
+        done: Done,
         ctx: &Ctx,
     ) -> Result<Applied, Error> {
         let mut plan = self.plan(id)?.clone();
         if decision.events.is_empty() {
-            return Ok(Applied { plan, decision });
+            return Ok(Applied { revision: plan.revision, plan, decision });
         }
         for event in &decision.events {
             plan.evolve(event);
@@ -333,18 +376,20 @@ impl State {
         self.check_name(id, &plan.project, plan.name.as_deref())?;
         plan.revision.0 += 1;
         plan.updated_at = ctx.now;
+        let write = done.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+        self.writes.insert((id, write), plan.revision);
         self.journal.push(Entry {
             plan: id,
             revision: plan.revision,
             at: ctx.now,
             actor: ctx.actor.clone(),
-            kind,
-            undoes,
+            kind: done.kind,
+            undoes: done.undoes,
             events: decision.events.clone(),
         });
         self.plans.insert(id, plan.clone());
         self.ring();
-        Ok(Applied { plan, decision })
+        Ok(Applied { revision: plan.revision, plan, decision })
     }
 
     fn ring(&mut self) {
@@ -388,6 +433,7 @@ impl State {
             created_at: plan.created_at,
             updated_at: plan.updated_at,
             attachment: attached.max_by_key(|it| it.at).map(|it| it.key.clone()),
+            made_for: plan.made_for.clone(),
         }
     }
 
@@ -409,12 +455,20 @@ impl State {
         if self.plans.contains_key(&plan.id) {
             return Err(Error::Exists(plan.id));
         }
+        self.check_made_for(plan.id, plan.made_for.as_ref())?;
         self.check_name(plan.id, &plan.project, plan.name.as_deref())?;
         self.plans.insert(plan.id, plan);
         self.journal.extend(journal);
         self.ring();
         Ok(())
     }
+}
+
+/// What a change is in the journal.
+struct Done {
+    kind: Kind,
+    undoes: Option<Revision>,
+    write: Option<WriteId>,
 }
 
 /// A context whose time a store can keep.

@@ -142,6 +142,7 @@ proptest! {
         let store = Memory::new();
         let plan = PlanId(IdSource::fixed(epoch(), 0).nth(0));
         now(store.create(NewPlan {
+ made_for: None,
             id: plan,
             project: "/p".to_owned(),
             name: None,

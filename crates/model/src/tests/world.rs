@@ -59,6 +59,7 @@ impl World {
         let store = Memory::new();
         let plan = PlanId(IdSource::fixed(epoch(), 255).nth(0));
         let new = NewPlan {
+            made_for: None,
             id: plan,
             project: "/p".to_owned(),
             name: None,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::planfile::{self, Import, PlanFile, Severity};
-use punchlist_model::{Limits, Number, Origin, Plan, PlanId};
+use punchlist_model::{Limits, MadeFor, Number, Origin, Plan, PlanId};
 
 use super::moved::Found;
 use crate::error::Fail;
@@ -24,7 +24,7 @@ pub(super) struct Source {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) file: PlanFile,
-    /// The plan that it belongs to.
+    /// The plan that it belongs to, once that was found.
     plan: PlanId,
     /// That plan belonged to another file before.
     pub(super) is_moved: bool,
@@ -49,8 +49,7 @@ impl Source {
             .map_err(|why| Fail::usage(format!("{name} is not UTF-8: {why}")))?;
         let mut file = planfile::read(&text);
         file.hold_to(limits);
-        let plan = PlanId::of_file(&real.to_string_lossy());
-        let source = Self { path: real, name, text, file, plan, is_moved: false };
+        let source = Self { path: real, name, text, file, plan: PlanId::NIL, is_moved: false };
         source.check()?;
         Ok(source)
     }
@@ -115,6 +114,11 @@ impl Source {
     pub(super) fn belongs(&mut self, found: Found) -> Vec<String> {
         (self.plan, self.is_moved) = (found.plan, found.is_moved);
         found.notes
+    }
+
+    /// What its plan is made for.
+    pub(super) fn made_for(&self) -> MadeFor {
+        MadeFor::File(self.path.to_string_lossy().into_owned())
     }
 
     /// Where its commands run.

@@ -9,7 +9,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use punchlist_db::Threaded;
 use punchlist_formats::text;
 use punchlist_model::call::{
     Answered, Asked, CallRecord, CallState, CallStore, INTERRUPTED, Question, QuestionFilter,
@@ -20,6 +19,7 @@ use punchlist_model::store::{Change, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Item, ItemRef, Mode, Number, Op, Patch, Plan, RunId, Status, Timestamp,
 };
+use punchlist_store::Threaded;
 use serde_json::{Map, Value};
 
 use super::course::Held;

@@ -45,9 +45,7 @@ impl Lock {
             }
             let pid = holder(&file);
             if pid.is_none_or(is_alive) || began.elapsed() > PATIENCE {
-                let who = pid.map_or_else(String::new, |pid| format!(" by process {pid}"));
-                return Err(Fail::refused(format!("{name} is being run already{who}"))
-                    .hint("wait until it is done, or stop it with Ctrl-C where it runs; `punchlist watch` shows it."));
+                return Err(is_run(name, pid));
             }
             if !told && began.elapsed() > Duration::from_secs(1) {
                 told = true;
@@ -76,6 +74,14 @@ impl Lock {
     }
 }
 
+/// A plan file that another process runs.
+pub(super) fn is_run(name: &str, by: Option<u32>) -> Fail {
+    let who = by.map_or_else(String::new, |pid| format!(" by process {pid}"));
+    Fail::refused(format!("{name} is being run already{who}")).hint(
+        "wait until it is done, or stop it with Ctrl-C where it runs; `punchlist watch` shows it.",
+    )
+}
+
 fn holder(file: &File) -> Option<u32> {
     let mut text = String::new();
     let mut file = file;
@@ -101,7 +107,7 @@ mod tests {
     #[test]
     fn a_plan_is_run_once_at_a_time_and_the_second_is_told_by_whom() {
         let dir = tempfile::tempdir().unwrap();
-        let plan = PlanId::of_file("/p/plan.md");
+        let plan = PlanId::NIL;
         let first = Lock::take(dir.path(), plan, "plan.md").unwrap();
         let Err(second) = Lock::take(dir.path(), plan, "plan.md") else { panic!("taken twice") };
         assert!(second.message.contains(&std::process::id().to_string()), "{}", second.message);

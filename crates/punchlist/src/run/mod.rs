@@ -38,7 +38,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use punchlist_db::Threaded;
+use punchlist_store::Threaded;
 
 use crate::app::App;
 use crate::error::Fail;

@@ -1,19 +1,16 @@
 //! Which plan a file belongs to, also after it was renamed or moved.
 //!
-//! A plan belongs to the file of its newest run. At first that is the file from whose path the plan's id
-//! follows. When a file is unknown, but says what one said whose path is gone, it was most likely moved:
+//! A plan is recorded as made for the real path of its file. When a file is unknown, but says what one said whose path is gone, it was most likely moved:
 //! whether what was done there counts, a person says. Nothing is run again in silence.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::planfile;
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::call::{CallStore, RunFilter};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{self, PlanStore};
-use punchlist_model::{Item, Plan, PlanId, Status};
+use punchlist_model::store::{self, Filter, PlanStore};
+use punchlist_model::{Item, MadeFor, Plan, PlanId, Status, legacy_ids};
 
 use super::file::Source;
 use super::{Ask, Person};
@@ -36,56 +33,43 @@ struct Gone {
     path: PathBuf,
 }
 
-/// The files that plans belong to: those of their newest runs.
-struct Owners(BTreeMap<PlanId, PathBuf>);
+/// The plan that was made for a file.
+fn made_for(path: &Path, store: &impl PlanStore) -> Result<Option<PlanId>, Fail> {
+    Ok(block_on(store.plan_for(MadeFor::File(path.to_string_lossy().into_owned())))?)
+}
 
-impl Owners {
-    fn read(store: &dyn CallStore) -> Result<Self, Fail> {
-        let mut owners = BTreeMap::new();
-        // The newest comes first.
-        for run in block_on(store.runs(RunFilter::default()))? {
-            let path = PathBuf::from(run.what);
-            if let Some(plan) = run.plan.filter(|_| path.is_absolute()) {
-                owners.entry(plan).or_insert(path);
-            }
-        }
-        Ok(Self(owners))
-    }
-
-    /// The plan that belongs to a file.
-    fn of(&self, path: &Path) -> Option<PlanId> {
-        self.0.iter().find(|(_, owner)| owner.as_path() == path).map(|(plan, _)| *plan)
-    }
+/// The plan that a version before schema 7 made for a file that it never ran: found by the old id, if nothing
+/// else was recorded for it since. The run that follows records the path.
+fn made_before_schema_7(source: &Source, store: &impl PlanStore) -> Result<Option<PlanId>, Fail> {
+    let old = legacy_ids::plan_id(&source.made_for());
+    let plan = read(store, old, Needs::header())?;
+    Ok(plan.filter(|it| it.made_for.is_none()).map(|it| it.id))
 }
 
 /// Finds the plan of a file. With `--dry-run` nobody is asked.
-pub(super) fn find<S: PlanStore + CallStore>(
+pub(super) fn find<S: PlanStore>(
     app: &App,
     ask: &Ask,
     source: &Source,
     store: &S,
     person: Person,
 ) -> Result<Found, Fail> {
-    let owners = Owners::read(store)?;
     let at_once = |plan| Ok(Found { plan, is_moved: false, notes: Vec::new() });
     if let Some(from) = &ask.moved_from {
-        let gone = named(from, &owners, source, store)?;
+        let gone = named(from, source, store)?;
         return taken_up(app, source, gone);
     }
-    if let Some(plan) = owners.of(&source.path) {
+    if let Some(plan) = made_for(&source.path, store)? {
         return at_once(plan);
     }
-    let own = PlanId::of_file(&source.path.to_string_lossy());
-    let is_free = !owners.0.contains_key(&own);
-    if is_free && header(store, own)?.is_some() {
-        return at_once(own);
+    if let Some(plan) = made_before_schema_7(source, store)? {
+        return at_once(plan);
     }
-    // The id that follows from this path may be that of a plan whose file was moved away from here.
-    let new = if is_free { own } else { clock::plan_id(app.now)? };
+    let new = clock::plan_id(app.now)?;
     if ask.fresh {
         return at_once(new);
     }
-    let Some(gone) = alike(&owners, source, store)? else { return at_once(new) };
+    let Some(gone) = alike(source, store)? else { return at_once(new) };
     if came_with_its_project(app, &gone)? {
         return taken_up(app, source, gone);
     }
@@ -126,11 +110,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The plan without its items, if there is one.
-fn header(store: &impl PlanStore, plan: PlanId) -> Result<Option<Plan>, Fail> {
-    read(store, plan, Needs::header())
-}
-
+/// The plan, if there is one.
 fn read(store: &impl PlanStore, plan: PlanId, needs: Needs) -> Result<Option<Plan>, Fail> {
     match block_on(store.read(plan, needs)) {
         Ok(plan) => Ok(Some(plan)),
@@ -140,16 +120,20 @@ fn read(store: &impl PlanStore, plan: PlanId, needs: Needs) -> Result<Option<Pla
 }
 
 /// The plan whose file is gone and that has what this file has, the one that was changed last.
-fn alike(owners: &Owners, source: &Source, store: &impl PlanStore) -> Result<Option<Gone>, Fail> {
-    let mut found: Option<Gone> = None;
-    for (plan, path) in owners.0.iter().filter(|(_, path)| !path.exists()) {
-        let Some(plan) = read(store, *plan, Needs::whole())? else { continue };
-        let is_newer = found.as_ref().is_none_or(|it| it.plan.updated_at < plan.updated_at);
-        if is_newer && has_past(&plan) && is_alike(source, &plan) {
-            found = Some(Gone { plan, path: path.clone() });
+fn alike(source: &Source, store: &impl PlanStore) -> Result<Option<Gone>, Fail> {
+    // The plan that was changed last comes first.
+    for summary in block_on(store.plans(Filter::default()))? {
+        let Some(MadeFor::File(path)) = summary.made_for else { continue };
+        let path = PathBuf::from(path);
+        if path.exists() {
+            continue;
+        }
+        let Some(plan) = read(store, summary.id, Needs::whole())? else { continue };
+        if has_past(&plan) && is_alike(source, &plan) {
+            return Ok(Some(Gone { plan, path }));
         }
     }
-    Ok(found)
+    Ok(None)
 }
 
 /// Whether anything would be lost if it were forgotten.
@@ -173,12 +157,7 @@ fn came_with_its_project(app: &App, gone: &Gone) -> Result<bool, Fail> {
 }
 
 /// The plan of a file that is named and gone.
-fn named(
-    from: &Path,
-    owners: &Owners,
-    source: &Source,
-    store: &impl PlanStore,
-) -> Result<Gone, Fail> {
+fn named(from: &Path, source: &Source, store: &impl PlanStore) -> Result<Gone, Fail> {
     let name = from.display();
     let unknown = || {
         Fail::new(Code::NotFound, format!("no run of {name} is known"))
@@ -192,8 +171,11 @@ fn named(
         return Err(Fail::refused(format!("{name} is still there: it was copied, not moved"))
             .hint("a copy is a plan of its own; run it without `--moved-from`."));
     }
-    let plan = owners.of(&real).or_else(|| owners.of(&from)).ok_or_else(unknown)?;
-    let plan = read(store, plan, Needs::whole())?.ok_or_else(unknown)?;
+    let plan = match made_for(&real, store)? {
+        Some(plan) => Some(plan),
+        None => made_for(&from, store)?,
+    };
+    let plan = read(store, plan.ok_or_else(unknown)?, Needs::whole())?.ok_or_else(unknown)?;
     Ok(Gone { plan, path: from })
 }
 

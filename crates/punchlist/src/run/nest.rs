@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_list_stands_under_its_item_as_the_agent_has_it() {
         use Status::{Completed, InProgress, Pending};
-        let mut plan = Plan::new(PlanId::of_file("/p"), "/p", Timestamp::UNIX_EPOCH);
+        let mut plan = Plan::new(PlanId::NIL, "/p", Timestamp::UNIX_EPOCH);
         take(&mut plan, &[Op::Add(Box::new(NewItem::titled("Write the notes")))]);
         let list = [entry("Read", InProgress), entry("Write", Pending)];
         let first = ops(&plan, Number(1), "claude", &list);

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use punchlist_db::Threaded;
 use punchlist_formats::planfile::Changed;
 use punchlist_formats::text;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, Change, NewPlan, PlanStore};
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
+use punchlist_store::Threaded;
 
 use super::book;
 use super::course::{Chosen, Held};
 use super::file::Source;
 use super::left::{self, Late, Left};
 use super::step::Resumed;
-use super::{Ask, Person, fresh};
+use super::{Ask, Person, fresh, lock};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
@@ -75,21 +75,23 @@ pub(super) fn prepare(
             look(None, source, &ctx)?;
             let title = source.title();
             let new = |name| NewPlan {
-                id,
-                project: project.clone(),
                 name,
+                made_for: Some(source.made_for()),
                 title: title.clone(),
-                rules: Rules::default(),
-                at: ctx.now,
+                ..NewPlan::new(id, project.clone(), ctx.now)
             };
             match block_on(store.create(new(name(source)))) {
                 // A name is a convenience; the file's path is what counts.
                 Err(store::Error::NameTaken(_)) => block_on(store.create(new(None)))?,
+                Err(store::Error::AlreadyMade(_)) => return Err(lock::is_run(&source.name, None)),
                 other => other?,
             }
         }
         Err(error) => return Err(error.into()),
     };
+    if plan.made_for != Some(source.made_for()) {
+        block_on(store.set_made_for(plan.id, Some(source.made_for())))?;
+    }
     let plan = if source.is_moved { renamed(store, plan, source, &ctx)? } else { plan };
     let mut notes = Vec::new();
     let Left { plan, not, resumed, late } = left::behind(ask, store, plan, &ctx, person)?;

@@ -7,7 +7,7 @@
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{SessionKey, Store};
 use punchlist_model::store::{Change, Error};
-use punchlist_model::{Ctx, Item, ItemRef, Mode, Number, Op, Patch, Plan, PlanId, PlanPatch};
+use punchlist_model::{Ctx, Item, ItemRef, MadeFor, Mode, Number, Op, Patch, Plan, PlanPatch};
 use serde_json::{Map, Value};
 
 use super::nest::Entry;
@@ -38,8 +38,9 @@ pub(super) async fn taken_over(
     let Some(session) = store.session(key).await? else { return Ok(Vec::new()) };
     let attachment = session.attachment();
     // A plan that somebody named, or that was there before, is not the session's alone.
-    let own = PlanId::first_of(&attachment);
-    if store.attached(attachment).await? != Some(own) || own == to.0.id {
+    let own = store.plan_for(MadeFor::Conversation(attachment.clone())).await?;
+    let Some(own) = own.filter(|own| *own != to.0.id) else { return Ok(Vec::new()) };
+    if store.attached(attachment).await? != Some(own) {
         return Ok(Vec::new());
     }
     let plan = store.read(own, Needs::whole()).await?;

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_db::Threaded;
 use punchlist_formats::planfile::is_from_file;
 use punchlist_model::{Ctx, Item, Number, Origin, Plan, RunId};
 use punchlist_sched::call::{CallId, Request, Retry};
@@ -13,6 +12,7 @@ use punchlist_sched::machine::{self, Attended, Limits};
 use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::process::{self, Processes};
 use punchlist_sched::{Batch, Options, PlannedCall, output, tool::Tools};
+use punchlist_store::Threaded;
 
 use super::course::{Course, Planned, Task};
 use super::file::Source;

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_db::Threaded;
 use punchlist_engine::policy::shell;
 use punchlist_model::{Check, Ctx, Evidence, Number};
 use punchlist_sched::Command;
@@ -17,6 +16,7 @@ use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
+use punchlist_store::Threaded;
 use serde_json::{Value, json};
 
 use super::end;

@@ -1,12 +1,12 @@
 //! `punchlist adopt`.
 
-use punchlist_db::Sqlite;
 use punchlist_engine::session::{self, Left};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, duration, json};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Plan, PlanId, Session};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;

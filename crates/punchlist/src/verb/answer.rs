@@ -5,7 +5,6 @@ use std::fs;
 use std::io::Write;
 
 use punchlist_bridge::{editor, process};
-use punchlist_db::Sqlite;
 use punchlist_formats::view::questions::Below;
 use punchlist_formats::view::{duration, json, questions};
 use punchlist_model::call::{
@@ -13,6 +12,7 @@ use punchlist_model::call::{
     QuestionFilter, Reach, RunFilter, Standing,
 };
 use punchlist_sched::policy::Rule;
+use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use super::{Group, Verb};

@@ -6,7 +6,6 @@ use std::time::Duration;
 use punchlist_bridge::doctor::{self, Finding, State, is_same_file, locks};
 use punchlist_bridge::install::entries;
 use punchlist_bridge::process::{Fate, fate};
-use punchlist_db::{Options, Sqlite};
 use punchlist_engine::hook::failures;
 use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
@@ -15,6 +14,7 @@ use punchlist_model::guard::Gate;
 use punchlist_model::session::{SessionFilter, SessionStore};
 use punchlist_model::store::{Filter, PlanStore, Summary};
 use punchlist_model::{End, Session};
+use punchlist_store::{Options, Sqlite};
 use rustix::fs::{Access, access};
 
 use super::{Group, Verb};

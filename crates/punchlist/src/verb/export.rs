@@ -1,9 +1,9 @@
 //! `punchlist export`.
 
-use punchlist_db::Sqlite;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore};
 use punchlist_model::{Plan, Revision};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};

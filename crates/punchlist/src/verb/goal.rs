@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::str::FromStr;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::goal::{Met, Reached};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Budget, Goal as Aim, ItemRef, Level, Number, Op, Plan, PlanPatch, Rules};
+use punchlist_store::Sqlite;
 use serde_json::json;
 
 use super::{Group, Verb, list, show};

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::PathBuf;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::planfile::{self, Severity};
 use punchlist_model::event::PlanDelta;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Entry, PlanStore};
-use punchlist_model::{ActorKind, Event, Goal, Origin, Plan, PlanId, Revision};
+use punchlist_model::{ActorKind, Event, Goal, MadeFor, Origin, Plan, PlanId, Revision};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -274,8 +274,8 @@ impl Import {
         let mut globals = app.globals.clone();
         let path = fs::canonicalize(&self.file).ok().filter(|_| globals.plan.is_none());
         if let (Some(path), Some(store)) = (path, app.store_to_read()?) {
-            let id = PlanId::of_file(&path.to_string_lossy());
-            if block_on(store.read(id, Needs::header())).is_ok() {
+            let file = MadeFor::File(path.to_string_lossy().into_owned());
+            if let Some(id) = block_on(store.plan_for(file))? {
                 globals.plan = Some(id.0.simple().to_string());
             }
         }

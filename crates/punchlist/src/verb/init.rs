@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_formats::text;
 use punchlist_model::store::{Filter, PlanStore};
+use punchlist_store::{Durability, Options, Sqlite};
 
 use super::{Group, Verb};
 use crate::app::App;

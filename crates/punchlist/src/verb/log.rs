@@ -2,11 +2,11 @@
 
 use std::future::poll_fn;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::view::{json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Cursor, Entry, PlanStore, Scope};
 use punchlist_model::{Event, Plan, Revision, What};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};

@@ -1,13 +1,11 @@
 //! `punchlist mcp`.
 
 use std::env;
-use std::future::ready;
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use punchlist_db::Sqlite;
 use punchlist_engine::session;
 use punchlist_engine::tool_service::{Caller, Wanted};
 use punchlist_formats::dialect::{Dialect, Surface};
@@ -15,6 +13,7 @@ use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
 use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
+use punchlist_store::Sqlite;
 use serde_json::{Map, Value};
 
 use super::{Group, Verb};
@@ -88,7 +87,7 @@ Examples:
 
 /// What the server finds around itself.
 struct Around {
-    database: punchlist_db::Options,
+    database: punchlist_store::Options,
     project: String,
     /// The same project, with its directory.
     root: Project,
@@ -102,23 +101,12 @@ struct Around {
     connection: String,
     /// This process, where the system can tell it apart.
     process: Option<Process>,
-    store: Mutex<Option<Opened>>,
+    store: Mutex<Option<Arc<Sqlite>>>,
     random: clock::Random,
     calls: AtomicU32,
-    /// Who made the last call that was answered from memory.
-    last: Mutex<Option<Last>>,
-}
-
-/// Who made a call.
-struct Last {
-    /// When the store's answers that this rests on were so.
-    moment: u64,
-    named: Named,
-    who: Arc<Who>,
 }
 
 /// What a client says with a call of who it is.
-#[derive(PartialEq)]
 struct Named {
     session: Option<String>,
     thread: Option<String>,
@@ -145,12 +133,6 @@ impl Named {
     }
 }
 
-/// A store that is open, both ways to ask it.
-struct Opened {
-    store: Arc<Sqlite>,
-    recalling: Arc<Sqlite>,
-}
-
 impl Around {
     fn look(app: &App) -> Result<Self, Fail> {
         let plan = match &app.globals.plan {
@@ -175,7 +157,6 @@ impl Around {
             store: Mutex::default(),
             random: clock::Random::default(),
             calls: AtomicU32::default(),
-            last: Mutex::default(),
         })
     }
 
@@ -187,7 +168,7 @@ impl Around {
         hook_event::catch_up(&self.database.path, None);
         let mut place = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         // One that could only be read may be writable by now.
-        if place.as_ref().is_some_and(|it| it.store.is_read_only()) {
+        if place.as_ref().is_some_and(|it| it.is_read_only()) {
             *place = None;
         }
         if place.is_none()
@@ -197,10 +178,9 @@ impl Around {
             // Nobody waits for git.
             thread::spawn(move || repository::note(&database, &root, repository::PATIENCE));
             store.stay();
-            let recalling = Arc::new(store.recalling());
-            *place = Some(Opened { store: Arc::new(store), recalling });
+            *place = Some(Arc::new(store));
         }
-        Ok(place.as_ref().map(|it| Arc::clone(&it.store)))
+        Ok(place.clone())
     }
 }
 
@@ -233,28 +213,13 @@ impl Surroundings for Around {
         Ok(self.opened(open)?.map(|store| store as Arc<dyn Store>))
     }
 
-    fn recalling(&self) -> Option<Arc<dyn Store>> {
-        let place = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        place.as_ref().map(|it| Arc::clone(&it.recalling) as Arc<dyn Store>)
-    }
-
     fn who<'a>(
         &'a self,
         store: Option<&'a dyn Store>,
         meta: &'a Map<String, Value>,
     ) -> punchlist_serve::BoxFuture<'a, Result<Arc<Who>, store::Error>> {
         let named = Named::of(meta);
-        let moment = store.and_then(|store| store.moment());
-        if let Some(who) = moment.and_then(|moment| self.known(moment, &named)) {
-            return Box::pin(ready(Ok(who)));
-        }
-        Box::pin(async move {
-            let who = Arc::new(self.look_up(store, &named).await?);
-            if let Some(moment) = moment {
-                *self.last() = Some(Last { moment, named, who: Arc::clone(&who) });
-            }
-            Ok(who)
-        })
+        Box::pin(async move { Ok(Arc::new(self.look_up(store, &named).await?)) })
     }
 
     fn now(&self) -> Timestamp {
@@ -313,18 +278,6 @@ impl Around {
             holder: Holder { name, process },
             session,
         })
-    }
-
-    /// Who made the last call, if this one comes from the same and nothing has changed. A plan that
-    /// is wanted by name may have to be made, under another id each time.
-    fn known(&self, moment: u64, named: &Named) -> Option<Arc<Who>> {
-        let last = self.last();
-        let last = last.as_ref().filter(|_| self.plan.is_none())?;
-        (last.moment == moment && last.named == *named).then(|| Arc::clone(&last.who))
-    }
-
-    fn last(&self) -> MutexGuard<'_, Option<Last>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The conversation of a connection of which no session is known.

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text::one_line;
 use punchlist_model::store::{Change, Filter, PlanStore, Summary};
 use punchlist_model::{Ctx, Op, PlanId, PlanPatch};
+use punchlist_store::Sqlite;
 use serde_json::json;
 
 use super::{Group, Verb};

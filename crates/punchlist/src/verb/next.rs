@@ -1,10 +1,10 @@
 //! `punchlist next`.
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
 use punchlist_model::{Ctx, Item, Op, Plan, decide};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};

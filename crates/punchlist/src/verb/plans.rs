@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::{json, plans};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore, Summary};
 use punchlist_model::{End, Op, PlanId, PlanPatch, Rules};
+use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use super::forget::Forget;

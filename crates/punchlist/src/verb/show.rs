@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, detail, duration, json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Broken, Item, ItemRef, Plan, Refusal, Revision};
+use punchlist_store::Sqlite;
 
 use super::{Group, Verb, list};
 use crate::app::{App, no_plan};

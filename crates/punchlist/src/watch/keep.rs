@@ -8,9 +8,9 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use punchlist_db::Sqlite;
 use punchlist_engine::hook::{AgentFacts, Given, Moment, PlanFacts};
 use punchlist_engine::record::{Recorded, Recording, record};
+use punchlist_store::Sqlite;
 use punchlist_streams::watch::join::name;
 use punchlist_streams::watch::{Life, Seen, Todo};
 

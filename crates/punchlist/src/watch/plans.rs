@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
 use punchlist_bridge::process::{self, Fate};
-use punchlist_db::Sqlite;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{Session, SessionFilter, SessionStore};
 use punchlist_model::store::{AttachmentKey, Filter, PlanStore, Summary};
 use punchlist_model::{Plan, PlanId};
+use punchlist_store::Sqlite;
 use punchlist_streams::watch::Life;
 
 use super::wake::{self, Wake};

@@ -8,9 +8,9 @@ use std::io::{self, Read};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-use punchlist_db::Sqlite;
 use punchlist_model::PlanId;
 use punchlist_model::store::{Cursor, PlanStore, Scope};
+use punchlist_store::Sqlite;
 use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

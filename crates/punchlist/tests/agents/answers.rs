@@ -3,9 +3,9 @@
 
 use std::fs;
 
-use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_model::call::{Asked, CallRecord, CallState, CallStore, Offer, RunRecord};
 use punchlist_model::{Attempt, IdSource, QuestionId, RunId, Timestamp};
+use punchlist_store::{Durability, Options, Sqlite};
 use punchlist_testkit::features::{Agent, Feature};
 use punchlist_testkit::model::{Model, Script};
 use serde_json::{Value, json};

@@ -4,11 +4,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_model::call::{
     Asked, CallRecord, CallState, CallStore, Offer, QuestionFilter, RunRecord, Standing,
 };
 use punchlist_model::{Attempt, IdSource, Number, QuestionId, RunId, Timestamp};
+use punchlist_store::{Durability, Options, Sqlite};
 use serde_json::json;
 
 use crate::person::Person;

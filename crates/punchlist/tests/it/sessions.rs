@@ -7,12 +7,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
 use punchlist_bridge::process;
-use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_engine::session;
 use punchlist_model::guard::Gate;
 use punchlist_model::remind::Kind;
 use punchlist_model::session::SessionStore;
 use punchlist_model::{Process, Session, SessionKey, Timestamp};
+use punchlist_store::{Durability, Options, Sqlite};
 
 use crate::world::World;
 

@@ -21,15 +21,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("formats", &["model"]),
     ("streams", &["model"]),
-    ("db", &["model"]),
+    ("store", &["model"]),
     ("sched", &["model"]),
-    ("agent", &["model", "formats", "streams", "sched", "engine"]),
     ("bridge", &["model", "formats", "streams"]),
     ("engine", &["model", "formats", "streams", "sched", "bridge"]),
+    ("agent", &["model", "formats", "streams", "sched", "engine"]),
     ("serve", &["model", "formats", "streams", "engine"]),
     (
         "punchlist",
-        &["model", "formats", "streams", "db", "bridge", "engine", "sched", "agent", "serve"],
+        &["model", "formats", "streams", "store", "bridge", "engine", "sched", "agent", "serve"],
     ),
     ("testkit", &["model", "formats"]),
     ("xtask", &[]),
@@ -45,10 +45,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap_complete", &["punchlist"]),
     ("clap_mangen", &["punchlist"]),
     ("etcetera", &["punchlist"]),
-    ("getrandom", &["punchlist"]),
+    ("getrandom", &["engine", "punchlist"]),
     ("toml", &["engine", "punchlist"]),
-    ("notify", &["bridge", "db"]),
-    ("rusqlite", &["db"]),
+    ("notify", &["bridge", "store"]),
+    ("rusqlite", &["store"]),
     ("axum", &["testkit"]),
     ("brush-parser", &["engine"]),
     ("grep-regex", &["agent"]),
@@ -56,9 +56,9 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("ignore", &["agent"]),
     ("jsonc-parser", &["bridge"]),
     ("rmcp", &["serve"]),
-    ("rustix", &["bridge", "db", "engine", "punchlist", "sched"]),
-    ("tokio", &["agent", "db", "punchlist", "sched", "serve", "testkit"]),
-    ("tokio-stream", &["db", "punchlist"]),
+    ("rustix", &["bridge", "engine", "punchlist", "sched", "store"]),
+    ("tokio", &["agent", "engine", "punchlist", "sched", "serve", "store", "testkit"]),
+    ("tokio-stream", &["punchlist", "store"]),
     ("quick-xml", &["formats"]),
     ("schemars", &["agent", "formats", "streams"]),
     ("unicode-segmentation", &["formats"]),
@@ -98,9 +98,9 @@ const IMPURE_STD: &[&str] = &["env", "fs", "net", "process", "thread", "os"];
 /// Doors to the world, and the crates that may open them. The other side of "receives an options
 /// struct": only the binary looks at its surroundings.
 const DOORS: &[(&str, &[&str])] = &[
-    // `db` asks for the directory of temporary files, when read-only media make it copy. `sched` asks
-    // whether its program was started as a guardian, and where that program is.
-    ("std::env", &["db", "punchlist", "sched", "xtask"]),
+    // `store` asks for the directory of temporary files, when read-only media make it copy. `sched`
+    // asks whether its program was started as a guardian, and where that program is.
+    ("std::env", &["store", "punchlist", "sched", "xtask"]),
     ("process::Command", &["bridge", "sched", "testkit", "xtask"]),
     ("TcpListener", &["testkit"]),
     ("TcpStream", &[]),
@@ -293,12 +293,12 @@ fn only_the_store_speaks_sql() {
     let mut breaches = Vec::new();
     for it in rust().iter().filter(|it| !it.is_test) {
         // The test kit's hostile texts are SQL on purpose.
-        if matches!(it.file.crate_name(), Some("db" | "testkit")) {
+        if matches!(it.file.crate_name(), Some("store" | "testkit")) {
             continue;
         }
         for (line, text) in &it.source.strings {
             if is_sql(text) {
-                let what = "SQL belongs into `db`; ask the store instead";
+                let what = "SQL belongs into `store`; ask the store instead";
                 breaches.extend(paths_and_lines(it, &[*line], what));
             }
         }

@@ -113,13 +113,6 @@ impl Server {
             }
             return Ok(Done { told, after: None });
         };
-        if let (None, Some(store)) = (approval, around.recalling()) {
-            match self.change(&*store, call, Arc::clone(&ops), meta, None).await {
-                // Somebody else has written: nothing has happened, and all is looked up.
-                Err(Error::Outdated) => {}
-                done => return done,
-            }
-        }
         self.change(&*around.store()?, call, ops, meta, approval).await
     }
 

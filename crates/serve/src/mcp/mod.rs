@@ -77,12 +77,6 @@ pub trait Surroundings: Send + Sync + 'static {
     /// The store, if there is one: reading makes none.
     fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Error>;
 
-    /// The store that is open already, answering from memory who is who: a change through it that
-    /// relies on what is not so any more is [`Error::Outdated`] and changes nothing.
-    fn recalling(&self) -> Option<Arc<dyn Store>> {
-        None
-    }
-
     /// Who makes a call that came with this `_meta`. Asked for each call: a session may end and
     /// another begin in the same connection.
     fn who<'a>(

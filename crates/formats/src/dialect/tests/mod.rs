@@ -53,8 +53,15 @@ impl Desk {
         let at = Timestamp::from_millisecond(1_800_000_000_000).unwrap();
         let plan = PlanId(IdSource::fixed(at, 0).nth(0));
         let rules = Rules::default();
-        let new =
-            NewPlan { id: plan, project: "/p".into(), name: None, title: "".into(), rules, at };
+        let new = NewPlan {
+            made_for: None,
+            id: plan,
+            project: "/p".into(),
+            name: None,
+            title: "".into(),
+            rules,
+            at,
+        };
         now(store.create(new)).unwrap();
         let (mode, limits) = (Mode::Enforced, Limits::default());
         Self { store, plan, dialect, who: "model", mode, limits, base: None, step: 0 }
@@ -185,7 +192,7 @@ fn apply(mut plan: Plan, ops: &[Op], ctx: &Ctx) -> Result<Applied, Error> {
     for event in &decision.events {
         plan.evolve(event);
     }
-    Ok(Applied { plan, decision })
+    Ok(Applied { revision: plan.revision, plan, decision })
 }
 
 /// An id that no plan has.

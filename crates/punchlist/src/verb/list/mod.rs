@@ -6,12 +6,12 @@ mod filter;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use punchlist_db::Sqlite;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{AttachmentKey, Filter, PlanStore};
 use punchlist_model::{Item, Number, Plan};
+use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use self::filter::Wanted;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use punchlist_db::{Durability, Options, Sqlite};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Entry, Filter, PlanStore};
 use punchlist_model::{Number, Plan, Position, Revision};
+use punchlist_store::{Durability, Options, Sqlite};
 
 use super::Tally;
 

@@ -14,13 +14,13 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use punchlist_db::{Durability, Options, Sqlite, Threaded};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, ItemRef, Limits, ListEntry, Mode, NewItem, Number, Op, Patch,
     Place, Plan, PlanId, Position, Status, Timestamp,
 };
+use punchlist_store::{Durability, Options, Sqlite, Threaded};
 
 use super::chance::Chance;
 use super::judge::now;

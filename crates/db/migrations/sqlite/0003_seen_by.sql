@@ -1,1 +1,0 @@
-ALTER TABLE plan ADD COLUMN seen_by TEXT;

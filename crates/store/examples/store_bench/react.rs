@@ -1,0 +1,142 @@
+//! From a change in one process to its entry in another, beside a byte through a pipe between the
+//! same two: what waking a process costs on this machine at this moment.
+
+use std::future::poll_fn;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use punchlist_model::store::{Cursor, PlanStore, Scope};
+use punchlist_store::Durability;
+
+use super::{Outcome, desk, tell};
+
+/// How long the processes rest between two changes, so that the follower is asleep each time.
+const REST: Duration = Duration::from_millis(3);
+
+/// How long to wait for an entry before saying that it was lost.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The writer's side: starts the follower, and tells what it says.
+pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
+    let database = directory.join("plans.db");
+    // `NORMAL`, so that the time from before the change is not that of the disk.
+    let store = desk::make(&database, Durability::Normal)?;
+    let mut follower = Follower::start(&database, idle)?;
+    follower.hear("ready")?;
+    for n in 1..=count {
+        thread::sleep(REST);
+        let began = now();
+        desk::add(&store, n)?;
+        let done = now();
+        let seen = follower.hear("seen")?;
+        tell("from_call", seen.saturating_sub(began))?;
+        tell("from_answer", seen.saturating_sub(done))?;
+        thread::sleep(REST);
+        let began = now();
+        follower.input.write_all(b"\n")?;
+        tell("pipe", follower.hear("heard")?.saturating_sub(began))?;
+    }
+    // The end of its input tells it to be idle for a while and to say what that cost.
+    let Follower { child, input, said } = follower;
+    drop(input);
+    for line in said {
+        let (name, figure) = parse(&line)?;
+        tell(&name, figure)?;
+    }
+    let mut child = child;
+    if child.wait()?.success() { Ok(()) } else { Err("the follower failed".into()) }
+}
+
+struct Follower {
+    child: Child,
+    input: ChildStdin,
+    said: mpsc::Receiver<String>,
+}
+
+impl Follower {
+    fn start(database: &Path, idle: &str) -> Outcome<Self> {
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("follower")
+            .arg(database)
+            .arg(idle)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = child.stdin.take().ok_or("the follower has no input")?;
+        let output = child.stdout.take().ok_or("the follower has no output")?;
+        Ok(Self { child, input, said: lines(output) })
+    }
+
+    /// The figure of the next line, which must have that name.
+    fn hear(&self, expected: &str) -> Outcome<u128> {
+        let (name, figure) = parse(&self.said.recv_timeout(PATIENCE)?)?;
+        if name == expected { Ok(figure) } else { Err(format!("{name}, not {expected}").into()) }
+    }
+}
+
+fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        for line in BufReader::new(output).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    receiver
+}
+
+fn parse(line: &str) -> Outcome<(String, u128)> {
+    let (name, figure) = line.split_once(' ').ok_or("the follower said something odd")?;
+    Ok((name.to_owned(), figure.parse()?))
+}
+
+/// The follower's side: says when it saw an entry or heard a byte. At the end of its input it says
+/// what being idle for a while costs.
+pub(crate) fn follow(database: &Path, idle: Duration) -> Outcome {
+    let store = desk::open(database, Durability::Normal)?;
+    let mut stream = desk::wait(store.follow(Cursor::Now, Scope::All))?;
+    thread::spawn(move || {
+        while let Some(Ok(_)) = desk::wait(poll_fn(|cx| stream.as_mut().poll_next(cx))) {
+            // Where nobody listens any more, the process is about to end.
+            drop(tell("seen", now()));
+        }
+    });
+    tell("ready", 1)?;
+    let mut line = String::new();
+    while std::io::stdin().read_line(&mut line)? > 0 {
+        tell("heard", now())?;
+        line.clear();
+    }
+    let (time, wakes) = spent()?;
+    thread::sleep(idle);
+    let (time_after, wakes_after) = spent()?;
+    tell("idle_for", idle.as_nanos())?;
+    tell("idle_spent", time_after.saturating_sub(time))?;
+    tell("idle_wakes", wakes_after.saturating_sub(wakes))
+}
+
+/// What all threads of this process have used: nanoseconds on a processor, and how often they went
+/// to sleep.
+fn spent() -> Outcome<(u128, u128)> {
+    let (mut time, mut wakes) = (0, 0);
+    for thread in std::fs::read_dir("/proc/self/task")? {
+        let thread = thread?.path();
+        let schedule = std::fs::read_to_string(thread.join("schedstat"))?;
+        time += schedule.split(' ').next().unwrap_or_default().parse::<u128>()?;
+        let status = std::fs::read_to_string(thread.join("status"))?;
+        let slept = status.lines().find_map(|it| it.strip_prefix("voluntary_ctxt_switches:"));
+        wakes += slept.unwrap_or_default().trim().parse::<u128>()?;
+    }
+    Ok((time, wakes))
+}
+
+/// Nanoseconds since 1970: two processes have no other clock in common.
+#[expect(clippy::disallowed_methods, reason = "a program of its own, with nobody to hand it in")]
+fn now() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
+}

@@ -1,0 +1,22 @@
+-- Puts the tables of schema 5 or 6 aside, so that those of schema 7 can be made.
+DROP VIEW turn_todos;
+DROP INDEX item_id;
+DROP INDEX item_position;
+DROP INDEX item_parent;
+DROP INDEX item_running;
+DROP INDEX item_ready;
+DROP INDEX journal_mark;
+DROP INDEX attachment_plan;
+DROP INDEX session_process;
+DROP INDEX session_project;
+DROP INDEX call_number;
+ALTER TABLE plan RENAME TO old_plan;
+ALTER TABLE item RENAME TO old_item;
+ALTER TABLE dependency RENAME TO old_dependency;
+ALTER TABLE journal RENAME TO old_journal;
+ALTER TABLE attachment RENAME TO old_attachment;
+ALTER TABLE session RENAME TO old_session;
+ALTER TABLE run RENAME TO old_run;
+ALTER TABLE call RENAME TO old_call;
+ALTER TABLE question RENAME TO old_question;
+ALTER TABLE message RENAME TO old_message;

@@ -1,0 +1,123 @@
+//! Who is attached to which plan, and what they have seen of it.
+
+use punchlist_model::store::{Attachment, AttachmentKey, kept};
+use punchlist_model::{Plan, PlanId, Revision, Timestamp};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::load::{self, Failure};
+use crate::rows::{self, PlanKey, plan_columns, signed};
+
+/// Where a conversation is attached.
+pub(crate) fn get(conn: &Connection, key: &AttachmentKey) -> Result<Option<Attachment>, Failure> {
+    let mut select = conn.prepare_cached(
+        "SELECT plan.id, shown, at FROM attachment JOIN plan ON plan.key = attachment.plan \
+         WHERE attachment.project = ?1 AND agent = ?2 AND conversation = ?3 AND sub_agent = ?4 \
+         AND turn = ?5",
+    )?;
+    let found = select.query_row(columns(key), |row| {
+        Ok(Attachment {
+            key: key.clone(),
+            plan: rows::parsed(row, 0, str::parse::<PlanId>)?,
+            shown: rows::revision(row, 1)?,
+            at: rows::time(row, 2)?,
+        })
+    });
+    Ok(found.optional()?)
+}
+
+/// A statement about the plan that a conversation is attached to.
+macro_rules! of_attached {
+    ($columns:expr) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM plan WHERE key = (SELECT plan FROM attachment WHERE project = ?1 \
+             AND agent = ?2 AND conversation = ?3 AND sub_agent = ?4 AND turn = ?5)"
+        )
+    };
+}
+
+/// The plan that a conversation is attached to.
+pub(crate) fn plan(conn: &Connection, key: &AttachmentKey) -> Result<Option<PlanId>, Failure> {
+    let mut select = conn.prepare_cached(of_attached!("id"))?;
+    let found = select.query_row(columns(key), |row| rows::parsed(row, 0, str::parse::<PlanId>));
+    Ok(found.optional()?)
+}
+
+/// The same with its header.
+pub(crate) fn header(
+    conn: &Connection,
+    key: &AttachmentKey,
+) -> Result<Option<(PlanKey, Plan)>, Failure> {
+    let mut select = conn.prepare_cached(of_attached!(plan_columns!("")))?;
+    Ok(select.query_row(columns(key), rows::plan).optional()?)
+}
+
+/// A key as the parameters of a statement.
+fn columns(key: &AttachmentKey) -> [&str; 5] {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    [project, agent, conversation, sub_agent, turn]
+}
+
+/// Ties a conversation to a plan.
+pub(crate) fn attach(
+    conn: &Connection,
+    key: AttachmentKey,
+    plan: PlanId,
+    now: Timestamp,
+) -> Result<Attachment, Failure> {
+    let (plan_key, _) = load::header(conn, plan)?;
+    let shown = get(conn, &key)?.filter(|it| it.plan == plan).map(|it| it.shown);
+    let attachment = Attachment { key, plan, shown: shown.unwrap_or_default(), at: kept(now) };
+    let mut upsert = conn.prepare_cached(
+        "INSERT INTO attachment(project, agent, conversation, sub_agent, turn, plan, shown, at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO UPDATE \
+         SET plan = excluded.plan, shown = excluded.shown, at = excluded.at",
+    )?;
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = &attachment.key;
+    upsert.execute(params![
+        project,
+        agent,
+        conversation,
+        sub_agent,
+        turn,
+        plan_key.0,
+        signed(attachment.shown),
+        rows::millis(attachment.at),
+    ])?;
+    Ok(attachment)
+}
+
+/// Notes what a conversation was shown.
+pub(crate) fn shown(
+    conn: &Connection,
+    key: &AttachmentKey,
+    revision: Revision,
+) -> Result<(), Failure> {
+    let mut update = conn.prepare_cached(
+        "UPDATE attachment SET shown = max(shown, ?6) WHERE project = ?1 AND agent = ?2 \
+         AND conversation = ?3 AND sub_agent = ?4 AND turn = ?5",
+    )?;
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    update.execute(params![project, agent, conversation, sub_agent, turn, signed(revision)])?;
+    Ok(())
+}
+
+/// The newest conversation attached to a plan.
+pub(crate) fn newest(conn: &Connection, plan: PlanKey) -> rusqlite::Result<Option<AttachmentKey>> {
+    let mut select = conn.prepare_cached(
+        "SELECT project, agent, conversation, sub_agent, turn FROM attachment WHERE plan = ?1 \
+         ORDER BY at DESC, project DESC, agent DESC, conversation DESC, sub_agent DESC, turn DESC \
+         LIMIT 1",
+    )?;
+    let found = select.query_row([plan.0], |row| {
+        Ok(AttachmentKey {
+            project: row.get(0)?,
+            agent: row.get(1)?,
+            conversation: row.get(2)?,
+            sub_agent: row.get(3)?,
+            turn: row.get(4)?,
+        })
+    });
+    found.optional()
+}

@@ -1,0 +1,230 @@
+//! Everything that writes to a plan: load, decide, write, in one transaction.
+//!
+//! What may happen is decided in the model; here is only the order of the steps.
+
+use punchlist_model::decide::{decide_since, journal_needed};
+use punchlist_model::needs::{Around, Needs, Reach};
+use punchlist_model::row_changes::RowChanges;
+use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
+use punchlist_model::{
+    Ctx, Decision, ItemRef, MadeFor, Plan, PlanId, Revision, WriteId, forget, undo,
+};
+use rusqlite::{Connection, params};
+
+use crate::load::{self, Failure, Loaded};
+use crate::rows::PlanKey;
+use crate::{attachments, calls, journal, messages, save};
+
+/// Makes an empty plan.
+pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
+    let plan = new.plan();
+    check_new(conn, &plan)?;
+    save::new_plan(conn, &plan)?;
+    Ok(plan)
+}
+
+/// Records what a plan was made for.
+pub(crate) fn set_made_for(
+    conn: &Connection,
+    id: PlanId,
+    what: Option<&MadeFor>,
+) -> Result<(), Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    check_made_for(conn, &Plan { made_for: what.cloned(), ..plan })?;
+    Ok(save::made_for(conn, key, what)?)
+}
+
+/// Decides a change and writes what follows.
+pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    let needs = Needs::of(&change.ops);
+    if let Some(write) = change.write
+        && let Some(entry) = journal::of_write(conn, key, id, write)?
+    {
+        let loaded = load::fill(conn, key, plan, &needs)?;
+        return Ok(Applied::repeated(entry, loaded.plan));
+    }
+    check_revision(conn, key, &plan, change.expect)?;
+    let change = Change { ctx: Ctx { now: kept(change.ctx.now), ..change.ctx }, ..change };
+    let loaded = load::fill(conn, key, plan, &needs)?;
+    let since = match journal_needed(&change.ops, &change.ctx) {
+        Some(base) => journal::after(conn, key, id, base, u32::MAX)?,
+        None => Vec::new(),
+    };
+    let decision = decide_since(&loaded.plan, &change.ops, &change.ctx, &since)?;
+    let done = Done { kind: change.kind, undoes: None, write: change.write };
+    let applied = commit(conn, loaded, decision, done, &change.ctx)?;
+    if !applied.decision.events.is_empty()
+        && let Some(key) = change.has_shown(applied.revision())
+    {
+        attachments::shown(conn, key, applied.revision())?;
+    }
+    Ok(applied)
+}
+
+/// Takes back the caller's last change.
+pub(crate) fn undo(
+    conn: &Connection,
+    id: PlanId,
+    ctx: Ctx,
+    expect: Option<Revision>,
+) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    check_revision(conn, key, &plan, expect)?;
+    let ctx = Ctx { now: kept(ctx.now), ..ctx };
+    // What is taken back is mostly near the end: the end is read first, then more of it.
+    let mut most = 64_u64;
+    loop {
+        let after = Revision(plan.revision.0.saturating_sub(most));
+        let entries = journal::after(conn, key, id, after, u32::MAX)?;
+        if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
+            let loaded = load::fill(conn, key, plan, &Needs::whole())?;
+            let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
+            let done = Done { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
+            return commit(conn, loaded, decision, done, &ctx);
+        }
+        if after == Revision(0) {
+            return Err(undo::Conflict::Nothing(ctx.actor.name).into());
+        }
+        most = most.saturating_mul(4);
+    }
+}
+
+/// Erases texts from rows and journal. What is left of them in the files is the caller's to purge.
+pub(crate) fn forget(
+    conn: &Connection,
+    id: PlanId,
+    item: Option<&ItemRef>,
+    ctx: Ctx,
+) -> Result<Applied, Failure> {
+    let (key, plan) = load::header(conn, id)?;
+    let needs = match item {
+        // What depends on it and what is under it is told of.
+        Some(item) => {
+            let around = vec![Around::Dependants, Around::Children];
+            Needs { items: vec![Reach { item: item.clone(), around }], ..Needs::default() }
+        }
+        None => Needs::whole(),
+    };
+    let loaded = load::fill(conn, key, plan, &needs)?;
+    let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
+    let mut seen = Revision(0);
+    loop {
+        let entries = journal::after(conn, key, id, seen, 256)?;
+        let Some(last) = entries.last() else { break };
+        seen = last.revision;
+        for entry in entries {
+            let mut scrubbed = entry.clone();
+            forget::scrub(&mut scrubbed, number);
+            if scrubbed != entry {
+                journal::rewrite(conn, key, &scrubbed)?;
+            }
+        }
+    }
+    calls::forget(conn, key, number)?;
+    if number.is_none() {
+        messages::forget(conn, key)?;
+    }
+    let ctx = Ctx { now: kept(ctx.now), ..ctx };
+    let decision = forget::decide(&loaded.plan, number, ctx.now);
+    let done = Done { kind: Kind::Forget, undoes: None, write: None };
+    commit(conn, loaded, decision, done, &ctx)
+}
+
+/// Takes in a plan with its journal.
+pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
+    check_new(conn, plan)?;
+    let key = save::new_plan(conn, plan)?;
+    save::items(conn, key, &RowChanges::of_new(plan))?;
+    for entry in entries {
+        journal::append(conn, key, None, entry)?;
+    }
+    Ok(())
+}
+
+/// What a change is in the journal.
+struct Done {
+    kind: Kind,
+    /// The revision that is taken back.
+    undoes: Option<Revision>,
+    /// The id of the write, if the caller gave one.
+    write: Option<WriteId>,
+}
+
+/// Writes what was decided.
+fn commit(
+    conn: &Connection,
+    loaded: Loaded,
+    decision: Decision,
+    done: Done,
+    ctx: &Ctx,
+) -> Result<Applied, Failure> {
+    let Loaded { key, plan, whole } = loaded;
+    if decision.events.is_empty() {
+        return Ok(Applied { revision: plan.revision, plan, decision });
+    }
+    let (mut plan, changes) = RowChanges::of(&plan, whole, &decision.events);
+    if changes.plan_fields {
+        check_name(conn, &plan)?;
+    }
+    plan.revision.0 += 1;
+    plan.updated_at = ctx.now;
+    save::items(conn, key, &changes)?;
+    save::plan(conn, key, &plan, changes.plan_fields)?;
+    let entry = Entry {
+        plan: plan.id,
+        revision: plan.revision,
+        at: ctx.now,
+        actor: ctx.actor.clone(),
+        kind: done.kind,
+        undoes: done.undoes,
+        events: decision.events,
+    };
+    let write = done.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+    journal::append(conn, key, Some(write), &entry)?;
+    let decision = Decision { events: entry.events, ..decision };
+    Ok(Applied { revision: plan.revision, plan, decision })
+}
+
+fn check_revision(
+    conn: &Connection,
+    key: PlanKey,
+    plan: &Plan,
+    expect: Option<Revision>,
+) -> Result<(), Failure> {
+    match expect {
+        Some(expected) if expected != plan.revision => {
+            let since = journal::after(conn, key, plan.id, expected, u32::MAX)?;
+            let (plan, actual) = (plan.id, plan.revision);
+            Err(Error::Revision { plan, expected, actual, since }.into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let mut select = conn.prepare_cached("SELECT 1 FROM plan WHERE id = ?1")?;
+    if select.exists([plan.id.to_string()])? {
+        return Err(Error::Exists(plan.id).into());
+    }
+    check_made_for(conn, plan)?;
+    check_name(conn, plan)
+}
+
+fn check_made_for(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let Some(what) = &plan.made_for else { return Ok(()) };
+    match save::plan_for(conn, what)?.filter(|it| *it != plan.id) {
+        Some(other) => Err(Error::AlreadyMade(other).into()),
+        None => Ok(()),
+    }
+}
+
+fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+    let Some(name) = &plan.name else { return Ok(()) };
+    let mut select =
+        conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;
+    if select.exists(params![plan.project, name, plan.id.to_string()])? {
+        return Err(Error::NameTaken(name.clone()).into());
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The journal: one row a change, in the order of their commits.
+//!
+//! `seq` counts over all plans. SQLite has one writer at a time, so rows become visible in its
+//! order, and a follower that has seen one has seen all before it.
+
+use punchlist_model::store::{Cursor, Entry, Kind, Scope};
+use punchlist_model::{Actor, ActorKind, PlanId, Revision, Timestamp, WriteId};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::strange;
+use crate::events;
+use crate::rows::{self, PlanKey, millis, signed};
+
+/// Appends an entry. Imported ones have no write id.
+pub(crate) fn append(
+    conn: &Connection,
+    key: PlanKey,
+    write: Option<WriteId>,
+    entry: &Entry,
+) -> rusqlite::Result<()> {
+    let mut insert = conn.prepare_cached(
+        "INSERT INTO journal(plan, revision, write_id, at, actor_kind, actor, kind, undoes, events) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?;
+    insert.execute(params![
+        key.0,
+        signed(entry.revision),
+        write.map(|it| it.to_string()),
+        millis(entry.at),
+        entry.actor.kind.as_str(),
+        entry.actor.name,
+        entry.kind.as_str(),
+        entry.undoes.map(signed),
+        rows::json(&entry.events),
+    ])?;
+    Ok(())
+}
+
+/// What an entry's reader needs, in order.
+macro_rules! entry_columns {
+    () => {
+        "journal.revision, at, actor_kind, actor, kind, undoes, events"
+    };
+}
+
+/// The entry of a write.
+pub(crate) fn of_write(
+    conn: &Connection,
+    key: PlanKey,
+    plan: PlanId,
+    write: WriteId,
+) -> rusqlite::Result<Option<Entry>> {
+    let mut select = conn.prepare_cached(concat!(
+        "SELECT ",
+        entry_columns!(),
+        " FROM journal WHERE plan = ?1 AND write_id = ?2"
+    ))?;
+    select.query_row(params![key.0, write.to_string()], |row| entry(row, plan)).optional()
+}
+
+/// The entries of a plan after a revision, oldest first.
+pub(crate) fn after(
+    conn: &Connection,
+    key: PlanKey,
+    plan: PlanId,
+    after: Revision,
+    most: u32,
+) -> rusqlite::Result<Vec<Entry>> {
+    let mut select = conn.prepare_cached(AFTER)?;
+    let mut rows = select.query(params![key.0, signed(after), most])?;
+    let mut entries: Vec<Entry> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let entry = entry(row, plan)?;
+        // Else it would look as if nothing had happened between the two.
+        if let Some(last) = entries.last()
+            && entry.revision.0 != last.revision.0.saturating_add(1)
+        {
+            let what = format!("the entry after {} of the journal is missing", last.revision);
+            return Err(strange(0, what));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// The query of [`after`].
+pub(crate) const AFTER: &str = concat!(
+    "SELECT ",
+    entry_columns!(),
+    " FROM journal WHERE plan = ?1 AND revision > ?2 ORDER BY revision LIMIT ?3"
+);
+
+/// An entry from its row. What cannot be read of it does not take the others with it: it is told as the
+/// least that it may be.
+fn entry(row: &Row<'_>, plan: PlanId) -> rusqlite::Result<Entry> {
+    let kind = rows::parsed(row, 2, actor_kind).unwrap_or(ActorKind::Agent);
+    let undoes: Option<i64> = row.get(5)?;
+    Ok(Entry {
+        plan,
+        revision: rows::revision(row, 0)?,
+        at: rows::time(row, 1).unwrap_or(Timestamp::UNIX_EPOCH),
+        actor: Actor { kind, name: row.get(3).unwrap_or_default() },
+        kind: Kind::parse(row.get_ref(4)?.as_str().unwrap_or_default()).unwrap_or(Kind::Edit),
+        undoes: undoes.and_then(|it| u64::try_from(it).ok()).map(Revision),
+        events: events::read(row.get_ref(6)?.as_str().unwrap_or_default()),
+    })
+}
+
+fn actor_kind(text: &str) -> Result<ActorKind, String> {
+    [ActorKind::Person, ActorKind::Agent, ActorKind::Engine]
+        .into_iter()
+        .find(|kind| kind.as_str() == text)
+        .ok_or_else(|| format!("unknown kind of actor {text:?}"))
+}
+
+/// Replaces the events of an entry: only for a person's word to forget.
+pub(crate) fn rewrite(conn: &Connection, key: PlanKey, entry: &Entry) -> rusqlite::Result<()> {
+    let mut update =
+        conn.prepare_cached("UPDATE journal SET events = ?3 WHERE plan = ?1 AND revision = ?2")?;
+    update.execute(params![key.0, signed(entry.revision), rows::json(&entry.events)])?;
+    Ok(())
+}
+
+/// The place of the newest entry.
+pub(crate) fn end(conn: &Connection) -> rusqlite::Result<i64> {
+    let mut select = conn.prepare_cached("SELECT ifnull(max(seq), 0) FROM journal")?;
+    select.query_row([], |row| row.get(0))
+}
+
+/// A statement about what a follower has not seen yet.
+macro_rules! following {
+    ($scoped:literal) => {
+        concat!(
+            "SELECT ",
+            entry_columns!(),
+            ", seq, plan.id FROM journal JOIN plan ON plan.key = journal.plan WHERE seq > ?1",
+            $scoped,
+            " ORDER BY seq LIMIT ?2"
+        )
+    };
+}
+
+/// What a follower has not seen yet, at most `most`.
+pub(crate) fn following(
+    conn: &Connection,
+    after: i64,
+    scope: &Scope,
+    most: u32,
+) -> rusqlite::Result<Vec<(i64, Entry)>> {
+    let (sql, plan) = match scope {
+        Scope::All => (following!(""), None),
+        Scope::Plan(plan) => (following!(" AND plan.id = ?3"), Some(plan.to_string())),
+    };
+    let mut select = conn.prepare_cached(sql)?;
+    let read = |row: &Row<'_>| -> rusqlite::Result<(i64, Entry)> {
+        let plan = rows::parsed(row, 8, str::parse::<PlanId>)?;
+        Ok((row.get(7)?, entry(row, plan)?))
+    };
+    let found = match plan {
+        None => select.query_map(params![after, most], read)?,
+        Some(plan) => select.query_map(params![after, most, plan], read)?,
+    };
+    found.collect()
+}
+
+/// The cursor after a place.
+pub(crate) fn cursor(seq: i64) -> Cursor {
+    Cursor::After(seq.to_string())
+}

@@ -1,0 +1,49 @@
+//! SQLite behind the model's store; migrations.
+//!
+//! A store here loads, asks [`punchlist_model::decide()`] and writes, in one transaction. It contains
+//! no rule, no clock but the one for waiting, no environment and no random number: what it needs of them
+//! comes in the call.
+//! This is the only crate that contains SQL.
+//!
+//! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store a
+//! thread of its own, for servers.
+
+#![forbid(unsafe_code)]
+
+mod attachments;
+mod bell;
+mod calls;
+mod changes;
+mod disk;
+mod error;
+mod events;
+mod follow;
+mod health;
+mod identity;
+mod journal;
+mod legacy;
+mod load;
+mod messages;
+mod migrate;
+mod moved;
+mod news;
+mod open;
+mod plans;
+mod questions;
+mod rows;
+mod save;
+mod scrub;
+mod sessions;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+mod threaded;
+pub mod turns;
+mod waiting;
+mod work;
+
+pub use health::Health;
+pub use open::{Durability, Options};
+pub use sqlite::Sqlite;
+pub use threaded::Threaded;
+pub use waiting::{Waiting, set_waiting};

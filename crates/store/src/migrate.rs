@@ -1,0 +1,212 @@
+//! The schema and its version.
+//!
+//! Version 7 is the first one that counts: what came before was never released. A database of version 5 or 6
+//! is brought up to date; an older one is refused. From here on there are numbered steps, forward only, and a
+//! step that was released never changes; a test holds their digests.
+
+use std::path::Path;
+
+use punchlist_model::store::Error;
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::error::{explain, unusable};
+use crate::legacy;
+
+/// The whole schema.
+pub(crate) const SCHEMA: &str = include_str!("../migrations/sqlite/0007_schema.sql");
+const FROM_6_BEFORE: &str = include_str!("../migrations/sqlite/from_6_before.sql");
+const FROM_6_AFTER: &str = include_str!("../migrations/sqlite/from_6_after.sql");
+const FROM_5_LISTS: &str = include_str!("../migrations/sqlite/from_5_lists.sql");
+
+/// The version that this program writes.
+pub(crate) const LATEST: u32 = 7;
+
+/// The oldest version that can be brought up to date.
+const OLDEST: u32 = 5;
+
+/// Marks the file as ours: "Pnch".
+pub(crate) const APPLICATION: i32 = 0x506e_6368;
+
+/// What a database file is to us.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    /// Nothing is in it yet.
+    Empty,
+    /// Ours, with a schema of this version, which is to be brought up to date.
+    Old(u32),
+    /// Ours, and as we write it.
+    Current,
+}
+
+/// Looks at a database and touches nothing.
+pub(crate) fn look(conn: &Connection, path: &Path) -> Result<State, Error> {
+    judge(facts(conn).map_err(|error| explain(path, error))?, path)
+}
+
+/// What is written in a database about itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Facts {
+    version: i64,
+    application: i64,
+    /// Whether anything at all is in it; asked only if it is not ours.
+    filled: bool,
+}
+
+/// Reads what is written in a database about itself.
+pub(crate) fn facts(conn: &Connection) -> rusqlite::Result<Facts> {
+    let facts = read_facts(conn)?;
+    let is_current =
+        (facts.application, facts.version) == (i64::from(APPLICATION), i64::from(LATEST));
+    if is_current || !conn.is_autocommit() {
+        return Ok(facts);
+    }
+    // Somebody may be making or migrating it at this moment, and what was read in several steps
+    // may be from before and after. The usual case needs no transaction to be sure: versions only
+    // go up, and ours is never taken back.
+    let one_moment = conn.unchecked_transaction()?;
+    read_facts(&one_moment)
+}
+
+fn read_facts(conn: &Connection) -> rusqlite::Result<Facts> {
+    let read = |sql: &str| -> rusqlite::Result<i64> { conn.query_row(sql, [], |row| row.get(0)) };
+    let version = read("PRAGMA user_version")?;
+    let application = read("PRAGMA application_id")?;
+    let filled =
+        application == i64::from(APPLICATION) || read("SELECT count(*) FROM sqlite_schema")? > 0;
+    Ok(Facts { version, application, filled })
+}
+
+/// What those facts make of it.
+pub(crate) fn judge(facts: Facts, path: &Path) -> Result<State, Error> {
+    if facts.application != i64::from(APPLICATION) {
+        if !facts.filled && (facts.version, facts.application) == (0, 0) {
+            return Ok(State::Empty);
+        }
+        let what = format!("{} is the database of another program", path.display());
+        return Err(Error::Unusable { what, source: None });
+    }
+    match u32::try_from(facts.version) {
+        Ok(LATEST) => Ok(State::Current),
+        Ok(version @ OLDEST..LATEST) => Ok(State::Old(version)),
+        Ok(version @ 0..OLDEST) => Err(too_old(path, version)),
+        Ok(found) => Err(Error::NewerSchema { found, known: LATEST }),
+        Err(error) => {
+            Err(unusable(format!("{} has a schema version below 0", path.display()), error))
+        }
+    }
+}
+
+fn too_old(path: &Path, version: u32) -> Error {
+    let what = format!(
+        "{} has schema {version}, from before the first release, which this version cannot read; \
+         move the file away to start with an empty one",
+        path.display()
+    );
+    Error::Unusable { what, source: None }
+}
+
+/// A database that is opened to read must be brought up to date first.
+pub(crate) fn needs_write(path: &Path, version: u32) -> Error {
+    let what = format!(
+        "{} has schema {version}, which must be brought up to date by a command that writes",
+        path.display()
+    );
+    Error::Unusable { what, source: None }
+}
+
+/// Brings a database up to date. The caller holds the writers' lock.
+pub(crate) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), Error> {
+    let broken = |error| explain(path, error);
+    if look(conn, path)? == State::Empty {
+        conn.pragma_update(None, "journal_mode", "WAL").map_err(broken)?;
+    }
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    // Looked at again inside the transaction: somebody may have been quicker.
+    match look(&tx, path)? {
+        State::Current => return Ok(()),
+        State::Empty => tx.execute_batch(SCHEMA).map_err(broken)?,
+        State::Old(version) => upgrade(&tx, version).map_err(broken)?,
+    }
+    tx.pragma_update(None, "application_id", APPLICATION).map_err(broken)?;
+    tx.pragma_update(None, "user_version", LATEST).map_err(broken)?;
+    tx.commit().map_err(broken)
+}
+
+/// Moves everything from the tables of version 5 or 6 into those of version 7.
+fn upgrade(conn: &Connection, version: u32) -> rusqlite::Result<()> {
+    for step in [FROM_6_BEFORE, SCHEMA, FROM_6_AFTER] {
+        conn.execute_batch(step)?;
+    }
+    if version == 5 {
+        conn.execute_batch(FROM_5_LISTS)?;
+    }
+    legacy::record_what_plans_were_made_for(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+
+    use super::*;
+    use crate::{Durability, Options, Sqlite};
+
+    #[test]
+    fn a_database_that_is_made_while_one_looks_is_ours() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plans.db");
+        std::fs::write(&path, "").unwrap();
+        let mut conn = Connection::open(&path).unwrap();
+        let options = Options { path: path.clone(), durability: Durability::Normal };
+        // Between the statements that look, another process makes it.
+        let mut others = Some(move || drop(Sqlite::open(&options).unwrap()));
+        conn.authorizer(Some(move |context: AuthContext<'_>| {
+            if matches!(context.action, AuthAction::Select)
+                && let Some(make) = others.take()
+            {
+                make();
+            }
+            Authorization::Allow
+        }))
+        .unwrap();
+        assert_eq!(look(&conn, &path).unwrap(), State::Current);
+    }
+
+    #[test]
+    fn a_database_from_before_schema_5_is_refused_and_left_alone() {
+        for version in 1..OLDEST {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join("plans.db");
+            let conn = Connection::open(&path).unwrap();
+            conn.execute_batch("CREATE TABLE plan(key INTEGER PRIMARY KEY) STRICT").unwrap();
+            conn.pragma_update(None, "application_id", APPLICATION).unwrap();
+            conn.pragma_update(None, "user_version", version).unwrap();
+            drop(conn);
+            let before = std::fs::read(&path).unwrap();
+            let options = Options { path: path.clone(), durability: Durability::Normal };
+            for error in [Sqlite::open(&options).err(), Sqlite::open_to_read(&options).err()]
+                .map(Option::unwrap)
+            {
+                let words = error.to_string();
+                assert!(words.contains(&format!("has schema {version}, from before")), "{words}");
+                assert!(
+                    words.ends_with("move the file away to start with an empty one"),
+                    "{words}"
+                );
+            }
+            assert_eq!(std::fs::read(&path).unwrap(), before);
+        }
+    }
+
+    /// FNV-1a: enough to notice an edit.
+    fn digest(text: &str) -> u64 {
+        text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        })
+    }
+
+    #[test]
+    fn a_migration_never_changes_after_its_release() {
+        // A new step gets a new line; a line that was released stays as it is.
+        assert_eq!([SCHEMA].map(|it| format!("{:016x}", digest(it))), ["a451ff11494fb7eb"]);
+    }
+}

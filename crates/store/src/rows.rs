@@ -1,0 +1,393 @@
+//! Values in rows, and rows as values.
+//!
+//! Columns are read by their place in the lists here, so a list and its reader stand together. The
+//! lists are macros, so that statements are put together when the program is built.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error as StdError;
+
+use punchlist_model::store::AttachmentKey;
+use punchlist_model::{
+    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, Plan, PlanId,
+    Position, Revision, Rules, Run, Status, Timestamp,
+};
+use rusqlite::Row;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::strange;
+
+/// Names of columns, each after the same words.
+macro_rules! columns {
+    ($of:literal, $first:ident $(, $name:ident)*) => {
+        concat!($of, stringify!($first) $(, ", ", $of, stringify!($name))*)
+    };
+}
+pub(crate) use columns;
+
+/// The columns of an item, of the table that is named.
+macro_rules! item_columns {
+    ($of:literal) => {
+        $crate::rows::columns!(
+            $of,
+            number,
+            id,
+            position,
+            status,
+            priority,
+            parent,
+            attempt,
+            created_at,
+            started_at,
+            completed_at,
+            superseded_at,
+            depends_on,
+            waiting_on,
+            claim,
+            title,
+            active_form,
+            agent_type,
+            owner,
+            outcome,
+            context,
+            completion_criteria,
+            extra
+        )
+    };
+}
+pub(crate) use item_columns;
+
+/// The columns of a plan, of the table that is named.
+macro_rules! plan_columns {
+    ($of:literal) => {
+        $crate::rows::columns!(
+            $of,
+            key,
+            id,
+            project,
+            name,
+            title,
+            revision,
+            rules,
+            goal,
+            end,
+            next_number,
+            placed,
+            open,
+            created_at,
+            updated_at,
+            is_own,
+            plan_file,
+            conversation_key
+        )
+    };
+}
+pub(crate) use plan_columns;
+
+/// A statement that selects the columns of an item.
+macro_rules! select_item {
+    ($from:literal) => {
+        concat!("SELECT ", $crate::rows::item_columns!(""), " FROM ", $from)
+    };
+}
+pub(crate) use select_item;
+
+/// A statement that selects the columns of a plan.
+macro_rules! select_plan {
+    ($from:literal) => {
+        concat!("SELECT ", $crate::rows::plan_columns!(""), " FROM ", $from)
+    };
+}
+pub(crate) use select_plan;
+
+/// A plan's row number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PlanKey(pub(crate) i64);
+
+/// What few items have: one column for all of it.
+#[derive(Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Extra {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    check: Option<Check>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<Run>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    approve: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout: Option<u32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    evidence: Vec<Evidence>,
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    marks: BTreeSet<Mark>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    from_list: bool,
+}
+
+/// The `extra` column of an item: nothing if it has none of it.
+pub(crate) fn extra(item: &Item) -> Option<String> {
+    let plain = item.check.is_none()
+        && item.run.is_none()
+        && !item.approve
+        && item.retry.is_none()
+        && item.timeout.is_none()
+        && item.evidence.is_empty()
+        && item.marks.is_empty()
+        && item.metadata.is_none()
+        && !item.from_list;
+    (!plain).then(|| {
+        json(&Extra {
+            check: item.check.clone(),
+            run: item.run.clone(),
+            approve: item.approve,
+            retry: item.retry,
+            timeout: item.timeout,
+            evidence: item.evidence.clone(),
+            marks: item.marks.clone(),
+            metadata: item.metadata.clone(),
+            from_list: item.from_list,
+        })
+    })
+}
+
+/// Reads fields, and notes whether one could not be read.
+#[derive(Default)]
+struct Fields {
+    is_bad: bool,
+}
+
+impl Fields {
+    /// A field, or what stands for it if it cannot be read.
+    fn or<T>(&mut self, read: rusqlite::Result<T>, otherwise: T) -> T {
+        read.unwrap_or_else(|_| {
+            self.is_bad = true;
+            otherwise
+        })
+    }
+}
+
+/// An item from a row whose columns are [`item_columns`]. Whatever of it cannot be
+/// read is left out and marked: one bad row must not take the others with it.
+pub(crate) fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
+    let number = Number(row.get(0)?);
+    let mut fields = Fields::default();
+    let nobody = ItemId(Default::default());
+    let id = fields.or(parsed(row, 1, str::parse::<ItemId>), nobody);
+    let created_at = fields.or(time(row, 7), Timestamp::UNIX_EPOCH);
+    let title = fields.or(row.get::<_, String>(14), UNREADABLE.to_owned());
+    let extra: Extra = fields.or(from_json(row, 21), None).unwrap_or_default();
+    let mut item = Item {
+        position: row.get::<_, Option<u32>>(2)?.map(Position),
+        status: fields.or(parsed(row, 3, str::parse::<Status>), Status::Pending),
+        priority: row.get(4)?,
+        parent: row.get::<_, Option<u32>>(5)?.map(Number),
+        attempt: Attempt(row.get(6)?),
+        started_at: fields.or(optional_time(row, 8), None),
+        completed_at: fields.or(optional_time(row, 9), None),
+        superseded_at: fields.or(optional_time(row, 10), None),
+        depends_on: fields.or(numbers(row, 11), BTreeSet::new()),
+        waiting_on: fields.or(row.get(12), None),
+        claim: fields.or(from_json(row, 13), None),
+        active_form: fields.or(row.get(15), None),
+        agent_type: fields.or(row.get(16), None),
+        owner: fields.or(row.get(17), None),
+        outcome: fields.or(row.get(18), None),
+        context: fields.or(row.get(19), String::new()),
+        completion_criteria: fields.or(row.get(20), String::new()),
+        check: extra.check,
+        run: extra.run,
+        approve: extra.approve,
+        retry: extra.retry,
+        timeout: extra.timeout,
+        evidence: extra.evidence,
+        marks: extra.marks,
+        metadata: extra.metadata,
+        from_list: extra.from_list,
+        ..Item::new(id, number, title, created_at)
+    };
+    if fields.is_bad {
+        item.marks.insert(Mark::Unreadable);
+    }
+    Ok(item)
+}
+
+/// What stands for a text that cannot be read.
+const UNREADABLE: &str = "[unreadable]";
+
+/// A plan without items from a row that begins with [`plan_columns`]. A goal or rules that cannot be read are
+/// there all the same: nothing that they may ask for is taken to be done.
+pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
+    let id = parsed(row, 1, str::parse::<PlanId>)?;
+    let mut fields = Fields::default();
+    let created_at = fields.or(time(row, 12), Timestamp::UNIX_EPOCH);
+    let mut plan = Plan::new(id, row.get::<_, String>(2)?, created_at);
+    plan.name = fields.or(row.get(3), None);
+    plan.title = fields.or(row.get(4), UNREADABLE.to_owned());
+    plan.revision = revision(row, 5)?;
+    let strict = Rules { demand: Some(Level::Approved), ..Rules::default() };
+    plan.rules = from_json::<Rules>(row, 6).unwrap_or(Some(strict)).unwrap_or_default();
+    let unknown = || Some(Box::new(Goal { statement: UNREADABLE.to_owned(), ..Goal::default() }));
+    plan.goal = from_json::<Box<Goal>>(row, 7).unwrap_or_else(|_| unknown());
+    plan.end = fields.or(parsed(row, 8, end), End::Open);
+    plan.next_number = Number(row.get(9)?);
+    plan.placed = row.get(10)?;
+    plan.open = row.get(11)?;
+    plan.updated_at = fields.or(time(row, 13), created_at);
+    plan.made_for = fields.or(made_for(row, 14, &plan.project), None);
+    Ok((PlanKey(row.get(0)?), plan))
+}
+
+/// What a plan was made for, from its three columns.
+fn made_for(row: &Row<'_>, n: usize, project: &str) -> rusqlite::Result<Option<MadeFor>> {
+    if row.get(n)? {
+        return Ok(Some(MadeFor::Project(project.to_owned())));
+    }
+    if let Some(path) = row.get(n + 1)? {
+        return Ok(Some(MadeFor::File(path)));
+    }
+    let key: Option<[String; 5]> = from_json(row, n + 2)?;
+    Ok(key.map(|[project, agent, conversation, sub_agent, turn]| {
+        MadeFor::Conversation(AttachmentKey { project, agent, conversation, sub_agent, turn })
+    }))
+}
+
+/// The columns `is_own`, `plan_file` and `conversation_key`.
+pub(crate) fn made_for_columns(made_for: Option<&MadeFor>) -> (bool, Option<&str>, Option<String>) {
+    match made_for {
+        Some(MadeFor::Project(_)) => (true, None, None),
+        Some(MadeFor::File(path)) => (false, Some(path), None),
+        Some(MadeFor::Conversation(key)) => (false, None, Some(conversation_key(key))),
+        None => (false, None, None),
+    }
+}
+
+/// The `conversation_key` column of a plan. No two conversations have the same.
+pub(crate) fn conversation_key(key: &AttachmentKey) -> String {
+    let AttachmentKey { project, agent, conversation, sub_agent, turn } = key;
+    json(&[project, agent, conversation, sub_agent, turn])
+}
+
+/// The `rules` column: nothing for the usual ones.
+pub(crate) fn rules(plan: &Plan) -> Option<String> {
+    (plan.rules != Rules::default()).then(|| json(&plan.rules))
+}
+
+/// The `goal` column.
+pub(crate) fn goal(plan: &Plan) -> Option<String> {
+    plan.goal.as_ref().map(json)
+}
+
+/// The end state with that name.
+pub(crate) fn end(text: &str) -> Result<End, String> {
+    [End::Open, End::Drained, End::Stopped]
+        .into_iter()
+        .find(|end| end.as_str() == text)
+        .ok_or_else(|| format!("unknown end state {text:?}"))
+}
+
+/// A number list as a column: nothing for none.
+pub(crate) fn number_list(numbers: &BTreeSet<Number>) -> Option<String> {
+    if numbers.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    for number in numbers {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(&number.to_string());
+    }
+    Some(text)
+}
+
+fn numbers(row: &Row<'_>, column: usize) -> rusqlite::Result<BTreeSet<Number>> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(BTreeSet::new()) };
+    let mut numbers = BTreeSet::new();
+    for number in text.split(',') {
+        numbers.insert(number.parse().map_err(|error| strange(column, error))?);
+    }
+    Ok(numbers)
+}
+
+/// A value as JSON. Ours have string keys only, so there is nothing to fail.
+pub(crate) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// A column that holds JSON or nothing.
+pub(crate) fn from_json<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<Option<T>> {
+    let Some(text) = row.get_ref(column)?.as_str_or_null()? else { return Ok(None) };
+    read_json(text).map(Some).map_err(|error| strange(column, error))
+}
+
+/// Reads JSON of ours. What came from outside may have been as deep as a reader goes when it was taken
+/// in, and then is too deep with our own words around it: these are taken off one by one.
+pub(crate) fn read_json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
+    serde_json::from_str(text).or_else(|error| match peeled(text, OUR_LEVELS) {
+        Some(value) => serde_json::from_value(value),
+        None => Err(error),
+    })
+}
+
+/// How many levels of our own may be around what came from outside.
+const OUR_LEVELS: u32 = 8;
+
+fn peeled(text: &str, levels: u32) -> Option<Value> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Some(value);
+    }
+    let levels = levels.checked_sub(1)?;
+    if let Ok(fields) = serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(text) {
+        let field = |(name, raw): (String, Box<RawValue>)| Some((name, peeled(raw.get(), levels)?));
+        return fields.into_iter().map(field).collect::<Option<_>>().map(Value::Object);
+    }
+    let values = serde_json::from_str::<Vec<Box<RawValue>>>(text).ok()?;
+    values.iter().map(|raw| peeled(raw.get(), levels)).collect::<Option<_>>().map(Value::Array)
+}
+
+/// A column that holds a text with a meaning.
+pub(crate) fn parsed<T, E: Into<Box<dyn StdError + Send + Sync>>>(
+    row: &Row<'_>,
+    column: usize,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> rusqlite::Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    parse(text).map_err(|error| strange(column, error))
+}
+
+/// A column that holds milliseconds since 1970.
+pub(crate) fn time(row: &Row<'_>, column: usize) -> rusqlite::Result<Timestamp> {
+    let millis: i64 = row.get(column)?;
+    Timestamp::from_millisecond(millis).map_err(|error| strange(column, error))
+}
+
+pub(crate) fn optional_time(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    let millis: Option<i64> = row.get(column)?;
+    let time = millis.map(Timestamp::from_millisecond).transpose();
+    time.map_err(|error| strange(column, error))
+}
+
+/// A time as a column.
+pub(crate) fn millis(time: Timestamp) -> i64 {
+    time.as_millisecond()
+}
+
+/// A column that holds a revision.
+pub(crate) fn revision(row: &Row<'_>, column: usize) -> rusqlite::Result<Revision> {
+    let value: i64 = row.get(column)?;
+    u64::try_from(value).map(Revision).map_err(|error| strange(column, error))
+}
+
+/// A revision as a column. None is that large in earnest.
+pub(crate) fn signed(revision: Revision) -> i64 {
+    i64::try_from(revision.0).unwrap_or(i64::MAX)
+}

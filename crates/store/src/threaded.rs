@@ -1,0 +1,287 @@
+//! The store on SQLite with a thread of its own: no call blocks the caller's executor.
+//!
+//! Calls are done one by one in the order in which their futures were first polled. A future that is
+//! dropped after that does not stop its call.
+
+use std::pin::Pin;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::thread::{self, JoinHandle};
+
+use futures_core::future::BoxFuture;
+use punchlist_model::needs::Needs;
+use punchlist_model::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
+use punchlist_model::store::{
+    Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
+    PlanStore, Scope, Summary,
+};
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
+
+use crate::error::unusable;
+use crate::{Options, Sqlite};
+
+/// Plans in a SQLite database that a thread works on.
+pub struct Threaded {
+    /// `None` only while dropping.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+type Job = Box<dyn FnOnce(&Sqlite) + Send>;
+
+impl Threaded {
+    /// Opens a database as [`Sqlite::open`] does, and starts its thread.
+    pub fn open(options: &Options) -> Result<Self, Error> {
+        Self::new(Sqlite::open(options)?)
+    }
+
+    /// Gives an open store a thread.
+    pub fn new(store: Sqlite) -> Result<Self, Error> {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        store.stay();
+        let work = move || {
+            queue.into_iter().for_each(|job| job(&store));
+            store.leave();
+        };
+        let thread = thread::Builder::new()
+            .name("punchlist-store".to_owned())
+            .spawn(work)
+            .map_err(|error| unusable("no thread can be started for the store".into(), error))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Queues a job.
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            // A job that cannot be sent is dropped, and its answer says so.
+            drop(jobs.send(job));
+        }
+    }
+
+    pub(crate) fn ask<'a, T: Send + 'static>(
+        &'a self,
+        work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        Box::pin(async move {
+            let slot = Arc::new(Slot::default());
+            let answer = Answer(Arc::clone(&slot));
+            self.send(Box::new(move |store| answer.give(finish(work(store)))));
+            Reply(slot).await
+        })
+    }
+}
+
+impl Drop for Threaded {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            // It has no jobs left. That it panicked was told to whoever asked.
+            drop(thread.join());
+        }
+    }
+}
+
+/// What a future of [`Sqlite`] came to: it is ready at once.
+fn finish<T>(mut future: BoxFuture<'_, Result<T, Error>>) -> Result<T, Error> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => Err(gone()),
+    }
+}
+
+fn gone() -> Error {
+    Error::Unusable { what: "the store's thread has ended".to_owned(), source: None }
+}
+
+/// Where an answer is put for the one who asked.
+struct Slot<T> {
+    state: Mutex<Answered<T>>,
+}
+
+struct Answered<T> {
+    value: Option<Result<T, Error>>,
+    waker: Option<Waker>,
+}
+
+impl<T> Default for Slot<T> {
+    fn default() -> Self {
+        Self { state: Mutex::new(Answered { value: None, waker: None }) }
+    }
+}
+
+impl<T> Slot<T> {
+    fn state(&self) -> MutexGuard<'_, Answered<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, value: Result<T, Error>) {
+        let mut state = self.state();
+        if state.value.is_none() {
+            state.value = Some(value);
+        }
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// The duty to answer. Dropped without an answer, it says that the thread is gone.
+struct Answer<T>(Arc<Slot<T>>);
+
+impl<T> Answer<T> {
+    fn give(self, value: Result<T, Error>) {
+        self.0.put(value);
+    }
+}
+
+impl<T> Drop for Answer<T> {
+    fn drop(&mut self) {
+        self.0.put(Err(gone()));
+    }
+}
+
+/// Waits for an answer.
+struct Reply<T>(Arc<Slot<T>>);
+
+impl<T> Future for Reply<T> {
+    type Output = Result<T, Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.0.state();
+        match state.value.take() {
+            Some(value) => Poll::Ready(value),
+            None => {
+                state.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl PlanStore for Threaded {
+    fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>> {
+        self.ask(move |store| store.create(new))
+    }
+
+    fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
+        self.ask(move |store| store.change(plan, change))
+    }
+
+    fn undo(
+        &self,
+        plan: PlanId,
+        ctx: Ctx,
+        expect: Option<Revision>,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        self.ask(move |store| store.undo(plan, ctx, expect))
+    }
+
+    fn forget(
+        &self,
+        plan: PlanId,
+        item: Option<ItemRef>,
+        ctx: Ctx,
+    ) -> BoxFuture<'_, Result<Applied, Error>> {
+        self.ask(move |store| store.forget(plan, item, ctx))
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+        self.ask(move |store| PlanStore::read(store, plan, needs))
+    }
+
+    fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
+        self.ask(move |store| store.plans(filter))
+    }
+
+    fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        self.ask(move |store| store.plan_for(what))
+    }
+
+    fn set_made_for(
+        &self,
+        plan: PlanId,
+        what: Option<MadeFor>,
+    ) -> BoxFuture<'_, Result<(), Error>> {
+        self.ask(move |store| store.set_made_for(plan, what))
+    }
+
+    fn attach(
+        &self,
+        key: AttachmentKey,
+        plan: PlanId,
+        now: Timestamp,
+    ) -> BoxFuture<'_, Result<Attachment, Error>> {
+        self.ask(move |store| store.attach(key, plan, now))
+    }
+
+    fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
+        self.ask(move |store| store.attachment(key))
+    }
+
+    fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
+        self.ask(move |store| store.attached(key))
+    }
+
+    fn read_attached(
+        &self,
+        key: AttachmentKey,
+        needs: Needs,
+    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+        self.ask(move |store| store.read_attached(key, needs))
+    }
+
+    fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
+        self.ask(move |store| store.shown(key, revision))
+    }
+
+    fn journal(
+        &self,
+        plan: PlanId,
+        after: Revision,
+        most: u32,
+    ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
+        self.ask(move |store| store.journal(plan, after, most))
+    }
+
+    fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
+        self.ask(move |store| store.follow(after, scope))
+    }
+
+    fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
+        self.ask(move |store| store.import(plan, journal))
+    }
+}
+
+impl SessionStore for Threaded {
+    fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>> {
+        self.ask(move |store| store.session(key))
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
+        self.ask(move |store| store.sessions(filter))
+    }
+
+    fn seen_beside(
+        &self,
+        key: SessionKey,
+        process: Process,
+    ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
+        self.ask(move |store| store.seen_beside(key, process))
+    }
+
+    fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
+        self.ask(move |store| store.keep(session))
+    }
+
+    fn change_and_keep(
+        &self,
+        plan: PlanId,
+        change: Change,
+        session: Session,
+    ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
+        self.ask(move |store| store.change_and_keep(plan, change, session))
+    }
+}

@@ -1,0 +1,203 @@
+//! One list of cases that every store passes.
+//!
+//! A store joins by adding a line to `worlds!`. Cases see a store only through the trait, by as many
+//! handles as they like; a handle stands for a process.
+
+mod attachments;
+mod calls;
+mod changes;
+mod claims;
+mod follow;
+pub(crate) mod forget;
+mod import;
+mod journal;
+mod messages;
+mod plans;
+mod questions;
+mod sessions;
+mod turns;
+mod undo;
+mod writes;
+
+use std::sync::Arc;
+
+use punchlist_model::session::Store;
+use punchlist_model::store::memory::Memory;
+use punchlist_store::{Durability, Options, Sqlite, Threaded};
+use tempfile::TempDir;
+
+/// A store that several handles may be opened on.
+pub(crate) struct World {
+    open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
+    _directory: Option<TempDir>,
+}
+
+impl World {
+    /// Another handle on the same store.
+    pub(crate) fn handle(&self) -> Arc<dyn Store> {
+        (self.open)()
+    }
+
+    fn memory() -> Self {
+        let store = Arc::new(Memory::new());
+        Self { open: Box::new(move || Arc::clone(&store) as Arc<dyn Store>), _directory: None }
+    }
+
+    fn sqlite() -> Self {
+        Self::in_a_file(|options| Arc::new(Sqlite::open(options).unwrap()))
+    }
+
+    fn threaded() -> Self {
+        Self::in_a_file(|options| Arc::new(Threaded::open(options).unwrap()))
+    }
+
+    fn in_a_file(open: fn(&Options) -> Arc<dyn Store>) -> Self {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("store").join("plans.db");
+        let options = Options { path, durability: Durability::Normal };
+        Self { open: Box::new(move || open(&options)), _directory: Some(directory) }
+    }
+}
+
+macro_rules! worlds {
+    ([$($world:ident),*] $cases:tt) => { $(worlds!(@world $world $cases);)* };
+    (@world $world:ident { $($module:ident: $($case:ident)*;)* }) => {
+        mod $world {
+            $(mod $module {
+                $(#[test]
+                fn $case() {
+                    super::super::$module::$case(&super::super::World::$world());
+                })*
+            })*
+        }
+    };
+}
+
+worlds! {
+    [memory, sqlite, threaded] {
+        changes:
+            an_empty_plan_is_at_revision_0_and_has_no_journal
+            each_change_adds_one_to_the_revision_and_one_entry_to_the_journal
+            a_batch_with_bad_entries_changes_nothing_and_names_each_of_them
+            a_change_of_nothing_writes_nothing
+            a_revision_conflict_names_what_happened_since
+            a_name_is_unique_in_its_project
+            an_unknown_plan_is_said_to_be_unknown
+            every_field_of_an_item_is_kept
+            times_are_kept_to_the_millisecond
+            next_takes_the_lowest_priority_then_the_first_place
+            items_are_found_by_number_id_prefix_and_position
+            order_is_dense_after_inserts_moves_and_removals
+            handles_that_write_at_once_lose_nothing
+            a_hostile_text_is_kept_as_it_is;
+        journal:
+            entries_are_in_order_without_gaps_and_as_many_as_asked
+            the_journal_replays_to_exactly_what_is_read;
+        claims:
+            a_second_worker_is_refused_while_the_lease_lasts
+            a_lease_that_ran_out_is_taken_over_and_the_late_write_is_refused
+            any_write_of_the_holder_renews_its_lease
+            two_workers_that_ask_for_the_next_get_different_items;
+        attachments:
+            a_conversation_finds_its_plan_again_from_another_handle
+            the_plan_of_a_conversation_is_read_at_once
+            attaching_to_the_same_plan_keeps_what_was_shown
+            attaching_to_another_plan_begins_anew
+            what_was_shown_never_goes_back
+            whoever_had_seen_all_has_seen_its_own_change
+            what_was_seen_in_an_earlier_stay_does_not_count
+            two_conversations_take_turns_and_each_knows_what_it_saw
+            who_stays_for_long_knows_what_others_did_meanwhile
+            showing_to_nobody_is_nothing
+            attaching_to_an_unknown_plan_is_refused;
+        sessions:
+            a_session_is_found_again_from_another_handle
+            every_field_of_a_session_is_kept
+            who_comes_too_late_is_told_what_is_there
+            the_one_that_was_seen_last_comes_first
+            who_stays_for_long_sees_what_others_write
+            sessions_are_found_by_their_process
+            a_process_is_seen_in_other_sessions
+            a_change_and_a_session_are_written_together
+            a_change_that_fails_writes_no_session
+            a_session_that_comes_too_late_does_not_hold_up_the_change;
+        plans:
+            the_most_recently_changed_comes_first
+            filters_by_project_name_and_either_end_of_the_id
+            progress_counts_the_leaves
+            the_newest_conversation_is_named;
+        follow:
+            from_the_start_everything_comes_in_order
+            from_now_on_only_what_is_new_comes
+            after_a_cursor_the_rest_comes
+            entries_of_another_handle_wake_a_waiting_follower
+            one_plan_alone_can_be_followed
+            more_than_a_batch_comes_whole
+            an_imported_plan_is_news;
+        undo:
+            the_callers_own_last_change_is_taken_back
+            what_is_undone_is_its_workers_again_while_the_claim_would_last
+            what_others_changed_since_is_a_conflict
+            nothing_left_is_said_by_name
+            an_old_change_is_found_behind_many_of_others
+            an_expected_revision_is_checked;
+        forget:
+            one_items_texts_go_from_rows_and_journal
+            the_whole_plans_texts_go_and_its_skeleton_stays
+            an_unknown_item_is_refused
+            a_forgotten_name_is_free_again
+            what_was_done_and_asked_for_an_item_goes_with_it
+            all_that_was_done_and_said_goes_with_a_plan;
+        calls:
+            a_run_is_found_again_with_all_its_fields
+            what_is_unknown_is_said_to_be_unknown
+            every_field_of_a_call_is_kept
+            transitions_are_kept_in_order_and_the_newest_counts
+            what_has_ended_never_changes
+            a_plan_and_its_calls_change_together
+            a_refused_change_records_nothing
+            who_stays_for_long_knows_its_plan_after_a_record
+            after_a_crash_what_was_executing_is_cancelled
+            two_processes_that_interrupt_at_once_do_it_once
+            calls_of_many_processes_lose_nothing;
+        questions:
+            a_question_is_there_for_everybody_with_all_that_it_says
+            questions_are_found_by_project_run_and_either_end_of_the_id
+            a_question_is_answered_once
+            what_is_not_offered_is_no_answer
+            of_many_that_answer_at_once_one_wins_and_the_others_know_whom
+            a_question_whose_call_went_on_waits_no_longer
+            what_was_asked_stays_as_it_was_whatever_becomes_of_the_call
+            an_answer_of_any_kind_is_kept
+            an_answer_of_another_process_is_news;
+        messages:
+            messages_wait_in_the_order_in_which_they_came
+            a_message_that_waits_can_be_changed_and_keeps_its_place
+            a_message_that_waits_can_be_removed
+            what_steers_can_be_taken_ahead_of_the_rest
+            that_a_message_steers_can_be_said_later
+            a_message_that_waits_can_be_moved
+            a_message_says_something_and_not_too_much
+            no_more_messages_wait_than_anybody_reads
+            of_many_takers_each_gets_another_message;
+        import:
+            what_is_exported_comes_back_the_same
+            a_plan_that_is_there_is_not_taken_in_twice
+            work_goes_on_after_an_import;
+        turns:
+            a_todo_is_created_with_defaults
+            a_batch_is_created_in_order_or_not_at_all
+            todos_are_found_by_turn_and_filtered_by_status
+            a_todo_is_found_by_id_in_its_own_turn_only
+            a_todo_is_updated
+            an_unknown_todo_is_not_updated
+            todos_are_counted_by_status;
+        writes:
+            a_repeated_write_changes_nothing_and_returns_what_was_recorded
+            another_write_id_is_another_write
+            a_refused_write_may_be_repeated
+            one_source_of_ids_is_enough_for_several_writes
+            a_plan_is_found_by_what_it_was_made_for
+            a_plan_file_that_moved_takes_its_plan_along;
+    }
+}

@@ -1,0 +1,115 @@
+//! Files that are deleted, moved or replaced under a store that stays open.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use punchlist_model::store::{Error, Filter, PlanStore};
+use punchlist_store::{Options, Sqlite, Threaded};
+
+use super::place;
+use crate::support::{new_plan, plan_id, wait};
+
+/// How many plans a process finds that opens the database now.
+fn found(options: &Options) -> usize {
+    let store = Sqlite::open_to_read(options).unwrap();
+    store.map_or(0, |store| wait(store.plans(Filter::default())).unwrap().len())
+}
+
+fn with(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Everything of a database goes elsewhere.
+fn move_away(path: &Path) {
+    for ending in ["", "-wal", "-shm"] {
+        let from = with(path, ending);
+        if from.exists() {
+            fs::rename(&from, with(&from, ".moved")).unwrap();
+        }
+    }
+}
+
+fn words<T: std::fmt::Debug>(refused: Result<T, Error>) -> String {
+    refused.unwrap_err().to_string()
+}
+
+#[test]
+fn a_change_is_not_acknowledged_into_a_database_that_was_deleted_or_moved() {
+    for delete in [true, false] {
+        let (_directory, options) = place();
+        let store = Threaded::open(&options).unwrap();
+        wait(store.create(new_plan(1))).unwrap();
+        match delete {
+            true => fs::remove_file(&options.path).unwrap(),
+            false => move_away(&options.path),
+        }
+        let said = words(wait(store.create(new_plan(2))));
+        assert!(said.contains("was moved or deleted; nothing was changed"), "{said}");
+        // The next one goes where everybody else looks.
+        wait(store.create(new_plan(3))).unwrap();
+        assert_eq!(found(&options), 1);
+        assert!(wait(store.read(plan_id(1), punchlist_model::needs::Needs::whole())).is_err());
+    }
+}
+
+#[test]
+fn a_change_goes_to_the_database_that_took_the_place_of_the_old_one() {
+    let (_directory, options) = place();
+    let store = Threaded::open(&options).unwrap();
+    wait(store.create(new_plan(1))).unwrap();
+    move_away(&options.path);
+    let other = Sqlite::open(&options).unwrap();
+    wait(other.create(new_plan(2))).unwrap();
+    let said = words(wait(store.plans(Filter::default())));
+    assert!(said.contains("was replaced by another file"), "{said}");
+    wait(store.create(new_plan(3))).unwrap();
+    assert_eq!(found(&options), 2);
+    assert_eq!(wait(store.plans(Filter::default())).unwrap().len(), 2);
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_wal_that_is_deleted_under_the_store() {
+    for endings in [&["-wal"][..], &["-wal", "-shm"][..]] {
+        let (_directory, options) = place();
+        let store = Threaded::open(&options).unwrap();
+        wait(store.create(new_plan(1))).unwrap();
+        for ending in endings {
+            fs::remove_file(with(&options.path, ending)).unwrap();
+        }
+        wait(store.create(new_plan(2))).unwrap();
+        assert_eq!(found(&options), 2, "{endings:?}");
+    }
+}
+
+#[test]
+fn a_database_whose_directory_is_gone_is_not_made_anew() {
+    let (directory, options) = place();
+    let path = directory.path().join("project/.punchlist/plans.db");
+    let options = Options { path, ..options };
+    let store = Sqlite::open(&options).unwrap();
+    wait(store.create(new_plan(1))).unwrap();
+    fs::rename(directory.path().join("project"), directory.path().join("renamed")).unwrap();
+    for _ in 0..2 {
+        let said = words(wait(store.create(new_plan(2))));
+        assert!(said.contains("was moved or deleted"), "{said}");
+    }
+    assert!(!directory.path().join("project").exists());
+    // It comes back, and so does the store.
+    fs::rename(directory.path().join("renamed"), directory.path().join("project")).unwrap();
+    wait(store.create(new_plan(3))).unwrap();
+    assert_eq!(found(&options), 2);
+}
+
+#[test]
+fn everything_of_a_project_that_moved_is_found_at_its_new_place() {
+    let (_directory, options) = place();
+    let store = Sqlite::open(&options).unwrap();
+    let plan = wait(store.create(new_plan(1))).unwrap();
+    let moved = store.move_project(&plan.project, "/moved").unwrap();
+    assert_eq!(moved, [plan.id]);
+    let filter = |project: &str| Filter { project: Some(project.to_owned()), ..Filter::default() };
+    assert_eq!(wait(store.plans(filter("/moved"))).unwrap().len(), 1);
+    assert_eq!(wait(store.plans(filter(&plan.project))).unwrap().len(), 0);
+}
