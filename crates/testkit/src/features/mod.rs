@@ -1,7 +1,7 @@
 //! What agents are shown to do, and the table that says so.
 //!
 //! Tests that run the real programs say what they show ([`Feature`]); what passed is noted as lines of
-//! text ([`Shown`]) in a file of the repository, and the README's table is made from that file and from
+//! text ([`Shown`]) in a file of the repository, and the table of docs/agents.md is made from that file and from
 //! what is declared to be missing ([`LACKS`]). Nothing here runs a program or reads a file.
 
 mod lacks;
