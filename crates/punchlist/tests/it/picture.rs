@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 
 use crate::world::{World, finish};
 
-/// Every picture: its file, and the function that draws it.
-pub(crate) const PICTURES: &[(&str, fn() -> String)] =
-    &[("docs/list.svg", list), ("docs/held.svg", held)];
+/// A picture's file, and the function that draws it.
+type Picture = (&'static str, fn() -> String);
+
+/// Every picture of the documents.
+pub(crate) const PICTURES: &[Picture] = &[("docs/list.svg", list), ("docs/held.svg", held)];
 
 /// The plan that is drawn: one of each sort.
 const STORY: &str = r#"
