@@ -29,7 +29,7 @@ pub(crate) fn generate() -> Result<(), Failure> {
         return Err(Failure::Chore(format!("there is no test {TEST:?} any more")));
     }
     say(
-        "docs/reference, docs/list.svg and the README's table of agents are what the code generates. See \
+        "docs/reference, the pictures and the tables of docs/agents.md are what the code generates. See \
          `git diff`.",
     );
     Ok(())

@@ -1,5 +1,5 @@
 //! What the group `agents` showed of each agent: gathered from the notes of its tests, kept in the
-//! repository, and made into the README's table.
+//! repository, and made into the tables of docs/agents.md.
 //!
 //! A line is `agent, version, feature, how, test`, with tabs between. What it means is known to the tests
 //! and to the table; here lines are only sorted and put in the place of those of an earlier run.
@@ -57,7 +57,7 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
         let lost = lost.join("\n  ");
         return Err(Failure::Chore(format!(
             "{KEPT} says more than the tests showed:\n  {lost}\nrun `cargo xtask test agents` and look \
-             at what becomes of the README."
+             at what becomes of docs/agents.md."
         )));
     }
     if new == old {
@@ -65,7 +65,7 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
     }
     fs::write(&kept, new)
         .map_err(|why| Failure::Chore(format!("{KEPT} cannot be written: {why}")))?;
-    say(&format!("{KEPT} has changed, and the README's table with it. See `git diff`."));
+    say(&format!("{KEPT} has changed, and docs/agents.md with it. See `git diff`."));
     documents::generate()
 }
 

@@ -1,4 +1,4 @@
-//! Notes what a test shows of an agent, if it passes. The README's table is made from these notes.
+//! Notes what a test shows of an agent, if it passes. The table of docs/agents.md is made from these notes.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -43,6 +43,7 @@ mod places;
 mod policy;
 mod processes;
 mod questions;
+mod readme;
 mod run;
 mod schema;
 mod sessions;

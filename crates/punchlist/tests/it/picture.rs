@@ -1,10 +1,18 @@
-//! The picture on the front page: what the program really draws, as SVG.
+//! The pictures of the documents: what the program really prints, as SVG.
 //!
-//! Made from the program's own output, so that it cannot show what is not so.
+//! They are made from the program's own output, so that they cannot show what is not so.
 
 use std::fmt::Write as _;
 
-use crate::world::World;
+use serde_json::{Value, json};
+
+use crate::world::{World, finish};
+
+/// A picture's file, and the function that draws it.
+type Picture = (&'static str, fn() -> String);
+
+/// Every picture of the documents.
+pub(crate) const PICTURES: &[Picture] = &[("docs/list.svg", list), ("docs/held.svg", held)];
 
 /// The plan that is drawn: one of each sort.
 const STORY: &str = r#"
@@ -21,27 +29,90 @@ const STORY: &str = r#"
     --as claude start 2
 "#;
 
+/// Columns of the drawn list, and the width and height of a character in pixels.
 const COLUMNS: usize = 62;
 const CELL: (usize, usize) = (9, 21);
 
-/// The drawn list as an SVG document.
-pub(crate) fn list() -> String {
+/// The list of a plan.
+fn list() -> String {
     let world = World::new();
     for line in STORY.lines().map(str::trim).filter(|line| !line.is_empty()) {
         world.typed(line).works();
     }
     let drawn = world.typed(&format!("list --view list --width {COLUMNS} --color always")).ok();
-    svg(&format!("$ punchlist list\n{drawn}"))
+    svg("punchlist list", COLUMNS, &format!("$ punchlist list\n{drawn}"))
 }
 
-/// Text with colours as a picture. Every run of one style is placed by its column, so that the font
-/// of the reader may be what it likes.
-fn svg(text: &str) -> String {
+/// An agent that wanted to stop with open items and was held, told by the hooks of its session.
+fn held() -> String {
+    let world = World::new();
+    hook(&world, "SessionStart", json!({"source": "startup"}));
+    hook(&world, "UserPromptSubmit", json!({"prompt": "Get release 1.2 ready"}));
+    for (id, subject) in
+        [("1", "Fix the failing test"), ("2", "Update the docs"), ("3", "Run the final build")]
+    {
+        let input = json!({"subject": subject, "description": ""});
+        let result = json!({"task": {"id": id, "subject": subject}});
+        tool(&world, "TaskCreate", &input, &result);
+    }
+    update(&world, "1", "in_progress");
+    update(&world, "1", "completed");
+    update(&world, "2", "in_progress");
+    let said = "All done! Release 1.2 is ready.";
+    let refused = hook(&world, "Stop", json!({"last_assistant_message": said}));
+    let reason = refused["reason"].as_str().unwrap();
+    for (id, status) in [("2", "completed"), ("3", "in_progress"), ("3", "completed")] {
+        update(&world, id, status);
+    }
+    let let_go = hook(&world, "Stop", json!({"last_assistant_message": said}));
+    assert_eq!(let_go, Value::Null, "a session without open items may stop");
+    let log = world.typed("log --color always").ok();
+    let drawn = format!(
+        "\u{1b}[36mClaude Code:\u{1b}[0m {said}\n\n\u{1b}[33mPunchlist:\u{1b}[0m {reason}\n\n\
+         \u{1b}[36mClaude Code\u{1b}[0m goes on, settles both items, and may stop.\n\n\
+         $ punchlist log\n{log}"
+    );
+    svg("an agent that wanted to stop and was held", widest(&drawn), &drawn)
+}
+
+fn widest(text: &str) -> usize {
+    let columns = |line: &str| runs(line).iter().map(|it| it.text.chars().count()).sum();
+    text.lines().map(columns).max().unwrap_or_default()
+}
+
+/// What the hook answers to an event of a session of Claude Code; null if nothing.
+fn hook(world: &World, name: &str, fields: Value) -> Value {
+    let mut event = json!({
+        "session_id": "12345678-aaaa-bbbb-cccc-3b1f90728822",
+        "cwd": world.path("project"),
+        "hook_event_name": name,
+    });
+    let Value::Object(fields) = fields else { panic!("{fields}: fields are an object") };
+    event.as_object_mut().unwrap().extend(fields);
+    let mut command = world.command("home");
+    command.args(["hook", "claude"]);
+    let answer = finish(command, event.to_string().as_bytes()).ok();
+    if answer.is_empty() { Value::Null } else { serde_json::from_str(&answer).unwrap() }
+}
+
+fn tool(world: &World, name: &str, input: &Value, result: &Value) {
+    let fields = json!({"tool_name": name, "tool_input": input, "tool_response": result});
+    assert_eq!(hook(world, "PostToolUse", fields), Value::Null);
+}
+
+fn update(world: &World, id: &str, status: &str) {
+    let result = json!({"success": true, "taskId": id, "updatedFields": ["status"]});
+    tool(world, "TaskUpdate", &json!({"taskId": id, "status": status}), &result);
+}
+
+/// A picture of text with colours. Every run of one style is placed by its column, so that any
+/// monospaced font of the reader's will do.
+fn svg(label: &str, columns: usize, text: &str) -> String {
     let lines: Vec<Vec<Run>> = text.lines().map(runs).collect();
-    let (width, height) = (CELL.0 * (COLUMNS + 4), CELL.1 * (lines.len() + 2));
+    let (width, height) = (CELL.0 * (columns + 4), CELL.1 * (lines.len() + 2));
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"punchlist list\">\n\
+         viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{label}\">\n\
          <rect width=\"100%\" height=\"100%\" rx=\"8\" fill=\"#16181d\"/>\n\
          <g font-family=\"ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace\" \
          font-size=\"15\" xml:space=\"preserve\">\n"

@@ -502,12 +502,13 @@ fn generated_documents_are_what_the_code_generates() {
             breaches.push(format!("docs/reference/{file}: out of date, run `cargo xtask gen`"));
         }
     }
-    let picture = root().join("docs/list.svg");
-    let drawn = crate::picture::list();
-    if write {
-        fs::write(&picture, &drawn).expect("the picture can be written");
-    } else if fs::read_to_string(&picture).ok().as_ref() != Some(&drawn) {
-        breaches.push("docs/list.svg: out of date, run `cargo xtask gen`".to_owned());
+    for (file, draw) in crate::picture::PICTURES {
+        let (picture, drawn) = (root().join(file), draw());
+        if write {
+            fs::write(&picture, &drawn).expect("the picture can be written");
+        } else if fs::read_to_string(&picture).ok().as_ref() != Some(&drawn) {
+            breaches.push(format!("{file}: out of date, run `cargo xtask gen`"));
+        }
     }
     breaches.extend(agents::in_the_documents(write));
     let known: BTreeSet<String> =
@@ -584,11 +585,20 @@ fn the_changelog_begins_with_what_is_unreleased() {
 }
 
 #[test]
-fn the_readme_has_the_two_commands() {
+fn the_readme_has_the_two_commands_and_stays_short() {
     let text = read("README.md").expect("README.md is there");
     for command in ["cargo run --release -- ", "cargo xtask test"] {
         assert!(text.contains(command), "README.md: show `{command}`");
     }
+    let lines = text.lines().count();
+    assert!(lines <= 150, "README.md: {lines} lines, 150 are allowed; move details to docs/");
+}
+
+#[test]
+fn the_architecture_is_a_map() {
+    let text = read("ARCHITECTURE.md").expect("ARCHITECTURE.md is there");
+    let words = text.split_whitespace().count();
+    assert!(words <= 1500, "ARCHITECTURE.md: {words} words, 1500 are allowed; use docs/design/");
 }
 
 #[test]

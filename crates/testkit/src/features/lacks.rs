@@ -18,38 +18,38 @@ pub const LACKS: &[Lack] = &[
     Lack {
         agent: Agent::Codex,
         feature: Feature::Adoption,
-        why: "Codex's sandbox keeps a command of the model's from the database: call `punchlist adopt` \
+        why: "Codex's sandbox does not let the model's commands open the database: run `punchlist adopt` \
               yourself, or start Codex without the sandbox.",
     },
     Lack {
         agent: Agent::Codex,
         feature: Feature::Evidence,
-        why: "It has no event before an item is completed, so that it is held when it wants to stop.",
+        why: "It has no event before an item is completed. Its stop is refused instead.",
     },
     Lack {
         agent: Agent::Gemini,
         feature: Feature::Gate,
-        why: "Not after an API error, a loop that it detects, or its own limit of turns: it asks no hook then.",
+        why: "Not after an API error, a detected loop, or its own limit of turns: it runs no hook then.",
     },
     Lack {
         agent: Agent::Gemini,
         feature: Feature::PlanMode,
-        why: "Or if the model switched it. That you switched by Shift+Tab cannot be told from outside.",
+        why: "Or if the model switched to it. A switch by Shift+Tab is not visible to hooks.",
     },
     Lack {
         agent: Agent::Gemini,
         feature: Feature::Compaction,
-        why: "Nothing tells that one happened: its hook `PreCompress` runs before every turn. A stop \
-              with items open names them.",
+        why: "No event says that one happened: its hook `PreCompress` runs before every turn. A refused \
+              stop names the open items.",
     },
     Lack {
         agent: Agent::Gemini,
         feature: Feature::SubAgents,
-        why: "Nothing tells a sub-agent's calls from the agent's own, and it is not given `write_todos`.",
+        why: "A sub-agent's calls look like the agent's own, and it does not have `write_todos`.",
     },
     Lack {
         agent: Agent::Gemini,
         feature: Feature::Evidence,
-        why: "It has no event before an item is completed, so that it is held when it wants to stop.",
+        why: "It has no event before an item is completed. Its stop is refused instead.",
     },
 ];

@@ -1,7 +1,7 @@
 //! What agents are shown to do, and the table that says so.
 //!
 //! Tests that run the real programs say what they show ([`Feature`]); what passed is noted as lines of
-//! text ([`Shown`]) in a file of the repository, and the README's table is made from that file and from
+//! text ([`Shown`]) in a file of the repository, and the table of docs/agents.md is made from that file and from
 //! what is declared to be missing ([`LACKS`]). Nothing here runs a program or reads a file.
 
 mod lacks;
@@ -80,31 +80,31 @@ macro_rules! features {
 
 features! {
     PlanTools "plan-tools" "has the plan tools over MCP"
-    Refusals "refusals" "reads our own words for whatever a plan tool refuses"
-    OwnList "own-list" "its own list is kept"
+    Refusals "refusals" "the model reads the text of each refusal of a plan tool"
+    OwnList "own-list" "its own list is recorded"
     Gate "gate" "a stop with open items is refused until they are settled"
-    Bounds "bounds" "is let go within bounds, if the model"
-    Question "question" "with you before the screen it may stop to ask you something"
-    Unheard "unheard" "without, a question is no end: it is refused, and told how to park what needs you"
-    PlanMode "plan-mode" "may stop in plan mode"
-    Screen "screen" "with you before the screen it is refused once"
-    Off "off" "you can turn the gate off in mid-session, it cannot"
-    Answers "answers" "cannot answer a question that is put to you"
-    Consents "consents" "can neither give a consent of yours nor uninstall"
-    Resume "resume" "resumed, it reads its open list"
-    Compaction "compaction" "after a compaction it reads its open list"
-    Sessions "sessions" "its session is known after"
-    Adoption "adoption" "a new session is offered in a line what an ended one left, and reads it once adopted"
-    Two "two" "two at once keep two plans"
-    Shared "shared" "shares a plan by its name, without loss"
+    Bounds "bounds" "the gate lets it stop within its limits if the model"
+    Question "question" "interactive: it may stop to ask you something"
+    Unheard "unheard" "headless: a question to the user does not end the turn"
+    PlanMode "plan-mode" "it may stop in plan mode"
+    Screen "screen" "interactive: a stop is refused once per prompt"
+    Off "off" "you can turn the gate off during a session, the agent cannot"
+    Answers "answers" "the agent cannot answer a question that is put to you"
+    Consents "consents" "the agent can neither give a consent of yours nor uninstall"
+    Resume "resume" "after a resume it gets its open list"
+    Compaction "compaction" "after a compaction it gets its open list"
+    Sessions "sessions" "its session is recognised after"
+    Adoption "adoption" "a new session is told about open items of an ended one, and gets them after `adopt`"
+    Two "two" "two sessions at once have two plans"
+    Shared "shared" "sessions can share a named plan without losing changes"
     SubAgents "sub-agents" "a sub-agent answers for its own items"
-    Evidence "evidence" "may not complete what the plan wants checked"
-    Reminders "reminders" "is reminded when work goes on and the list does not"
-    Broken "broken" "works and stops as ever if ours is"
-    Project "project" "can be set up for one project"
-    Beside "beside" "heeds your own rules and hooks beside ours"
-    Uninstall "uninstall" "`uninstall` leaves"
-    Worker "worker" "does an item of `punchlist run`, its list under it"
+    Evidence "evidence" "it cannot complete an item whose check is required"
+    Reminders "reminders" "it is reminded when it works and the list does not change"
+    Broken "broken" "it keeps working if Punchlist is"
+    Project "project" "can be installed for one project"
+    Beside "beside" "your own rules and hooks stay in effect"
+    Uninstall "uninstall" "`uninstall` keeps"
+    Worker "worker" "works on an item of `punchlist run`, with its own list as sub-items"
     Watch "watch" "`punchlist watch` follows it"
     Events "events" "`punchlist events` reads"
 }

@@ -1,5 +1,5 @@
-//! The tables of agents in the README and in docs/agents.md: made from what the tests with the real programs
-//! showed, and from nothing else.
+//! The two tables of docs/agents.md: made from what the tests with the real programs showed, and from
+//! nothing else.
 
 use std::fs;
 
@@ -14,9 +14,18 @@ const RESULTS_OF_OLDER: &str = "docs/agents-older.tsv";
 /// Where the tests are.
 const TESTS: &str = "crates/punchlist/tests/agents";
 
-/// The table stands between these lines.
-const BEGIN: &str = "<!-- agents: `cargo xtask test agents` makes this table; do not edit it -->\n";
-const END: &str = "<!-- agents: end -->\n";
+/// The document with both tables.
+const DOCUMENT: &str = "docs/agents.md";
+
+/// The lines around the table of the newest releases, and around that of older ones.
+const NEWEST: [&str; 2] = [
+    "<!-- agents: `cargo xtask test agents` makes this table; do not edit it -->\n",
+    "<!-- agents: end -->\n",
+];
+const OLDER: [&str; 2] = [
+    "<!-- older agents: `cargo xtask test agents --full` makes this table; do not edit it -->\n",
+    "<!-- older agents: end -->\n",
+];
 
 fn shown(file: &str) -> Result<Vec<Shown>, Vec<String>> {
     let text = read(file).map_err(|_| vec![format!("{file}: it is gone")])?;
@@ -26,34 +35,35 @@ fn shown(file: &str) -> Result<Vec<Shown>, Vec<String>> {
 
 /// Compares the tables with what they should be, or writes them. Gives what is wrong.
 pub(super) fn in_the_documents(write: bool) -> Vec<String> {
-    let newest = in_a_document("README.md", RESULTS, LACKS, write);
-    let older = in_a_document("docs/agents.md", RESULTS_OF_OLDER, &[], write);
+    let newest = one(NEWEST, RESULTS, LACKS, write);
+    let older = one(OLDER, RESULTS_OF_OLDER, &[], write);
     [newest, older].concat()
 }
 
-fn in_a_document(document: &str, results: &str, lacks: &[Lack], write: bool) -> Vec<String> {
+/// The same for one table.
+fn one([begin, end]: [&str; 2], results: &str, lacks: &[Lack], write: bool) -> Vec<String> {
     let shown = match shown(results) {
         Ok(shown) => shown,
         Err(wrong) => return wrong,
     };
-    let Ok(text) = read(document) else { return vec![format!("{document}: it is gone")] };
-    let Some((before, rest)) = text.split_once(BEGIN) else {
-        return vec![format!("{document}: put the line {BEGIN:?} back")];
+    let Ok(text) = read(DOCUMENT) else { return vec![format!("{DOCUMENT}: it is gone")] };
+    let Some((before, rest)) = text.split_once(begin) else {
+        return vec![format!("{DOCUMENT}: put the line {begin:?} back")];
     };
-    let Some((there, after)) = rest.split_once(END) else {
-        return vec![format!("{document}: put the line {END:?} back")];
+    let Some((there, after)) = rest.split_once(end) else {
+        return vec![format!("{DOCUMENT}: put the line {end:?} back")];
     };
     let wanted = format!("\n{}\n", table(&shown, lacks));
     if there == wanted {
         return Vec::new();
     }
     if write {
-        let text = format!("{before}{BEGIN}{wanted}{END}{after}");
-        fs::write(root().join(document), text).expect("the document can be written");
+        let text = format!("{before}{begin}{wanted}{end}{after}");
+        fs::write(root().join(DOCUMENT), text).expect("the document can be written");
         return Vec::new();
     }
     vec![format!(
-        "{document}: the table of agents is not what their tests showed; run `cargo xtask gen`"
+        "{DOCUMENT}: a table of agents is not what their tests showed; run `cargo xtask gen`"
     )]
 }
 
