@@ -236,10 +236,10 @@ impl Claude {
         let Some(message) = line.message else {
             return emit.warn("an assistant line without a message");
         };
-        let (mut content, mut stop_reason, mut id, mut usage) = (None, None, None, None);
-        for (key, value) in message.object().iter().flat_map(Object::fields) {
+        let (fields, blocks) = message.object_and_elements("content").unwrap_or_default();
+        let (mut stop_reason, mut id, mut usage) = (None, None, None);
+        for (key, value) in fields.fields() {
             match key {
-                "content" => content = Some(value),
                 "stop_reason" => stop_reason = value.str(),
                 "id" => id = value.str(),
                 "usage" => usage = Some(value),
@@ -248,11 +248,13 @@ impl Claude {
         }
         self.spending.begins(owner, id, emit);
         let mut has_text = false;
-        if let Some(text) = content.and_then(|it| it.str()) {
+        if blocks.is_empty()
+            && let Some(text) = message.text("content")
+        {
             has_text = true;
             self.say(text, line, emit);
         }
-        for block in content.map(Value::items).unwrap_or_default() {
+        for block in &blocks {
             has_text |= self.block(block, line, owner, emit);
         }
         if line.form == Some(Form::Transcript) {
@@ -288,13 +290,13 @@ impl Claude {
     /// One block of what the model said. Gives whether it was a text.
     fn block(
         &mut self,
-        block: Value<'_>,
+        block: &Object<'_>,
         line: &Line<'_>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) -> bool {
         let (mut kind, mut text, mut id, mut name, mut input) = (None, None, None, None, None);
-        for (key, value) in block.object().iter().flat_map(Object::fields) {
+        for (key, value) in block.fields() {
             match key {
                 "type" => kind = value.str(),
                 "text" | "thinking" => text = value.str(),
@@ -367,20 +369,24 @@ impl Claude {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let Some(content) = line.message.and_then(|it| it.get("content")) else {
-            return emit.warn("a user line without content");
-        };
-        if let Some(text) = content.str() {
-            return self.said(text, line, owner, emit);
+        let blocks = line.message.and_then(|it| it.object_and_elements("content"));
+        let (_, blocks) = blocks.unwrap_or_default();
+        if blocks.is_empty() {
+            let Some(content) = line.message.and_then(|it| it.get("content")) else {
+                return emit.warn("a user line without content");
+            };
+            if let Some(text) = content.str() {
+                self.said(text, line, owner, emit);
+            }
+            return;
         }
-        let blocks = content.items();
         let is_single = blocks.len() == 1;
-        for block in blocks.into_iter().filter_map(Value::object) {
+        for block in &blocks {
             let kind = block.text("type").map_or(Cow::Borrowed(""), |it| it.cow());
             match &*kind {
                 "tool_result" => {
                     let structured = line.result.filter(|_| is_single);
-                    self.tool_result(&block, structured, timestamp, owner, emit);
+                    self.tool_result(block, structured, timestamp, owner, emit);
                 }
                 "text" => {
                     if let Some(text) = block.text("text") {
