@@ -33,8 +33,8 @@ const MOST_AGENTS: usize = 1_024;
 
 /// The lines that can change a list, or say whose it is: the names of the tools begin so, and each of the
 /// two forms has one other kind.
-const STREAM: &[&str] = &["\"TodoWrite\"", "\"Task", "\"task_started\"", ours::NEEDLE];
-const TRANSCRIPT: &[&str] = &["\"TodoWrite\"", "\"Task", "_reminder\"", ours::NEEDLE];
+const STREAM: &[&str] = &["\"T", "\"task_started\"", ours::NEEDLE];
+const TRANSCRIPT: &[&str] = &["\"T", "_reminder\"", ours::NEEDLE];
 
 /// Why a turn ended that an error of the API ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
@@ -147,6 +147,10 @@ impl Agent for Claude {
             None | Some(Form::Stream) => STREAM,
             Some(Form::Transcript) => TRANSCRIPT,
         }
+    }
+
+    fn is_telling(&self, found: &[u8]) -> bool {
+        !found.starts_with(b"\"T") || Tool::is_named(found)
     }
 
     fn share(&mut self, shared: &mut Shared) {
