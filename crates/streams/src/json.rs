@@ -20,6 +20,9 @@ const MOST_DEPTH: usize = 120;
 /// The most fields of one object, and the most elements of one array, that are kept.
 const MOST_VALUES: usize = 1 << 20;
 
+/// The most elements of one array that are kept with their fields.
+const MOST_ELEMENTS: usize = 1 << 14;
+
 /// Why bytes are no JSON that we read.
 #[derive(Debug)]
 pub(crate) enum Flaw {
@@ -367,6 +370,14 @@ impl<'a> Value<'a> {
         self.is_object().then(read)?
     }
 
+    /// The fields of an object but one, and the elements of that one if it is an array, all read in one go. A
+    /// long text inside is gone through once, and not once for each level. An element that is no object is
+    /// one without fields.
+    pub(crate) fn object_and_elements(self, name: &str) -> Option<(Object<'a>, Vec<Object<'a>>)> {
+        let mut deserializer = serde_json::Deserializer::from_str(self.raw());
+        self.is_object().then(|| deserializer.deserialize_map(ReadBoth { name }).ok())?
+    }
+
     /// The elements of an array; none of anything else.
     pub(crate) fn items(self) -> Vec<Self> {
         let read = || {
@@ -384,6 +395,91 @@ impl<'a> Value<'a> {
     /// A field that is a string.
     pub(crate) fn text(self, name: &str) -> Option<Str<'a>> {
         self.get(name)?.str()
+    }
+}
+
+struct ReadBoth<'n> {
+    name: &'n str,
+}
+
+impl<'de> Visitor<'de> for ReadBoth<'_> {
+    type Value = (Object<'de>, Vec<Object<'de>>);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let (mut fields, mut elements) = (Vec::with_capacity(16), Vec::new());
+        while let Some(Key(key)) = map.next_key()? {
+            if key == self.name {
+                elements = map.next_value_seed(ReadElements)?;
+                continue;
+            }
+            let value = Value(map.next_value()?);
+            if fields.len() < MOST_VALUES {
+                fields.push((key, value));
+            }
+        }
+        Ok((Object(fields), elements))
+    }
+}
+
+/// Reads the objects of an array, and goes over anything else.
+struct ReadElements;
+
+impl<'de> DeserializeSeed<'de> for ReadElements {
+    type Value = Vec<Object<'de>>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ReadElements {
+    type Value = Vec<Object<'de>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(MaybeObject(element)) = seq.next_element()? {
+            if elements.len() < MOST_ELEMENTS {
+                elements.push(element.unwrap_or_default());
+            }
+        }
+        Ok(elements)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Vec::new())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Vec::new())
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Vec::new())
     }
 }
 
@@ -537,6 +633,19 @@ mod tests {
         assert_eq!(object.get("a").and_then(|it| it.u64()), Some(3));
         assert_eq!(object.path(&["b", "a"]).and_then(|it| it.u64()), Some(2));
         assert!(object.get("c").is_none() && object.path(&["a", "a"]).is_none());
+    }
+
+    #[test]
+    fn an_object_is_read_together_with_the_elements_of_one_field() {
+        let read = |json| {
+            let value = Value::read(json).expect("JSON");
+            let read = value.object_and_elements("c");
+            read.map(|it| (it.0.0.len(), it.1.iter().map(|it| it.0.len()).collect::<Vec<_>>()))
+        };
+        assert_eq!(read(r#"{"a":1,"c":[{"x":1,"y":2},3,{}],"b":2}"#), Some((2, vec![2, 0, 0])));
+        assert_eq!(read(r#"{"a":1,"c":"text"}"#), Some((1, vec![])));
+        assert_eq!(read(r#"{"c":{"x":[1]}}"#), Some((0, vec![])));
+        assert_eq!(read("[1]"), None);
     }
 
     #[test]

@@ -176,7 +176,9 @@ impl Parser {
         while at < lines.len() {
             let is_waiting = self.agent.is_waiting() || self.core.is_waiting();
             if self.is_quick && !is_waiting && !self.is_in_document() {
-                let found = self.prefilter.find(self.agent.needles(), lines, at);
+                let agent = &*self.agent;
+                let is_telling = |found: &[u8]| agent.is_telling(found);
+                let found = self.prefilter.find(agent.needles(), is_telling, lines, at);
                 let line_end = |before: &[u8]| memchr::memrchr(b'\n', before).map(|it| it + 1);
                 let Some(found) = found else {
                     let whole = at + line_end(&lines[at..]).unwrap_or(0);

@@ -29,11 +29,12 @@ impl Prefilter {
         self.next.fill(Next::Unknown);
     }
 
-    /// Where the first of the needles stands, from `from` on. The bytes must be the same since
-    /// [`Self::begin`], and `from` must not go back.
+    /// Where the first of the needles stands, from `from` on, if what begins there passes `is_telling`. The
+    /// bytes must be the same since [`Self::begin`], and `from` must not go back.
     pub(crate) fn find(
         &mut self,
         needles: &'static [&'static str],
+        is_telling: impl Fn(&[u8]) -> bool,
         bytes: &[u8],
         from: usize,
     ) -> Option<usize> {
@@ -46,7 +47,8 @@ impl Prefilter {
         for (finder, next) in self.finders.iter().zip(&mut self.next) {
             // Each needle is looked for once in each part of the bytes.
             if matches!(next, Next::Unknown) || matches!(next, Next::At(at) if *at < from) {
-                let found = bytes.get(from..).and_then(|it| finder.find(it));
+                let rest = bytes.get(from..).unwrap_or_default();
+                let found = finder.find_iter(rest).find(|it| is_telling(&rest[*it..]));
                 *next = found.map_or(Next::Nowhere, |it| Next::At(from + it));
             }
             if let Next::At(at) = *next {
@@ -79,9 +81,13 @@ mod tests {
             prefilter.begin();
             let mut from = 0;
             for step in steps {
-                let plain = (from..bytes.len())
-                    .find(|at| NEEDLES.iter().any(|it| bytes[*at..].starts_with(it.as_bytes())));
-                prop_assert_eq!(prefilter.find(NEEDLES, &bytes, from), plain);
+                let is_telling = |it: &[u8]| !it.starts_with(b"\"Tx");
+                let is_hit = |at: &usize| {
+                    let rest = &bytes[*at..];
+                    NEEDLES.iter().any(|it| rest.starts_with(it.as_bytes())) && is_telling(rest)
+                };
+                let plain = (from..bytes.len()).find(is_hit);
+                prop_assert_eq!(prefilter.find(NEEDLES, is_telling, &bytes, from), plain);
                 from += step;
             }
         }

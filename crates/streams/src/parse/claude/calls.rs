@@ -32,6 +32,11 @@ impl Tool {
     pub(super) fn parse(literal: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.literal() == literal)
     }
+
+    /// Whether a tool's name begins here.
+    pub(super) fn is_named(line: &[u8]) -> bool {
+        Self::ALL.into_iter().any(|it| line.starts_with(it.literal().as_bytes()))
+    }
 }
 
 /// What was called, and where.
@@ -93,5 +98,6 @@ mod tests {
         assert_eq!(Tool::parse("\"TaskList\""), Some(Tool::TaskList));
         assert_eq!(Tool::parse("\"TaskLis\\u0074\""), None);
         assert_eq!(Tool::parse("\"TaskGetter\""), None);
+        assert!(Tool::is_named(b"\"TaskGet\",\"input\"") && !Tool::is_named(b"\"TaskGet"));
     }
 }

@@ -33,9 +33,8 @@ const MOST_AGENTS: usize = 1_024;
 
 /// The lines that can change a list, or say whose it is: the names of the tools begin so, and each of the
 /// two forms has one other kind.
-const STREAM: &[&str] =
-    &["\"TodoWrite\"", "\"Task", "\"task_started\"", ours::NEEDLE, ours::SERVER];
-const TRANSCRIPT: &[&str] = &["\"TodoWrite\"", "\"Task", "_reminder\"", ours::NEEDLE, ours::SERVER];
+const STREAM: &[&str] = &["\"T", "\"task_started\"", ours::NEEDLE, ours::SERVER];
+const TRANSCRIPT: &[&str] = &["\"T", "_reminder\"", ours::NEEDLE, ours::SERVER];
 
 /// Why a turn ended that an error of the API ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
@@ -150,6 +149,10 @@ impl Agent for Claude {
         }
     }
 
+    fn is_telling(&self, found: &[u8]) -> bool {
+        !found.starts_with(b"\"T") || Tool::is_named(found)
+    }
+
     fn share(&mut self, shared: &mut Shared) {
         self.lists.share(&mut shared.0);
     }
@@ -237,10 +240,10 @@ impl Claude {
         let Some(message) = line.message else {
             return emit.warn("an assistant line without a message");
         };
-        let (mut content, mut stop_reason, mut id, mut usage) = (None, None, None, None);
-        for (key, value) in message.object().iter().flat_map(Object::fields) {
+        let (fields, blocks) = message.object_and_elements("content").unwrap_or_default();
+        let (mut stop_reason, mut id, mut usage) = (None, None, None);
+        for (key, value) in fields.fields() {
             match key {
-                "content" => content = Some(value),
                 "stop_reason" => stop_reason = value.str(),
                 "id" => id = value.str(),
                 "usage" => usage = Some(value),
@@ -249,11 +252,13 @@ impl Claude {
         }
         self.spending.begins(owner, id, emit);
         let mut has_text = false;
-        if let Some(text) = content.and_then(|it| it.str()) {
+        if blocks.is_empty()
+            && let Some(text) = message.text("content")
+        {
             has_text = true;
             self.say(text, line, emit);
         }
-        for block in content.map(Value::items).unwrap_or_default() {
+        for block in &blocks {
             has_text |= self.block(block, line, owner, emit);
         }
         if line.form == Some(Form::Transcript) {
@@ -289,13 +294,13 @@ impl Claude {
     /// One block of what the model said. Gives whether it was a text.
     fn block(
         &mut self,
-        block: Value<'_>,
+        block: &Object<'_>,
         line: &Line<'_>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) -> bool {
         let (mut kind, mut text, mut id, mut name, mut input) = (None, None, None, None, None);
-        for (key, value) in block.object().iter().flat_map(Object::fields) {
+        for (key, value) in block.fields() {
             match key {
                 "type" => kind = value.str(),
                 "text" | "thinking" => text = value.str(),
@@ -368,20 +373,24 @@ impl Claude {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let Some(content) = line.message.and_then(|it| it.get("content")) else {
-            return emit.warn("a user line without content");
-        };
-        if let Some(text) = content.str() {
-            return self.said(text, line, owner, emit);
+        let blocks = line.message.and_then(|it| it.object_and_elements("content"));
+        let (_, blocks) = blocks.unwrap_or_default();
+        if blocks.is_empty() {
+            let Some(content) = line.message.and_then(|it| it.get("content")) else {
+                return emit.warn("a user line without content");
+            };
+            if let Some(text) = content.str() {
+                self.said(text, line, owner, emit);
+            }
+            return;
         }
-        let blocks = content.items();
         let is_single = blocks.len() == 1;
-        for block in blocks.into_iter().filter_map(Value::object) {
+        for block in &blocks {
             let kind = block.text("type").map_or(Cow::Borrowed(""), |it| it.cow());
             match &*kind {
                 "tool_result" => {
                     let structured = line.result.filter(|_| is_single);
-                    self.tool_result(&block, structured, timestamp, owner, emit);
+                    self.tool_result(block, structured, timestamp, owner, emit);
                 }
                 "text" => {
                     if let Some(text) = block.text("text") {
