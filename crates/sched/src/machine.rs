@@ -312,7 +312,7 @@ impl Scheduler {
         match input {
             Input::Schedule(requests) => self.schedule(requests, effects),
             Input::Validated { call, version, found } => {
-                self.validated(call, version, found, effects)
+                self.validated(call, version, found, effects);
             }
             Input::Answered { question, answer } => self.answered(question, answer, effects),
             Input::Changed(question) => {
