@@ -32,7 +32,7 @@ impl fmt::Display for CallId {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct BatchId(pub u32);
 
-/// Which look at the arguments is meant: they may be modified while an older look is under way.
+/// Which version of a call's arguments: a person may change them while an older version is validated.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
@@ -101,7 +101,7 @@ pub struct Checked {
     pub access: Access,
     /// Its kind, for limits.
     pub kind: Kind,
-    /// What policy looks at.
+    /// What rules are about.
     pub subject: Subject,
 }
 
@@ -130,10 +130,10 @@ pub enum State {
 /// What a call may be while it has not ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Live {
-    /// Its tool and arguments are looked at.
+    /// Its tool and arguments are validated.
     Validating {
-        /// Which look.
-        look: ArgumentsVersion,
+        /// Which version of its arguments.
+        version: ArgumentsVersion,
     },
     /// It waits for other calls, for its turn, or for the next attempt.
     Scheduled {
@@ -347,7 +347,7 @@ pub enum Step {
     Ask(QuestionId),
     /// A person, or a new rule, allows it.
     Allow,
-    /// A person changed the arguments: they are looked at again.
+    /// Its arguments are validated again: a person changed them, or what they are about has changed.
     Modify(ArgumentsVersion),
     /// It begins.
     Start(Timestamp),
@@ -423,7 +423,7 @@ impl Live {
                     let (allowed, again_at, said) = (true, None, None);
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at, said }))
                 }
-                Step::Modify(look) => Ok(State::Live(Self::Validating { look })),
+                Step::Modify(version) => Ok(State::Live(Self::Validating { version })),
                 Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
                 Step::Stop(StopReason::TimedOut)
                 | Step::Valid { .. }
@@ -582,7 +582,7 @@ impl Outcome {
 
 impl State {
     /// Where every call begins.
-    pub const NEW: Self = Self::Live(Live::Validating { look: ArgumentsVersion(0) });
+    pub const NEW: Self = Self::Live(Live::Validating { version: ArgumentsVersion(0) });
 
     /// How the call ended, if it has.
     pub fn outcome(&self) -> Option<&Outcome> {

@@ -6,7 +6,8 @@
 //! A call's way: it is validated; it waits for the calls that it names; it gets in `line`, in the order
 //! in which calls were scheduled, and waits for those ahead of it that touch the same; a person is asked,
 //! if policy says so; it waits in a `queue` for room; it runs. Late answers are harmless: each names the
-//! look, question or attempt that it belongs to, and only the present one counts.
+//! version of the arguments, the question or the attempt that it belongs to, and only the present one
+//! counts.
 
 mod calls;
 mod cycles;
@@ -105,12 +106,12 @@ impl Attended {
 pub enum Input {
     /// These calls are wanted. A call may wait for others of its batch: see [`Scheduler::next_call`].
     Schedule(Vec<Request>),
-    /// A look at a call's arguments came to this.
+    /// A call's tool and arguments were validated.
     Validated {
         /// Which call.
         call: CallId,
-        /// Which look.
-        look: ArgumentsVersion,
+        /// Which version of the arguments.
+        version: ArgumentsVersion,
         /// What was found out, or what is wrong.
         found: Result<Checked, String>,
     },
@@ -121,7 +122,7 @@ pub enum Input {
         /// What they said.
         answer: Answer,
     },
-    /// What a question showed is not so any more: the call is looked at again, and asks again.
+    /// What a question showed has changed: the call is validated and asks again.
     Changed(QuestionId),
     /// An execution ended.
     Ended {
@@ -174,7 +175,7 @@ pub enum Alarm {
 pub enum Effect {
     /// Write down where a call stands now. A new call is recorded in [`State::NEW`] first.
     Record(CallId, State),
-    /// ArgumentsVersion at a call's tool and arguments, then say [`Input::Validated`].
+    /// Validate a call's tool and arguments, then say [`Input::Validated`].
     Validate(CallId, ArgumentsVersion),
     /// Ask a person, then say [`Input::Answered`].
     Ask(CallId, QuestionId),
@@ -200,7 +201,7 @@ pub enum Effect {
 pub struct Scheduler {
     options: Options,
     calls: Calls,
-    /// The calls that are looked at. Nobody gets in line before an earlier one is known.
+    /// The calls that are being validated. Nobody gets in line before all earlier ones are known.
     validating: BTreeSet<CallId>,
     /// The calls that wait for nothing but their place in line.
     coming: BTreeSet<CallId>,
@@ -246,12 +247,12 @@ impl Scheduler {
         self.calls.iter().map(|it| &it.call)
     }
 
-    /// Whether anybody waits for this look at a call.
-    pub fn is_validating(&self, id: CallId, look: ArgumentsVersion) -> bool {
-        matches!(self.live(id), Some(Live::Validating { look: present }) if *present == look)
+    /// Whether this version of a call's arguments is being validated.
+    pub fn is_validating(&self, id: CallId, version: ArgumentsVersion) -> bool {
+        matches!(self.live(id), Some(Live::Validating { version: present }) if *present == version)
     }
 
-    /// What policy looks at, of a call that a person is asked about.
+    /// What rules are about, of a call that a person is asked about.
     pub fn subject(&self, id: CallId) -> Option<&Subject> {
         self.calls.get(id)?.checked.as_ref().map(|it| &it.subject)
     }
@@ -310,7 +311,9 @@ impl Scheduler {
     pub fn handle(&mut self, now: Timestamp, input: Input, effects: &mut Vec<Effect>) {
         match input {
             Input::Schedule(requests) => self.schedule(requests, effects),
-            Input::Validated { call, look, found } => self.validated(call, look, found, effects),
+            Input::Validated { call, version, found } => {
+                self.validated(call, version, found, effects);
+            }
             Input::Answered { question, answer } => self.answered(question, answer, effects),
             Input::Changed(question) => {
                 if let Some(id) = self.questions.get(&question).copied() {
@@ -356,9 +359,9 @@ impl Scheduler {
                 self.step(*id, Step::Invalid(error), effects);
             }
         }
-        let look = ArgumentsVersion::default();
-        let waiting = ids().filter(|id| self.is_validating(*id, look));
-        effects.extend(waiting.map(|id| Effect::Validate(id, look)));
+        let version = ArgumentsVersion::default();
+        let waiting = ids().filter(|id| self.is_validating(*id, version));
+        effects.extend(waiting.map(|id| Effect::Validate(id, version)));
     }
 
     /// Ties a new call to those that it waits for, each named once.
@@ -388,12 +391,12 @@ impl Scheduler {
     fn validated(
         &mut self,
         id: CallId,
-        look: ArgumentsVersion,
+        version: ArgumentsVersion,
         found: Result<Checked, String>,
         effects: &mut Vec<Effect>,
     ) {
         // Late: it was modified or cancelled meanwhile.
-        if !self.is_validating(id, look) {
+        if !self.is_validating(id, version) {
             return;
         }
         let step = match found {
@@ -467,17 +470,17 @@ impl Scheduler {
         }
     }
 
-    /// A call that waits for an answer is looked at again.
+    /// A call that waits for an answer is validated again.
     fn validate_again(&mut self, id: CallId, effects: &mut Vec<Effect>) {
         let Some(entry) = self.calls.get_mut(id) else { return };
-        entry.look = ArgumentsVersion(entry.look.0.saturating_add(1));
+        entry.version = ArgumentsVersion(entry.version.0.saturating_add(1));
         entry.checked = None;
-        let look = entry.look;
+        let version = entry.version;
         // It may touch other things now, so it gives up its place.
         self.leave(id, effects);
-        self.step(id, Step::Modify(look), effects);
+        self.step(id, Step::Modify(version), effects);
         self.validating.insert(id);
-        effects.push(Effect::Validate(id, look));
+        effects.push(Effect::Validate(id, version));
     }
 
     /// A person refused a call: what else of its batch has not begun does not begin, or all of it ends.

@@ -23,7 +23,7 @@ use rule::Catch;
 pub use rule::{Rule, is_relative_program, like};
 pub use write::{Reader, TO_ALLOW};
 
-/// What policy looks at.
+/// What rules are about: a call, as far as policy needs to know it.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Subject {
     /// The tool's name.

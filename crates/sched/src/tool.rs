@@ -36,7 +36,7 @@ pub trait Tool: Send + Sync {
     fn schema(&self) -> &Value;
 
     /// The tool's own look at arguments that fit the schema: what the call touches, its kind and what
-    /// policy looks at, or what is wrong in words for whoever called. Changes nothing.
+    /// rules are about, or what is wrong in words for whoever called. Changes nothing.
     fn check(&self, arguments: &Value) -> Result<Checked, String>;
 
     /// What will happen, for a person who is asked: the command, or the diff. May read files, changes

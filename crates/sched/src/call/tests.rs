@@ -18,7 +18,7 @@ fn states() -> Vec<(&'static str, Live)> {
     let (attempt, started_at) = (Attempt(1), Timestamp::UNIX_EPOCH);
     let executing = |stopping| Live::Executing { attempt, started_at, stopping };
     vec![
-        ("validating", Live::Validating { look: ArgumentsVersion(0) }),
+        ("validating", Live::Validating { version: ArgumentsVersion(0) }),
         (
             "scheduled",
             Live::Scheduled { tried: Attempt(0), allowed: false, again_at: None, said: None },

@@ -11,8 +11,8 @@ use crate::call::{ArgumentsVersion, BatchId, Call, CallId, Checked, Kind, Live, 
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) call: Call,
-    /// The newest look at its arguments.
-    pub(super) look: ArgumentsVersion,
+    /// The newest version of its arguments.
+    pub(super) version: ArgumentsVersion,
     /// What validation found out, until the call may run.
     pub(super) checked: Option<Checked>,
     pub(super) kind: Kind,
@@ -126,7 +126,7 @@ impl Calls {
 fn entry(id: CallId, batch: BatchId, request: Request) -> Entry {
     Entry {
         call: Call { id, batch, request, state: State::NEW },
-        look: ArgumentsVersion::default(),
+        version: ArgumentsVersion::default(),
         checked: None,
         kind: Kind::OTHER,
         unmet: 0,

@@ -83,7 +83,7 @@ impl World {
         for effect in effects {
             match effect {
                 Effect::Record(id, state) => drop(recorded.insert(id, state)),
-                Effect::Validate(id, look) => self.tasks.push(Task::Validate(id, look)),
+                Effect::Validate(id, version) => self.tasks.push(Task::Validate(id, version)),
                 Effect::Ask(id, question) => {
                     let state = State::Live(Live::AwaitingApproval { question });
                     assert_eq!(recorded.get(&id), Some(&state), "asked before it was recorded");
@@ -160,12 +160,12 @@ impl World {
     /// The ways in which a task may end.
     pub(super) fn ways(&self, task: &Task) -> Vec<Input> {
         match task {
-            Task::Validate(call, look) => {
+            Task::Validate(call, version) => {
                 let plan = self.plan(*call);
                 let tool = if plan.asks { "careful" } else { "free" }.to_owned();
                 let subject = Subject { tool, ..Subject::default() };
                 let checked = Checked { access: plan.access.clone(), kind: plan.kind, subject };
-                vec![Input::Validated { call: *call, look: *look, found: Ok(checked) }]
+                vec![Input::Validated { call: *call, version: *version, found: Ok(checked) }]
             }
             Task::Ask(question) => {
                 let answered = |answer| Input::Answered { question: *question, answer };

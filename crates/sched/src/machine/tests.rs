@@ -51,7 +51,7 @@ impl Desk {
         let request = &self.machine.call(CallId(call)).unwrap().request;
         let subject = Subject { tool: request.tool.clone(), ..Subject::default() };
         let found = Ok(Checked { access, kind, subject });
-        self.tell(Input::Validated { call: CallId(call), look: ArgumentsVersion(0), found })
+        self.tell(Input::Validated { call: CallId(call), version: ArgumentsVersion(0), found })
     }
 
     fn well(&mut self, call: u32) -> Vec<Effect> {
@@ -194,7 +194,7 @@ fn a_chain_of_a_hundred_thousand_calls_fails_without_a_deep_stack() {
     desk.schedule(chain.collect());
     let found = Err("no such tool".to_owned());
     assert_eq!(
-        desk.tell(Input::Validated { call: CallId(0), look: ArgumentsVersion(0), found }),
+        desk.tell(Input::Validated { call: CallId(0), version: ArgumentsVersion(0), found }),
         [DONE]
     );
 }
@@ -245,9 +245,10 @@ fn what_is_modified_is_looked_at_again_and_an_older_look_does_not_count() {
     assert_eq!(desk.valid(0, Access::writes(["a"])), [], "the look at what it was before");
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["b"]), subject, kind: Kind::OTHER };
-    let look = Input::Validated { call: CallId(0), look: ArgumentsVersion(1), found: Ok(checked) };
+    let validated =
+        Input::Validated { call: CallId(0), version: ArgumentsVersion(1), found: Ok(checked) };
     // A person wrote it, so nobody is asked again.
-    assert_eq!(desk.tell(look), [run(0)]);
+    assert_eq!(desk.tell(validated), [run(0)]);
 }
 
 #[test]
@@ -284,8 +285,9 @@ fn what_changed_while_the_question_waited_is_looked_at_and_asked_again() {
     assert_eq!(again, [Effect::Validate(CallId(0), ArgumentsVersion(1))]);
     let subject = Subject { tool: "careful".into(), ..Subject::default() };
     let checked = Checked { access: Access::writes(["a"]), subject, kind: Kind::OTHER };
-    let look = Input::Validated { call: CallId(0), look: ArgumentsVersion(1), found: Ok(checked) };
-    assert_eq!(desk.tell(look), [ask(0, 1)]);
+    let validated =
+        Input::Validated { call: CallId(0), version: ArgumentsVersion(1), found: Ok(checked) };
+    assert_eq!(desk.tell(validated), [ask(0, 1)]);
     assert_eq!(desk.answer(0, Answer::Once), [], "the old question counts no more");
     assert_eq!(desk.answer(1, Answer::Once), [run(0)]);
 }

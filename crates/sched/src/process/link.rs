@@ -318,6 +318,15 @@ impl Task {
         if !self.is_ready {
             let why = match &ended {
                 Ok(()) => guardian::not_entered(),
+                // It ended without having read its orders.
+                Err(why)
+                    if matches!(
+                        why.kind(),
+                        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
+                    ) =>
+                {
+                    guardian::not_entered()
+                }
                 Err(why) => why.to_string(),
             };
             lost = Error::NoGuardian(why);

@@ -110,23 +110,19 @@ impl Running {
         let exit = loop {
             let heard = tokio::select! {
                 biased;
-                count = read(self.out.as_mut(), &mut piece) => AnswerResult::Said(Stream::Out, count),
-                count = read(self.err.as_mut(), &mut err_piece) => AnswerResult::Said(Stream::Err, count),
-                count = write(self.stdin.as_mut(), written) => AnswerResult::Wrote(count),
-                exit = self.watched.over() => AnswerResult::Over(exit),
+                count = read(self.out.as_mut(), &mut piece) => Heard::Said(Stream::Out, count),
+                count = read(self.err.as_mut(), &mut err_piece) => Heard::Said(Stream::Err, count),
+                count = write(self.stdin.as_mut(), written) => Heard::Wrote(count),
+                exit = self.watched.over() => Heard::Over(exit),
             };
             match heard {
-                AnswerResult::Said(Stream::Out, Some(count)) => {
-                    say(Stream::Out, upto(&piece, count))
-                }
-                AnswerResult::Said(Stream::Err, Some(count)) => {
-                    say(Stream::Err, upto(&err_piece, count))
-                }
-                AnswerResult::Said(Stream::Out, None) => self.out = None,
-                AnswerResult::Said(Stream::Err, None) => self.err = None,
-                AnswerResult::Wrote(Some(count)) => written += count,
-                AnswerResult::Wrote(None) => self.stdin = None,
-                AnswerResult::Over(exit) => break exit,
+                Heard::Said(Stream::Out, Some(count)) => say(Stream::Out, upto(&piece, count)),
+                Heard::Said(Stream::Err, Some(count)) => say(Stream::Err, upto(&err_piece, count)),
+                Heard::Said(Stream::Out, None) => self.out = None,
+                Heard::Said(Stream::Err, None) => self.err = None,
+                Heard::Wrote(Some(count)) => written += count,
+                Heard::Wrote(None) => self.stdin = None,
+                Heard::Over(exit) => break exit,
             }
         };
         // Whoever could write has ended, so what is left is there already.
@@ -141,7 +137,7 @@ impl Running {
     }
 }
 
-enum AnswerResult {
+enum Heard {
     Said(Stream, Option<usize>),
     Wrote(Option<usize>),
     Over(Result<Exit, Error>),

@@ -438,7 +438,7 @@ impl<L: Ledger> Driver<L> {
     /// Does what is written down.
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Validate(call, look) => self.validate(call, look),
+            Effect::Validate(call, version) => self.validate(call, version),
             Effect::Run(call, attempt) => self.start(call, attempt),
             Effect::Kill(call, attempt) => {
                 // One that is not known has ended, and that is about to be heard.
@@ -470,14 +470,14 @@ impl<L: Ledger> Driver<L> {
         }
     }
 
-    /// Looks at a call's tool and arguments, if anybody still waits for that.
-    fn validate(&mut self, call: CallId, look: ArgumentsVersion) {
-        if !self.machine.is_validating(call, look) {
+    /// Validates a call's tool and arguments, unless they have been changed or cancelled meanwhile.
+    fn validate(&mut self, call: CallId, version: ArgumentsVersion) {
+        if !self.machine.is_validating(call, version) {
             return;
         }
         let Some(it) = self.machine.call(call) else { return };
         let found = self.tools.check(&it.request.tool, &it.request.arguments);
-        self.tell(Input::Validated { call, look, found });
+        self.tell(Input::Validated { call, version, found });
     }
 
     /// Starts an attempt.
@@ -495,7 +495,7 @@ impl<L: Ledger> Driver<L> {
         }
         let listener = self.batches.get(&it.batch).map(|it| Arc::clone(&it.listener));
         let (Some(tool), Some(listener)) = (self.tools.get(&it.request.tool), listener) else {
-            // Looked at and allowed, so it was there; but nothing here takes that for granted.
+            // It was validated, so the tool was there; but nothing here takes that for granted.
             return self.ended(call, attempt, badly("its tool has gone"));
         };
         let brake = Arc::new(Brake::default());
