@@ -3,6 +3,8 @@
 //! A face turns what it was asked into steps of the model and writes the answer in its protocol's
 //! words. It contains no rule, and keeps nothing that the store does not keep.
 
+#![forbid(unsafe_code)]
+
 pub mod desk;
 pub mod mcp;
 
