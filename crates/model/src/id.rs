@@ -59,6 +59,14 @@ uuid_id! {
     ItemId
 }
 
+impl PlanId {
+    /// Another id, for a caller whose id is another plan's.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self(Uuid::from_u128(self.0.as_u128().wrapping_add(1)))
+    }
+}
+
 impl ItemId {
     /// The id of the item of a plan that somebody else knows by a name: always the same (UUIDv5).
     pub fn named(plan: PlanId, name: &str) -> Self {

@@ -68,16 +68,14 @@ pub(crate) fn after(
 ) -> rusqlite::Result<Vec<Entry>> {
     let mut select = conn.prepare_cached(AFTER)?;
     let mut rows = select.query(params![key.0, signed(after), most])?;
-    let mut entries: Vec<Entry> = Vec::new();
+    let (mut entries, mut last) = (Vec::new(), after);
     while let Some(row) = rows.next()? {
         let entry = entry(row, plan)?;
         // Else it would look as if nothing had happened between the two.
-        if let Some(last) = entries.last()
-            && entry.revision.0 != last.revision.0.saturating_add(1)
-        {
-            let what = format!("the entry after {} of the journal is missing", last.revision);
-            return Err(strange(0, what));
+        if entry.revision.0 != last.0.saturating_add(1) {
+            return Err(strange(0, format!("the entry after {last} of the journal is missing")));
         }
+        last = entry.revision;
         entries.push(entry);
     }
     Ok(entries)

@@ -26,7 +26,6 @@ mod load;
 mod messages;
 mod migrate;
 mod moved;
-mod news;
 mod open;
 mod plans;
 mod questions;

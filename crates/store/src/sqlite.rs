@@ -395,7 +395,7 @@ impl PlanStore for Sqlite {
 
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
         Box::pin(async move {
-            let follow = Follow::begin(self.start(&after)?, scope)?;
+            let follow = Follow::begin(&self.start(&after)?, scope)?;
             Ok(Box::pin(follow) as Following)
         })
     }

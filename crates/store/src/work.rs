@@ -12,7 +12,7 @@ use punchlist_model::call::{
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{MessageId, PlanId, QuestionId, RunId, Timestamp};
 
-use crate::news::Listen;
+use crate::follow::Listen;
 use crate::{Sqlite, Threaded, calls, changes, messages, questions};
 
 impl CallStore for Sqlite {

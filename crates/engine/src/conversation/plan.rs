@@ -50,7 +50,7 @@ impl Exchange<'_> {
     pub(crate) async fn made(&self, sub_agent: &str) -> Result<Attachment, Error> {
         let key = self.key(sub_agent);
         let name = self.name(sub_agent);
-        let new = NewPlan {
+        let mut new = NewPlan {
             made_for: name.is_none().then(|| MadeFor::Conversation(key.clone())),
             name: name.map(str::to_owned),
             title: self.title_of(sub_agent),
@@ -60,14 +60,18 @@ impl Exchange<'_> {
                 self.given.moment.now,
             )
         };
-        let id = match (self.store.create(new).await, name) {
-            (Ok(plan), _) => plan.id,
-            // Two first writes at once make one plan.
-            (Err(Error::AlreadyMade(id)), _) => id,
-            (Err(Error::NameTaken(taken)), Some(name)) => {
-                self.named(name).await?.ok_or(Error::NameTaken(taken))?
+        let id = loop {
+            match (self.store.create(new.clone()).await, name) {
+                (Ok(plan), _) => break plan.id,
+                // Two first writes at once make one plan.
+                (Err(Error::AlreadyMade(id)), _) => break id,
+                // One call may make a plan for the session and one for a sub-agent.
+                (Err(Error::Exists(_)), _) => new.id = new.id.next(),
+                (Err(Error::NameTaken(taken)), Some(name)) => {
+                    break self.named(name).await?.ok_or(Error::NameTaken(taken))?;
+                }
+                (Err(error), _) => return Err(error),
             }
-            (Err(error), _) => return Err(error),
         };
         self.store.attach(key, id, self.given.moment.now).await
     }

@@ -6,7 +6,13 @@ use crate::world::World;
 
 /// A plan with a bit of everything in its history.
 fn exported() -> (World, String) {
+    exported_after(0)
+}
+
+/// The same after so many other calls: ids follow from the number of the call.
+fn exported_after(calls: usize) -> (World, String) {
     let world = World::new();
+    (0..calls).for_each(|_| drop(world.typed("plans")));
     for line in [
         "add A B C --context why",
         "add \"Naughty \u{1b}[31m \u{9b}2J \u{202e} 日本\" --under 1 --meta '{\"a\": [1, null]}'",
@@ -134,7 +140,7 @@ fn an_imported_plan_becomes_this_projects() {
 #[test]
 fn several_plans_that_could_be_meant_are_listed() {
     let (first, one) = exported();
-    let (_second, two) = exported();
+    let (_second, two) = exported_after(1);
     first.repository("third/.git");
     first.write("one.jsonl", one);
     first.write("two.jsonl", two);

@@ -105,7 +105,7 @@ fn store(world: &World) -> Sqlite {
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
 }
 
-fn wait<T>(future: impl Future<Output = T>) -> T {
+pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
     let mut future = std::pin::pin!(future);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     match future.as_mut().poll(&mut context) {

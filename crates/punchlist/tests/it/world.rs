@@ -152,7 +152,7 @@ impl World {
         self.without_chance(&story)
     }
 
-    /// A text without what differs from run to run: paths, and the ids that follow from them.
+    /// A text without what differs from run to run: paths, and the ids of plans that nobody named.
     pub(crate) fn without_chance(&self, text: &str) -> String {
         let mut text = text.replace(&self.path("").display().to_string(), "/w/");
         let shown = self.run(&["show", "--json"]).out;
@@ -161,8 +161,8 @@ impl World {
         let plans = serde_json::from_str::<Value>(&plans).unwrap_or_default();
         for plan in plans["plans"].as_array().into_iter().flatten() {
             let id = plan["id"].as_str().unwrap();
-            // Only ids of version 8 follow from a path; the others follow from clock and seed.
-            if id.as_bytes()[14] != b'8' {
+            // A plan file's name is the name of its plan.
+            if plan["name"].as_str().is_some_and(|name| !name.ends_with(".md")) {
                 continue;
             }
             let (short, word) = (&id[id.len() - 4..], if own == id { "own" } else { "one" });

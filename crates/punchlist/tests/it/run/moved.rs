@@ -2,7 +2,13 @@
 
 use std::fs;
 
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{Entry, PlanStore};
+use punchlist_model::{MadeFor, Plan, Revision, legacy_ids};
+use punchlist_store::{Durability, Options, Sqlite};
+
 use super::{done, read, run};
+use crate::sessions::wait;
 use crate::terminal::Terminal;
 use crate::world::World;
 
@@ -121,4 +127,29 @@ fn a_dry_run_of_a_moved_file_says_so_and_asks_nobody() {
     assert!(ran.err.contains("--moved-from"), "{}", ran.err);
     let ran = run(&world, &["release.md", "--dry-run", "--moved-from", "plan.md"]);
     assert!(ran.out.starts_with("Release: 1/2 done (50 %), 1 to do"), "{}", ran.out);
+}
+
+/// Up to schema 6 the id of a file's plan followed from the path, and nothing else was recorded.
+#[test]
+fn a_plan_file_that_an_older_version_finished_is_not_run_again() {
+    let world = World::new();
+    world.write("project/plan.md", "- [ ] Build\n  run: echo build >> log.txt\n");
+    assert_eq!(run(&world, &["plan.md"]).code, 0);
+    let file = MadeFor::File(world.path("project/plan.md").display().to_string());
+    let path = world.path("home/.local/share/punchlist/punchlist.db");
+    let store = Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap();
+    // The plan as an older version has left it.
+    let new = wait(store.plan_for(file.clone())).unwrap().unwrap();
+    let id = legacy_ids::plan_id(&file);
+    let plan = wait(PlanStore::read(&store, new, Needs::whole())).unwrap();
+    let journal = wait(store.journal(new, Revision(0), u32::MAX)).unwrap();
+    let journal = journal.into_iter().map(|entry| Entry { plan: id, ..entry }).collect();
+    wait(store.import(Plan { id, name: None, made_for: None, ..plan }, journal)).unwrap();
+    wait(store.set_made_for(new, None)).unwrap();
+    for _ in 0..2 {
+        let ran = run(&world, &["plan.md"]);
+        assert!(ran.out.starts_with("All done already"), "{}{}", ran.out, ran.err);
+        assert_eq!(read(&world, "project/log.txt"), "build\n");
+        assert_eq!(wait(store.plan_for(file.clone())).unwrap(), Some(id), "it is recorded now");
+    }
 }

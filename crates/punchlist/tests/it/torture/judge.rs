@@ -109,6 +109,7 @@ fn replay(case: &Case, tally: &mut Tally) {
     let plan = &case.plan;
     let mut replayed = Plan::new(plan.id, plan.project.clone(), plan.created_at);
     replayed.name.clone_from(&plan.name);
+    replayed.made_for.clone_from(&plan.made_for);
     replayed.title.clone_from(&plan.title);
     replayed.rules = plan.rules;
     replayed.goal.clone_from(&plan.goal);
