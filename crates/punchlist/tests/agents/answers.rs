@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use pollster::block_on;
 use punchlist_model::call::{Asked, CallRecord, CallState, CallStore, Offer, RunRecord};
 use punchlist_model::{Attempt, IdSource, QuestionId, RunId, Timestamp};
 use punchlist_store::{Durability, Options, Sqlite};
@@ -19,15 +20,6 @@ const WAYS: &str = r#"'PROGRAM' answer yes; echo "[exit $?]"
 script -q -e -c "'PROGRAM' answer yes" /dev/null </dev/null; echo "[exit $?]"
 env -i HOME="$HOME" PATH=/usr/bin:/bin script -q -e -c "'PROGRAM' answer yes" /dev/null </dev/null; echo "[exit $?]"
 "#;
-
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("the store answers at once"),
-    }
-}
 
 impl Place {
     /// Something waits for a person's answer in this project.
@@ -74,8 +66,8 @@ impl Place {
             offers: vec![Offer::Once],
             at: ids.at,
         };
-        wait(store.begin_run(run)).unwrap();
-        wait(store.record(RunId(ids.nth(0)), vec![call], vec![asked], None)).unwrap();
+        block_on(store.begin_run(run)).unwrap();
+        block_on(store.record(RunId(ids.nth(0)), vec![call], vec![asked], None)).unwrap();
     }
 
     /// What the agent's shell is to run.

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use pollster::block_on;
 use punchlist_model::call::{
     Asked, CallRecord, CallState, CallStore, Offer, QuestionFilter, RunRecord, Standing,
 };
@@ -23,15 +24,6 @@ fn store(world: &World) -> Sqlite {
     let path = world.path("home/.local/share/punchlist/punchlist.db");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
-}
-
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("the store answers at once"),
-    }
 }
 
 fn id(n: u8) -> QuestionId {
@@ -54,7 +46,7 @@ pub(crate) fn asks(world: &World) {
         begun_at: at(0),
         ended_at: None,
     };
-    wait(store.begin_run(run)).unwrap();
+    block_on(store.begin_run(run)).unwrap();
     let call = |number| CallRecord {
         number,
         item: Some(Number(number)),
@@ -104,12 +96,12 @@ pub(crate) fn asks(world: &World) {
         offers: vec![Offer::Once, Offer::AlwaysTool],
         ..publish.clone()
     };
-    wait(store.record(run_id(), vec![call(1), call(2)], vec![publish, greet], None)).unwrap();
+    block_on(store.record(run_id(), vec![call(1), call(2)], vec![publish, greet], None)).unwrap();
 }
 
 /// How the questions stand: `-` for one that waits.
 fn answers(world: &World) -> Vec<String> {
-    let questions = wait(store(world).questions(QuestionFilter::default())).unwrap();
+    let questions = block_on(store(world).questions(QuestionFilter::default())).unwrap();
     let one = |standing: Standing| match standing {
         Standing::Waiting => "-".to_owned(),
         Standing::Answered(it) => format!("{:?} by {}", it.answer, it.by),
@@ -329,8 +321,8 @@ fn what_calls_put_out_is_erased_with_what_is_forgotten() {
         }
     };
     let calls = vec![ended(1), ended(2)];
-    wait(store(&world).begin_run(run)).unwrap();
-    wait(store(&world).record(run_id(), calls, vec![], None)).unwrap();
+    block_on(store(&world).begin_run(run)).unwrap();
+    block_on(store(&world).record(run_id(), calls, vec![], None)).unwrap();
     let is_there = |n| world.path(&format!("{outputs}/{n}.txt")).exists();
     world.typed("forget 1").works();
     assert_eq!((is_there(1), is_there(2)), (false, true));
@@ -343,7 +335,7 @@ fn what_calls_put_out_is_erased_with_what_is_forgotten() {
 fn an_answer_to_a_run_that_is_over_says_so() {
     let world = World::new();
     asks(&world);
-    wait(store(&world).end_run(run_id(), at(1))).unwrap();
+    block_on(store(&world).end_run(run_id(), at(1))).unwrap();
     let Some(ran) = at_terminal(&world, "answer 0101 yes", "y\n", &[]) else { return };
     assert_eq!(ran.code, 0);
     assert!(ran.out.contains("the run that asked has ended"), "{}", ran.out);

@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use pollster::block_on;
 use punchlist_bridge::process;
 use punchlist_engine::session;
 use punchlist_model::guard::Gate;
@@ -105,15 +106,6 @@ fn store(world: &World) -> Sqlite {
     Sqlite::open(&Options { path, durability: Durability::Normal }).unwrap()
 }
 
-pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    match future.as_mut().poll(&mut context) {
-        std::task::Poll::Ready(value) => value,
-        std::task::Poll::Pending => panic!("the store answers at once"),
-    }
-}
-
 /// What a hook would write down.
 fn seen(world: &World, id: &str, agent: Option<&Agent<'_>>, minute: i64, ended: bool) -> Session {
     let seen = session::Seen {
@@ -125,7 +117,7 @@ fn seen(world: &World, id: &str, agent: Option<&Agent<'_>>, minute: i64, ended: 
         now: at(minute),
         ended,
     };
-    wait(session::record(&store(world), seen)).unwrap()
+    block_on(session::record(&store(world), seen)).unwrap()
 }
 
 /// Each line is what one of them does: `NAME: arguments`; without a name it is a person.
@@ -292,7 +284,8 @@ fn the_gate_is_set_by_people_in_mid_session() {
     let world = World::new();
     let mut agent = Agent::start(&world);
     seen(&world, "12345678-aaaa", Some(&agent), 1, false);
-    let gate = || wait(store(&world).session(key("12345678-aaaa"))).unwrap().unwrap().memory.gate;
+    let gate =
+        || block_on(store(&world).session(key("12345678-aaaa"))).unwrap().unwrap().memory.gate;
     assert_eq!(gate(), None);
     told!(story(
         &world,
@@ -372,7 +365,7 @@ fn reminders_are_told_by_kind_and_by_session() {
         ("12345678-aaaa", Kind::Nag, "a longer text that says more"),
         ("87654321-bbbb", Kind::Boundary, "a list"),
     ] {
-        wait(session::update(&store(&world), &key(id), |memory| {
+        block_on(session::update(&store(&world), &key(id), |memory| {
             memory.watch.gave(kind, text, at(3));
         }))
         .unwrap()
@@ -410,7 +403,7 @@ fn what_a_killed_session_left_is_adopted_by_one_that_has_nothing_open() {
         adopt --list
         "#
     ));
-    let session = wait(store(&world).session(key("22222222"))).unwrap().unwrap();
+    let session = block_on(store(&world).session(key("22222222"))).unwrap().unwrap();
     let watch = serde_json::to_value(&session.memory.watch).unwrap();
     assert_eq!(watch["owed"], true, "the model is shown the list with the next prompt");
 }

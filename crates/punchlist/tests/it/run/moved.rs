@@ -8,9 +8,9 @@ use punchlist_model::{MadeFor, Plan, Revision, legacy_ids};
 use punchlist_store::{Durability, Options, Sqlite};
 
 use super::{done, read, run};
-use crate::sessions::wait;
 use crate::terminal::Terminal;
 use crate::world::World;
+use pollster::block_on as wait;
 
 const PLAN: &str = "\
 # Release

@@ -8,12 +8,11 @@ use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread;
 use std::time::{Duration, Instant};
 
+use pollster::block_on;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
@@ -163,32 +162,13 @@ fn adds(options: &Options, plan: PlanId, name: &str, (count, in_flight): (usize,
                     let title = format!("{name}/{n}");
                     let op = Op::Add(Box::new(NewItem::titled(title.as_str())));
                     let change = Change::new(vec![op], ctx(name, &title));
-                    let applied = wait(store.change(plan, change)).unwrap();
+                    let applied = block_on(store.change(plan, change)).unwrap();
                     let [item] = applied.items()[..] else { panic!("one item was added") };
                     say(&format!("{title} {}", item.number));
                 }
             });
         }
     });
-}
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut future = Box::pin(future);
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(value) => return value,
-            Poll::Pending => thread::park(),
-        }
-    }
 }
 
 fn mixed(options: &Options, plan: PlanId, name: &str, seed: u64) {
