@@ -91,7 +91,7 @@ pub(crate) fn held(
             Reader::Person => {
                 "an agent wrote its check, and no rule allows it (punchlist verify names one)"
             }
-            Reader::Agent => "an agent wrote its check, and no rule of the user's allows it",
+            Reader::Agent => "an agent wrote its check, and no rule allows it (ask your user)",
         }),
     }
 }

@@ -249,7 +249,7 @@ fn a_file_that_an_agent_names_runs_by_rules_and_its_checks_by_a_persons_word() {
     let shell = rule("shell", "echo");
     check(&shell, "an agent wrote its check, and no rule allows it");
     let both = shell + &rule("verify", "touch");
-    check(&both, "an agent wrote its check (punchlist verify --consent");
+    check(&both, "an agent wrote its check, and the user has not allowed those here");
     let project = world.path("project").display().to_string();
     world.write("home/.local/share/punchlist/checks", format!("{project}\n"));
     check(&rule("verify", "touch"), "nobody is there to be asked; no rule allows it");

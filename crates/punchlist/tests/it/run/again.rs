@@ -81,13 +81,13 @@ fn an_interrupted_item_is_asked_about_again_after_a_no() {
     let program = env!("CARGO_BIN_EXE_punchlist");
     for nth in 0..2 {
         terminal.types(&[&format!("clear; {program} run plan.md; echo left {nth} $?"), "Enter"]);
-        terminal.until(|it| it.contains("Run it again? [y/N]"));
+        terminal.until(|it| it.ends_with("Run it again? [y/N]"));
         terminal.types(&["n", "Enter"]);
         terminal.until(|it| it.lines().any(|it| it == format!("left {nth} 7")));
         assert_eq!(times(&world), 1);
     }
     terminal.types(&[&format!("clear; {program} run plan.md; echo end $?"), "Enter"]);
-    terminal.until(|it| it.contains("Run it again? [y/N]"));
+    terminal.until(|it| it.ends_with("Run it again? [y/N]"));
     terminal.types(&["y", "Enter"]);
     terminal.until(|it| it.lines().any(|it| it == "end 0"));
     assert_eq!(times(&world), 2);

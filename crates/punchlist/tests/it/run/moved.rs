@@ -77,11 +77,11 @@ fn a_person_is_asked_whether_a_moved_file_goes_on() {
     let Some(terminal) = Terminal::open(&world, 200) else { return };
     let program = env!("CARGO_BIN_EXE_punchlist");
     terminal.types(&[&format!("{program} run release.md; echo no $?"), "Enter"]);
-    terminal.until(|it| it.contains("Go on where its last run was? [y/N]"));
+    terminal.until(|it| it.ends_with("Go on where its last run was? [y/N]"));
     terminal.types(&["n", "Enter"]);
     terminal.until(|it| it.lines().any(|it| it == "no 3"));
     terminal.types(&[&format!("clear; {program} run release.md; echo yes $?"), "Enter"]);
-    terminal.until(|it| it.contains("Go on where its last run was? [y/N]"));
+    terminal.until(|it| it.ends_with("Go on where its last run was? [y/N]"));
     terminal.types(&["y", "Enter"]);
     terminal.until(|it| it.lines().any(|it| it == "yes 0"));
     assert_eq!(read(&world, "log.txt"), "build\npublish\npublish\n");
