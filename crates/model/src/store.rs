@@ -340,15 +340,16 @@ impl Applied {
 
     /// A change that was made before, under the same write id: what was recorded, and the plan as it is now.
     pub fn repeated(entry: Entry, plan: Plan) -> Self {
-        let added = entry.events.iter().filter_map(|event| match event {
-            Event::Added { item } => Some(item.number),
-            _ => None,
-        });
-        let started = entry.events.iter().find_map(|event| match event {
-            Event::Changed { number, what: What::Started, .. } => Some(*number),
-            _ => None,
-        });
-        let decision = Decision { added: added.collect(), picked: started, ..Decision::default() };
+        let (mut added, mut picked) = (Vec::new(), None);
+        for event in &entry.events {
+            if let Event::Added { item } = event {
+                added.push(item.number);
+            }
+            if let Event::Changed { number, what: What::Started, .. } = event {
+                picked = picked.or(Some(*number));
+            }
+        }
+        let decision = Decision { added, picked, ..Decision::default() };
         let decision = Decision { events: entry.events, ..decision };
         Self { revision: entry.revision, plan, decision }
     }

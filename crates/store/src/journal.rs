@@ -69,16 +69,27 @@ pub(crate) fn after(
     let mut select = conn.prepare_cached(AFTER)?;
     let mut rows = select.query(params![key.0, signed(after), most])?;
     let (mut entries, mut last) = (Vec::new(), after);
+    // A gap would look as if nothing had happened there.
+    let missing = |last| strange(0, format!("the entry after {last} of the journal is missing"));
     while let Some(row) = rows.next()? {
         let entry = entry(row, plan)?;
-        // Else it would look as if nothing had happened between the two.
         if entry.revision.0 != last.0.saturating_add(1) {
-            return Err(strange(0, format!("the entry after {last} of the journal is missing")));
+            return Err(missing(last));
         }
         last = entry.revision;
         entries.push(entry);
     }
+    let is_all = u32::try_from(entries.len()).is_ok_and(|it| it < most);
+    if is_all && last < revision(conn, key)? {
+        return Err(missing(last));
+    }
     Ok(entries)
+}
+
+/// The revision of a plan, at which its journal ends.
+fn revision(conn: &Connection, key: PlanKey) -> rusqlite::Result<Revision> {
+    let mut select = conn.prepare_cached("SELECT revision FROM plan WHERE key = ?1")?;
+    select.query_row([key.0], |row| rows::revision(row, 0))
 }
 
 /// The query of [`after`].
