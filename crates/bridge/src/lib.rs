@@ -5,12 +5,13 @@
 
 #![forbid(unsafe_code)]
 
+pub mod acp_proxy;
 pub mod doctor;
 pub mod editor;
 pub mod git;
 pub mod install;
+pub mod private;
 pub mod process;
 pub mod replace;
 pub mod spawn;
-pub mod tap;
 pub mod watch;

@@ -3,11 +3,11 @@
 //! A program that works with plans begins with [`Engine`]. The modules are for front ends:
 //! [`fail`] is what went wrong, with what to do next. [`project`] says which project a directory
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
-//! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
-//! [`record`] keeps lists that were seen from outside, [`tool_service`] runs one call of a dialect's
-//! tool on a conversation's plan, and [`policy`] reads and writes rules in files. Clock, random
-//! numbers, environment and configuration are handed in; plans are reached through the model's
-//! store, and no store is named here.
+//! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents'
+//! sessions, [`hook`] answers their hooks, [`record`] keeps lists that were seen from outside,
+//! [`tool_service`] runs one call of a dialect's tool on a conversation's plan. [`policy`] says who may do
+//! what, and [`places`] where the user's own files lie. Clock, random numbers, environment and
+//! configuration are handed in; plans are reached through the model's store, and no store is named here.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub mod engine;
 pub mod fail;
 pub mod hook;
 pub mod merge;
+pub mod places;
 pub mod policy;
 pub mod project;
 pub mod record;

@@ -1,7 +1,13 @@
-//! Policy in files, and what it must know of a command line.
+//! Who may do what: rules in files, and what only a person may allow.
 //!
 //! [`rules`] reads and writes rules in TOML; [`shell`] says which commands a command line consists
-//! of. Whether a call may run is decided by the scheduler's policy, in `sched`.
+//! of. Whether a call may run is decided by the scheduler's policy, in `sched`. [`human`] tells people from
+//! agents, [`checks`] says whether a check may run, [`consent`] keeps a person's consent to checks that
+//! agents wrote, and [`trusted_files`] says which files of a project may be used.
 
+pub mod checks;
+pub mod consent;
+pub mod human;
 pub mod rules;
 pub mod shell;
+pub mod trusted_files;

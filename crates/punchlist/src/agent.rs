@@ -168,7 +168,7 @@ fn database(app: &App, goal: Goal) -> Result<PathBuf, Fail> {
     let is_named = app.globals.db.is_some() || set("PUNCHLIST_DB").is_some();
     let path = match goal {
         // Entries for every project must not lead to the database of one.
-        Goal::User if !is_named => places::data()?.join("punchlist.db"),
+        Goal::User if !is_named => places::database()?,
         Goal::User | Goal::Project => app.database()?.clone(),
     };
     let path = absolute(path)?;

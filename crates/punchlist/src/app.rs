@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
+use punchlist_engine::policy::trusted_files::FoundDatabase;
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::SessionStore;
@@ -20,13 +21,12 @@ use punchlist_store::{Options, Sqlite};
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
+use crate::current_session::CurrentSession;
 use crate::error::{Code, Fail};
-use crate::here::Here;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
-use crate::trust::{self, Found};
 use crate::verb::{self, Row};
-use crate::{clock, hook_event, patience, person, places, private, repository, who};
+use crate::{clock, hook_event, identity, patience, person, places, private, repository};
 
 /// What a verb runs in.
 pub(crate) struct App {
@@ -37,7 +37,7 @@ pub(crate) struct App {
     project: OnceCell<Project>,
     settings: OnceCell<Settings>,
     database: OnceCell<Database>,
-    here: OnceCell<Here>,
+    current_session: OnceCell<CurrentSession>,
     /// The store was opened to write.
     wrote: Cell<bool>,
     /// Events that hooks could not keep in the database were applied, as far as they can be.
@@ -157,7 +157,7 @@ impl App {
             project: OnceCell::new(),
             settings: OnceCell::new(),
             database: OnceCell::new(),
-            here: OnceCell::new(),
+            current_session: OnceCell::new(),
             wrote: Cell::new(false),
             caught_up: Cell::new(false),
         }
@@ -215,7 +215,8 @@ impl App {
         let database = match self.globals.db.clone().or_else(named) {
             Some(path) => {
                 let path = self.named(path)?;
-                trust::named(&path)?;
+                let whole = std::path::absolute(&path).unwrap_or_else(|_| path.clone());
+                places::trusted_files().check_named(&whole)?;
                 Database { path, ignored: None }
             }
             None => self.found()?,
@@ -240,11 +241,11 @@ impl App {
 
     fn found(&self) -> Result<Database, Fail> {
         let own = config::own_database(self.project()?);
-        let users = || places::data().map(|data| data.join("punchlist.db"));
-        Ok(match trust::look(&own)? {
-            Found::Trusted => Database { path: own, ignored: None },
-            Found::Absent => Database { path: users()?, ignored: None },
-            Found::Ignored(why) => Database { path: users()?, ignored: Some(why) },
+        let users = || places::database();
+        Ok(match places::trusted_files().look(&own)? {
+            FoundDatabase::Trusted => Database { path: own, ignored: None },
+            FoundDatabase::Absent => Database { path: users()?, ignored: None },
+            FoundDatabase::Ignored(why) => Database { path: users()?, ignored: Some(why) },
         })
     }
 
@@ -298,12 +299,15 @@ impl App {
     }
 
     /// The agent session that the call is made in.
-    pub(crate) fn here(&self, store: &dyn SessionStore) -> Result<&Here, Fail> {
-        if let Some(here) = self.here.get() {
-            return Ok(here);
+    pub(crate) fn current_session(
+        &self,
+        store: &dyn SessionStore,
+    ) -> Result<&CurrentSession, Fail> {
+        if let Some(session) = self.current_session.get() {
+            return Ok(session);
         }
-        let here = Here::look(self, store)?;
-        Ok(self.here.get_or_init(|| here))
+        let session = CurrentSession::look(self, store)?;
+        Ok(self.current_session.get_or_init(|| session))
     }
 
     /// Who asks: `--as`, else the session that the call is made in, else `user@host`. A name that an
@@ -311,10 +315,10 @@ impl App {
     /// and nothing would keep it from stopping.
     pub(crate) fn actor(&self, store: &dyn SessionStore) -> Result<Actor, Fail> {
         let given = self.globals.name.as_deref();
-        match &self.here(store)?.session {
+        match &self.current_session(store)?.session {
             Some(session) if given.is_none() => Ok(session.actor("")),
             Some(session) => {
-                Ok(Actor::agent(format!("{}/{}", session.actor_name(""), who::name(given)?)))
+                Ok(Actor::agent(format!("{}/{}", session.actor_name(""), identity::name(given)?)))
             }
             None => self.caller(),
         }
@@ -324,11 +328,11 @@ impl App {
     /// is never taken for the person, whatever name it gives itself.
     fn caller(&self) -> Result<Actor, Fail> {
         let given = self.globals.name.as_deref();
-        let name = who::name(given)?;
-        Ok(match person::called_by() {
-            None => who::actor(&name),
+        let name = identity::name(given)?;
+        Ok(match person::called_by().agent() {
+            None => identity::actor(&name),
             Some(agent) => {
-                let agent = format!("{}@{}", agent.trim_start_matches("an "), who::host());
+                let agent = format!("{}@{}", agent.trim_start_matches("an "), identity::host());
                 Actor::agent(given.map_or(agent.clone(), |name| format!("{agent}/{name}")))
             }
         })
@@ -338,7 +342,7 @@ impl App {
     /// faults with the call before a store is made.
     pub(crate) fn in_session(&self, mut ctx: Ctx, store: &dyn SessionStore) -> Result<Ctx, Fail> {
         ctx.actor = self.actor(store)?;
-        let known = self.here(store)?.session.as_ref().and_then(|it| it.process.clone());
+        let known = self.current_session(store)?.session.as_ref().and_then(|it| it.process.clone());
         ctx.holder = Holder { name: ctx.actor.name.clone(), process: ctx.holder.process.or(known) };
         Ok(ctx)
     }
@@ -349,7 +353,7 @@ impl App {
         Ok(Ctx {
             now: self.now,
             ids: clock::ids(self.now)?,
-            holder: who::holder(&actor.name, None)?,
+            holder: identity::holder(&actor.name, None)?,
             actor,
             attempt: None,
             base: None,

@@ -15,10 +15,10 @@ use punchlist_store::Sqlite;
 use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::error::{Code, Fail};
+use crate::identity;
 use crate::person;
 use crate::print::Reply;
 use crate::which::{self, Missing};
-use crate::who;
 
 /// The option of every verb that changes a plan.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -88,13 +88,13 @@ impl Request {
             return Err(no_plan());
         }
         if self.anyway {
-            person::not_an_agent("blocked items are started and completed", "list")?;
+            person::not_an_agent("blocked items are started and completed")?;
         }
         let mut ctx = app.ctx()?;
         ctx.anyway = self.anyway;
         ctx.attempt = self.attempt.map(Attempt);
         if self.pid.is_some() {
-            ctx.holder = who::holder(&ctx.holder.name, self.pid)?;
+            ctx.holder = identity::holder(&ctx.holder.name, self.pid)?;
         }
         let store = app.store()?;
         let ctx = app.in_session(ctx, &store)?;
@@ -102,7 +102,8 @@ impl Request {
         let begins = self.ops.iter().any(begins);
         let change = Change { expect, ..Change::new(self.ops, ctx) };
         let act = |id| {
-            let gone = || block_on(store.read(id, Needs::header())).map(|plan| who::gone(&plan));
+            let gone =
+                || block_on(store.read(id, Needs::header())).map(|plan| identity::gone(&plan));
             let mut change = change.clone();
             if begins {
                 change.ctx.gone = gone()?;

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use punchlist_engine::conversation;
 use punchlist_engine::policy::rules::{self, Rules};
+use punchlist_engine::policy::trusted_files::{self, FoundFile};
 use punchlist_formats::prompt::Tag;
 use punchlist_formats::text;
 use punchlist_model::Limits;
@@ -18,7 +19,6 @@ use punchlist_store::Durability;
 
 use crate::error::Fail;
 use crate::project::Project;
-use crate::trust::{self, Content};
 use crate::{places, project};
 
 /// What configuration comes to.
@@ -115,13 +115,13 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
     if let Ok(path) = places::config()
         && path.exists()
     {
-        settings.file(&path, &trust::text(&path)?, Whose::User)?;
+        settings.file(&path, &trusted_files::text(&path)?, Whose::User)?;
     }
     let path = project.root.join(project::CONFIG);
-    match trust::read(&path) {
-        Ok(Content::Absent) => {}
-        Ok(Content::Trusted(text)) => settings.file(&path, &text, Whose::Project)?,
-        Ok(Content::Ignored(why)) => settings.notes.push(why),
+    match places::trusted_files().read(&path) {
+        Ok(FoundFile::Absent) => {}
+        Ok(FoundFile::Trusted(text)) => settings.file(&path, &text, Whose::Project)?,
+        Ok(FoundFile::Ignored(why)) => settings.notes.push(why),
         Err(why) => settings.notes.push(format!("ignored {}: {}", path.display(), why.message)),
     }
     for pair in given {

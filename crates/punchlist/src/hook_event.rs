@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::args::Globals;
 use crate::block_on;
 use crate::error::{Code, Fail};
-use crate::{called, clock, places, repository, which, who};
+use crate::{called, clock, identity, places, repository, which};
 
 /// The longest file of a task that is read.
 const MOST_TASK: u64 = 1024 * 1024;
@@ -37,7 +37,7 @@ pub(crate) struct Found {
 impl Found {
     /// Around this process.
     pub(crate) fn look(app: &App, agent: Agent, has_server: bool) -> Self {
-        let ancestors = who::ancestors(|it| is_called(agent.as_str(), it));
+        let ancestors = identity::ancestors(|it| is_called(agent.as_str(), it));
         let own = agent_process(agent.as_str(), &ancestors);
         Self {
             now: app.now,
@@ -159,7 +159,7 @@ pub(crate) fn decide(
     let globals = app.globals.clone();
     let program = || called::in_a_shell(&App::new(globals.clone()));
     let given = Given {
-        moment: Moment { now: found.now, ids: clock::ids(found.now)?, host: &who::host() },
+        moment: Moment { now: found.now, ids: clock::ids(found.now)?, host: &identity::host() },
         agent: AgentFacts {
             name: agent.as_str(),
             has_server: found.has_server,

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use punchlist_engine::policy::trusted_files::FileToTrust;
 use punchlist_formats::{planfile, text};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore};
@@ -12,7 +13,6 @@ use punchlist_model::{Item, Origin};
 use punchlist_store::{Durability, Options, Sqlite};
 
 use crate::block_on;
-use crate::trust::Trusting;
 
 /// Most commands, and most lines of a configuration, that are shown.
 const SHOWN: usize = 50;
@@ -24,7 +24,7 @@ const LONGEST: u64 = 1024 * 1024;
 const WIDTH: usize = 160;
 
 /// What a person sees before they trust a database and the other new files.
-pub(crate) fn lines(root: &Path, database: &Path, new: &[Trusting]) -> Vec<String> {
+pub(crate) fn lines(root: &Path, database: &Path, new: &[FileToTrust]) -> Vec<String> {
     let mut lines = plans(database);
     for file in new {
         let Some(text) = &file.text else { continue };

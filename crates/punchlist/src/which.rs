@@ -19,8 +19,8 @@ use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::clock;
 use crate::error::{Code, Fail};
+use crate::identity;
 use crate::print::{self, Screen};
-use crate::who;
 
 /// Whether a plan that is not there may be made.
 #[derive(Clone, Copy)]
@@ -114,7 +114,7 @@ enum Meant<'a> {
 }
 
 fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
-    let here = app.here(store)?;
+    let here = app.current_session(store)?;
     if let Some(session) = here.recorded() {
         let attached = block_on(store.attachment(session.attachment()))?;
         return Ok(attached.map_or(Meant::Own(session), |it| Meant::Plan(it.plan)));
@@ -139,7 +139,7 @@ fn meant<'a>(app: &'a App, store: &dyn Store) -> Result<Meant<'a>, Fail> {
 /// The plans of the live sessions of a project, each once.
 pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<Vec<PlanId>, Fail> {
     let mut plans = Vec::new();
-    for session in block_on(session::live_sessions(store, project, &who::host(), app.now))? {
+    for session in block_on(session::live_sessions(store, project, &identity::host(), app.now))? {
         let attached = block_on(store.attachment(session.attachment()))?;
         plans.extend(attached.map(|it| it.plan).filter(|id| !plans.contains(id)));
     }

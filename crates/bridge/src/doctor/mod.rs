@@ -5,9 +5,9 @@
 //! something is amiss, the command that mends it. The store is looked at by the caller, who has it.
 
 mod allowed;
-mod around;
 pub mod locks;
 mod mcp;
+mod other_settings;
 pub(crate) mod run;
 mod started;
 #[cfg(test)]
@@ -168,7 +168,7 @@ pub fn agent(options: &Options) -> Report {
     report.is_for_project = wired.last().is_some_and(wiring::Wiring::is_for_project);
     if wired_at_all {
         report.findings.extend(match install.agent {
-            Agent::Claude => around::look(options, &root),
+            Agent::Claude => other_settings::look(options, &root),
             Agent::Gemini => allowed::look(options, &root),
             Agent::Codex => Vec::new(),
         });

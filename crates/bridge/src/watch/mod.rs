@@ -1,11 +1,11 @@
 //! Watching the sessions of other agents: which there are, what they write, and whether they still run.
 //!
-//! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `ears`
+//! The agents' own files are read and never touched. [`find`] knows where each agent keeps them, `file_watch`
 //! hears when one changes, `tail` reads what is new, `group` is what the files of one session come to, [`life`]
 //! asks whether a process is behind it. Nothing here looks at the
 //! environment or a clock: homes and times are handed in. Nothing here draws.
 
-mod ears;
+mod file_watch;
 pub mod find;
 mod group;
 pub mod life;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use punchlist_streams::event::Event;
 use punchlist_streams::watch::{Life, Seen};
 
-use ears::Ears;
+use file_watch::FileWatch;
 use find::Homes;
 use group::Group;
 use life::Lives;
@@ -54,7 +54,7 @@ pub struct Options {
     /// When watching began, in milliseconds since 1970.
     pub started: i64,
     /// The most directories that are listened to.
-    pub most_ears: usize,
+    pub most_watches: usize,
 }
 
 impl Options {
@@ -80,7 +80,7 @@ pub trait Told {
 /// All that is watched.
 pub struct Watch {
     options: Options,
-    ears: Ears,
+    file_watch: FileWatch,
     tails: BTreeMap<PathBuf, Tail>,
     /// What the files of each session come to.
     groups: BTreeMap<PathBuf, Group>,
@@ -96,10 +96,10 @@ pub struct Watch {
 impl Watch {
     /// Begins to listen. `wake` is called whenever something was heard, from another thread.
     pub fn new(options: Options, wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let ears = Ears::new(options.most_ears, wake);
+        let file_watch = FileWatch::new(options.most_watches, wake);
         Self {
             options,
-            ears,
+            file_watch,
             tails: BTreeMap::new(),
             groups: BTreeMap::new(),
             lives: Lives::default(),
@@ -117,7 +117,7 @@ impl Watch {
 
     /// Reads what is new, looks everywhere if it is time to, and says whether anything has changed.
     pub fn go_on(&mut self, now: i64, told: &mut dyn Told) -> bool {
-        let heard = self.ears.heard();
+        let heard = self.file_watch.heard();
         let is_due = self.scanned.is_none_or(|it| now.saturating_sub(it) >= self.patience());
         let mut look_around = heard.everything || is_due;
         let mut lives = false;
@@ -156,7 +156,7 @@ impl Watch {
     /// What a viewer should know of the watching itself.
     pub fn notes(&self) -> Vec<String> {
         let unread = self.tails.values().filter_map(Tail::trouble);
-        self.ears.trouble().into_iter().chain(unread).chain(self.drift()).collect()
+        self.file_watch.trouble().into_iter().chain(unread).chain(self.drift()).collect()
     }
 
     /// Sessions of which the todo tools were called in vain. Hardly any has a file that says so, and this is
@@ -202,7 +202,7 @@ impl Watch {
     }
 
     fn patience(&self) -> i64 {
-        if self.ears.trouble().is_some() { OFTEN_MS } else { SELDOM_MS }
+        if self.file_watch.trouble().is_some() { OFTEN_MS } else { SELDOM_MS }
     }
 
     /// Looks at all places: what is new is taken up, what is gone is let go.
@@ -211,7 +211,7 @@ impl Watch {
         let mut found = self.found(now);
         // What was made in a directory between its being looked at and listened to, nobody hears of.
         for _ in 0..MOST_LOOKS {
-            if !self.ears.listen(found.directories.iter().chain(&found.notes)) {
+            if !self.file_watch.listen(found.directories.iter().chain(&found.notes)) {
                 break;
             }
             found = self.found(now);
@@ -229,7 +229,7 @@ impl Watch {
         let total: u64 =
             found.files.iter().filter(|it| new(&self.tails, it)).map(|it| it.bytes).sum();
         let mut done = 0;
-        // Ears were pricked before anything is read: what is written after that is heard.
+        // The directories are watched before anything is read: no later write is missed.
         for file in &found.files {
             let bytes = if self.tails.contains_key(&file.path) { 0 } else { file.bytes };
             let target = Target {

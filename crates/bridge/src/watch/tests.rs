@@ -71,7 +71,7 @@ impl World {
             since_ms: i64::MAX / 2,
             host: "host".to_owned(),
             started: STARTED,
-            most_ears: 100,
+            most_watches: 100,
         };
         change(&mut options);
         for file in &mut options.files {
@@ -292,7 +292,7 @@ fn what_was_not_written_lately_is_passed_over() {
 
 #[test]
 fn where_no_more_can_be_heard_that_is_said_and_looked_for_more_often() {
-    let mut world = World::with(|it| it.most_ears = 1);
+    let mut world = World::with(|it| it.most_watches = 1);
     world.write(ROLLOUT, begins("s1") + &plan(1, BEFORE, "ab"));
     world.look();
     let [note] = &world.watch.notes()[..] else { panic!("{:?}", world.watch.notes()) };

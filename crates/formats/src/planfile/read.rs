@@ -297,7 +297,10 @@ impl<'a> Reader<'a> {
             fields: Fields::default(),
         });
         self.open.push((index, line.indent));
-        self.titled = Some((index, wide(line)));
+        // As wide as with one sign in the box: ticking it must not change how the next line is read.
+        let signs = inner.text.get(inner.body..).unwrap_or_default();
+        let signs = signs.get(found.inside.clone()).unwrap_or_default().chars().count();
+        self.titled = Some((index, (wide(line) + 1).saturating_sub(signs)));
     }
 
     /// A line that belongs to the item that it stands under, if any: a field or prose.

@@ -40,7 +40,7 @@ use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::keys::Decoder;
 use crate::print::{self, Reply};
-use crate::{clock, outputs, person, places, project, who};
+use crate::{clock, identity, outputs, person, places, project};
 
 /// How often the picture is drawn at most, and how often its clocks tick.
 const FRAME: Duration = Duration::from_millis(50);
@@ -77,7 +77,7 @@ pub(super) fn work(
     let course = Course::plot(&plan, &tree, &chosen, &there, &not);
     let begun = clock::now();
     let id = RunId(clock::ids(begun)?.nth(0));
-    let process = who::process();
+    let process = identity::process();
     let ctx = prepare::ctx(app, process.clone())?;
     let record = RunRecord {
         id,

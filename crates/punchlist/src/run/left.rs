@@ -27,7 +27,7 @@ use super::step::Resumed;
 use super::{Ask, Person, nest, session};
 use crate::block_on;
 use crate::error::Fail;
-use crate::{clock, last_call, print, who};
+use crate::{clock, identity, last_call, print};
 
 /// In how many runs answers are looked for that nobody has heard, the newest first.
 const RUNS: u32 = 64;
@@ -115,7 +115,7 @@ pub(super) fn behind(
     let filter = RunFilter { plan: Some(plan.id), running: true, ..RunFilter::default() };
     let ended = block_on(store.runs(filter))?;
     let under_way = under_way(store, &ended)?;
-    let gone = who::gone(&plan);
+    let gone = identity::gone(&plan);
     let mut not = BTreeMap::new();
     let mut resumed = BTreeMap::new();
     let mut ops = Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use punchlist_engine::policy::{checks, consent};
 use punchlist_formats::planfile::Changed;
 use punchlist_formats::text;
 use punchlist_model::needs::Needs;
@@ -19,7 +20,7 @@ use super::{Ask, Person, fresh, lock};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
-use crate::{clock, consent, permit, person, print};
+use crate::{clock, person, places, print};
 
 /// A plan that is ready to be worked off.
 pub(super) struct Prepared {
@@ -175,12 +176,12 @@ fn again(plan: &Plan, changed: &Changed, person: Person, notes: &mut Vec<String>
 /// Items whose check an agent wrote and nobody has allowed: it would run outside of the agent's bounds.
 pub(super) fn unchecked(app: &App, plan: &Plan) -> Result<BTreeMap<Number, Held>, Fail> {
     let (policy, project) = (app.policy()?, &app.project()?.name);
-    let is_given = consent::is_given(project)?;
+    let is_given = consent::is_given(&places::data()?, project);
     let held = |it: &Item| {
         let why = it
             .check
             .as_ref()
-            .and_then(|it| permit::held(&policy, it, is_given, person::reader()))?;
+            .and_then(|it| checks::held(&policy, it, is_given, person::reader()))?;
         it.is_open().then_some((it.number, Held::Check(why)))
     };
     Ok(plan.listed().into_iter().filter_map(held).collect())

@@ -10,14 +10,14 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use super::board::Board;
 use crate::app::App;
-use crate::canvas::{self, Canvas};
 use crate::error::Fail;
+use crate::inline_terminal::{self, InlineTerminal};
 use crate::print::{self, Screen};
 
 /// How it is shown.
 enum Way {
     /// In place, on a terminal.
-    Live(Canvas),
+    Live(InlineTerminal),
     /// A line per change.
     Lines,
     /// As events.
@@ -45,7 +45,7 @@ impl Show {
         let way = if app.globals.json {
             Way::Events
         } else if screen.is_terminal && !is_dumb {
-            Way::Live(Canvas::open()?)
+            Way::Live(InlineTerminal::open()?)
         } else {
             Way::Lines
         };
@@ -139,7 +139,7 @@ impl Show {
         now: Timestamp,
     ) -> Result<(), Fail> {
         let Way::Live(canvas) = &mut self.way else { return Ok(()) };
-        let (width, height) = canvas::size().unwrap_or((self.screen.width, 24));
+        let (width, height) = inline_terminal::size().unwrap_or((self.screen.width, 24));
         self.options.width = width;
         self.options.now = now;
         let most = usize::from(height).saturating_sub(1).max(3);

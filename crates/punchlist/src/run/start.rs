@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::sync::Arc;
 use std::time::Duration;
 
+use punchlist_engine::policy::checks;
 use punchlist_formats::planfile::is_from_file;
 use punchlist_model::{Ctx, Item, Number, Origin, Plan, RunId};
 use punchlist_sched::call::{CallId, Request, Retry};
@@ -21,7 +22,7 @@ use super::proof::Prover;
 use super::step::{self, ByHand, Job, Place, Resumed, Shell};
 use super::{OnFailure, Person, worker};
 use crate::error::Fail;
-use crate::{clock, permit, places};
+use crate::{clock, places};
 
 /// How long to wait before an item is tried again, where its file does not say.
 const RETRY_WAIT_MS: u64 = 1_000;
@@ -85,7 +86,7 @@ pub(super) fn place(
         store,
         ctx: ctx.clone(),
         policy,
-        below: permit::below(source.directory()),
+        below: checks::below(source.directory()),
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_engine::policy::shell;
+use punchlist_engine::policy::{checks, shell};
 use punchlist_model::{Check, Ctx, Evidence, Number};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use super::end;
 use super::known::Shared;
 use super::proof::{Proof, Prover};
-use crate::{clock, outputs, permit};
+use crate::{clock, outputs};
 
 /// Names the plan to what a step runs.
 pub(super) const PLAN: &str = "PUNCHLIST_PLAN";
@@ -89,7 +89,7 @@ impl Job {
 impl Place {
     /// What policy looks at: what is done for an item, or its check, whichever is judged more strictly.
     pub(super) fn subject(&self, job: &Job, done: Option<Subject>) -> Subject {
-        let check = job.check.as_ref().map(|it| permit::subject(it, self.below.as_deref()));
+        let check = job.check.as_ref().map(|it| checks::subject(it, self.below.as_deref()));
         // Where there is nothing but the check, it is what a person is asked about.
         let asks = job.asks && done.is_none();
         let check = check.map(|it| Subject { harmless: it.harmless && !asks, ..it });

@@ -16,7 +16,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use punchlist_bridge::tap::{self, Ear, Heard, Told};
+use punchlist_bridge::acp_proxy::{self, Ear, Heard, Told};
 use punchlist_engine::hook::{self, AgentFacts, Given, Moment, PlanFacts};
 use punchlist_engine::session::{self, Seen};
 use punchlist_model::session::SessionKey;
@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{clock, places, which, who};
+use crate::{clock, identity, places, which};
 
 /// Listen to the plans of an agent that speaks ACP
 ///
@@ -108,7 +108,7 @@ fn helper(app: &App, record: bool) -> Option<io::PipeWriter> {
 
 /// Passes stdin on to stdout, and ends with it.
 fn listen(app: &App, record: bool) -> ! {
-    let (send, receive) = tap::line();
+    let (send, receive) = acp_proxy::line();
     let journal = Journal::open();
     let keeper = record.then(|| Keeper::new(app));
     let listener = thread::Builder::new().name("listener".to_owned());
@@ -122,7 +122,7 @@ fn listen(app: &App, record: bool) -> ! {
     drop(spawned);
     let mut stdout = io::stdout().lock();
     // Nobody is left to tell: who writes will hear it from the pipe.
-    drop(tap::pass_on(&mut io::stdin().lock(), &mut stdout, &send));
+    drop(acp_proxy::pass_on(&mut io::stdin().lock(), &mut stdout, &send));
     drop(send);
     drop(stdout);
     // The client is not kept waiting for what only concerns us.
@@ -174,7 +174,7 @@ struct Journal {
 
 impl Journal {
     fn open() -> Option<Self> {
-        let directory = places::heard().ok()?;
+        let directory = places::acp_lists().ok()?;
         DirBuilder::new().recursive(true).mode(0o700).create(&directory).ok()?;
         sweep(&directory);
         let name = format!("{}-{}", clock::now().as_millisecond(), process::id());
@@ -226,7 +226,7 @@ struct Keeper {
 impl Keeper {
     fn new(app: &App) -> Self {
         // The agent is what started us, since it took our other half's place.
-        let agent = who::holder("", Some(parent_id())).ok().and_then(|it| it.process);
+        let agent = identity::holder("", Some(parent_id())).ok().and_then(|it| it.process);
         Self { app: App::new(app.globals.clone()), agent, sessions: BTreeSet::new() }
     }
 
@@ -263,7 +263,7 @@ impl Keeper {
         let recorded = block_on(session::record(&store, seen))?;
         let Some(entries) = entries else { return Ok(()) };
         let given = Given {
-            moment: Moment { now, ids: clock::ids(now)?, host: &who::host() },
+            moment: Moment { now, ids: clock::ids(now)?, host: &identity::host() },
             agent: AgentFacts {
                 name: "acp",
                 has_server: false,

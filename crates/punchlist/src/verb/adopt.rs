@@ -11,10 +11,10 @@ use punchlist_store::Sqlite;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
+use crate::current_session;
 use crate::error::Fail;
-use crate::here;
 use crate::print::Reply;
-use crate::{which, who};
+use crate::{identity, which};
 
 /// Take on what sessions that ended left open
 ///
@@ -53,7 +53,7 @@ Examples:
             None if self.list || !app.has_store()? => return Ok(told(app, &[])),
             None => app.store()?,
         };
-        let mut left = block_on(session::left_open(&store, project, &who::host(), app.now))?;
+        let mut left = block_on(session::left_open(&store, project, &identity::host(), app.now))?;
         if self.list {
             return Ok(told(app, &left));
         }
@@ -72,12 +72,13 @@ Examples:
                 None => return Ok(told(app, &[])),
             },
         };
-        let session = here::meant(app, &store, self.session.as_deref())?.ok_or_else(|| {
-            Fail::not_found("there is no session here that could take it on").hint(
-                "start the agent in this project first, or work on it by hand with `--plan`; \
+        let session =
+            current_session::meant(app, &store, self.session.as_deref())?.ok_or_else(|| {
+                Fail::not_found("there is no session here that could take it on").hint(
+                    "start the agent in this project first, or work on it by hand with `--plan`; \
                  `punchlist adopt --list` shows what was left.",
-            )
-        })?;
+                )
+            })?;
         self.give(app, &store, &session, id, before.as_ref())
     }
 }

@@ -21,7 +21,7 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
-use crate::{input, person, places, private, who};
+use crate::{identity, input, person, places, private};
 
 /// Answer a question that waits
 ///
@@ -262,7 +262,7 @@ fn is_over(store: &Sqlite, question: &Question) -> Result<bool, Fail> {
     let filter = RunFilter { project: Some(question.project.clone()), ..RunFilter::default() };
     let runs = block_on(store.runs(filter))?;
     let run = runs.into_iter().find(|it| it.id == question.run);
-    let host = who::host();
+    let host = identity::host();
     Ok(run.is_some_and(|it| {
         it.ended_at.is_some() || it.process.is_some_and(|it| process::has_ended(&host, &it))
     }))

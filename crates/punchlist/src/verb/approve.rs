@@ -11,7 +11,7 @@ use crate::error::Fail;
 use crate::items::{self, Several};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{clock, which, who};
+use crate::{clock, identity, which};
 
 /// The key of an item's metadata under which the note of an approval is kept.
 const NOTE: &str = "approval_note";
@@ -46,7 +46,7 @@ Examples:
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let what = "items are approved";
         person::at_terminal(what, Self::NAME)?;
-        let by = who::name(app.globals.name.as_deref())?;
+        let by = identity::name(app.globals.name.as_deref())?;
         let items = items::each(app, &self.items)?;
         let about = shown(app, &items)?;
         let question = if self.done { "Approve and complete?" } else { "Approve?" };

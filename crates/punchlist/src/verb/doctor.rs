@@ -7,6 +7,7 @@ use punchlist_bridge::doctor::{self, Finding, State, is_same_file, locks};
 use punchlist_bridge::install::entries;
 use punchlist_bridge::process::{Fate, fate};
 use punchlist_engine::hook::failures;
+use punchlist_engine::policy::trusted_files::FoundDatabase;
 use punchlist_formats::hook::Agent;
 use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
 use punchlist_formats::view::duration::ago;
@@ -24,8 +25,7 @@ use crate::block_on;
 use crate::config::Settings;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::trust::{self, Found};
-use crate::{config, hook_event, outputs, person, places, project, who};
+use crate::{config, hook_event, identity, outputs, person, places, project};
 
 /// How long a program of the agent's, our hook or our server may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -128,7 +128,7 @@ fn running(app: &App) -> Vec<(String, u32)> {
     let Ok(Some(store)) = app.store_to_read() else { return Vec::new() };
     let filter = SessionFilter { running: true, most: Some(100), ..SessionFilter::default() };
     let sessions = block_on(store.sessions(filter)).unwrap_or_default();
-    let host = who::host();
+    let host = identity::host();
     let pid = |session: Session| {
         let process = session.process.filter(|it| fate(&host, it) == Fate::Runs)?;
         Some((session.key.agent, process.pid))
@@ -301,9 +301,9 @@ fn rules(app: &App) -> Option<Finding> {
 /// A database in the project's tree that is nobody's whom we know.
 fn foreign(app: &App) -> Result<Option<Finding>, Fail> {
     let own = config::own_database(app.project()?);
-    Ok(match trust::look(&own)? {
-        Found::Trusted | Found::Absent => None,
-        Found::Ignored(why) => Some(Finding::note(
+    Ok(match places::trusted_files().look(&own)? {
+        FoundDatabase::Trusted | FoundDatabase::Absent => None,
+        FoundDatabase::Ignored(why) => Some(Finding::note(
             "database",
             why,
             format!("`punchlist init` if it is yours, else `rm {}`", own.display()),

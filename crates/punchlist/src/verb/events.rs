@@ -10,8 +10,8 @@ use punchlist_streams::{Source, Tally};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::{Code, Fail};
-use crate::feed::{self, Ended, Given, How, Input};
 use crate::print::{self, Progress, Reply};
+use crate::stream_input::{self, Ended, Given, How, Input};
 use crate::{glob, input, places};
 
 /// Turn what an agent says into one stream of events
@@ -69,7 +69,7 @@ Examples:
         let mut progress = Progress::over(files_size(&inputs), inputs.len());
         let mut sum = Sum::default();
         let how = How { from: self.from, only, jobs };
-        feed::all(&inputs, how, |given, reached| {
+        stream_input::all(&inputs, how, |given, reached| {
             progress.draw(reached.bytes, reached.inputs);
             match given {
                 Given::Lines(lines) => return print::live_json(lines),

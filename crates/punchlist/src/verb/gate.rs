@@ -8,8 +8,8 @@ use punchlist_model::guard::Gate as Setting;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
+use crate::current_session;
 use crate::error::Fail;
-use crate::here;
 use crate::person::{self, Act};
 use crate::print::Reply;
 
@@ -68,18 +68,19 @@ Examples:
         let configured = app.settings()?.gate;
         let Some(wanted) = self.setting else {
             let session = match app.store_to_read()? {
-                Some(store) => here::meant(app, &store, self.session.as_deref())?,
+                Some(store) => current_session::meant(app, &store, self.session.as_deref())?,
                 None if self.session.is_some() => return Err(no_session()),
                 None => None,
             };
             return Ok(shown(app, session.as_ref(), configured));
         };
-        person::not_an_agent("the gate is set", Self::NAME)?;
+        person::not_an_agent("the gate is set")?;
         if !app.has_store()? {
             return Err(no_session());
         }
         let store = app.store()?;
-        let session = here::meant(app, &store, self.session.as_deref())?.ok_or_else(no_session)?;
+        let session =
+            current_session::meant(app, &store, self.session.as_deref())?.ok_or_else(no_session)?;
         let (holds, _, _) = holding(Some(&session), configured);
         let (then, _, _) = with(wanted.setting(), session.interactive, configured);
         if then < holds {

@@ -111,7 +111,7 @@ Examples:
             && !self.met
             && !self.clear;
         if self.demand.is_some() {
-            person::not_an_agent("what counts as done is said", Self::NAME)?;
+            person::not_an_agent("what counts as done is said")?;
         }
         let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
         if says_nothing {

@@ -103,7 +103,7 @@ impl Import {
         let is_persons = |goal: &Goal| goal.author != Some(ActorKind::Agent);
         if plan.goal.as_deref().is_some_and(is_persons) {
             // Whoever writes such a file could put words into a person's mouth.
-            person::not_an_agent("plans with goals of people are imported", Self::NAME)?;
+            person::not_an_agent("plans with goals of people are imported")?;
         }
         if !keeps_project {
             plan.project.clone_from(&app.project()?.name);

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
+use punchlist_engine::policy::trusted_files::{self, FileToTrust};
 use punchlist_formats::text;
 use punchlist_model::store::{Filter, PlanStore};
 use punchlist_store::{Durability, Options, Sqlite};
@@ -14,8 +15,7 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::trust::Trusting;
-use crate::{config, places, private, project, survey, trust};
+use crate::{config, places, private, project, survey};
 
 /// Give this project its own database and trust the files in it
 ///
@@ -43,9 +43,10 @@ Examples:
         let database = database(app)?;
         let made = !database.exists();
         usable(&database)?;
-        let mut files = vec![Trusting { path: database.clone(), text: None }];
+        let trusted_files = places::trusted_files();
+        let mut files = vec![FileToTrust { path: database.clone(), text: None }];
         files.extend(configuration(root)?);
-        let new = trust::new(files)?;
+        let new = trusted_files.not_yet(files)?;
         if made || !new.is_empty() {
             let about = survey::lines(root, &database, &new);
             let question = if made {
@@ -58,7 +59,7 @@ Examples:
                 .confirm()?;
         }
         make(&database, root)?;
-        trust::add(&new)?;
+        trusted_files.add(&new)?;
         let is_new = new.iter().any(|it| it.path == database);
         let left = is_new.then(|| left_behind(app)).flatten();
         let notes: Vec<String> = left.into_iter().collect();
@@ -107,8 +108,8 @@ fn usable(database: &Path) -> Result<(), Fail> {
         Ok(_) | Err(_) => {}
     }
     let strange = match fs::symlink_metadata(database) {
-        Ok(meta) => trust::strange(database, &meta),
-        Err(_) => trust::strange_beside(database),
+        Ok(meta) => trusted_files::strange(database, &meta),
+        Err(_) => trusted_files::strange_beside(database),
     };
     strange.map_or(Ok(()), |why| {
         Err(Fail::refused(format!("{} cannot be trusted: {why}", database.display()))
@@ -117,15 +118,15 @@ fn usable(database: &Path) -> Result<(), Fail> {
 }
 
 /// The project's own configuration, as it is now.
-fn configuration(root: &Path) -> Result<Option<Trusting>, Fail> {
+fn configuration(root: &Path) -> Result<Option<FileToTrust>, Fail> {
     let path = root.join(project::CONFIG);
     let Ok(meta) = fs::symlink_metadata(&path) else { return Ok(None) };
-    if let Some(why) = trust::strange(&path, &meta) {
+    if let Some(why) = trusted_files::strange(&path, &meta) {
         return Err(Fail::refused(format!("{} cannot be trusted: {why}", path.display()))
             .hint("look at it, and remove it if it is not yours."));
     }
-    let text = trust::text(&path)?;
-    Ok(Some(Trusting { path, text: Some(text) }))
+    let text = trusted_files::text(&path)?;
+    Ok(Some(FileToTrust { path, text: Some(text) }))
 }
 
 /// Makes the database unless it is there, and sees that it is one of ours.
@@ -157,7 +158,7 @@ fn ignore(folder: &Path) -> std::io::Result<()> {
 /// That the project's plans so far stay in the user's database, where they will not be seen any
 /// more, and how to bring them over. A courtesy: a database that cannot be read has nothing to say.
 fn left_behind(app: &App) -> Option<String> {
-    let path = places::data().ok()?.join("punchlist.db");
+    let path = places::database().ok()?;
     let options = Options { path: path.clone(), durability: Durability::default() };
     let store = Sqlite::open_to_read(&options).ok()??;
     let project = Some(app.project().ok()?.name.clone());

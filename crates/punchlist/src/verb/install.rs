@@ -144,9 +144,8 @@ impl Install {
     /// change what is there, which is what holds it.
     fn may(&self, options: &Options) -> Result<(), Fail> {
         let agent = options.agent;
-        let verb = format!("{} {}", Self::NAME, agent.as_str());
         if install::is_set_up(options) {
-            return person::not_an_agent("an installation is changed", &verb);
+            return person::not_an_agent("an installation is changed");
         }
         let consents = [
             (options.permission, "`--without-permission`"),
@@ -156,7 +155,7 @@ impl Install {
         if consents.is_empty() {
             return Ok(());
         }
-        person::not_an_agent("consents are given", &verb).map_err(|fail| {
+        person::not_an_agent("consents are given").map_err(|fail| {
             fail.hint(format!(
                 "ask your user to install it; or leave the consents out with {}, and {} asks them itself.",
                 consents.join(" and "),

@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::error::Fail;
 use crate::print::{self, Reply};
 use crate::project::Project;
-use crate::{clock, here, hook_event, person, repository, which, who};
+use crate::{clock, current_session, hook_event, identity, person, repository, which};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -58,7 +58,7 @@ Examples:
             project: around.project.clone(),
             limits: settings.limits,
             open_items_chosen: settings.open_items_chosen,
-            person: who::name(app.globals.name.as_deref())?,
+            person: identity::name(app.globals.name.as_deref())?,
             key: clock::secret()?,
             version: env!("CARGO_PKG_VERSION"),
         };
@@ -117,7 +117,7 @@ struct Named {
 impl Named {
     fn of(meta: &Map<String, Value>) -> Self {
         // Most calls come without anything.
-        let id = |name: &str| meta.get(name)?.as_str().filter(|id| here::is_id(id));
+        let id = |name: &str| meta.get(name)?.as_str().filter(|id| current_session::is_id(id));
         Self {
             session: id("sessionId").map(str::to_owned),
             thread: id("threadId").map(str::to_owned),
@@ -141,7 +141,7 @@ impl Around {
         };
         let plan = plan.map(|name| which::valid_name(&name).map(str::to_owned)).transpose()?;
         let pid = std::process::id();
-        let process = who::holder("", Some(pid)).ok().and_then(|holder| holder.process);
+        let process = identity::holder("", Some(pid)).ok().and_then(|holder| holder.process);
         let start = process
             .as_ref()
             .map_or_else(|| app.now.as_millisecond().to_string(), |it| it.start_time.to_string());
@@ -150,8 +150,8 @@ impl Around {
             project: app.project()?.name.clone(),
             root: app.project()?.clone(),
             plan,
-            above: session::reach(&who::up_to_agent()),
-            told: here::told(|name| env::var(name).ok()),
+            above: session::reach(&identity::up_to_agent()),
+            told: current_session::told(|name| env::var(name).ok()),
             connection: format!("mcp-{pid}-{start}"),
             process,
             store: Mutex::default(),
@@ -241,7 +241,7 @@ impl Surroundings for Around {
     }
 
     fn gone(&self, plan: &Plan) -> Vec<Process> {
-        who::gone(plan)
+        identity::gone(plan)
     }
 }
 

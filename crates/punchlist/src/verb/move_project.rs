@@ -40,7 +40,7 @@ Examples:
   punchlist move-project /home/me/app .";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        person::not_an_agent("projects are moved", Self::NAME)?;
+        person::not_an_agent("projects are moved")?;
         let from = old_name(app, &self.old)?;
         let to = project::find(&at(app, &self.new))?;
         if from == to.name {

@@ -11,7 +11,7 @@ use crate::app::{App, no_plan};
 use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{which, who};
+use crate::{identity, which};
 
 /// Show the next ready item, or take it
 ///
@@ -72,7 +72,7 @@ pub(super) fn picked<'a>(
     store: &Sqlite,
     plan: &'a Plan,
 ) -> Result<Option<&'a Item>, Fail> {
-    let ctx = Ctx { gone: who::gone(plan), ..app.in_session(app.ctx()?, store)? };
+    let ctx = Ctx { gone: identity::gone(plan), ..app.in_session(app.ctx()?, store)? };
     let picked = decide(plan, &[Op::Next], &ctx)?.picked;
     Ok(picked.and_then(|number| plan.get(number)))
 }

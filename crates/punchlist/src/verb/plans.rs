@@ -152,7 +152,9 @@ pub(super) fn live(
 ) -> Result<BTreeSet<PlanId>, Fail> {
     let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
     let mut live = BTreeSet::new();
-    for project in projects.into_iter().filter(|_| app.here(store).is_ok_and(|it| it.any)) {
+    for project in
+        projects.into_iter().filter(|_| app.current_session(store).is_ok_and(|it| it.any))
+    {
         live.extend(which::live_plans(app, store, project)?);
     }
     Ok(live)
@@ -205,17 +207,17 @@ impl Act {
     fn run(self, app: &App) -> Result<Reply, Fail> {
         match self {
             Self::Rename { old, new, changing } => {
-                person::not_an_agent("plans are renamed", "plans rename")?;
+                person::not_an_agent("plans are renamed")?;
                 let name = which::valid_name(&new)?.to_owned();
                 let patch = |_| PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
                 change(app, old, patch, changing, "renamed")
             }
             Self::Archive { plan, changing } => {
-                person::not_an_agent("plans are archived", "plans archive")?;
+                person::not_an_agent("plans are archived")?;
                 change(app, plan, |rules| archived(rules, true), changing, "archived")
             }
             Self::Unarchive { plan, changing } => {
-                person::not_an_agent("plans are archived", "plans unarchive")?;
+                person::not_an_agent("plans are archived")?;
                 let words = "taken out of the archive";
                 change(app, plan, |rules| archived(rules, false), changing, words)
             }

@@ -11,8 +11,8 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
+use crate::identity;
 use crate::print::Reply;
-use crate::who;
 
 /// Show what agents were reminded of, and what that cost
 ///
@@ -57,7 +57,7 @@ Examples:
 }
 
 fn value(app: &App, sessions: &[Session]) -> Value {
-    let host = who::host();
+    let host = identity::host();
     let one = |it: &Session| {
         json!({
             "agent": it.key.agent,

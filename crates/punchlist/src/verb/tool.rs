@@ -11,10 +11,10 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
+use crate::identity;
 use crate::input;
 use crate::print::Reply;
 use crate::which::{self, Missing};
-use crate::who;
 
 /// Run one tool of a dialect, exactly as a model would see it
 ///
@@ -127,7 +127,7 @@ impl Tool {
         let store = app.store()?;
         let caller = caller(app, &store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = block_on(tool_service::change(&store, call, &caller, change, &who::gone))?;
+        let told = block_on(tool_service::change(&store, call, &caller, change, &identity::gone))?;
         block_on(tool_service::await_approval(&store, &told, ctx));
         let list = match self.reminder {
             true => block_on(tool_service::after_change(&store, self.dialect, &told)),

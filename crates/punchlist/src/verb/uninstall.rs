@@ -55,8 +55,7 @@ Examples:
             return agent::dry_run(app, agent, goal, &would, &last);
         }
         // What is taken out is what holds the agent.
-        let verb = format!("{} {}", Self::NAME, agent.as_str());
-        person::not_an_agent("Punchlist is taken out", &verb)?;
+        person::not_an_agent("Punchlist is taken out")?;
         let changes = install::uninstall(&options).map_err(agent::fail)?;
         // With the last installation goes what agents' calls were told.
         if !options.data.join("installed").exists() {

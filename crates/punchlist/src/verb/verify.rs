@@ -3,6 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
+use punchlist_engine::policy::consent;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::item::CheckRun;
@@ -19,7 +20,7 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::items::{self, Several};
 use crate::print::{self, Reply};
-use crate::{clock, consent, evidence, permit, which};
+use crate::{clock, evidence, permission, places, which};
 use punchlist_engine::check::runner::{Checker, Ran};
 
 /// Run the checks of items and keep what came of them as evidence
@@ -72,7 +73,7 @@ Examples:
         }
         // Before anything runs: half of what was asked for would be harder to understand than none.
         for it in &due {
-            permit::check(app, it.item, it.check)?;
+            permission::to_run(app, it.item, it.check)?;
         }
         let checker = Checker::new(env::vars_os().collect())?;
         let mut seen = Vec::new();
@@ -123,9 +124,9 @@ impl Verify {
     fn word(&self, app: &App) -> Result<Reply, Fail> {
         let project = &app.project()?.name;
         let (given, words) = if self.consent {
-            consent::ask(app, None)?;
+            permission::consent(app, None)?;
             (true, "checks that agents write are run here")
-        } else if consent::take_back(app)? {
+        } else if consent::take_back(&places::data()?, project)? {
             (false, "checks that agents write are not run here any more")
         } else {
             (false, "checks that agents write were not allowed here")

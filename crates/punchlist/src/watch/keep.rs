@@ -17,7 +17,7 @@ use punchlist_streams::watch::{Life, Seen, Todo};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
-use crate::{clock, project, who};
+use crate::{clock, identity, project};
 
 /// Keeps what is seen, or does nothing.
 pub(super) struct Keeper {
@@ -76,7 +76,7 @@ impl Keeper {
             let settings = app.settings()?;
             let now = clock::now();
             let given = Given {
-                moment: Moment { now, ids: clock::ids(now)?, host: &who::host() },
+                moment: Moment { now, ids: clock::ids(now)?, host: &identity::host() },
                 agent: AgentFacts {
                     name: name(seen.agent_type),
                     has_server: false,

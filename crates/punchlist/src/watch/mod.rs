@@ -24,7 +24,7 @@ use punchlist_streams::watch::{Known, Life, rows, tell};
 use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::Reply;
-use crate::{clock, places, print, who};
+use crate::{clock, identity, places, print};
 use keep::Keeper;
 use plans::Plans;
 use show::{Pressed, Show};
@@ -32,7 +32,7 @@ use told::Lines;
 use wake::{Sort, Wake};
 
 /// The most directories that are listened to.
-const MOST_EARS: usize = 4_096;
+const MOST_WATCHES: usize = 4_096;
 
 /// How often spans of time on the screen are brought up to date.
 const TICK: Duration = Duration::from_secs(1);
@@ -72,9 +72,9 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
         homes: if by_itself { homes() } else { Homes::default() },
         files,
         since_ms: ask.since_ms,
-        host: who::host(),
+        host: identity::host(),
         started: now(),
-        most_ears: MOST_EARS,
+        most_watches: MOST_WATCHES,
     };
     let wake = tell.clone();
     let mut watch = Watch::new(options, move || drop(wake.send(Wake::Files)));
@@ -198,7 +198,7 @@ impl Engine<'_> {
         }
         if self.plans.is_open() && (is_due || opened) {
             self.looked = Some(now);
-            let looked = self.plans.look(&who::host(), since);
+            let looked = self.plans.look(&identity::host(), since);
             self.plans.note(None, looked);
             self.plans.forget(since);
         }
@@ -401,6 +401,6 @@ fn homes() -> Homes {
         claude: set("CLAUDE_CONFIG_DIR").or_else(|| home(".claude")),
         codex: set("CODEX_HOME").or_else(|| home(".codex")),
         gemini: gemini.or_else(|| home(".gemini")),
-        acp: places::heard().ok(),
+        acp: places::acp_lists().ok(),
     }
 }

@@ -11,8 +11,8 @@ use rustix::process::{Signal, getpid, kill_process};
 
 use crate::agent::{self, Goal};
 use crate::app::App;
-use crate::canvas::{self, Canvas};
 use crate::error::Fail;
+use crate::inline_terminal::{self, InlineTerminal};
 use crate::print::{self, Screen};
 use crate::{clock, person};
 
@@ -31,7 +31,7 @@ pub(super) enum Pressed {
 /// How it is shown.
 enum Way {
     /// In place, on a terminal.
-    Live(Canvas),
+    Live(InlineTerminal),
     /// A line per change; these were printed.
     Lines(BTreeMap<String, String>),
     /// All at once, at the end.
@@ -63,7 +63,7 @@ impl Show {
         } else if once {
             Way::Once
         } else if screen.is_terminal && !is_dumb {
-            Way::Live(Canvas::open()?)
+            Way::Live(InlineTerminal::open()?)
         } else {
             Way::Lines(BTreeMap::new())
         };
@@ -98,7 +98,7 @@ impl Show {
 
     pub(super) fn keyboard(&self) -> Option<File> {
         match &self.way {
-            Way::Live(canvas) => canvas.keyboard(),
+            Way::Live(terminal) => terminal.keyboard(),
             Way::Lines(_) | Way::Once | Way::Nothing => None,
         }
     }
@@ -113,7 +113,7 @@ impl Show {
         self.options.now = clock::now();
         self.keys = rows.iter().map(|it| it.key.clone()).collect();
         self.selected.take_if(|it| !self.keys.contains(it));
-        let (width, height) = canvas::size().unwrap_or((self.screen.width, 24));
+        let (width, height) = inline_terminal::size().unwrap_or((self.screen.width, 24));
         let mut look = Look { notes, offers: &self.offers, ..Look::default() };
         match &mut self.way {
             Way::Nothing => {
@@ -124,7 +124,7 @@ impl Show {
                 let lines = watch(rows, look, &self.options);
                 print::live(&(lines.join("\n") + "\n"))
             }
-            Way::Live(canvas) => {
+            Way::Live(terminal) => {
                 self.options.width = width;
                 look.selected = self.selected.as_deref().filter(|_| !last);
                 look.opened = self.opened.as_deref();
@@ -132,7 +132,7 @@ impl Show {
                 look.keys = !last;
                 let lines = watch(rows, look, &self.options);
                 let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
-                canvas.draw(lines, anew)
+                terminal.draw(lines, anew)
             }
             Way::Lines(printed) => {
                 tell(&mut self.told, notes);
@@ -157,19 +157,19 @@ impl Show {
     pub(super) fn progress(&mut self) -> impl FnMut(u64, u64) {
         let began = Instant::now();
         let mut drawn = began;
-        let canvas = match &mut self.way {
-            Way::Live(canvas) => Some(canvas),
+        let terminal = match &mut self.way {
+            Way::Live(terminal) => Some(terminal),
             Way::Lines(_) | Way::Once | Way::Nothing => None,
         };
-        let mut canvas = canvas;
+        let mut terminal = terminal;
         move |done, total| {
             let now = Instant::now();
             let is_time = now.duration_since(began) > LONG && now.duration_since(drawn) > LONG / 10;
-            if let Some(canvas) = canvas.as_mut().filter(|_| is_time) {
+            if let Some(terminal) = terminal.as_mut().filter(|_| is_time) {
                 drawn = now;
                 let text = format!(" reading sessions: {} of {} MB", done >> 20, total >> 20);
                 // Should nobody look any more, that is found out with the first frame.
-                drop(canvas.draw(vec![text], None));
+                drop(terminal.draw(vec![text], None));
             }
         }
     }
@@ -209,8 +209,8 @@ impl Show {
 
     /// Stops until somebody wakes the process, with the terminal as it was.
     pub(super) fn pause(&mut self) -> Result<(), Fail> {
-        if let Way::Live(canvas) = &mut self.way {
-            canvas.leave();
+        if let Way::Live(terminal) = &mut self.way {
+            terminal.leave();
         }
         kill_process(getpid(), Signal::STOP)
             .map_err(|why| Fail::ours(format!("cannot stop: {why}")))
@@ -219,15 +219,15 @@ impl Show {
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
-            Way::Live(canvas) => canvas.enter(),
+            Way::Live(terminal) => terminal.enter(),
             Way::Lines(_) | Way::Once | Way::Nothing => Ok(()),
         }
     }
 
     /// Gives the terminal back.
     pub(super) fn leave(&mut self) {
-        if let Way::Live(canvas) = &mut self.way {
-            canvas.leave();
+        if let Way::Live(terminal) = &mut self.way {
+            terminal.leave();
         }
     }
 }

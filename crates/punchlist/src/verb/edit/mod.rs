@@ -207,7 +207,7 @@ fn keep_persons_check(app: &App, item: &ItemRef) -> Result<(), Fail> {
     if check.is_none_or(|it| it.origin == Origin::Agent) {
         return Ok(());
     }
-    person::not_an_agent("the checks that people wrote are changed", "edit --verify")
+    person::not_an_agent("the checks that people wrote are changed")
 }
 
 impl Fields {

@@ -23,7 +23,8 @@ pub(super) struct Heard {
     pub(super) everything: bool,
 }
 
-pub(super) struct Ears {
+/// The directories that are watched, and what changed in them.
+pub(super) struct FileWatch {
     watcher: Option<RecommendedWatcher>,
     heard: Arc<Mutex<Heard>>,
     /// The directories that are listened to, as they were: one that is made anew is another.
@@ -32,7 +33,7 @@ pub(super) struct Ears {
     trouble: Option<String>,
 }
 
-impl Ears {
+impl FileWatch {
     pub(super) fn new(most: usize, wake: impl Fn() + Send + Sync + 'static) -> Self {
         let heard = Arc::new(Mutex::new(Heard::default()));
         let shared = Arc::clone(&heard);

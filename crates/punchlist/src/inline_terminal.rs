@@ -98,19 +98,19 @@ fn leave_frame(below: usize) -> String {
 }
 
 /// A terminal that is drawn on.
-pub(crate) struct Canvas {
+pub(crate) struct InlineTerminal {
     frame: Frame,
     keyboard: Option<File>,
 }
 
-impl Canvas {
+impl InlineTerminal {
     /// Takes the terminal over. Where it has no keyboard, there are no keys.
     pub(crate) fn open() -> Result<Self, Fail> {
         let keyboard = File::open("/dev/tty").ok();
-        let mut canvas = Self { frame: Frame::default(), keyboard };
+        let mut terminal = Self { frame: Frame::default(), keyboard };
         hook_panics();
-        canvas.enter()?;
-        Ok(canvas)
+        terminal.enter()?;
+        Ok(terminal)
     }
 
     /// The keyboard, for whoever reads it.
@@ -163,7 +163,7 @@ impl Canvas {
     }
 }
 
-impl Drop for Canvas {
+impl Drop for InlineTerminal {
     fn drop(&mut self) {
         give_back();
     }

@@ -1,18 +1,20 @@
 //! Files and directories that are this user's alone, whatever the umask says.
+//!
+//! [`crate::replace::private`] replaces such a file as a whole.
 
-use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 /// Makes a directory of ours, and those above it; one that is there and too open is tightened.
-pub(crate) fn directory(path: &Path) -> io::Result<()> {
+pub fn directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().recursive(true).mode(0o700).create(path)?;
     tighten(path, 0o700)
 }
 
 /// Takes away what others may do with a file or directory of this user's.
-pub(crate) fn tighten(path: &Path, mode: u32) -> io::Result<()> {
+pub fn tighten(path: &Path, mode: u32) -> io::Result<()> {
     let meta = fs::symlink_metadata(path)?;
     let is_own = meta.uid() == rustix::process::geteuid().as_raw() && !meta.is_symlink();
     if is_own && meta.mode() & 0o777 & !mode != 0 {
@@ -23,7 +25,7 @@ pub(crate) fn tighten(path: &Path, mode: u32) -> io::Result<()> {
 
 /// Closes a directory of ours to others that was made too open, and all files in it. Where that cannot be
 /// done, what is there is used as it is.
-pub(crate) fn close(directory: &Path) {
+pub fn close(directory: &Path) {
     let is_open = fs::symlink_metadata(directory).is_ok_and(|it| it.mode() & 0o077 != 0);
     if !is_open || tighten(directory, 0o700).is_err() {
         return;
@@ -35,25 +37,41 @@ pub(crate) fn close(directory: &Path) {
 }
 
 /// Options for a file of ours: what is made is this user's alone.
-pub(crate) fn options() -> OpenOptions {
+pub fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.mode(0o600);
     options
 }
 
-/// Opens a file to append to it, and makes it if need be.
-pub(crate) fn append(path: &Path) -> io::Result<File> {
-    options().append(true).create(true).open(path)
+/// Appends whole lines to a file and flushes them to the disk. The file and its directory are made if need be.
+pub fn append(path: &Path, lines: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        directory(parent)?;
+    }
+    let mut file = options().append(true).create(true).open(path)?;
+    // One write, so that two processes at once do not mix their lines.
+    file.write_all(lines)?;
+    file.sync_all()
 }
 
 /// Whether it is a plain file of this user's.
-pub(crate) fn is_own(meta: &fs::Metadata) -> bool {
+pub fn is_own(meta: &fs::Metadata) -> bool {
     meta.is_file() && meta.uid() == rustix::process::geteuid().as_raw()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_are_appended_to_a_file_that_is_closed_to_others() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("ours").join("list");
+        append(&file, b"one\n").unwrap();
+        append(&file, b"two\n").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"one\ntwo\n");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+    }
 
     #[test]
     fn a_directory_of_ours_that_is_too_open_is_tightened() {

@@ -1,67 +1,85 @@
 //! Whether a check may be run: whose command it is, and what the rules say of it.
 //!
-//! To policy a check is a call of the tool `verify`. A person's own runs unless a rule says otherwise;
-//! an agent's needs a rule of the user's that allows it, and the person's word for the project.
+//! To policy a check is a call of the tool `verify`. A person's own check runs unless a rule says otherwise;
+//! an agent's check needs a rule of the user's that allows it, and the person's consent for the project
+//! ([`super::consent`]). Front ends ask what [`Permission`] says must be asked.
 
 use std::path::Path;
 
-use punchlist_engine::policy::shell;
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::{Check, Item, Origin};
+use punchlist_model::{Check, Item, Number, Origin};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 
-use crate::app::App;
-use crate::error::{Code, Fail};
-use crate::print::{self, Said};
-use crate::{consent, person, project};
+use super::human::CalledBy;
+use super::shell;
+use crate::fail::{ASK_USER, Fail};
+use crate::project;
 
 /// The tool that rules name.
 const TOOL: &str = "verify";
 
-/// Lets a check run, or says why not. May ask at the terminal.
-pub(crate) fn check(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
-    let (policy, subject) = (app.policy()?, subject(check, Some("")));
-    let (number, title) = (item.number, text::one_line(&item.title));
-    let about = format!("{number}  {title}: {}", text::one_line(&check.command));
-    let mut fail = match (policy.verdict(&subject), check.origin) {
-        (Verdict::Allow, Origin::Person) => return Ok(()),
-        (Verdict::Allow, Origin::Agent) => return consent::ask(app, Some(&about)),
+/// What must happen before a check runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Permission {
+    /// Nothing: it may run.
+    Granted,
+    /// A person must have consented to checks that agents write in the project.
+    NeedsConsent,
+    /// A rule asks: a person must confirm this check. The text is the rule.
+    NeedsYes(String),
+}
+
+/// What must happen before a check runs, or why it may not run.
+pub fn permission(
+    policy: &Policy,
+    item: &Item,
+    check: &Check,
+    called_by: CalledBy,
+) -> Result<Permission, Fail> {
+    let (number, subject) = (item.number, subject(check, Some("")));
+    let fail = match (policy.verdict(&subject), check.origin) {
+        (Verdict::Allow, Origin::Person) => return Ok(Permission::Granted),
+        (Verdict::Allow, Origin::Agent) => return Ok(Permission::NeedsConsent),
+        (Verdict::Ask(Some(rule)), Origin::Person) => {
+            return Ok(Permission::NeedsYes(rule.told()));
+        }
         (Verdict::Deny(rule), _) => {
             Fail::refused(format!("a rule denies the check of item {number}: {}", rule.told()))
                 .hint("it stands in your config.toml or in the project's punchlist.toml.")
         }
-        (Verdict::Ask(Some(rule)), Origin::Person) => {
-            match print::confirm(&format!("Run {about}?")) {
-                Said::Yes => return Ok(()),
-                Said::No => Fail::new(Code::Interrupted, "no check was run"),
-                Said::Nothing => Fail::refused(format!(
-                    "a rule asks before the check of item {number}, and there is no terminal: {}",
-                    rule.told()
-                ))
-                .hint(if person::is_agent() {
-                    person::ASK_USER
-                } else {
-                    "run `punchlist verify` at a terminal."
-                }),
-            }
+        (Verdict::Ask(_), Origin::Agent | Origin::Person) => {
+            not_allowed(number, policy, &subject, called_by)
         }
-        (Verdict::Ask(_), Origin::Agent | Origin::Person) => not_allowed(number, &policy, &subject),
     };
-    fail.items.push(number);
-    Err(fail)
+    Err(Fail { items: vec![number], ..fail })
+}
+
+/// Why a check does not run that a rule asks about, where there is no terminal to ask at.
+pub fn nobody_to_ask(number: Number, rule: &str) -> Fail {
+    let fail = Fail::refused(format!(
+        "a rule asks before the check of item {number}, and there is no terminal: {rule}"
+    ))
+    .hint("run `punchlist verify` at a terminal.");
+    Fail { items: vec![number], agent_hint: Some(ASK_USER.to_owned()), ..fail }
+}
+
+/// A check in one line, for the person who is asked about it.
+pub fn line(item: &Item, check: &Check) -> String {
+    let (title, command) = (text::one_line(&item.title), text::one_line(&check.command));
+    format!("{}  {title}: {command}", item.number)
 }
 
 /// What policy looks at: a person's check is harmless to it. It runs in a directory of the project, named
 /// from its root, or outside of it.
-pub(crate) fn subject(check: &Check, below: Option<&str>) -> Subject {
+pub fn subject(check: &Check, below: Option<&str>) -> Subject {
     let harmless = check.origin == Origin::Person;
     Subject { harmless, ..shell::subject_below(TOOL, &check.command, below) }
 }
 
 /// Where a directory is in its project, from the root of the checkout that it is in: rules name
 /// programs from there.
-pub(crate) fn below(directory: &Path) -> Option<String> {
+pub fn below(directory: &Path) -> Option<String> {
     let has_git = |it: &&Path| it.join(".git").exists();
     let root = match directory.ancestors().find(has_git) {
         Some(root) => root.to_owned(),
@@ -72,7 +90,7 @@ pub(crate) fn below(directory: &Path) -> Option<String> {
 
 /// Why a check does not run in a run, where nobody is asked about it; nothing, if it does or if a rule
 /// says by itself what becomes of it.
-pub(crate) fn held(
+pub fn held(
     policy: &Policy,
     check: &Check,
     is_given: bool,
@@ -97,8 +115,8 @@ pub(crate) fn held(
 }
 
 /// An agent is told to ask its user; the rule to add is for people.
-fn not_allowed(number: punchlist_model::Number, policy: &Policy, subject: &Subject) -> Fail {
-    if person::is_agent() {
+fn not_allowed(number: Number, policy: &Policy, subject: &Subject, called_by: CalledBy) -> Fail {
+    if called_by.is_agent() {
         return Fail::refused(format!(
             "an agent wrote the check of item {number}, and no rule of the user's allows it"
         ))

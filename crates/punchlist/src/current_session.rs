@@ -13,17 +13,17 @@ use punchlist_model::{Session, SessionKey};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
-use crate::who;
+use crate::identity;
 
 /// What is known of it.
-pub(crate) struct Here {
+pub(crate) struct CurrentSession {
     /// The session. One that only the environment names has version 0: the store does not know it.
     pub(crate) session: Option<Session>,
     /// Whether the store knows any session.
     pub(crate) any: bool,
 }
 
-impl Here {
+impl CurrentSession {
     /// Looks. A call that names another project's directory is not made in the session.
     pub(crate) fn look(app: &App, store: &dyn SessionStore) -> Result<Self, Fail> {
         let told = told(|name| env::var(name).ok());
@@ -31,7 +31,7 @@ impl Here {
         let any = !block_on(store.sessions(first))?.is_empty();
         let mut found = None;
         if any {
-            let processes = session::reach(&who::up_to_agent());
+            let processes = session::reach(&identity::up_to_agent());
             found = block_on(session::current(store, &processes, told.as_ref()))?;
         }
         let project = &app.project()?.name;
@@ -71,9 +71,9 @@ pub(crate) fn meant(
             }
             all
         }
-        None => match app.here(store)?.recorded() {
+        None => match app.current_session(store)?.recorded() {
             Some(session) => return Ok(Some(session.clone())),
-            None => block_on(session::live_sessions(store, project, &who::host(), app.now))?,
+            None => block_on(session::live_sessions(store, project, &identity::host(), app.now))?,
         },
     };
     if fitting.len() > 1 {

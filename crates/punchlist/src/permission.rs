@@ -1,0 +1,44 @@
+//! Asks the person for what a check needs before it runs.
+
+use punchlist_engine::policy::checks::{self, Permission};
+use punchlist_engine::policy::consent;
+use punchlist_model::{Check, Item};
+
+use crate::app::App;
+use crate::error::{Code, Fail};
+use crate::person::{self, Act};
+use crate::places;
+use crate::print::{self, Said};
+
+/// Lets a check run, or says why not. May ask at the terminal.
+pub(crate) fn to_run(app: &App, item: &Item, check: &Check) -> Result<(), Fail> {
+    let line = checks::line(item, check);
+    match checks::permission(&app.policy()?, item, check, person::called_by())? {
+        Permission::Granted => Ok(()),
+        Permission::NeedsConsent => consent(app, Some(&line)),
+        Permission::NeedsYes(rule) => match print::confirm(&format!("Run {line}?")) {
+            Said::Yes => Ok(()),
+            Said::No => {
+                let fail = Fail::new(Code::Interrupted, "no check was run");
+                Err(Fail { items: vec![item.number], ..fail })
+            }
+            Said::Nothing => Err(checks::nobody_to_ask(item.number, &rule)),
+        },
+    }
+}
+
+/// Asks for consent to checks that agents write in this project, unless it was given; anything but a yes is
+/// an error. `about` is the check that is to run, if one is.
+pub(crate) fn consent(app: &App, about: Option<&str>) -> Result<(), Fail> {
+    let (data, project) = (places::data()?, &app.project()?.name);
+    if consent::is_given(&data, project) {
+        return Ok(());
+    }
+    let (what, verb) = ("the word for checks that agents write is given", "verify --consent");
+    person::at_terminal(what, verb)?;
+    consent::check_project(project)?;
+    let question = "Run checks that agents write in this project?";
+    let (about, otherwise) = (consent::meaning(project, about), "no check was run");
+    Act { what, verb, about: &about, question, otherwise }.confirm()?;
+    consent::give(&data, project)
+}
