@@ -172,7 +172,11 @@ impl<'a> Draft<'a> {
                 draft.check_attempt(number)?;
                 let is_agents = draft.ctx.actor.kind == ActorKind::Agent;
                 if evidence.level == Level::Approved && is_agents {
-                    return Err(Broken::PersonsApproval.into());
+                    let item = draft.plan.get(number);
+                    return Err(item.map_or_else(
+                        || Broken::PersonsApproval.into(),
+                        |item| Stop::at(item, Broken::PersonsApproval),
+                    ));
                 }
                 draft.change(number, What::Evidence, |item| {
                     item.evidence.push(evidence.as_ref().clone());

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use crate::item::CheckRun;
+
 use super::properties::{change, context, entry};
 use super::world::epoch;
 use crate::command::{ItemRef, ListEntry, NewItem, Op, Patch};
@@ -228,7 +230,18 @@ proptest! {
             covers: vec![],
             origin: crate::Origin::Person,
         };
-        let evidence = crate::Evidence { level: Level::Approved, at: epoch(), by: "x".to_owned(), run: None };
+        let evidence = crate::Evidence {
+            level: Level::Checked,
+            at: epoch(),
+            by: "x".to_owned(),
+            run: Some(CheckRun {
+                command: "true".to_owned(),
+                exit_code: Some(0),
+                output_digest: String::new(),
+                covered: Vec::new(),
+                worktree: "/p".to_owned(),
+            }),
+        };
         let mut ops = vec![
             Op::Add(Box::new(NewItem::titled(title))),
             Op::Edit {

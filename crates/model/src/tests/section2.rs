@@ -364,7 +364,7 @@ fn a_new_check_is_not_met_by_what_the_old_one_showed() {
         $ add a
         $ check 1 -- make test
         $ prove 1 passed
-        $ prove 1 approved
+        $ approve 1
         $ check 1 -- make test
         $ show 1
         [ ] 1 a
@@ -457,7 +457,7 @@ fn evidence_is_reported_unless_the_engine_or_a_person_says_more() {
         $ show 2
         [x] 2 b
         position 2, verification passed, checked
-        $ prove 3 approved
+        $ approve 3
         $ done 3
         $ show 3
         [x] 3 c
@@ -496,7 +496,7 @@ fn verification_is_none_required_passed_failed_or_stale_from_check_and_evidence(
         $ show 1
         [ ] 1 a
         position 1, verification failed, ready, checked
-        $ prove 1 approved
+        $ approve 1
         $ show 1 stale
         [ ] 1 a
         position 1, verification passed, ready, approved
@@ -514,12 +514,12 @@ fn an_approval_ends_the_wait_for_it_and_no_other() {
         $ show 1
         [ ] 1 a, waits for a person's approval
         position 1, verification none, checked
-        $ prove 1 approved
+        $ approve 1
         $ show 1
         [ ] 1 a
         position 1, verification none, ready, approved
         $ wait 1 -- legal
-        $ prove 1 approved
+        $ approve 1
         $ show 1
         [ ] 1 a, waits for legal
         position 1, verification none, approved
@@ -536,7 +536,7 @@ fn a_plan_may_demand_a_level() {
         $ prove 1 passed
         $ done 1
         refused: item 1 \"a\" cannot be completed: it needs approved evidence and has none
-        $ prove 1 approved
+        $ approve 1
         $ done 1
         $ show 1
         [x] 1 a
@@ -725,7 +725,7 @@ fn what_a_goal_is_accepted_by_counts_once_it_is_checked_or_approved_where_that_i
         $ prove 1 failed
         $ aim
         No([Failed(Number(1)), Unapproved(Number(2))]), given up [], 0 m
-        $ prove 1 passed ; prove 2 approved
+        $ prove 1 passed ; approve 2
         $ aim
         Yes, given up [], 0 m
         $ aim 1
@@ -877,6 +877,23 @@ fn keys_are_merged_into_metadata_and_null_takes_one_away() {
         $ show 1
         [ ] 1 A
         position 1, verification none, ready
+        ",
+    );
+}
+
+#[test]
+fn an_agent_cannot_approve_whatever_name_it_gives() {
+    story(
+        "
+        $ add a
+        $ agent
+        $ prove 1 approved
+        refused: item 1 \"a\" cannot be approved by an agent, only by a person
+        $ person
+        $ prove 1 approved
+        $ show 1
+        [ ] 1 a
+        position 1, verification none, ready, approved
         ",
     );
 }

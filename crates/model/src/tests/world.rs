@@ -173,7 +173,12 @@ impl World {
             now(self.store.forget(self.plan, item, self.ctx.clone()))
         } else {
             let ops: Vec<_> = line.split(" ; ").map(op).collect();
-            now(self.store.change(self.plan, Change::new(ops, self.ctx.clone())))
+            let mut ctx = self.ctx.clone();
+            // An approval is a person's, whoever works otherwise.
+            if line.split(" ; ").any(|it| it.starts_with("approve ")) {
+                ctx.actor.kind = ActorKind::Person;
+            }
+            now(self.store.change(self.plan, Change::new(ops, ctx)))
         };
         answer(result)
     }
@@ -252,6 +257,7 @@ pub(super) fn op(line: &str) -> Op {
         "replace" => Op::ReplaceAll(entries(line.strip_prefix("replace").unwrap())),
         // As an agent writes the list that it keeps.
         "write" => Op::Replace(entries(line.strip_prefix("write").unwrap())),
+        "approve" => Op::Prove { item: item(), evidence: Box::new(evidence("approved")) },
         "prove" => Op::Prove { item: item(), evidence: Box::new(evidence(words[2])) },
         "park" => Op::Park(words[1..].iter().map(|it| it.parse().unwrap()).collect()),
         "demand" => {

@@ -44,8 +44,13 @@ impl World {
     }
 
     fn change(&mut self, ops: &[Op]) -> Decision {
+        self.change_as(Actor::agent("me"), ops)
+    }
+
+    fn change_as(&mut self, actor: Actor, ops: &[Op]) -> Decision {
         self.changes += 1;
-        let decision = decide(&self.plan, ops, &ctx(self.changes)).unwrap();
+        let ctx = Ctx { actor, ..ctx(self.changes) };
+        let decision = decide(&self.plan, ops, &ctx).unwrap();
         for event in &decision.events {
             self.plan.evolve(event);
         }
@@ -94,7 +99,8 @@ impl World {
                 by: "a person".to_owned(),
                 run: None,
             };
-            self.change(&[Op::Prove { item: item.into(), evidence: Box::new(evidence) }]);
+            let prove = Op::Prove { item: item.into(), evidence: Box::new(evidence) };
+            self.change_as(Actor::person("a person"), &[prove]);
         }
         self.change(&[Op::Complete { item: item.into(), outcome: None, with_children: false }]);
     }

@@ -304,7 +304,9 @@ fn a_text_over_the_limit_is_pointed_at_in_its_line() {
 fn what_is_in_a_box_does_not_change_where_its_title_ends() {
     for length in 45..65 {
         let title = "t".repeat(length);
-        let of = |sign: &str| read(&format!("- [{sign}] {title}\nA\n")).items[0].title.clone();
+        let of = |sign: &str| {
+            super::super::read(&format!("- [{sign}] {title}\nA\n")).items[0].title.clone()
+        };
         let open = of(" ");
         for sign in ["", "  ", "x", ">", "~"] {
             assert_eq!(of(sign), open, "{sign:?} {length}");
