@@ -9,6 +9,7 @@ pub mod doctor;
 pub mod editor;
 pub mod git;
 pub mod install;
+pub mod private;
 pub mod process;
 pub mod replace;
 pub mod spawn;

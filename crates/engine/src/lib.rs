@@ -5,7 +5,8 @@
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
 //! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
 //! [`record`] keeps lists that were seen from outside, [`tool_service`] runs one call of a dialect's
-//! tool on a conversation's plan, and [`policy`] reads and writes rules in files. Clock, random
+//! tool on a conversation's plan, and [`policy`] reads and writes rules in files. [`run`] runs plan files, and [`outputs`]
+//! keeps what their calls printed. Clock, random
 //! numbers, environment and configuration are handed in; plans are reached through the model's
 //! store, and no store is named here.
 
@@ -19,9 +20,11 @@ pub mod engine;
 pub mod fail;
 pub mod hook;
 pub mod merge;
+pub mod outputs;
 pub mod policy;
 pub mod project;
 pub mod record;
+pub mod run;
 pub mod session;
 pub mod tool_service;
 

@@ -23,16 +23,13 @@ mod input;
 mod items;
 mod keyboard;
 mod keys;
-mod last_call;
 mod line_editor;
-mod outputs;
 mod pager;
 mod patience;
 mod permit;
 mod person;
 mod places;
 mod print;
-mod private;
 mod repository;
 mod run;
 mod survey;
@@ -42,7 +39,9 @@ mod watch;
 mod which;
 mod who;
 
+use punchlist_bridge::private;
 use punchlist_engine::check::{evidence, glob};
+use punchlist_engine::outputs;
 use punchlist_engine::{archive, fail as error, merge, project};
 // Waits for the answer of a store where there is no runtime.
 pub(crate) use pollster::block_on;

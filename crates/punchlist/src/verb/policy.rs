@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use punchlist_agent::tools;
 use punchlist_engine::policy::rules::{Placed, Rules, Whose};
-use punchlist_engine::policy::shell;
+use punchlist_engine::policy::{checks, shell};
 use punchlist_formats::text;
 use punchlist_sched::Tools;
 use punchlist_sched::policy::{
@@ -16,7 +16,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{permit, person, places};
+use crate::{person, places};
 
 /// Say what the rules would do with a command, and why
 ///
@@ -102,7 +102,7 @@ impl Policy {
         let tool = self.tool.as_str();
         let here = std::env::current_dir().unwrap_or_default();
         let here = app.globals.directory.clone().unwrap_or(here);
-        let below = std::fs::canonicalize(here).ok().and_then(|it| permit::below(&it));
+        let below = std::fs::canonicalize(here).ok().and_then(|it| checks::below(&it));
         if ["shell", "verify"].contains(&tool) {
             return Ok(Ok(shell::subject_below(tool, asked, below.as_deref())));
         }
