@@ -3,6 +3,8 @@
 //! An error has a code (the exit code, and a word for JSON), a message, the items that it is about,
 //! and a hint that says what to do next. It does not print itself.
 
+use std::io;
+
 use punchlist_formats::text;
 use punchlist_model::store;
 use punchlist_model::undo::Conflict;
@@ -273,6 +275,15 @@ impl From<store::Error> for Fail {
             }
         }
     }
+}
+
+/// Why a file cannot be read. One that is not there is not found, whichever verb was given it.
+pub fn unreadable(name: &str, why: &io::Error) -> Fail {
+    if why.kind() == io::ErrorKind::NotFound {
+        return Fail::not_found(format!("there is no file {name:?}"))
+            .hint("look at the path; it counts from the current directory.");
+    }
+    Fail::usage(format!("cannot read {name}: {why}"))
 }
 
 #[cfg(test)]

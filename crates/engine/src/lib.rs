@@ -5,9 +5,10 @@
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
 //! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents'
 //! sessions, [`hook`] answers their hooks, [`record`] keeps lists that were seen from outside,
-//! [`tool_service`] runs one call of a dialect's tool on a conversation's plan. [`policy`] says who may do
-//! what, and [`places`] where the user's own files lie. Clock, random numbers, environment and
-//! configuration are handed in; plans are reached through the model's store, and no store is named here.
+//! [`tool_service`] runs one call of a dialect's tool on a conversation's plan. [`run`] runs plan files, and
+//! [`outputs`] keeps what their calls printed. [`policy`] says who may do what, and [`places`] where the
+//! user's own files lie. Clock, random numbers, environment and configuration are handed in; plans are
+//! reached through the model's store, and no store is named here.
 
 #![forbid(unsafe_code)]
 
@@ -19,10 +20,12 @@ pub mod engine;
 pub mod fail;
 pub mod hook;
 pub mod merge;
+pub mod outputs;
 pub mod places;
 pub mod policy;
 pub mod project;
 pub mod record;
+pub mod run;
 pub mod session;
 pub mod tool_service;
 

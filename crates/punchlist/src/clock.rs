@@ -6,10 +6,30 @@
 use std::env;
 use std::sync::{Mutex, PoisonError};
 
+use punchlist_bridge::process;
+use punchlist_engine::{Around, Error};
 use punchlist_model::id::IdSource;
-use punchlist_model::{PlanId, Timestamp};
+use punchlist_model::{PlanId, Process, Timestamp};
 
 use crate::error::Fail;
+use crate::identity;
+
+/// The same for the engine.
+pub(crate) struct Clock;
+
+impl Around for Clock {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+
+    fn ids(&self, at: Timestamp) -> Result<IdSource, Error> {
+        ids(at).map_err(|why| Error::Unusable { what: why.message, source: None })
+    }
+
+    fn has_ended(&self, process: &Process) -> bool {
+        process::has_ended(&identity::host(), process)
+    }
+}
 
 /// The time, to the millisecond: what is stored is what is shown.
 pub(crate) fn now() -> Timestamp {

@@ -1,10 +1,10 @@
 //! What comes in on stdin or in a file: bounded, and UTF-8.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::Fail;
+use crate::error::{Fail, unreadable};
 
 /// The most that is read, far above any sensible input.
 const MOST: u64 = 256 * 1024 * 1024;
@@ -45,13 +45,4 @@ fn text(bytes: Vec<u8>, name: &str) -> Result<String, Fail> {
             1 + bytes[..why.utf8_error().valid_up_to()].iter().filter(|it| **it == b'\n').count();
         Fail::usage(format!("{name} is not UTF-8 (line {line})")).hint("convert it first.")
     })
-}
-
-/// Why a file cannot be read. One that is not there is not found, whichever verb was given it.
-pub(crate) fn unreadable(name: &str, why: &io::Error) -> Fail {
-    if why.kind() == ErrorKind::NotFound {
-        return Fail::not_found(format!("there is no file {name:?}"))
-            .hint("look at the path; it counts from the current directory.");
-    }
-    Fail::usage(format!("cannot read {name}: {why}"))
 }

@@ -22,9 +22,7 @@ mod input;
 mod items;
 mod keyboard;
 mod keys;
-mod last_call;
 mod line_editor;
-mod outputs;
 mod pager;
 mod patience;
 mod permission;
@@ -41,6 +39,7 @@ mod which;
 
 use punchlist_bridge::private;
 use punchlist_engine::check::{evidence, glob};
+use punchlist_engine::outputs;
 use punchlist_engine::{archive, fail as error, merge, project};
 // Waits for the answer of a store where there is no runtime.
 pub(crate) use pollster::block_on;

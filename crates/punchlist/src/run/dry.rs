@@ -1,63 +1,38 @@
 //! `punchlist run --dry-run`: what would be done, in which order. Reads, and changes nothing.
 
+use punchlist_engine::run::{Person, Preview, Schedule, Source, Task, preview};
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_formats::view::order::{Node, order};
-use punchlist_model::needs::Needs;
-use punchlist_model::store::{self, PlanStore};
-use punchlist_model::{Item, Plan, Progress, Status};
+use punchlist_model::session::Store;
+use punchlist_model::{Item, Plan, Progress};
 use serde_json::json;
 
-use super::course::{Course, Task, There, Tree};
-use super::file::Source;
-use super::{Ask, Person, moved, prepare};
+use super::{Ask, caller, permissions};
 use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::{self, Reply};
 
 /// Shows what would be done.
-pub(super) fn run(app: &App, ask: &Ask, mut source: Source) -> Result<Reply, Fail> {
+pub(super) fn run(app: &App, ask: &Ask, source: Source) -> Result<Reply, Fail> {
     let store = app.store_to_read()?;
-    if let Some(store) = &store {
-        let nobody = Person { is_there: false, is_agent: false };
-        let found = moved::find(app, ask, &source, store, nobody)?;
-        print::notes(&source.belongs(found), app.globals.json);
-    }
-    let source = &source;
-    let known = match store {
-        None => None,
-        Some(store) => match block_on(store.read(source.plan(), Needs::whole())) {
-            Ok(plan) => Some(plan),
-            Err(store::Error::NoPlan(_)) => None,
-            Err(error) => return Err(error.into()),
-        },
-    };
-    let ctx = prepare::ctx(app, None)?;
-    let mut plan = prepare::look(known, source, &ctx)?;
-    if plan.title.is_empty() {
-        plan.title = source.title();
-    }
-    if ask.fresh {
-        for item in plan.items.values_mut().filter(|it| !it.is_superseded()) {
-            item.status = Status::Pending;
-        }
-    }
-    let tree = Tree::of(&plan);
-    let chosen = prepare::chosen(ask, &plan)?;
-    // Somebody may be there when it is really run, so nothing is left for want of a person.
-    let there = There { person: true, yes: ask.yes, ..There::default() };
-    let course = Course::plot(&plan, &tree, &chosen, &there, &prepare::unchecked(app, &plan)?);
+    let store = store.as_ref().map(|it| it as &dyn Store);
+    let caller = caller(app, Person { is_there: false, is_agent: false })?;
+    let permissions = permissions(app, source.directory())?;
+    let Preview { plan, schedule, notes } =
+        block_on(preview(source, &ask.options, store, &caller, &permissions))?;
+    print::notes(&notes, app.globals.json);
     if app.globals.json {
-        return Ok(Reply::json(&told(&plan, &course)));
+        return Ok(Reply::json(&told(&plan, &schedule)));
     }
-    Ok(Reply::text(drawn(app, ask, &plan, &course)))
+    Ok(Reply::text(drawn(app, ask, &plan, &schedule)))
 }
 
-fn drawn(app: &App, ask: &Ask, plan: &Plan, course: &Course) -> String {
+fn drawn(app: &App, ask: &Ask, plan: &Plan, schedule: &Schedule) -> String {
     let screen = app.screen();
     let leaves = plan.leaves();
-    let to_do = course.planned.iter().filter(|it| leaves.contains(&it.number)).count();
+    let to_do = schedule.planned.iter().filter(|it| leaves.contains(&it.number)).count();
     let Progress { completed, total, percent } = plan.progress();
     let title = text::one_line(&plan.title);
     let mut out = format!("{title}: {completed}/{total} done ({percent} %), {to_do} to do");
@@ -65,7 +40,7 @@ fn drawn(app: &App, ask: &Ask, plan: &Plan, course: &Course) -> String {
         out.push_str(&format!(", {jobs} at once"));
     }
     out.push('\n');
-    let nodes: Vec<Node> = course
+    let nodes: Vec<Node> = schedule
         .planned
         .iter()
         .filter_map(|it| {
@@ -79,11 +54,11 @@ fn drawn(app: &App, ask: &Ask, plan: &Plan, course: &Course) -> String {
         out.push('\n');
     }
     let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
-    for (number, why) in &course.held {
+    for (number, why) in &schedule.held {
         let (what, why) = (title(*number), why.words(&title));
         out.push_str(&format!(" left: {}  {}\n", text::one_line(&what), text::one_line(&why)));
     }
-    if course.planned.is_empty() && course.held.is_empty() {
+    if schedule.planned.is_empty() && schedule.held.is_empty() {
         out.push_str(" all of it is done; `--fresh` starts over\n");
     }
     out
@@ -112,10 +87,10 @@ fn first_line(command: &str) -> String {
     if lines.next().is_some() { first + " …" } else { first }
 }
 
-fn told(plan: &Plan, course: &Course) -> serde_json::Value {
+fn told(plan: &Plan, schedule: &Schedule) -> serde_json::Value {
     let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
-    let number = |at: &usize| course.planned.get(*at).map(|it| it.number);
-    let steps: Vec<serde_json::Value> = course
+    let number = |at: &usize| schedule.planned.get(*at).map(|it| it.number);
+    let steps: Vec<serde_json::Value> = schedule
         .planned
         .iter()
         .filter_map(|it| {
@@ -137,7 +112,7 @@ fn told(plan: &Plan, course: &Course) -> serde_json::Value {
             }))
         })
         .collect();
-    let left: Vec<serde_json::Value> = course
+    let left: Vec<serde_json::Value> = schedule
         .held
         .iter()
         .map(|(number, why)| json!({"item": number, "title": title(*number), "why": why.words(&title)}))

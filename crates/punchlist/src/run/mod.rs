@@ -1,129 +1,76 @@
-//! The engine of `punchlist run`: a plan file, worked off.
+//! `punchlist run` at a terminal: what the engine's run needs from this process, and how it is shown.
 //!
-//! It joins the rooms: the file from `formats`, the plan and what is remembered of calls in the store, and
-//! the scheduler, which decides what runs when. What a rule says is decided there, never here.
-//!
-//! `file` and `prepare` come before anything runs, `course` says what does; `step` is what is called,
-//! `book` writes down, `board` knows how it stands, `show`, `told` and `prompt` are its faces, and `engine`
-//! is the loop that holds them together.
+//! The run itself is `punchlist_engine::run`. `terminal` is its front end: `show` draws, `prompt` asks,
+//! `json_events` writes for programs, `wake` hears keys and signals. `dry` draws a preview.
 
-mod allow;
-mod board;
-mod book;
-mod course;
 mod dry;
-mod end;
-mod engine;
-mod file;
-mod fresh;
-mod known;
-mod left;
-mod lock;
-mod moved;
-mod nest;
-mod prepare;
-mod printed;
+mod json_events;
 mod prompt;
-mod proof;
-mod session;
 mod show;
-mod start;
-mod step;
-mod told;
+mod terminal;
 mod wake;
-mod worker;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use punchlist_engine::policy::consent;
+use punchlist_engine::run::{
+    Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan,
+};
+use punchlist_sched::process;
 use punchlist_store::Threaded;
 
 use crate::app::App;
+use crate::clock::Clock;
 use crate::error::Fail;
-use crate::person;
 use crate::print::{self, Reply};
-use file::Source;
-use lock::Lock;
+use crate::{identity, person, places, project};
+use terminal::Terminal;
 
 /// What is asked for.
 pub(crate) struct Ask {
     pub(crate) file: PathBuf,
-    pub(crate) jobs: Option<NonZeroU32>,
-    pub(crate) yes: bool,
     pub(crate) dry_run: bool,
-    pub(crate) only: Vec<String>,
-    pub(crate) from: Option<String>,
-    pub(crate) on_failure: OnFailure,
-    pub(crate) retry_interrupted: bool,
-    pub(crate) fresh: bool,
-    pub(crate) write_back: bool,
-    /// Questions wait for answers that are given elsewhere.
-    pub(crate) wait: bool,
     /// All that steps print is shown as it comes.
     pub(crate) verbose: bool,
-    /// Where the file was, if it was moved.
-    pub(crate) moved_from: Option<PathBuf>,
+    /// How many items at once, where the caller says so.
+    pub(crate) jobs: Option<NonZeroU32>,
+    pub(crate) options: Options,
 }
 
-/// What happens when an item fails.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum OnFailure {
-    /// Nothing new begins.
-    Stop,
-    /// What does not need it goes on.
-    Skip,
-    /// It is tried so many times more; then nothing new begins.
-    Retry(u32),
-}
+/// How long a process has to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
 
-impl FromStr for OnFailure {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "stop" => Ok(Self::Stop),
-            "skip" => Ok(Self::Skip),
-            _ => text
-                .strip_prefix("retry:")
-                .and_then(|it| it.parse().ok())
-                .map(Self::Retry)
-                .ok_or_else(|| "it is `stop`, `skip` or `retry:N`".to_owned()),
-        }
-    }
-}
-
-/// Who is at the keyboard.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Person {
-    /// Somebody can be asked.
-    pub(crate) is_there: bool,
-    /// It is an agent that calls: what it names, no person has named.
-    pub(crate) is_agent: bool,
-}
-
-/// Works a plan file off.
-pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
-    let mut source = Source::read(&at(app, &ask.file), &app.settings()?.limits)?;
+/// Runs a plan file.
+pub(crate) fn run(app: &App, ask: &Ask) -> Result<Reply, Fail> {
+    let source = Source::read(&at(app, &ask.file), &app.settings()?.limits)?;
     for warning in source.warnings() {
         print::say(&[warning]);
     }
     if ask.dry_run {
-        return dry::run(app, &ask, source);
+        return dry::run(app, ask, source);
     }
-    let jobs = ask.jobs.map_or_else(cores, NonZeroU32::get);
-    let person = who_is_there(app, &ask)?;
-    let store = Arc::new(Threaded::open(&app.database_options()?)?);
-    let found = moved::find(app, &ask, &source, &*store, person)?;
-    print::notes(&source.belongs(found), app.globals.json);
-    let lock = Lock::take(&crate::places::data()?.join("runs"), source.plan(), &source.name)?;
-    let prepared = prepare::prepare(app, &ask, &source, &store, person, jobs)?;
-    engine::work(app, &ask, &source, store, prepared, person, jobs, &lock)
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|why| Fail::ours(format!("nothing can be run: {why}")))?;
+    let person = who_is_there(app, &ask.options)?;
+    let surroundings = surroundings(app, person)?;
+    let permissions = permissions(app, source.directory())?;
+    let project = project::find(source.directory())?.name;
+    let mut terminal = Terminal::new(app, ask.verbose, project)?;
+    let ended = runtime.block_on(async {
+        run_plan(source, &ask.options, &surroundings, &permissions, &mut terminal).await
+    })?;
+    terminal.end(ended, app.globals.json)
 }
 
-fn cores() -> u32 {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    u32::try_from(cores).unwrap_or(1)
+/// How many processors there are.
+pub(crate) fn cores() -> NonZeroU32 {
+    let cores = std::thread::available_parallelism().ok();
+    cores.and_then(|it| NonZeroU32::try_from(it).ok()).unwrap_or(NonZeroU32::MIN)
 }
 
 /// A file as seen from where the call is made.
@@ -132,9 +79,9 @@ fn at(app: &App, file: &Path) -> PathBuf {
 }
 
 /// Who is at the keyboard. Where programs read, nobody can be asked.
-fn who_is_there(app: &App, ask: &Ask) -> Result<Person, Fail> {
+fn who_is_there(app: &App, options: &Options) -> Result<Person, Fail> {
     let is_agent = person::is_agent();
-    if is_agent && ask.yes {
+    if is_agent && options.yes {
         return Err(Fail::refused("an agent cannot allow what a person is to be asked").hint(
             "run it without `--yes`: what needs a person is left, and they can run it themselves.",
         ));
@@ -144,18 +91,37 @@ fn who_is_there(app: &App, ask: &Ask) -> Result<Person, Fail> {
     Ok(Person { is_there, is_agent })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Who calls.
+fn caller(app: &App, person: Person) -> Result<Caller, Fail> {
+    Ok(Caller {
+        ctx: app.ctx()?,
+        process: identity::process(),
+        project: app.project()?.name.clone(),
+        person,
+        around: Arc::new(Clock),
+    })
+}
 
-    #[test]
-    fn what_happens_after_a_failure_is_spelt_in_three_ways() {
-        let parse = |text: &str| text.parse::<OnFailure>();
-        assert_eq!(parse("stop"), Ok(OnFailure::Stop));
-        assert_eq!(parse("skip"), Ok(OnFailure::Skip));
-        assert_eq!(parse("retry:3"), Ok(OnFailure::Retry(3)));
-        for bad in ["", "retry", "retry:", "retry:-1", "retry:x", "Stop"] {
-            assert!(parse(bad).is_err(), "{bad}");
-        }
-    }
+/// What this process finds around it.
+fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
+    let mut processes = process::Options::this_program()
+        .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
+    processes.grace = GRACE;
+    Ok(Surroundings {
+        store: Arc::new(Threaded::open(&app.database_options()?)?),
+        caller: caller(app, person)?,
+        data: places::data()?,
+        rules_file: places::config()?,
+        environment: std::env::vars_os().collect(),
+        processes,
+    })
+}
+
+/// What the rules allow in the directory of a file, and in the project that the call is made in.
+fn permissions(app: &App, directory: &Path) -> Result<Permissions, Fail> {
+    Ok(Permissions {
+        steps: app.policy_in(directory)?,
+        checks: app.policy()?,
+        is_consent_given: consent::is_given(&places::data()?, &app.project()?.name),
+    })
 }

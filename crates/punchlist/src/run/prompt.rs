@@ -8,9 +8,9 @@ use punchlist_model::call::{Answer, Asked, Offer, Permit, Reach};
 use punchlist_sched::policy::Rule;
 use serde_json::Value;
 
-use super::step::BY_HAND;
 use crate::keys::Key;
 use crate::line_editor::LineEditor;
+use punchlist_engine::run::BY_HAND;
 
 /// Questions that wait, the oldest first, and what is being done about the first.
 pub(super) struct Prompt {
@@ -62,16 +62,6 @@ impl Prompt {
             self.stage = Stage::Asked;
         }
         Some(self.waiting.remove(at))
-    }
-
-    /// Whether nothing is asked.
-    pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
-    }
-
-    /// The ids of all that wait.
-    pub(super) fn ids(&self) -> Vec<QuestionId> {
-        self.waiting.iter().map(|it| it.id).collect()
     }
 
     /// The question that is asked now, how many wait, and what stands below it.

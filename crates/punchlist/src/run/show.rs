@@ -4,15 +4,15 @@ use std::fs::File;
 
 use punchlist_formats::text::one_line;
 use punchlist_formats::view::Options;
-use punchlist_formats::view::run::{line, printed_lines, run};
+use punchlist_formats::view::run::{Run, line, printed_lines, run};
 use punchlist_model::{Number, Timestamp};
 use rustix::process::{Signal, getpid, kill_process};
 
-use super::board::Board;
 use crate::app::App;
 use crate::error::Fail;
 use crate::inline_terminal::{self, InlineTerminal};
 use crate::print::{self, Screen};
+use punchlist_engine::run::Board;
 
 /// How it is shown.
 enum Way {
@@ -22,6 +22,25 @@ enum Way {
     Lines,
     /// As events.
     Events,
+}
+
+/// How a run is to be shown.
+#[derive(Clone)]
+pub(super) struct Look {
+    /// Programs read it.
+    pub(super) json: bool,
+    screen: Screen,
+    options: Options,
+    /// All that steps print is shown.
+    is_verbose: bool,
+}
+
+impl Look {
+    /// As this call wants it.
+    pub(super) fn new(app: &App, is_verbose: bool) -> Self {
+        let screen = app.screen();
+        Self { json: app.globals.json, screen, options: app.view(screen), is_verbose }
+    }
 }
 
 /// Where a run is shown.
@@ -39,17 +58,16 @@ pub(super) struct Show {
 
 impl Show {
     /// Looks where it leads, and takes a terminal over.
-    pub(super) fn open(app: &App, is_verbose: bool) -> Result<Self, Fail> {
-        let screen = app.screen();
+    pub(super) fn open(look: Look) -> Result<Self, Fail> {
+        let Look { json, screen, options, is_verbose } = look;
         let is_dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
-        let way = if app.globals.json {
+        let way = if json {
             Way::Events
         } else if screen.is_terminal && !is_dumb {
             Way::Live(InlineTerminal::open()?)
         } else {
             Way::Lines
         };
-        let options = app.view(screen);
         Ok(Self { way, screen, options, anew: true, is_read: true, is_verbose })
     }
 
@@ -59,11 +77,6 @@ impl Show {
             Way::Live(canvas) => canvas.keyboard(),
             Way::Lines | Way::Events => None,
         }
-    }
-
-    /// Whether programs read it.
-    pub(super) fn is_for_programs(&self) -> bool {
-        matches!(self.way, Way::Events)
     }
 
     /// Whether it is drawn in place.
@@ -131,10 +144,11 @@ impl Show {
         Ok(())
     }
 
-    /// Draws the board, and below it a panel, which is told how many lines it has.
+    /// Draws the board with a hint, and below it a panel, which is told how many lines it has.
     pub(super) fn draw(
         &mut self,
         board: &Board,
+        hint: &str,
         panel: impl FnOnce(usize, &Options) -> Vec<String>,
         now: Timestamp,
     ) -> Result<(), Fail> {
@@ -146,7 +160,8 @@ impl Show {
         // What is asked is more than how it stands; but that it stands somehow should be seen.
         let panel = panel(most.saturating_sub(3).max(2), &self.options);
         let room = most.saturating_sub(panel.len());
-        let mut lines = run(&board.view(now.as_millisecond()), Some(room), &self.options);
+        let view = Run { hint: hint.to_owned(), ..board.view(now.as_millisecond()) };
+        let mut lines = run(&view, Some(room), &self.options);
         lines.extend(panel);
         let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
         self.is_read = canvas.draw(lines, anew)?;

@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::error::{Code, Fail};
 use crate::print::{self, Progress, Reply};
 use crate::stream_input::{self, Ended, Given, How, Input};
-use crate::{glob, input, places};
+use crate::{glob, places};
 
 /// Turn what an agent says into one stream of events
 ///
@@ -143,7 +143,7 @@ fn check(file: &Path) -> Result<(), Fail> {
                 .hint(format!("name its files, as in '{}'.", pattern.display())))
         }
         Ok(_) => Ok(()),
-        Err(why) => Err(input::unreadable(&file.display().to_string(), &why)),
+        Err(why) => Err(crate::error::unreadable(&file.display().to_string(), &why)),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Code, Fail};
 use crate::items::Typed;
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{change, outputs, which};
+use crate::{change, outputs, places, which};
 
 /// Erase what was written in an item, or in a whole plan
 ///
@@ -76,7 +76,8 @@ Examples:
         let store = app.store()?;
         let ctx = app.in_session(app.ctx()?, &store)?;
         // While the store still knows where they are.
-        outputs::erase(&outputs::of(&store, plan.id, number)?)?;
+        let directory = places::outputs()?;
+        outputs::erase(&block_on(outputs::of(&store, &directory, plan.id, number))?)?;
         let applied = block_on(store.forget(plan.id, item, ctx))?;
         let mut reply = change::report(app, &store, applied)?;
         if self.whole_plan && !app.globals.json {

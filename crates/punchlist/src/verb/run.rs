@@ -3,11 +3,13 @@
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use punchlist_engine::run::{Choice, Earlier, OnFailure, Options};
+
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::run::{self, Ask, OnFailure};
+use crate::run::{self, Ask};
 
 /// Work off a plan that is written in Markdown
 ///
@@ -82,23 +84,26 @@ Exit codes: 0 all is done, 6 an item failed, 7 items are left or the
 goal is not met, 130 stopped.";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        run::run(
-            app,
-            Ask {
-                file: self.file,
-                jobs: self.jobs,
-                yes: self.yes,
-                dry_run: self.dry_run,
-                only: self.only,
-                from: self.from,
-                on_failure: self.on_failure,
-                retry_interrupted: self.retry_interrupted,
-                fresh: self.fresh,
-                write_back: self.write_back,
-                wait: self.wait,
-                verbose: self.verbose,
-                moved_from: self.moved_from,
-            },
-        )
+        let choice = match self.from {
+            Some(from) => Choice::From(from),
+            None if self.only.is_empty() => Choice::All,
+            None => Choice::Only(self.only),
+        };
+        let earlier = Earlier {
+            fresh: self.fresh,
+            retry_interrupted: self.retry_interrupted,
+            moved_from: self.moved_from,
+        };
+        let options = Options {
+            jobs: self.jobs.unwrap_or_else(run::cores),
+            choice,
+            earlier,
+            on_failure: self.on_failure,
+            yes: self.yes,
+            wait: self.wait,
+            write_back: self.write_back,
+        };
+        let (file, dry_run, verbose) = (self.file, self.dry_run, self.verbose);
+        run::run(app, &Ask { file, dry_run, verbose, jobs: self.jobs, options })
     }
 }

@@ -4,11 +4,12 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
+use punchlist_engine::outputs::last_call::{self, LastCall};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, detail, duration, json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::store::PlanStore;
-use punchlist_model::{Broken, Item, ItemRef, Plan, Refusal, Revision};
+use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal, Revision};
 use punchlist_store::Sqlite;
 
 use super::{Group, Verb, list};
@@ -18,7 +19,7 @@ use crate::error::Fail;
 use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
-use crate::{last_call, outputs, pager, person, which};
+use crate::{outputs, pager, person, places, which};
 
 /// Show one item in full, or the plan itself
 ///
@@ -57,7 +58,7 @@ Examples:
             let value = serde_json::json!({
                 "plan": json::header(&plan, key.as_ref()),
                 "item": json::item(&plan, item, stale.contains(&item.number)),
-                "lastCall": last_call::of(&store, plan.id, item.number)?.map(|it| it.json()),
+                "lastCall": last_call(&store, &plan, item.number)?.map(|it| it.json()),
             });
             return Ok(Reply::json(&value));
         }
@@ -66,10 +67,15 @@ Examples:
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let options = view::Options { stale, ..app.view(app.screen()) };
         let text = detail::detail(&plan, item, &journal, show, &options);
-        let call = last_call::of(&store, plan.id, item.number)?.map(|it| it.view(&options));
+        let call = last_call(&store, &plan, item.number)?.map(|it| it.view(&options));
         let call = call.map(|it| format!("\n{it}")).unwrap_or_default();
         Ok(Reply::prose(text + "\n" + &call))
     }
+}
+
+/// The last call for an item, if any run made one.
+fn last_call(store: &Sqlite, plan: &Plan, item: Number) -> Result<Option<LastCall>, Fail> {
+    block_on(last_call::of(store, &places::outputs()?, plan.id, item))
 }
 
 /// All that the last run of an item printed.
@@ -80,7 +86,7 @@ fn output(app: &App, store: &Sqlite, plan: &Plan, item: &Item) -> Result<Reply, 
         Err(Fail::not_found(format!("item {number} \"{title}\" {what}"))
             .hint(format!("`punchlist show {number}` shows what is known of it.")))
     };
-    let Some(call) = last_call::of(store, plan.id, number)? else {
+    let Some(call) = last_call(store, plan, number)? else {
         return nothing("was not done by a run");
     };
     if app.globals.json {

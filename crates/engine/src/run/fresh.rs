@@ -1,0 +1,65 @@
+//! Starting over: a plan as if none of its items had ever been run. Pure.
+//!
+//! What is done, failed, interrupted or waiting is open again and remembers nothing of it, what agents had
+//! on lists of their own goes. Only what the file itself skips (`[-]`) stays skipped. The journal keeps it all.
+
+use std::collections::BTreeSet;
+
+use punchlist_formats::planfile::{self, Tick};
+use punchlist_model::{Item, ItemRef, Number, Op, Plan, Status};
+
+use super::file::Source;
+use super::sub_lists;
+
+/// What must happen so that the plan of a file starts over.
+pub(crate) fn ops(plan: &Plan, source: &Source) -> Vec<Op> {
+    let known = planfile::matched(&source.file, plan).into_iter().zip(&source.file.items);
+    let skipped: BTreeSet<Number> =
+        known.filter(|(_, it)| it.tick == Tick::Skipped).filter_map(|it| it.0).collect();
+    let mut ops = sub_lists::dropped(plan, |_| true);
+    for item in plan.listed().into_iter().filter(|it| !sub_lists::is_entry(it)) {
+        let is_skipped = |it: &Number| skipped.contains(it);
+        if is_skipped(&item.number) || above(plan, item).any(|it| is_skipped(&it)) {
+            continue;
+        }
+        let by = || ItemRef::Number(item.number);
+        match item.status {
+            Status::Completed | Status::Cancelled => {}
+            // Somebody else is at it: that is theirs.
+            Status::InProgress => continue,
+            Status::Pending if !has_past(item) => continue,
+            Status::Pending => {
+                // What an end left goes when an item is opened again; so it is ended first.
+                ops.push(Op::Cancel { item: by(), reason: Some("started over".to_owned()) });
+            }
+        }
+        ops.push(Op::Reopen { item: by(), start: false });
+    }
+    ops
+}
+
+/// Opens all items of a plan that is only looked at.
+pub(crate) fn look(plan: &mut Plan) {
+    for item in plan.items.values_mut().filter(|it| !it.is_superseded()) {
+        item.status = Status::Pending;
+    }
+}
+
+/// Whether an open item remembers something.
+fn has_past(item: &Item) -> bool {
+    item.outcome.is_some()
+        || !item.evidence.is_empty()
+        || item.waiting_on.is_some()
+        || item.is_interrupted()
+}
+
+/// The items that one is under.
+fn above<'a>(plan: &'a Plan, item: &Item) -> impl Iterator<Item = Number> + 'a {
+    let mut seen = BTreeSet::from([item.number]);
+    let mut at = item.parent;
+    std::iter::from_fn(move || {
+        let number = at.filter(|it| seen.insert(*it))?;
+        at = plan.get(number).and_then(|it| it.parent);
+        Some(number)
+    })
+}

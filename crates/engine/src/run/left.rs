@@ -1,0 +1,292 @@
+//! What earlier runs of a plan left: items that were under way when they were ended, and answers that came
+//! too late for them.
+//!
+//! An item that was under way is marked as interrupted before anything else is forgotten of that run, and
+//! the mark stays until the item is done again, proved, completed or skipped, however many runs later.
+//! A question of a run that is gone can still be answered; the next run that would ask the same takes the
+//! answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use punchlist_formats::text;
+use punchlist_model::call::{
+    Answered, Asked, CallRecord, CallState, INTERRUPTED, Question, QuestionFilter, RunFilter,
+    RunRecord, Said, Standing,
+};
+use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
+use punchlist_model::store::Change;
+use punchlist_model::{
+    Actor, Ctx, Item, ItemRef, Mode, Number, Op, Patch, Plan, RunId, Status, Timestamp,
+};
+use serde_json::{Map, Value};
+
+use super::front_end::FrontEnd;
+use super::options::{Options, Surroundings};
+use super::schedule::Held;
+use super::step::Resumed;
+use super::{sub_lists, worker_session};
+use crate::around;
+use crate::fail::Fail;
+use crate::outputs::last_call;
+
+/// In how many runs answers are looked for that nobody has heard, the newest first.
+const RUNS: u32 = 64;
+
+/// What is said of an item that was under way when its run was ended.
+const SAID: &str = "interrupted: the run was ended while it was under way";
+
+/// What earlier runs left.
+pub(crate) struct Left {
+    pub(crate) plan: Plan,
+    /// Items that cannot be done in this run, and why.
+    pub(crate) not: BTreeMap<Number, Held>,
+    /// Items that were under way, and what may be done with them.
+    pub(crate) resumed: BTreeMap<Number, Resumed>,
+    /// What was asked about items and nobody has heard an answer to.
+    pub(crate) late: Late,
+}
+
+/// Questions of runs that are gone, by the item that they are about, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Late(BTreeMap<Number, Vec<Unheard>>);
+
+impl Late {
+    /// The items about which something was answered.
+    pub(crate) fn answered(&self) -> BTreeSet<Number> {
+        let has_answer = |it: &Vec<Unheard>| it.iter().any(|it| it.answered.is_some());
+        self.0.iter().filter(|(_, it)| has_answer(it)).map(|(number, _)| *number).collect()
+    }
+
+    /// What was answered to exactly this question, if anything. It is asked anew now, so those of the
+    /// runs that are gone wait no longer.
+    pub(crate) async fn take(
+        &mut self,
+        store: &dyn Store,
+        asked: &Asked,
+        now: Timestamp,
+    ) -> Result<Option<Answered>, Fail> {
+        let unheard = asked.item.and_then(|it| self.0.remove(&it)).unwrap_or_default();
+        for it in &unheard {
+            it.settle(store, now).await?;
+        }
+        let is_same = |it: &&Unheard| it.answered.is_some() && it.is_same(asked);
+        Ok(unheard.iter().rfind(is_same).and_then(|it| it.answered.clone()))
+    }
+}
+
+/// A question of a run that is gone.
+#[derive(Clone, Debug)]
+struct Unheard {
+    run: RunId,
+    /// The call that asked, and waits still.
+    call: CallRecord,
+    asked: Asked,
+    /// What was answered, if anything.
+    answered: Option<Answered>,
+}
+
+impl Unheard {
+    /// Whether it asked for exactly this: only then the answer is one to it.
+    fn is_same(&self, other: &Asked) -> bool {
+        let it = &self.asked;
+        (&it.tool, &it.arguments, &it.command, &it.diff, &it.touches)
+            == (&other.tool, &other.arguments, &other.command, &other.diff, &other.touches)
+    }
+
+    /// Its call waits no longer: somebody else asks the same, or nobody will.
+    async fn settle(&self, store: &dyn Store, now: Timestamp) -> Result<(), Fail> {
+        let state = CallState::Cancelled;
+        let detail = Some(Value::from(INTERRUPTED));
+        let call = CallRecord { state, detail, at: now, ..self.call.clone() };
+        store.record(self.run, vec![call], Vec::new(), None).await?;
+        Ok(())
+    }
+}
+
+/// Looks at what earlier runs left, marks what was under way and frees it, and finds out what may be done
+/// with it. Nobody else runs this plan now, so whatever did has ended.
+pub(crate) async fn behind(
+    options: &Options,
+    surroundings: &Surroundings,
+    plan: Plan,
+    ctx: &Ctx,
+    front_end: &mut dyn FrontEnd,
+) -> Result<Left, Fail> {
+    let (store, caller) = (&*surroundings.store, &surroundings.caller);
+    let filter = RunFilter { plan: Some(plan.id), running: true, ..RunFilter::default() };
+    let ended = store.runs(filter).await?;
+    let under_way = under_way(store, &ended).await?;
+    let gone = around::gone(&*caller.around, &plan);
+    let mut not = BTreeMap::new();
+    let mut resumed = BTreeMap::new();
+    let mut ops = Vec::new();
+    for item in plan.listed().into_iter().filter(|it| it.is_open()) {
+        let is_begun = item.status == Status::InProgress;
+        if is_begun {
+            let holder = item.claim.as_ref().map(|it| &it.holder);
+            let is_ours = holder.is_none_or(|it| {
+                let is_gone = it.process.as_ref().is_some_and(|it| gone.contains(it));
+                it.name == ctx.holder.name || is_gone
+            });
+            if !is_ours {
+                let name = holder.map(|it| it.name.clone()).unwrap_or_default();
+                not.insert(item.number, Held::Claimed(name));
+                continue;
+            }
+            ops.push(Op::Release(ItemRef::Number(item.number)));
+        }
+        // What an agent has on a list of its own is not done by a run, and a check alone does no harm.
+        let can_harm = item.run.is_some() || item.agent_type.is_some();
+        let is_new = can_harm && (is_begun || under_way.contains(&item.number));
+        if options.earlier.fresh || sub_lists::is_entry(item) || !(is_new || item.is_interrupted())
+        {
+            continue;
+        }
+        if is_new && !item.is_interrupted() {
+            ops.push(marked(item.number));
+        }
+        let is_wanted = options.earlier.retry_interrupted || item.retry.is_some();
+        let may_run_again =
+            is_wanted || caller.person.is_there && front_end.confirm(&run_again(item)).await;
+        match may_run_again {
+            true => drop(resumed.insert(item.number, Resumed::Again)),
+            false if item.check.is_some() => {
+                resumed.insert(item.number, Resumed::CheckOnly);
+            }
+            false => drop(not.insert(item.number, Held::Interrupted)),
+        }
+    }
+    let plan = if ops.is_empty() {
+        plan
+    } else {
+        let ids = caller.around.ids(ctx.now)?;
+        store.change(plan.id, Change::new(ops, Ctx { gone, ids, ..ctx.clone() })).await?;
+        store.read(plan.id, Needs::whole()).await?
+    };
+    // Only now: as long as these have not ended, the next run finds what they left.
+    for run in &ended {
+        let said = said_so_far(surroundings, run.id).await?;
+        store.interrupt(run.id, ctx.now, said).await?;
+        store.end_run(run.id, ctx.now).await?;
+    }
+    let plan = from_workers(surroundings, plan, &under_way, ctx).await?;
+    let late = late(options, store, &plan, ctx.now).await?;
+    Ok(Left { plan, not, resumed, late })
+}
+
+/// The items whose calls were found executing.
+async fn under_way(store: &dyn Store, ended: &[RunRecord]) -> Result<BTreeSet<Number>, Fail> {
+    let mut items = BTreeSet::new();
+    for run in ended {
+        let calls = store.calls(run.id).await?.into_iter();
+        items.extend(calls.filter(|it| it.state == CallState::Executing).filter_map(|it| it.item));
+    }
+    Ok(items)
+}
+
+/// What workers that were killed had on plans of their own goes under their items.
+async fn from_workers(
+    surroundings: &Surroundings,
+    mut plan: Plan,
+    under_way: &BTreeSet<Number>,
+    ctx: &Ctx,
+) -> Result<Plan, Fail> {
+    let store = &*surroundings.store;
+    for number in under_way {
+        let Some(item) = plan.get(*number).filter(|it| it.is_open()) else { continue };
+        let (Some(key), Some(agent)) = (worker_session::of(item), item.agent_type.clone()) else {
+            continue;
+        };
+        let anew = || surroundings.caller.around.ids(ctx.now).map(|ids| Ctx { ids, ..ctx.clone() });
+        let to = (&plan, *number);
+        let mut list = worker_session::taken_over(store, key, to, &anew()?).await?;
+        // Nobody is at any of it now.
+        let begun = list.iter_mut().filter(|it| it.status == Status::InProgress);
+        begun.for_each(|it| it.status = Status::Pending);
+        if !list.is_empty() {
+            let ops = sub_lists::ops(&plan, *number, &agent, &list);
+            let (actor, mode) = (Actor::agent(agent), Mode::Recorded);
+            let ctx = Ctx { actor, mode, ..anew()? };
+            store.change(plan.id, Change::new(ops, ctx)).await?;
+            plan = store.read(plan.id, Needs::whole()).await?;
+        }
+    }
+    Ok(plan)
+}
+
+/// What the calls of a run that was killed had said until then.
+async fn said_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fail> {
+    let outputs = surroundings.outputs();
+    let mut said = Said::new();
+    for call in surroundings.store.calls(run).await? {
+        if call.state == CallState::Executing
+            && let Some(output) = last_call::so_far(&outputs, run, &call)
+            && let Ok(output) = serde_json::to_value(output)
+        {
+            said.insert(call.number, output);
+        }
+    }
+    Ok(said)
+}
+
+/// Says that an item was under way when its run was ended.
+fn marked(item: Number) -> Op {
+    let merge = Map::from_iter([(Item::INTERRUPTED.to_owned(), Value::Bool(true))]);
+    let patch = Patch { outcome: Some(Some(SAID.to_owned())), merge, ..Patch::default() };
+    Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
+}
+
+/// Takes the mark away: the item has begun once more.
+pub(crate) fn unmarked(item: Number) -> Op {
+    let merge = Map::from_iter([(Item::INTERRUPTED.to_owned(), Value::Null)]);
+    let patch = Patch { outcome: Some(None), merge, ..Patch::default() };
+    Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
+}
+
+/// What a person is asked about an item that was under way.
+fn run_again(item: &Item) -> String {
+    let title = text::one_line(&item.title);
+    let first = if item.check.is_some() { " (its check is asked first)" } else { "" };
+    format!("\"{title}\" was under way when a run was ended. Run it again?{first}")
+}
+
+/// The questions of runs that are gone whose calls wait still. What nobody will ask about again waits no
+/// longer.
+async fn late(
+    options: &Options,
+    store: &dyn Store,
+    plan: &Plan,
+    now: Timestamp,
+) -> Result<Late, Fail> {
+    let mut found: BTreeMap<Number, Vec<Unheard>> = BTreeMap::new();
+    let filter = RunFilter { plan: Some(plan.id), most: Some(RUNS), ..RunFilter::default() };
+    let mut runs = store.runs(filter).await?;
+    runs.reverse();
+    for run in runs {
+        let filter = QuestionFilter { run: Some(run.id), ..QuestionFilter::default() };
+        let questions = store.questions(filter).await?;
+        if questions.is_empty() {
+            continue;
+        }
+        let calls = store.calls(run.id).await?;
+        let waiting = calls.into_iter().filter(|it| it.state == CallState::AwaitingApproval);
+        for call in waiting {
+            let of_call = |it: &&Question| it.asked.call == call.number;
+            let Some(question) = questions.iter().rfind(of_call).cloned() else { continue };
+            let answered = match question.standing {
+                Standing::Answered(answered) => Some(answered),
+                Standing::Waiting | Standing::Settled => None,
+            };
+            let item = call.item;
+            let it = Unheard { run: run.id, call, asked: question.asked, answered };
+            match item
+                .filter(|it| !options.earlier.fresh && plan.get(*it).is_some_and(Item::is_open))
+            {
+                Some(item) => found.entry(item).or_default().push(it),
+                None => it.settle(store, now).await?,
+            }
+        }
+    }
+    Ok(Late(found))
+}

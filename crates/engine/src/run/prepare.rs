@@ -1,0 +1,262 @@
+//! Before anything runs: the plan is made what the file says, or with `--fresh` as if it had never been run.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use punchlist_formats::planfile::{Changed, Import};
+use punchlist_formats::text;
+use punchlist_formats::view::Reader;
+use punchlist_model::needs::Needs;
+use punchlist_model::store::{self, Change, NewPlan};
+use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
+
+use super::file::Source;
+use super::fresh;
+use super::front_end::FrontEnd;
+use super::ledger;
+use super::left::{self, Late, Left};
+use super::lock;
+use super::options::{Caller, Choice, Options, Permissions, Surroundings};
+use super::schedule::{Chosen, Held};
+use super::step::Resumed;
+use crate::fail::Fail;
+use crate::policy::checks;
+
+/// A plan that is ready to be worked off.
+pub(crate) struct Prepared {
+    pub(crate) plan: Plan,
+    /// Items that cannot be done in this run, and why.
+    pub(crate) not: BTreeMap<Number, Held>,
+    /// Items that an earlier run left half done, and what may be done with them.
+    pub(crate) resumed: BTreeMap<Number, Resumed>,
+    /// What was asked about items by runs that are gone.
+    pub(crate) late: Late,
+    pub(crate) notes: Vec<String>,
+}
+
+/// Who a run acts as.
+pub(crate) fn ctx(caller: &Caller, process: Option<Process>) -> Ctx {
+    let mut ctx = caller.ctx.clone();
+    ctx.holder = ledger::holder(process);
+    // The file decides how long its list is.
+    ctx.limits.open_items = u32::MAX;
+    // What a run begins, and in which order, it decides itself; `--only` and `--from` choose.
+    ctx.anyway = true;
+    ctx
+}
+
+/// The plan as the file wants it, without changing anything: for a look.
+pub(crate) fn look(plan: Option<Plan>, source: &Source, ctx: &Ctx) -> Result<Plan, Fail> {
+    let mut plan = plan.unwrap_or_else(|| Plan::new(source.plan(), "", ctx.now));
+    let import = source.import(&plan, Origin::Person);
+    let ops = import.ops(|_| true);
+    let decision = decide(&plan, &ops, ctx)?;
+    for event in &decision.events {
+        plan.evolve(event);
+    }
+    Ok(plan)
+}
+
+/// Makes the plan what the file says.
+pub(crate) async fn prepare(
+    source: &Source,
+    options: &Options,
+    surroundings: &Surroundings,
+    front_end: &mut dyn FrontEnd,
+) -> Result<Prepared, Fail> {
+    let caller = &surroundings.caller;
+    let ctx = ctx(caller, None);
+    let plan = found_or_made(source, surroundings, &ctx).await?;
+    if plan.made_for != Some(source.made_for()) {
+        surroundings.store.set_made_for(plan.id, Some(source.made_for())).await?;
+    }
+    let plan =
+        if source.is_moved { renamed(surroundings, plan, source, &ctx).await? } else { plan };
+    let mut notes = Vec::new();
+    let Left { plan, not, resumed, late } =
+        left::behind(options, surroundings, plan, &ctx, front_end).await?;
+    let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
+    let import = source.import(&plan, origin);
+    for item in import.dropped.iter().filter(|it| it.open) {
+        let title = text::one_line(&item.title).into_owned();
+        notes.push(format!(
+            "item {} \"{title}\" is not in the file any more and is dropped",
+            item.number
+        ));
+    }
+    let fresh = options.earlier.fresh;
+    let again = if fresh {
+        BTreeSet::new()
+    } else {
+        again(&plan, &import, caller, &mut notes, front_end).await
+    };
+    let mut ops = import.ops(|changed| fresh || again.contains(&changed.number));
+    // How many run at once is the scheduler's business; here is room for them, and for what agents have
+    // in progress on lists of their own.
+    let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
+    let room = u32::try_from(agents)
+        .unwrap_or(u32::MAX)
+        .saturating_mul(100)
+        .saturating_add(options.jobs.get());
+    let rules = Rules { max_in_progress: Some(room), ..plan.rules };
+    if rules != plan.rules {
+        ops.push(Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() })));
+    }
+    let plan = changed(surroundings, plan, ops, &ctx).await?;
+    let plan = if fresh {
+        let ops = fresh::ops(&plan, source);
+        changed(surroundings, plan, ops, &ctx).await?
+    } else {
+        plan
+    };
+    let resumed = resumed.into_iter().filter(|(number, _)| is_open(&plan, *number)).collect();
+    Ok(Prepared { plan, not, resumed, late, notes })
+}
+
+/// The plan of the file, made if it is not there.
+async fn found_or_made(
+    source: &Source,
+    surroundings: &Surroundings,
+    ctx: &Ctx,
+) -> Result<Plan, Fail> {
+    let (store, id) = (&surroundings.store, source.plan());
+    match store.read(id, Needs::whole()).await {
+        Ok(plan) => return Ok(plan),
+        Err(store::Error::NoPlan(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    // What the file asks for is looked at first: a refused one leaves no empty plan behind.
+    look(None, source, ctx)?;
+    let title = source.title();
+    let new = |name| NewPlan {
+        name,
+        made_for: Some(source.made_for()),
+        title: title.clone(),
+        ..NewPlan::new(id, surroundings.caller.project.clone(), ctx.now)
+    };
+    match store.create(new(name(source))).await {
+        // A name is a convenience; the file's path is what counts.
+        Err(store::Error::NameTaken(_)) => Ok(store.create(new(None)).await?),
+        Err(store::Error::AlreadyMade(_)) => Err(lock::is_run(&source.name, None)),
+        other => Ok(other?),
+    }
+}
+
+/// The plan after these steps.
+async fn changed(
+    surroundings: &Surroundings,
+    plan: Plan,
+    ops: Vec<Op>,
+    ctx: &Ctx,
+) -> Result<Plan, Fail> {
+    if ops.is_empty() {
+        return Ok(plan);
+    }
+    let store = &surroundings.store;
+    let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
+    store.change(plan.id, Change::new(ops, ctx)).await?;
+    Ok(store.read(plan.id, Needs::whole()).await?)
+}
+
+fn is_open(plan: &Plan, number: Number) -> bool {
+    plan.get(number).is_some_and(Item::is_open)
+}
+
+/// The plan of a file that was moved, called by the file's name if that is free.
+async fn renamed(
+    surroundings: &Surroundings,
+    plan: Plan,
+    source: &Source,
+    ctx: &Ctx,
+) -> Result<Plan, Fail> {
+    let name = name(source).filter(|it| plan.name.as_ref() != Some(it));
+    let Some(name) = name else { return Ok(plan) };
+    let store = &surroundings.store;
+    let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
+    let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
+    match store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx)).await {
+        // A name is a convenience.
+        Err(store::Error::NameTaken(_)) => Ok(plan),
+        Err(error) => Err(error.into()),
+        Ok(_) => Ok(store.read(plan.id, Needs::whole()).await?),
+    }
+}
+
+/// What the plan of a file is called: by the file's name.
+fn name(source: &Source) -> Option<String> {
+    let name = source.path.file_name()?.to_str()?.trim();
+    (!name.is_empty() && name.chars().count() <= 60).then(|| name.to_owned())
+}
+
+/// The finished items that the file has changed and that are to be done again.
+async fn again(
+    plan: &Plan,
+    import: &Import<'_>,
+    caller: &Caller,
+    notes: &mut Vec<String>,
+    front_end: &mut dyn FrontEnd,
+) -> BTreeSet<Number> {
+    let mut again = BTreeSet::new();
+    for Changed { number, fields, .. } in &import.changed {
+        let title = plan.get(*number).map(|it| text::one_line(&it.title).into_owned());
+        let title = title.unwrap_or_default();
+        let what = fields.join(", ");
+        let changed = format!("\"{title}\" was done, but its {what} changed since");
+        let is_again = if caller.person.is_there {
+            front_end.confirm(&format!("{changed}. Do it again?")).await
+        } else {
+            notes.push(format!("{changed}: it is done again"));
+            true
+        };
+        again.extend(is_again.then_some(*number));
+    }
+    again
+}
+
+/// Items whose check an agent wrote and nobody has allowed: it would run outside of the agent's bounds.
+pub(crate) fn unchecked(
+    permissions: &Permissions,
+    plan: &Plan,
+    reader: Reader,
+) -> BTreeMap<Number, Held> {
+    let Permissions { checks: policy, is_consent_given, .. } = permissions;
+    let held = |it: &Item| {
+        let check = it.check.as_ref();
+        let why = check.and_then(|it| checks::held(policy, it, *is_consent_given, reader))?;
+        it.is_open().then_some((it.number, Held::Check(why)))
+    };
+    plan.listed().into_iter().filter_map(held).collect()
+}
+
+/// Which items are meant.
+pub(crate) fn chosen(choice: &Choice, plan: &Plan) -> Result<Chosen, Fail> {
+    match choice {
+        Choice::All => Ok(Chosen::All),
+        Choice::From(from) => Ok(Chosen::From(find(plan, from)?)),
+        Choice::Only(only) => {
+            only.iter().map(|it| find(plan, it)).collect::<Result<_, _>>().map(Chosen::Only)
+        }
+    }
+}
+
+/// An item by its number, or by its title where that is the only one.
+fn find(plan: &Plan, text: &str) -> Result<Number, Fail> {
+    let listed = plan.listed();
+    let same = |it: &&&Item| it.title.trim().to_lowercase() == text.trim().to_lowercase();
+    let titled: Vec<&&Item> = listed.iter().filter(same).collect();
+    match titled.as_slice() {
+        [one] => return Ok(one.number),
+        [] => {}
+        [..] => {
+            let numbers = titled.iter().map(|it| format!("{}  {}", it.number, it.title)).collect();
+            return Err(Fail::usage(format!("{text:?} is the title of several items"))
+                .details(numbers)
+                .hint("name it by its number."));
+        }
+    }
+    let number = text.trim().parse::<u32>().ok().map(Number);
+    if let Some(number) = number.filter(|it| listed.iter().any(|item| item.number == *it)) {
+        return Ok(number);
+    }
+    Err(Fail::not_found(format!("there is no item {text:?} in this plan"))
+        .hint("`--dry-run` shows the titles; `punchlist list --plan NAME` the numbers."))
+}

@@ -1,0 +1,262 @@
+//! Items that an agent does: its program runs headless on the item, and what it says is read as it comes.
+//!
+//! How a program is called and understood is `bridge`'s. The agent is told the item and nothing of the
+//! plan, which is not named in its environment either: what it has of ours installed would write there. Its
+//! own list is kept under the item, as it stands.
+
+use std::sync::Arc;
+
+use futures_core::future::BoxFuture;
+use punchlist_bridge::spawn::{self, Job, News, Worker};
+use punchlist_formats::hook::Agent as Which;
+use punchlist_formats::text::{mask, one_line};
+use punchlist_model::session::SessionKey;
+use punchlist_model::{Ctx, Item, Number};
+use punchlist_sched::Command;
+use punchlist_sched::access::Access;
+use punchlist_sched::call::{Checked, Ended, Kind, Output};
+use punchlist_sched::output::{Line, Stream};
+use punchlist_sched::policy::Subject;
+use punchlist_sched::tool::{Preview, Tool, Work};
+use serde_json::{Value, json};
+
+use super::step::{self, AGENT, PLAN, Place, badly, item};
+use super::sub_lists::Entry;
+use super::worker_session;
+use crate::outputs;
+
+/// How much of what it said on the side is kept, for when it fails.
+const KEPT: usize = 8 << 10;
+
+/// What is heard of a worker while it runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Heard {
+    /// Its session, by the item that it does.
+    Session(Number, String),
+    /// Its own list, by the item that it does.
+    List(Number, Vec<Entry>),
+    /// Something that a person should know.
+    Note(String),
+}
+
+/// The arguments of an item's call.
+pub(crate) fn arguments(item: &Item, agent: &str) -> Value {
+    json!({
+        "item": item.number.0,
+        "agent": agent,
+        "title": item.title,
+        "context": item.context,
+        "criteria": item.completion_criteria,
+    })
+}
+
+fn text_of<'a>(arguments: &'a Value, key: &str) -> &'a str {
+    arguments.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What is to be done, by whom.
+fn job(arguments: &Value) -> Option<Job<'_>> {
+    let agent = Which::named(text_of(arguments, "agent"))?;
+    Some(Job {
+        agent,
+        program: agent.as_str(),
+        model: None,
+        arguments: &[],
+        title: text_of(arguments, "title"),
+        context: text_of(arguments, "context"),
+        criteria: text_of(arguments, "criteria"),
+    })
+}
+
+/// Has an agent do an item.
+struct Agent {
+    place: Place,
+    schema: Value,
+}
+
+/// The tool, ready to be called.
+pub(crate) fn tool(place: &Place) -> Arc<dyn Tool> {
+    let text = json!({"type": "string"});
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "item": {"type": "integer", "minimum": 1},
+            "agent": text, "title": text, "context": text, "criteria": text,
+        },
+        "required": ["item", "agent", "title"],
+        "additionalProperties": false,
+    });
+    Arc::new(Agent { place: place.clone(), schema })
+}
+
+impl Tool for Agent {
+    fn name(&self) -> &str {
+        AGENT
+    }
+
+    fn description(&self) -> &str {
+        "Has an agent's program do an item."
+    }
+
+    fn schema(&self) -> &Value {
+        &self.schema
+    }
+
+    fn check(&self, arguments: &Value) -> Result<Checked, String> {
+        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        let known = known.ok_or("this run has no such item")?;
+        let agent = text_of(arguments, "agent");
+        if Which::named(agent).is_none() {
+            let names = Which::ALL.map(Which::as_str).join(", ");
+            return Err(format!("there is no agent {agent:?}; there are: {names}"));
+        }
+        let subject = Subject {
+            tool: AGENT.to_owned(),
+            harmless: !known.asks,
+            arguments: vec![("agent".to_owned(), agent.to_owned())],
+            ..Subject::default()
+        };
+        let subject = self.place.subject(known, Some(subject));
+        Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
+    }
+
+    fn preview(&self, arguments: &Value) -> Preview {
+        let what = format!("be done by {}", text_of(arguments, "agent"));
+        let command = job(arguments).map(|it| spawn::prompt(&it));
+        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        // Who does an item stands in the plan.
+        Preview {
+            what,
+            command,
+            why: known.and_then(step::Job::why),
+            is_fixed: true,
+            ..Preview::default()
+        }
+    }
+
+    fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
+        let place = self.place.clone();
+        Box::pin(async move { place.have_done(&arguments, work).await })
+    }
+}
+
+impl Place {
+    async fn have_done(&self, arguments: &Value, work: Work) -> Ended {
+        let known = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
+        let (Some((number, known)), Some(job)) = (known, job(arguments)) else {
+            return badly(
+                "this run has no such item, or there is no such agent",
+                Output::default(),
+            );
+        };
+        if let Some(said) = self.shared.lock().taken.get(&number) {
+            return Ended::Declined(said.clone());
+        }
+        if let Some(ended) = self.left_behind(number, known, &work).await {
+            return ended;
+        }
+        let agent = job.agent.as_str();
+        let mut words = spawn::command(&job).into_iter();
+        let mut command = Command::new(words.next().unwrap_or_default(), &self.directory)
+            .envs(self.environment.iter().filter(|(name, _)| name != PLAN).cloned())
+            .env("PUNCHLIST_ITEM", number.to_string());
+        for word in words {
+            command = command.arg(word);
+        }
+        command.apart = true;
+        let running = match work.spawn(command).await {
+            Ok(running) => running,
+            Err(why) => {
+                let what =
+                    format!("{agent} did not start: {why}; install it, or name another agent");
+                return badly(&what, Output::default());
+            }
+        };
+        let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
+        let mut aside: Vec<u8> = Vec::new();
+        let mut is_met = false;
+        // What it was seen doing, should it be stopped before it answers.
+        let mut doing = work.capture();
+        let exit = running
+            .finish(|from, bytes| match from {
+                Stream::Err => {
+                    aside.extend_from_slice(bytes);
+                    if aside.len() > 2 * KEPT {
+                        aside.drain(..aside.len() - KEPT);
+                    }
+                }
+                Stream::Out => {
+                    for news in worker.push(bytes) {
+                        if let News::Doing(text) = &news {
+                            doing.take(text.as_bytes());
+                            doing.take(b"\n");
+                        }
+                        self.hear(number, news, &work);
+                    }
+                    if let Some(session) = worker.session().filter(|_| !is_met) {
+                        is_met = true;
+                        self.tell(Heard::Session(number, session.to_owned()));
+                    }
+                }
+            })
+            .await;
+        let ended = worker.end(exit.as_ref().ok().and_then(|it| it.code));
+        if let Some(id) = ended.session.clone() {
+            let key = SessionKey { agent: agent.to_owned(), id };
+            self.take_over(number, key).await;
+        }
+        let output = |text: String| Output::text(text);
+        let doing = doing.finish();
+        if work.is_stopping() {
+            let said = outputs::joined(doing, output(ended.answer));
+            return badly(&format!("{agent} was stopped"), said);
+        }
+        if let Err(why) = exit {
+            return badly(&format!("{agent}: {why}"), output(ended.answer));
+        }
+        if let Some(why) = ended.failure {
+            let aside = String::from_utf8_lossy(&aside).into_owned();
+            let said = if aside.trim().is_empty() { ended.answer } else { aside };
+            let why = one_line(&why);
+            let what = format!("{agent}: {why}; `{agent}`, started here by hand, tells more");
+            return badly(&what, output(said));
+        }
+        let said = Some(mask(&ended.answer).into_owned()).filter(|it| !it.is_empty());
+        self.verified(number, output(ended.answer), said, &work).await
+    }
+
+    fn tell(&self, heard: Heard) {
+        // A run that is over writes nothing more.
+        drop(self.heard.send(heard));
+    }
+
+    /// Passes on what was heard.
+    fn hear(&self, number: Number, news: News, work: &Work) {
+        match news {
+            News::Doing(text) => work.say(Line { stream: Stream::Out, text }),
+            News::List(list) => {
+                let entry =
+                    |it: punchlist_model::ListEntry| Entry { title: it.title, status: it.status };
+                self.tell(Heard::List(number, list.into_iter().map(entry).collect()));
+            }
+        }
+    }
+
+    /// What the worker's session has on a plan of its own goes under its item.
+    async fn take_over(&self, number: Number, key: SessionKey) {
+        let plan = self.shared.lock().plan.clone();
+        let now = self.around.now();
+        let Ok(ids) = self.around.ids(now) else { return };
+        let ctx = Ctx { now, ids, ..self.ctx.clone() };
+        match worker_session::taken_over(&*self.store, key, (&plan, number), &ctx).await {
+            Ok(list) if list.is_empty() => {}
+            Ok(list) => self.tell(Heard::List(number, list)),
+            // The item is done or not whatever became of the worker's own list.
+            Err(why) => {
+                let note =
+                    format!("the list of item {number}'s worker was left where it is: {why}");
+                self.tell(Heard::Note(note));
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The session of a worker: where Punchlist is installed for that agent, its hooks and tools keep a plan of
+//! the session's own. What stands on it belongs under the item that the worker does.
+//!
+//! Only a plan that was made for that session alone is taken over. It is left empty, with a title that says
+//! where its items are, so that no later session is told that something is left there.
+
+use punchlist_model::needs::Needs;
+use punchlist_model::session::{SessionKey, Store};
+use punchlist_model::store::{Change, Error};
+use punchlist_model::{Ctx, Item, ItemRef, MadeFor, Mode, Number, Op, Patch, Plan, PlanPatch};
+use serde_json::{Map, Value};
+
+use super::sub_lists::Entry;
+
+/// The key of an item's metadata that names the session of its worker.
+const KEY: &str = "session";
+
+/// Notes whose session does an item, so that what it has on its plan is found also after a kill.
+pub(crate) fn noted(item: Number, session: &str) -> Op {
+    let merge = Map::from_iter([(KEY.to_owned(), Value::from(session))]);
+    let patch = Patch { merge, ..Patch::default() };
+    Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
+}
+
+/// The session that did an item last, and its agent.
+pub(crate) fn of(item: &Item) -> Option<SessionKey> {
+    let id = item.metadata.as_ref()?.get(KEY)?.as_str()?.to_owned();
+    Some(SessionKey { agent: item.agent_type.clone()?, id })
+}
+
+/// Takes over what a worker's session has on a plan of its own, and leaves that plan empty. Gives the list.
+pub(crate) async fn taken_over(
+    store: &dyn Store,
+    key: SessionKey,
+    to: (&Plan, Number),
+    ctx: &Ctx,
+) -> Result<Vec<Entry>, Error> {
+    let Some(session) = store.session(key).await? else { return Ok(Vec::new()) };
+    let attachment = session.attachment();
+    // A plan that somebody named, or that was there before, is not the session's alone.
+    let own = store.plan_for(MadeFor::Conversation(attachment.clone())).await?;
+    let Some(own) = own.filter(|own| *own != to.0.id) else { return Ok(Vec::new()) };
+    if store.attached(attachment).await? != Some(own) {
+        return Ok(Vec::new());
+    }
+    let plan = store.read(own, Needs::whole()).await?;
+    let listed = plan.listed();
+    if listed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let entry = |it: &&Item| Entry { title: it.title.clone(), status: it.status };
+    let entries = listed.iter().map(entry).collect();
+    let mut ops: Vec<Op> =
+        listed.iter().map(|it| Op::Supersede(ItemRef::Number(it.number))).collect();
+    let patch = PlanPatch { title: Some(title(to.0, to.1)), ..PlanPatch::default() };
+    ops.push(Op::Plan(Box::new(patch)));
+    let gone = session.process.iter().cloned().collect();
+    let ctx = Ctx { mode: Mode::Recorded, gone, ..ctx.clone() };
+    store.change(own, Change::new(ops, ctx)).await?;
+    Ok(entries)
+}
+
+/// `a worker's list: see item 2 of Release 1.2`
+fn title(plan: &Plan, item: Number) -> String {
+    let of: String = plan.title.chars().take(300).collect();
+    format!("a worker's list: see item {item} of {of}")
+}

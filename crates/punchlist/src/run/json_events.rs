@@ -1,0 +1,222 @@
+//! A run for programs: unified events, one a line. Pure.
+//!
+//! The run is the agent, and each item that it takes on is a call. The list comes whole with every change
+//! of the plan, as it does from any other agent. A call is told to be scheduled once, before all else that
+//! is told of it; and whatever it waited for a person with is told to be answered.
+
+use std::collections::BTreeMap;
+
+use punchlist_model::{Number, Plan, RunId};
+use punchlist_streams::event::{AgentId, AgentType, Event, Kind, Outcome, RawJson, Text};
+use punchlist_streams::watch::tell;
+use serde_json::Value;
+
+/// Writes a run's events down.
+pub(super) struct Teller {
+    agent: AgentId,
+    /// How many events were told, lists left aside.
+    told: u64,
+    /// What there is to do for each item.
+    calls: BTreeMap<Number, Call>,
+}
+
+/// What there is to do for an item, and what was told of it.
+struct Call {
+    tool: String,
+    /// Its arguments, as JSON.
+    input: String,
+    is_scheduled: bool,
+    is_waiting: bool,
+    /// Somebody has changed its arguments since they were told.
+    is_other: bool,
+}
+
+impl Teller {
+    /// Of this run.
+    pub(super) fn new(run: RunId) -> Self {
+        Self { agent: AgentId::new(run.to_string()), told: 0, calls: BTreeMap::new() }
+    }
+
+    /// What will be called for an item.
+    pub(super) fn knows(&mut self, item: Number, tool: &str, input: &Value) {
+        let (tool, input) = (tool.to_owned(), input.to_string());
+        let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_other: false };
+        self.calls.insert(item, call);
+    }
+
+    /// Somebody changed what will be called for an item.
+    pub(super) fn changed(&mut self, item: Number, input: &Value) {
+        if let Some(call) = self.calls.get_mut(&item) {
+            (call.input, call.is_other) = (input.to_string(), true);
+        }
+    }
+
+    fn event(&mut self, now: i64, kind: Kind<'_>, out: &mut Vec<u8>) {
+        self.told += 1;
+        let event = Event {
+            agent: &self.agent,
+            agent_type: AgentType::Punchlist,
+            timestamp: Some(now),
+            line: self.told,
+            index: 0,
+            kind,
+        };
+        event.write_json(out);
+    }
+
+    /// The run has begun, in this directory.
+    pub(super) fn begins(&mut self, cwd: &str, what: &str, now: i64, out: &mut Vec<u8>) {
+        let version = Some(Text::from(env!("CARGO_PKG_VERSION")));
+        let kind = Kind::SessionStarted { model: None, cwd: Some(Text::from(cwd)), version };
+        self.event(now, kind, out);
+        self.event(now, Kind::TurnStarted { prompt: Some(Text::from(what)) }, out);
+    }
+
+    /// The plan as it is now.
+    pub(super) fn list(&self, plan: &Plan, out: &mut Vec<u8>) {
+        tell::list_of(&self.agent, plan, out);
+    }
+
+    /// An item is to be done. That is told once.
+    pub(super) fn scheduled(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
+        let Some(call) = self.calls.get_mut(&item) else { return };
+        if std::mem::replace(&mut call.is_scheduled, true) {
+            return;
+        }
+        let (tool, input) = (call.tool.clone(), call.input.clone());
+        let (call_id, name) = (id(item), Text::from(tool.as_str()));
+        self.event(now, Kind::ToolScheduled { call_id, name, input: RawJson::of(&input) }, out);
+    }
+
+    /// A person is asked.
+    pub(super) fn asks(&mut self, item: Number, question: &str, now: i64, out: &mut Vec<u8>) {
+        self.scheduled(item, now, out);
+        self.withdrawn(item, now, out);
+        if let Some(call) = self.calls.get_mut(&item) {
+            call.is_waiting = true;
+        }
+        let question = Text::from(question);
+        self.event(now, Kind::ToolWaiting { call_id: id(item), question }, out);
+    }
+
+    /// Somebody answered.
+    pub(super) fn answered(
+        &mut self,
+        item: Number,
+        answer: &str,
+        by: Option<&str>,
+        now: i64,
+        out: &mut Vec<u8>,
+    ) {
+        if let Some(call) = self.calls.get_mut(&item) {
+            call.is_waiting = false;
+        }
+        let (answer, by) = (Text::from(answer), by.map(Text::from));
+        self.event(now, Kind::ToolAnswered { call_id: id(item), answer, by }, out);
+    }
+
+    /// A question that nobody answered, and that is not asked any more.
+    fn withdrawn(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
+        if self.calls.get(&item).is_some_and(|it| it.is_waiting) {
+            self.answered(item, "no longer asked", None, now, out);
+        }
+    }
+
+    /// An item begins.
+    pub(super) fn started(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
+        self.scheduled(item, now, out);
+        self.withdrawn(item, now, out);
+        let Some(call) = self.calls.get_mut(&item) else { return };
+        let (tool, input) = (call.tool.clone(), call.input.clone());
+        let is_other = std::mem::take(&mut call.is_other);
+        let input = RawJson::of(&input).filter(|_| is_other);
+        let name = Some(Text::from(tool.as_str()));
+        self.event(now, Kind::ToolStarted { call_id: id(item), name, input }, out);
+    }
+
+    /// An item's call ended.
+    pub(super) fn completed(
+        &mut self,
+        item: Number,
+        status: Outcome,
+        output: &str,
+        now: i64,
+        out: &mut Vec<u8>,
+    ) {
+        self.scheduled(item, now, out);
+        self.withdrawn(item, now, out);
+        let tool = self.calls.get(&item).map(|it| it.tool.clone());
+        let output = (!output.is_empty()).then(|| Text::from(output));
+        let (call_id, name) = (id(item), tool.as_deref().map(Text::from));
+        self.event(now, Kind::ToolCompleted { call_id, name, status, output }, out);
+    }
+
+    /// The run is over.
+    pub(super) fn ends(&mut self, status: Outcome, words: &str, now: i64, out: &mut Vec<u8>) {
+        let reason = Some(Text::from(words));
+        self.event(now, Kind::TurnCompleted { status, reason }, out);
+    }
+}
+
+fn id(item: Number) -> Text<'static> {
+    Text::from(item.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::IdSource;
+    use punchlist_model::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn kinds(out: &[u8]) -> Vec<String> {
+        let lines = std::str::from_utf8(out).unwrap().lines();
+        let kind = |line: &str| {
+            let event: Value = serde_json::from_str(line).unwrap();
+            let text = |key: &str| event[key].as_str().map(|it| format!(" {it}"));
+            let kind = event["type"].as_str().unwrap().to_owned();
+            kind + &text("answer").or_else(|| text("name")).unwrap_or_default()
+        };
+        lines.map(kind).collect()
+    }
+
+    #[test]
+    fn a_call_is_scheduled_once_and_whatever_waits_is_answered() {
+        let at = Timestamp::UNIX_EPOCH;
+        let (item, mut out) = (Number(1), Vec::new());
+        let mut teller = Teller::new(RunId(IdSource::fixed(at, 1).nth(0)));
+        teller.knows(item, "shell", &json!({"item": 1, "command": "make"}));
+        teller.scheduled(item, 0, &mut out);
+        teller.asks(item, "make", 0, &mut out);
+        teller.answered(item, "with other arguments", Some("she"), 0, &mut out);
+        teller.changed(item, &json!({"item": 1, "command": "make all"}));
+        teller.scheduled(item, 0, &mut out);
+        teller.asks(item, "make all", 0, &mut out);
+        teller.completed(item, Outcome::Cancelled, "", 0, &mut out);
+        assert_eq!(
+            kinds(&out),
+            [
+                "tool.scheduled shell",
+                "tool.waiting",
+                "tool.answered with other arguments",
+                "tool.waiting",
+                "tool.answered no longer asked",
+                "tool.completed shell"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_call_that_never_got_so_far_is_scheduled_all_the_same_and_other_arguments_are_told() {
+        let at = Timestamp::UNIX_EPOCH;
+        let (item, mut out) = (Number(1), Vec::new());
+        let mut teller = Teller::new(RunId(IdSource::fixed(at, 1).nth(0)));
+        teller.knows(item, "shell", &json!({"command": "make"}));
+        teller.changed(item, &json!({"command": "make all"}));
+        teller.started(item, 0, &mut out);
+        assert_eq!(kinds(&out), ["tool.scheduled shell", "tool.started shell"]);
+        let lines = String::from_utf8(out).unwrap();
+        assert_eq!(lines.matches(r#""input":{"command":"make all"}"#).count(), 2, "{lines}");
+    }
+}
