@@ -151,7 +151,9 @@ pub(crate) fn every_field_of_an_item_is_kept(world: &World) {
     assert_eq!(desk.whole().get(Number(3)), Some(&expected));
     assert_eq!(expected.position, Some(Position(1)));
 
-    desk.must(vec![Op::Prove { item: Number(3).into(), evidence: Box::new(evidence.clone()) }]);
+    let prove = Op::Prove { item: Number(3).into(), evidence: Box::new(evidence.clone()) };
+    let bob = punchlist_model::Ctx { actor: Actor::person("bob"), ..desk.ctx() };
+    wait(desk.store.change(desk.plan, Change::new(vec![prove], bob))).unwrap();
     expected.evidence.push(evidence);
     let recorded = punchlist_model::Ctx { mode: Mode::Recorded, ..desk.ctx() };
     let patch = Box::new(Patch { title: Some(" ".to_owned()), ..Patch::default() });
