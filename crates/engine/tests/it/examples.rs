@@ -4,6 +4,8 @@
 mod conversation;
 #[path = "../../examples/plan.rs"]
 mod plan;
+#[path = "../../examples/run.rs"]
+mod run;
 
 #[test]
 fn a_plan_is_made_worked_on_followed_and_drawn() {
@@ -13,4 +15,9 @@ fn a_plan_is_made_worked_on_followed_and_drawn() {
 #[test]
 fn a_conversation_is_held_until_its_items_are_settled() {
     conversation::main().unwrap();
+}
+
+#[test]
+fn a_plan_file_is_run_and_its_questions_are_answered() {
+    run::main().unwrap();
 }
