@@ -17,8 +17,8 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::identity;
 use crate::person;
+use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
-use crate::which::{self, Missing};
 
 /// The option of every verb that changes a plan.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -129,7 +129,7 @@ impl Request {
             Ok(())
         };
         let missing = if self.makes_plan { Missing::Make(&check) } else { Missing::Refuse };
-        let applied = which::with(app, &store, missing, act)?;
+        let applied = plan_choice::with(app, &store, missing, act)?;
         Ok((store, applied))
     }
 

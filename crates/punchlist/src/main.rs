@@ -28,6 +28,7 @@ mod patience;
 mod permission;
 mod person;
 mod places;
+mod plan_choice;
 mod print;
 mod repository;
 mod run;
@@ -35,7 +36,6 @@ mod stream_input;
 mod survey;
 mod verb;
 mod watch;
-mod which;
 
 use punchlist_bridge::private;
 use punchlist_engine::check::{evidence, glob};

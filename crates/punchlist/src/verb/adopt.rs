@@ -14,7 +14,7 @@ use crate::block_on;
 use crate::current_session;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{identity, which};
+use crate::{identity, plan_choice};
 
 /// Take on what sessions that ended left open
 ///
@@ -93,7 +93,7 @@ impl Adopt {
         before: Option<&Session>,
     ) -> Result<Reply, Fail> {
         let attached = block_on(store.attachment(session.attachment()))?.map(|it| it.plan);
-        let busy = which::live_plans(app, store, &app.project()?.name)?;
+        let busy = plan_choice::live_plans(app, store, &app.project()?.name)?;
         if attached != Some(id) && busy.contains(&id) {
             return Err(Fail::refused(format!("plan {} is another live session's", id.short()))
                 .hint("end that session first; several can share a plan that has a name, with `--plan`."));
@@ -127,7 +127,7 @@ fn list(plan: &Plan) -> String {
 
 /// The plan that was named. It need not be one that a session left.
 fn named(app: &App, store: &Sqlite, name: &str) -> Result<PlanId, Fail> {
-    let id = which::find(app, store, name)?;
+    let id = plan_choice::find(app, store, name)?;
     let plan = block_on(store.read(id, Needs::header()))?;
     if plan.open == 0 {
         return Err(Fail::refused(format!("nothing is open in plan {}", id.short()))

@@ -10,8 +10,8 @@ use crate::app::{App, no_plan};
 use crate::archive;
 use crate::block_on;
 use crate::error::Fail;
+use crate::plan_choice;
 use crate::print::Reply;
-use crate::which;
 
 /// Write a whole plan to stdout, with its journal
 ///
@@ -37,7 +37,9 @@ Examples:
         if self.all {
             return all(app);
         }
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         file(&store, &plan).map(Reply::text)
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Code, Fail};
 use crate::items::Typed;
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{change, outputs, places, which};
+use crate::{change, outputs, places, plan_choice};
 
 /// Erase what was written in an item, or in a whole plan
 ///
@@ -53,7 +53,7 @@ Examples:
         let item = self.item.map(|it| it.find(app)).transpose()?;
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
-        let Some((_, plan)) = which::read(app, &needs)? else { return Err(no_plan()) };
+        let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Err(no_plan()) };
         let mut number = None;
         let question = match &item {
             None => {
@@ -101,7 +101,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
         Typed::Id { typed, .. } | Typed::Title(typed) => typed,
     };
     let Some(store) = app.store_to_read()? else { return Ok(None) };
-    let is_plan = match which::find(app, &store, name) {
+    let is_plan = match plan_choice::find(app, &store, name) {
         Ok(_) => true,
         Err(fail) if fail.code == Code::NotFound || fail.code == Code::Usage => false,
         Err(fail) => return Err(fail),
@@ -109,7 +109,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     if !is_plan {
         return Ok(None);
     }
-    let is_item = match which::read(app, &Needs::whole()) {
+    let is_item = match plan_choice::read(app, &Needs::whole()) {
         Ok(Some((_, plan))) => {
             typed.within(&plan).is_ok_and(|item| plan.find(&item).is_ok_and(|it| it.is_some()))
         }

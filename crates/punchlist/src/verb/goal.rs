@@ -20,8 +20,8 @@ use crate::error::Fail;
 use crate::evidence;
 use crate::items::{self, Several};
 use crate::person::{self, Act};
+use crate::plan_choice;
 use crate::print::Reply;
-use crate::which;
 
 /// Say what the list is for and what counts as done
 ///
@@ -113,7 +113,9 @@ Examples:
         if self.demand.is_some() {
             person::not_an_agent("what counts as done is said")?;
         }
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         if says_nothing {
             let key = list::attachment(&store, &plan)?;
             return Ok(if app.globals.json {

@@ -17,7 +17,7 @@ use crate::block_on;
 use crate::change::{Changing, Request};
 use crate::error::{Code, Fail};
 use crate::print::Reply;
-use crate::{archive, input, merge, person, which};
+use crate::{archive, input, merge, person, plan_choice};
 
 /// Take in a Markdown checklist, or a plan that `export` wrote
 ///
@@ -109,7 +109,7 @@ impl Import {
             plan.project.clone_from(&app.project()?.name);
         }
         if let Some(name) = &app.globals.plan {
-            plan.name = Some(which::valid_name(name)?.to_owned());
+            plan.name = Some(plan_choice::valid_name(name)?.to_owned());
             if journal.iter().flat_map(|entry| &entry.events).any(renames) {
                 return Err(Fail::usage("this plan was renamed in its history and keeps its name")
                     .hint("import it without --plan."));
@@ -247,7 +247,7 @@ impl Import {
                 .hint("put that right and import it again."));
         }
         let app = &self.target(app)?;
-        let plan = which::read(app, &Needs::whole());
+        let plan = plan_choice::read(app, &Needs::whole());
         let plan = match plan {
             Err(fail) if fail.code == Code::NotFound => None,
             other => other?.map(|it| it.1),

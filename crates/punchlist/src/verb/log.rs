@@ -12,8 +12,8 @@ use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::error::Fail;
+use crate::plan_choice;
 use crate::print::{self, Reply};
-use crate::which;
 
 /// Show what happened to the plan
 ///
@@ -40,7 +40,9 @@ Examples:
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         if self.follow {
             return self.go_on(app, &store, &plan);
         }

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use punchlist_engine::Which;
 use punchlist_engine::session;
-use punchlist_engine::tool_service::{Caller, Wanted};
+use punchlist_engine::tool_service::Caller;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
@@ -21,7 +22,7 @@ use crate::app::App;
 use crate::error::Fail;
 use crate::print::{self, Reply};
 use crate::project::Project;
-use crate::{clock, current_session, hook_event, identity, person, repository, which};
+use crate::{clock, current_session, hook_event, identity, person, plan_choice, repository};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -139,7 +140,8 @@ impl Around {
             Some(name) => Some(name.clone()),
             None => env::var("PUNCHLIST_PLAN").ok().filter(|name| !name.trim().is_empty()),
         };
-        let plan = plan.map(|name| which::valid_name(&name).map(str::to_owned)).transpose()?;
+        let plan =
+            plan.map(|name| plan_choice::valid_name(&name).map(str::to_owned)).transpose()?;
         let pid = std::process::id();
         let process = identity::holder("", Some(pid)).ok().and_then(|holder| holder.process);
         let start = process
@@ -264,16 +266,13 @@ impl Around {
             (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
             (None, None) => (self.connection(), self.connection.clone()),
         };
-        let wanted = match &self.plan {
-            None => Wanted::Attached,
-            Some(name) => Wanted::Named { name: name.clone(), id: self.plan_id()? },
-        };
+        let plan = self.plan.clone().map(Which::Named);
         let title = session.as_ref().and_then(|session| session.memory.prompt.clone());
         let title = title.unwrap_or_default();
         let known = session.as_ref().and_then(|session| session.process.clone());
         let process = known.or_else(|| self.process.clone());
         Ok(Who {
-            caller: Caller { key, wanted, title },
+            caller: Caller { key, plan, title },
             actor: Actor::agent(name.clone()),
             holder: Holder { name, process },
             session,
@@ -289,10 +288,6 @@ impl Around {
             sub_agent: String::new(),
             turn: String::new(),
         }
-    }
-
-    fn plan_id(&self) -> Result<punchlist_model::PlanId, store::Error> {
-        clock::plan_id(clock::now()).map_err(no_random)
     }
 }
 

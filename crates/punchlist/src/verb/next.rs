@@ -11,7 +11,7 @@ use crate::app::{App, no_plan};
 use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{identity, which};
+use crate::{identity, plan_choice};
 
 /// Show the next ready item, or take it
 ///
@@ -48,7 +48,7 @@ Examples:
                 None => Err(nothing(&applied.plan)),
             };
         }
-        let Some((store, plan)) = which::read(app, &Needs::of(&[Op::Next]))? else {
+        let Some((store, plan)) = plan_choice::read(app, &Needs::of(&[Op::Next]))? else {
             return Err(no_plan());
         };
         let Some(item) = picked(app, &store, &plan)? else {

@@ -20,7 +20,7 @@ use crate::block_on;
 use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{person, repository, which};
+use crate::{person, plan_choice, repository};
 
 /// Show the plans of this project, or of all
 ///
@@ -155,7 +155,7 @@ pub(super) fn live(
     for project in
         projects.into_iter().filter(|_| app.current_session(store).is_ok_and(|it| it.any))
     {
-        live.extend(which::live_plans(app, store, project)?);
+        live.extend(plan_choice::live_plans(app, store, project)?);
     }
     Ok(live)
 }
@@ -208,7 +208,7 @@ impl Act {
         match self {
             Self::Rename { old, new, changing } => {
                 person::not_an_agent("plans are renamed")?;
-                let name = which::valid_name(&new)?.to_owned();
+                let name = plan_choice::valid_name(&new)?.to_owned();
                 let patch = |_| PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
                 change(app, old, patch, changing, "renamed")
             }
@@ -244,7 +244,9 @@ fn change(
     words: &str,
 ) -> Result<Reply, Fail> {
     let app = of(app, plan);
-    let Some((store, before)) = which::read(&app, &Needs::header())? else { return Err(no_plan()) };
+    let Some((store, before)) = plan_choice::read(&app, &Needs::header())? else {
+        return Err(no_plan());
+    };
     drop(store);
     let op = Op::Plan(Box::new(patch(before.rules)));
     let (store, applied) = Request::new(vec![op], changing).make(&app)?;

@@ -19,7 +19,7 @@ use crate::error::Fail;
 use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
-use crate::{outputs, pager, person, places, which};
+use crate::{outputs, pager, person, places, plan_choice};
 
 /// Show one item in full, or the plan itself
 ///
@@ -46,7 +46,9 @@ Examples:
   punchlist show --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         let Some(typed) = self.item else { return header(app, &store, &plan) };
         let item = find(&plan, &typed.within(&plan)?)?;
         if self.output {

@@ -1,6 +1,7 @@
 //! `punchlist tool`.
 
-use punchlist_engine::tool_service::{self, Caller, Wanted};
+use punchlist_engine::Which;
+use punchlist_engine::tool_service::{self, Caller};
 use punchlist_formats::dialect::{Call, Dialect, Reply as Said};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
@@ -13,8 +14,8 @@ use crate::block_on;
 use crate::error::Fail;
 use crate::identity;
 use crate::input;
+use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
-use crate::which::{self, Missing};
 
 /// Run one tool of a dialect, exactly as a model would see it
 ///
@@ -107,7 +108,7 @@ impl Tool {
         let store = app.store_to_read()?;
         let caller = match &store {
             Some(store) => caller(app, store, key)?,
-            None => Caller { key, wanted: Wanted::Attached, title: String::new() },
+            None => Caller::new(key),
         };
         let told = {
             let store = store.as_ref().map(|store| store as &dyn PlanStore);
@@ -158,12 +159,12 @@ fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
 
 /// The conversation that calls, with the plan that `--plan` names.
 fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fail> {
-    let wanted = match app.globals.plan {
-        None => Wanted::Attached,
+    let plan = match app.globals.plan {
+        None => None,
         Some(_) => {
             let header = |id| block_on(store.read(id, Needs::header()));
-            Wanted::Plan(which::with(app, store, Missing::Refuse, header)?.id)
+            Some(Which::Id(plan_choice::with(app, store, Missing::Refuse, header)?.id))
         }
     };
-    Ok(Caller { key, wanted, title: String::new() })
+    Ok(Caller { plan, ..Caller::new(key) })
 }

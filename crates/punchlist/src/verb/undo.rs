@@ -10,8 +10,8 @@ use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::change::{self, Changing};
 use crate::error::Fail;
+use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
-use crate::which::{self, Missing};
 
 /// Undo your own last change
 ///
@@ -45,7 +45,7 @@ Examples:
                 Ok(applied)
             })
         };
-        let applied = which::with(app, &store, Missing::Refuse, act)?;
+        let applied = plan_choice::with(app, &store, Missing::Refuse, act)?;
         let undid = if app.globals.json { Vec::new() } else { undid(&store, &applied)? };
         let mut reply = change::report(app, &store, applied)?;
         if !undid.is_empty() {

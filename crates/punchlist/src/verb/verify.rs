@@ -20,7 +20,7 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::items::{self, Several};
 use crate::print::{self, Reply};
-use crate::{clock, evidence, permission, places, which};
+use crate::{clock, evidence, permission, places, plan_choice};
 use punchlist_engine::check::runner::{Checker, Ran};
 
 /// Run the checks of items and keep what came of them as evidence
@@ -66,7 +66,9 @@ Examples:
         if self.consent || self.no_consent {
             return self.word(app);
         }
-        let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         let due = self.due(app, &plan)?;
         if due.is_empty() {
             return Ok(nothing(app, &plan, self.stale));

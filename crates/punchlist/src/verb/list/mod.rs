@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{evidence, person, which};
+use crate::{evidence, person, plan_choice};
 
 /// Show the list
 ///
@@ -90,7 +90,7 @@ Examples:
         if self.all_plans {
             return all_plans::run(&self, app, view);
         }
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
             return none_yet(app, view);
         };
         let only = self.only(app, &store, &plan)?;
