@@ -175,8 +175,7 @@ pub(crate) fn decide(
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
     };
-    let answer = block_on(hook::answer(&store, event, &given));
-    store.let_go();
+    let answer = block_on(hook::answer(&*store, event, &given));
     if matches!(event.what, What::Begins(_)) && answer.is_ok() {
         repository::note(app.database()?, project, repository::SHORT_PATIENCE);
     }

@@ -14,6 +14,7 @@ mod checklist;
 mod clock;
 mod config;
 mod current_session;
+mod database;
 mod editing;
 mod hook_event;
 mod identity;

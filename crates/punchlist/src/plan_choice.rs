@@ -6,6 +6,8 @@
 //! that was changed last of those that sessions left, and a line says whose it is. Here are the arguments of
 //! that choice, and the messages about it.
 
+use std::sync::Arc;
+
 use punchlist_engine::plan_service::{
     self, Ambiguity, CalledFrom, Choice, PlanRequest, Query, Which,
 };
@@ -14,7 +16,6 @@ use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{self, AttachmentKey, Summary};
 use punchlist_model::{Plan, PlanId, SessionKey};
-use punchlist_store::Sqlite;
 
 use crate::app::{App, no_plan};
 use crate::block_on;
@@ -146,7 +147,7 @@ fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
 }
 
 /// The plan that is meant, with what `needs` names; `None` if the project has none yet.
-pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Sqlite, Plan)>, Fail> {
+pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Arc<dyn Store>, Plan)>, Fail> {
     let Some(store) = app.store_to_read()? else {
         return match &app.globals.plan {
             Some(name) => Err(no_such_plan(valid_name(name)?)),
@@ -154,7 +155,7 @@ pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Sqlite, Plan)>, F
         };
     };
     let read = |id| block_on(store.read(id, needs.clone()));
-    match with(app, &store, Missing::Refuse, read) {
+    match with(app, &*store, Missing::Refuse, read) {
         Ok(plan) => Ok(Some((store, plan))),
         Err(fail) if fail.code == Code::NotFound && app.globals.plan.is_none() => Ok(None),
         Err(fail) => Err(fail),

@@ -260,7 +260,7 @@ impl Keeper {
             now,
             ended: entries.is_none(),
         };
-        let recorded = block_on(session::record(&store, seen))?;
+        let recorded = block_on(session::record(&*store, seen))?;
         let Some(entries) = entries else { return Ok(()) };
         let given = Given {
             moment: Moment { now, ids: clock::ids(now)?, host: &identity::host() },
@@ -279,6 +279,6 @@ impl Keeper {
             program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        Ok(block_on(hook::keep_list(&store, &given, recorded, "", entries))?)
+        Ok(block_on(hook::keep_list(&*store, &given, recorded, "", entries))?)
     }
 }

@@ -4,9 +4,8 @@ use punchlist_engine::session::{self, Left};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, duration, json};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::PlanStore;
+use punchlist_model::session::Store;
 use punchlist_model::{Plan, PlanId, Session};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -53,13 +52,13 @@ Examples:
             None if self.list || !app.has_store()? => return Ok(told(app, &[])),
             None => app.store()?,
         };
-        let mut left = block_on(session::left_open(&store, project, &identity::host(), app.now))?;
+        let mut left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
         if self.list {
             return Ok(told(app, &left));
         }
         let (id, before) = match &self.from {
             Some(name) => {
-                let id = named(app, &store, name)?;
+                let id = named(app, &*store, name)?;
                 (id, left.into_iter().find(|it| it.plan.id == id).map(|it| it.session))
             }
             None if left.len() > 1 => {
@@ -73,13 +72,13 @@ Examples:
             },
         };
         let session =
-            current_session::meant(app, &store, self.session.as_deref())?.ok_or_else(|| {
+            current_session::meant(app, &*store, self.session.as_deref())?.ok_or_else(|| {
                 Fail::not_found("there is no session here that could take it on").hint(
                     "start the agent in this project first, or work on it by hand with `--plan`; \
                  `punchlist adopt --list` shows what was left.",
                 )
             })?;
-        self.give(app, &store, &session, id, before.as_ref())
+        self.give(app, &*store, &session, id, before.as_ref())
     }
 }
 
@@ -87,7 +86,7 @@ impl Adopt {
     fn give(
         &self,
         app: &App,
-        store: &Sqlite,
+        store: &dyn Store,
         session: &Session,
         id: PlanId,
         before: Option<&Session>,
@@ -126,7 +125,7 @@ fn list(plan: &Plan) -> String {
 }
 
 /// The plan that was named. It need not be one that a session left.
-fn named(app: &App, store: &Sqlite, name: &str) -> Result<PlanId, Fail> {
+fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
     let id = plan_choice::find(app, store, name)?;
     let plan = block_on(store.read(id, Needs::header()))?;
     if plan.open == 0 {

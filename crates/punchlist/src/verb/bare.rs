@@ -18,7 +18,7 @@ pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
     }
     let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else { return begin(app) };
     let mut reply = List::default().run(app)?;
-    let line = match next::picked(app, &store, &plan)? {
+    let line = match next::picked(app, &*store, &plan)? {
         Some(item) => {
             let (number, title) = (item.number, text::one_line(&item.title));
             match item.status {

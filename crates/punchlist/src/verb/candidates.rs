@@ -6,7 +6,7 @@ use clap::{Arg, Command, FromArgMatches};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::text;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::store::Filter;
 use punchlist_model::{Item, Plan};
 
 use super::{Group, Row, Verb};

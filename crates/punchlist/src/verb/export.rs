@@ -1,9 +1,9 @@
 //! `punchlist export`.
 
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::Filter;
 use punchlist_model::{Plan, Revision};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -40,11 +40,11 @@ Examples:
         let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
             return Err(no_plan());
         };
-        file(&store, &plan).map(Reply::text)
+        file(&*store, &plan).map(Reply::text)
     }
 }
 
-fn file(store: &Sqlite, plan: &Plan) -> Result<String, Fail> {
+fn file(store: &dyn Store, plan: &Plan) -> Result<String, Fail> {
     let mut journal = block_on(store.journal(plan.id, Revision(0), u32::MAX))?;
     // Somebody may have changed it between the two looks.
     journal.retain(|entry| entry.revision <= plan.revision);
@@ -60,7 +60,7 @@ fn all(app: &App) -> Result<Reply, Fail> {
     let (mut out, mut notes) = (String::new(), Vec::new());
     for summary in block_on(store.plans(Filter::default()))? {
         let plan = block_on(store.read(summary.id, Needs::whole())).map_err(Fail::from);
-        match plan.and_then(|plan| file(&store, &plan)) {
+        match plan.and_then(|plan| file(&*store, &plan)) {
             Ok(text) => out.push_str(&text),
             Err(why) => {
                 let id = summary.id.short();

@@ -1,7 +1,6 @@
 //! `punchlist forget`.
 
 use punchlist_model::needs::{Needs, Reach};
-use punchlist_model::store::PlanStore;
 use punchlist_model::{Broken, Plan, Refusal};
 
 use super::{Group, Verb};
@@ -74,12 +73,12 @@ Examples:
         let question = question.as_str();
         Act { what, verb: Self::NAME, about: &[], question, otherwise }.confirm()?;
         let store = app.store()?;
-        let ctx = app.in_session(app.ctx()?, &store)?;
+        let ctx = app.in_session(app.ctx()?, &*store)?;
         // While the store still knows where they are.
         let directory = places::outputs()?;
-        outputs::erase(&block_on(outputs::of(&store, &directory, plan.id, number))?)?;
+        outputs::erase(&block_on(outputs::of(&*store, &directory, plan.id, number))?)?;
         let applied = block_on(store.forget(plan.id, item, ctx))?;
-        let mut reply = change::report(app, &store, applied)?;
+        let mut reply = change::report(app, &*store, applied)?;
         if self.whole_plan && !app.globals.json {
             reply.out = format!("forgotten: every text of plan {}\n", plan.id.short());
         }
@@ -101,7 +100,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
         Typed::Id { typed, .. } | Typed::Title(typed) => typed,
     };
     let Some(store) = app.store_to_read()? else { return Ok(None) };
-    let is_plan = match plan_choice::find(app, &store, name) {
+    let is_plan = match plan_choice::find(app, &*store, name) {
         Ok(_) => true,
         Err(fail) if fail.code == Code::NotFound || fail.code == Code::Usage => false,
         Err(fail) => return Err(fail),

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use punchlist_formats::planfile::{self, Severity};
 use punchlist_model::event::PlanDelta;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Entry, PlanStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::Entry;
 use punchlist_model::{ActorKind, Event, Goal, MadeFor, Origin, Plan, PlanId, Revision};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -76,7 +76,7 @@ Examples:
         let mut taken = Vec::with_capacity(prepared.len());
         let mut notes = Vec::new();
         for (plan, journal) in prepared {
-            taken.push(take_in(&store, plan, journal, &mut notes)?);
+            taken.push(take_in(&*store, plan, journal, &mut notes)?);
         }
         if app.globals.json {
             let values: Vec<_> = taken.iter().map(Taken::json).collect();
@@ -159,7 +159,7 @@ impl Taken {
 /// Stores a plan, unless it is here with all that the file has of it. What of it nobody here has seen is an
 /// agent's word, unless a person takes it over.
 fn take_in(
-    store: &Sqlite,
+    store: &dyn Store,
     mut plan: Plan,
     mut journal: Vec<Entry>,
     notes: &mut Vec<String>,

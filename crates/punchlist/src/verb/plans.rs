@@ -7,9 +7,9 @@ use punchlist_formats::text;
 use punchlist_formats::view::{json, plans};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore, Summary};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Filter, Summary};
 use punchlist_model::{End, Op, PlanId, PlanPatch, Rules};
-use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use super::forget::Forget;
@@ -98,7 +98,7 @@ Examples:
         let (mut summaries, mut alive) = (Vec::new(), BTreeSet::new());
         if let Some(store) = app.store_to_read()? {
             summaries = block_on(store.plans(Filter { project, ..Filter::default() }))?;
-            alive = live(app, &store, &summaries)?;
+            alive = live(app, &*store, &summaries)?;
         }
         let folded = match self.all || self.finished {
             true => Folded::default(),
@@ -147,7 +147,7 @@ pub(super) fn called(plan: &Summary) -> Cow<'_, str> {
 /// The plans that live sessions work on.
 pub(super) fn live(
     app: &App,
-    store: &Sqlite,
+    store: &dyn Store,
     summaries: &[Summary],
 ) -> Result<BTreeSet<PlanId>, Fail> {
     let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
@@ -257,6 +257,6 @@ fn change(
     if let Some(now) = now.filter(|_| was != now) {
         line.push_str(&format!(" is{} now", quoted(now)));
     }
-    let reply = change::report(&app, &store, applied)?;
+    let reply = change::report(&app, &*store, applied)?;
     Ok(if app.globals.json { reply } else { Reply { out: line + "\n", ..reply } })
 }

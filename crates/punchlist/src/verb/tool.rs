@@ -107,18 +107,18 @@ impl Tool {
         let key = self.key(app)?;
         let store = app.store_to_read()?;
         let caller = match &store {
-            Some(store) => caller(app, store, key)?,
+            Some(store) => caller(app, &**store, key)?,
             None => Caller::new(key),
         };
         let told = {
-            let store = store.as_ref().map(|store| store as &dyn PlanStore);
+            let store = store.as_deref().map(|store| store as &dyn PlanStore);
             block_on(tool_service::read(store, call, &caller, app.now))?
         };
         drop(store);
         if told.unseen.is_some()
             && let Ok(store) = app.store()
         {
-            block_on(tool_service::note(&store, &caller, &told));
+            block_on(tool_service::note(&*store, &caller, &told));
         }
         Ok(answer(app, &told.reply, None))
     }
@@ -126,12 +126,12 @@ impl Tool {
     /// A call that changes the list; the first one makes it.
     fn change(&self, app: &App, call: &Call, change: Change) -> Result<Reply, Fail> {
         let store = app.store()?;
-        let caller = caller(app, &store, self.key(app)?)?;
+        let caller = caller(app, &*store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = block_on(tool_service::change(&store, call, &caller, change, &identity::gone))?;
-        block_on(tool_service::await_approval(&store, &told, ctx));
+        let told = block_on(tool_service::change(&*store, call, &caller, change, &identity::gone))?;
+        block_on(tool_service::await_approval(&*store, &told, ctx));
         let list = match self.reminder {
-            true => block_on(tool_service::after_change(&store, self.dialect, &told)),
+            true => block_on(tool_service::after_change(&*store, self.dialect, &told)),
             false => None,
         };
         Ok(answer(app, &told.reply, list.as_deref()))

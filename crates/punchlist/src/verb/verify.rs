@@ -8,7 +8,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::item::CheckRun;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::store::Change;
 use punchlist_model::{
     Check, Evidence, Item, Level, Number, Op, Plan, Refusal, Status, Verification,
 };
@@ -219,7 +219,7 @@ impl Verify {
         ran: Ran,
     ) -> Result<Seen, Fail> {
         let store = app.store()?;
-        let mut ctx = app.in_session(app.ctx()?, &store)?;
+        let mut ctx = app.in_session(app.ctx()?, &*store)?;
         ctx.now = clock::now();
         ctx.ids = clock::ids(ctx.now)?;
         let proof = Evidence {
@@ -244,7 +244,6 @@ impl Verify {
         }
         let applied = applied?;
         let now = block_on(store.read(plan.id, Needs::whole()))?;
-        store.let_go();
         let Some(item) = now.get(number).cloned() else { return Err(no_plan()) };
         let verification = now.verification(&item, false);
         let json = json::item(&now, &item, false);

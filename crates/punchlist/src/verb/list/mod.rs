@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Filter, PlanStore};
 use punchlist_model::{Item, Number, Plan};
-use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use self::filter::Wanted;
@@ -93,12 +93,11 @@ Examples:
         let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
             return none_yet(app, view);
         };
-        let only = self.only(app, &store, &plan)?;
+        let only = self.only(app, &*store, &plan)?;
         if view == View::Json {
-            let value = self.json(app, &store, &plan, only.as_ref())?;
+            let value = self.json(app, &*store, &plan, only.as_ref())?;
             return Ok(Reply::json(&value));
         }
-        store.let_go();
         Ok(Reply::text(self.drawn(app, view, &plan, only.as_ref())))
     }
 }
@@ -108,7 +107,7 @@ impl List {
     fn only(
         &self,
         app: &App,
-        store: &Sqlite,
+        store: &dyn Store,
         plan: &Plan,
     ) -> Result<Option<BTreeSet<Number>>, Fail> {
         if self.wanted.is_all() {
