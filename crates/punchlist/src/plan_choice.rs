@@ -67,7 +67,7 @@ enum Chosen {
 
 fn chosen(app: &App, store: &dyn Store, name: Option<&str>) -> Result<Chosen, Fail> {
     let from = match name {
-        // Then nobody asks where the call is made.
+        // A name is looked for in the same way wherever the call is made.
         Some(_) => CalledFrom::Outside,
         None => {
             let here = app.current_session(store)?;
@@ -100,24 +100,20 @@ fn make(app: &App, store: &dyn Store, which: Which) -> Result<PlanId, Fail> {
         return Err(no_such_plan(name)
             .hint("it looks like an id, so no plan of that name was made; choose another."));
     }
-    let request = |project: &str, title| {
-        let (project, which) = (project.to_owned(), which.clone());
-        Ok::<_, Fail>(PlanRequest {
-            project,
-            which,
-            title,
-            id: clock::plan_id(app.now)?,
-            now: app.now,
-        })
+    let mut request = PlanRequest {
+        project: app.project()?.name.clone(),
+        which,
+        title: String::new(),
+        id: clock::plan_id(app.now)?,
+        now: app.now,
     };
-    let Which::Attached(key) = &which else {
-        let request = request(&app.project()?.name, String::new())?;
+    let Which::Attached(key) = request.which.clone() else {
         return Ok(block_on(plan_service::ensure(store, request))?);
     };
     let session = app.current_session(store)?.recorded();
-    let title = session.and_then(|it| it.memory.prompt.clone()).unwrap_or_default();
-    let request = request(&key.project, title)?;
-    Ok(block_on(plan_service::ensure_attached(store, key.clone(), request))?.plan)
+    request.project.clone_from(&key.project);
+    request.title = session.and_then(|it| it.memory.prompt.clone()).unwrap_or_default();
+    Ok(block_on(plan_service::ensure_attached(store, key, request))?.plan)
 }
 
 /// Says whose plan it is, where nobody asked for it by name. Programs find that in the result.
