@@ -15,10 +15,11 @@ mod worker;
 use std::sync::Arc;
 
 use punchlist_model::session::Store;
-use punchlist_model::store::{AttachmentKey, Error, Filter, NewPlan, Summary};
-use punchlist_model::{Limits, MadeFor, PlanId};
+use punchlist_model::store::{Error, Filter, NewPlan, Summary};
+use punchlist_model::{Limits, PlanId};
 
 use crate::around::Around;
+use crate::plan_service::{self, Which};
 
 pub use draft::{Draft, item};
 pub use news::{Change, News};
@@ -32,19 +33,6 @@ pub struct Options {
     pub project: String,
     /// How much of anything.
     pub limits: Limits,
-}
-
-/// Which plan is meant.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Which {
-    /// The one with this id.
-    Id(PlanId),
-    /// The project's plan of this name.
-    Named(String),
-    /// The one that this conversation is attached to.
-    Attached(AttachmentKey),
-    /// The project's own, which people make by hand.
-    Project,
 }
 
 /// Plans, and what may be done with them.
@@ -101,31 +89,14 @@ impl Engine {
 
     /// The plan that is meant; `None` if there is none. Makes nothing.
     pub async fn plan(&self, which: Which) -> Result<Option<PlanHandle>, Error> {
-        let id = match which {
-            Which::Id(id) => {
-                let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
-                self.plans(filter).await?.into_iter().find(|it| it.id == id).map(|it| it.id)
-            }
-            Which::Named(name) => {
-                let filter = Filter { name: Some(name), ..self.of_project() };
-                self.plans(filter).await?.first().map(|it| it.id)
-            }
-            Which::Attached(key) => self.inner.store.attached(key).await?,
-            Which::Project => {
-                let project = MadeFor::Project(self.inner.options.project.clone());
-                self.inner.store.plan_for(project).await?
-            }
-        };
+        let Inner { store, options, .. } = &*self.inner;
+        let id = plan_service::find(&**store, &options.project, &which).await?;
         Ok(id.map(|id| self.handle(id)))
     }
 
     /// The plans that fit, most recently changed first.
     pub async fn plans(&self, filter: Filter) -> Result<Vec<Summary>, Error> {
         self.inner.store.plans(filter).await
-    }
-
-    fn of_project(&self) -> Filter {
-        Filter { project: Some(self.inner.options.project.clone()), ..Filter::default() }
     }
 
     fn handle(&self, id: PlanId) -> PlanHandle {

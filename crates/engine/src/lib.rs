@@ -5,7 +5,8 @@
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
 //! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents'
 //! sessions, [`hook`] answers their hooks, [`record`] keeps lists that were seen from outside,
-//! [`tool_service`] runs one call of a dialect's tool on a conversation's plan. [`run`] runs plan files, and
+//! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a dialect's
+//! tool on a conversation's plan. [`run`] runs plan files, and
 //! [`outputs`] keeps what their calls printed. [`policy`] says who may do what, and [`places`] where the
 //! user's own files lie. Clock, random numbers, environment and configuration are handed in; plans are
 //! reached through the model's store, and no store is named here.
@@ -22,6 +23,7 @@ pub mod hook;
 pub mod merge;
 pub mod outputs;
 pub mod places;
+pub mod plan_service;
 pub mod policy;
 pub mod project;
 pub mod record;
@@ -31,7 +33,8 @@ pub mod tool_service;
 
 pub use around::{Around, System};
 pub use conversation::{CallResult, Conversation, Stop};
-pub use engine::{Engine, PlanHandle, Which, Worker, item};
+pub use engine::{Engine, PlanHandle, Worker, item};
+pub use plan_service::Which;
 /// Puts a new text in the place of a file, wholly or not at all.
 pub use punchlist_bridge::replace;
 /// What can go wrong with a store.

@@ -1,46 +1,38 @@
 //! One call of a dialect's tool, from the conversation that makes it to what its model is told.
 //!
-//! Which plan a conversation works on, when its first plan is made, what it was shown and what is
-//! noted of that: the same for every way in, be it a pipe or a server. Waits for the store alone, so
-//! it needs no runtime. What is around the program (clock, processes, names) is handed in.
+//! When a conversation's first plan is made, what the conversation was shown and what is noted of that is
+//! the same for every way in, be it a pipe or a server. Which plan is meant, [`crate::plan_service`] says.
+//! Waits for the store alone, so it needs no runtime. What is around the program (clock, processes, names) is handed in.
 
 use punchlist_formats::dialect::{Answer, Call, Dialect, Reply};
 use punchlist_formats::prompt::{self, Tag as Wrap};
 use punchlist_formats::view;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{
-    Attachment, AttachmentKey, Change, Error, Filter, NewPlan, PlanStore,
-};
+use punchlist_model::store::{Attachment, AttachmentKey, Change, Error, PlanStore};
 use punchlist_model::{
-    Broken, Ctx, Item, Level, Limits, MadeFor, Op, Plan, PlanId, Process, Refusal, Revision, Tag,
-    Timestamp, decide,
+    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Tag, Timestamp,
+    decide,
 };
+
+use crate::plan_service::{self, PlanRequest, Which};
 
 /// A conversation, and the plan that is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Caller {
     /// Which conversation.
     pub key: AttachmentKey,
-    /// Which plan.
-    pub wanted: Wanted,
+    /// Which plan, where it is not the one that the conversation is attached to. The first change makes
+    /// it, unless it is named by its id.
+    pub plan: Option<Which>,
     /// What a plan of its own is called, should it have to be made; empty where nobody said.
     pub title: String,
 }
 
-/// Which plan a conversation works on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Wanted {
-    /// The one that it is attached to, else one of its own.
-    Attached,
-    /// This one, which is there.
-    Plan(PlanId),
-    /// The project's plan of that name; if there is none, the first change makes it with this id.
-    Named {
-        /// What people call it.
-        name: String,
-        /// Its id, should it have to be made.
-        id: PlanId,
-    },
+impl Caller {
+    /// A conversation that works on the plan that it is attached to, else on one of its own.
+    pub fn new(key: AttachmentKey) -> Self {
+        Self { key, plan: None, title: String::new() }
+    }
 }
 
 /// What came of a call.
@@ -205,13 +197,8 @@ struct Found {
 
 async fn find(store: &dyn PlanStore, caller: &Caller) -> Result<Option<Found>, Error> {
     let attachment = store.attachment(caller.key.clone()).await?;
-    let plan = match &caller.wanted {
-        Wanted::Attached => {
-            return Ok(attachment.map(Found::attached));
-        }
-        Wanted::Plan(plan) => Some(*plan),
-        Wanted::Named { name, .. } => named(store, &caller.key.project, name).await?,
-    };
+    let Some(which) = &caller.plan else { return Ok(attachment.map(Found::attached)) };
+    let plan = plan_service::find(store, &caller.key.project, which).await?;
     Ok(plan.map(|plan| match attachment.filter(|it| it.plan == plan) {
         Some(attachment) => Found::attached(attachment),
         None => Found { plan, shown: None, key: None },
@@ -225,48 +212,24 @@ impl Found {
     }
 }
 
-async fn named(store: &dyn PlanStore, project: &str, name: &str) -> Result<Option<PlanId>, Error> {
-    let filter = Filter {
-        project: Some(project.to_owned()),
-        name: Some(name.to_owned()),
-        ..Filter::default()
-    };
-    Ok(store.plans(filter).await?.first().map(|plan| plan.id))
-}
-
 /// The plan that a conversation would begin with.
 fn empty(caller: &Caller, now: Timestamp) -> Plan {
-    let (id, name) = match &caller.wanted {
-        Wanted::Attached => (PlanId::NIL, None),
-        Wanted::Plan(id) => (*id, None),
-        Wanted::Named { name, id } => (*id, Some(name.clone())),
+    let name = match &caller.plan {
+        Some(Which::Named(name)) => Some(name.clone()),
+        Some(Which::Id(_) | Which::Attached(_) | Which::Project) | None => None,
     };
-    Plan { name, ..Plan::new(id, caller.key.project.clone(), now) }
+    Plan { name, ..Plan::new(PlanId::NIL, caller.key.project.clone(), now) }
 }
 
 async fn make(store: &dyn PlanStore, caller: &Caller, change: &Change) -> Result<Found, Error> {
-    let at = change.ctx.now;
-    let empty = |id| NewPlan::new(id, caller.key.project.clone(), at);
-    let own = |id| NewPlan { title: title(caller, change), ..empty(id) };
-    let new = match &caller.wanted {
-        Wanted::Attached => NewPlan {
-            made_for: Some(MadeFor::Conversation(caller.key.clone())),
-            ..own(change.ctx.ids.plan())
-        },
-        Wanted::Plan(id) => own(*id),
-        Wanted::Named { name, id } => NewPlan { name: Some(name.clone()), ..empty(*id) },
+    let request = PlanRequest {
+        project: caller.key.project.clone(),
+        which: caller.plan.clone().unwrap_or_else(|| Which::Attached(caller.key.clone())),
+        title: if caller.plan.is_none() { title(caller, change) } else { String::new() },
+        id: change.ctx.ids.plan(),
+        now: change.ctx.now,
     };
-    let name = new.name.clone();
-    let plan = match (store.create(new).await, name) {
-        (Ok(plan), _) => plan.id,
-        // Two first calls at once make one plan.
-        (Err(Error::Exists(id) | Error::AlreadyMade(id)), _) => id,
-        (Err(error @ Error::NameTaken(_)), Some(name)) => {
-            named(store, &caller.key.project, &name).await?.ok_or(error)?
-        }
-        (Err(error), _) => return Err(error),
-    };
-    let attachment = store.attach(caller.key.clone(), plan, at).await?;
+    let attachment = plan_service::ensure_attached(store, caller.key.clone(), request).await?;
     Ok(Found::attached(attachment))
 }
 

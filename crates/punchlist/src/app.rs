@@ -8,16 +8,17 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use punchlist_engine::policy::trusted_files::FoundDatabase;
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
-use punchlist_model::session::SessionStore;
+use punchlist_model::session::{SessionStore, Store};
 use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
 use punchlist_sched::policy::Policy;
-use punchlist_store::{Options, Sqlite};
+use punchlist_store::Options;
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
@@ -26,7 +27,7 @@ use crate::error::{Code, Fail};
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::verb::{self, Row};
-use crate::{clock, hook_event, identity, patience, person, places, private, repository};
+use crate::{clock, database, hook_event, identity, patience, person, places, private, repository};
 
 /// What a verb runs in.
 pub(crate) struct App {
@@ -262,18 +263,18 @@ impl App {
     }
 
     /// The store, made if it is not there.
-    pub(crate) fn store(&self) -> Result<Sqlite, Fail> {
+    pub(crate) fn store(&self) -> Result<Arc<dyn Store>, Fail> {
         let options = self.database_options()?;
         self.catch_up(&options.path);
         self.wrote.set(true);
-        Ok(Sqlite::open(&options)?)
+        Ok(database::open(&options)?)
     }
 
     /// The store for reading: nothing is made, nothing is written.
-    pub(crate) fn store_to_read(&self) -> Result<Option<Sqlite>, Fail> {
+    pub(crate) fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, Fail> {
         let options = self.database_options()?;
         self.catch_up(&options.path);
-        Ok(Sqlite::open_to_read(&options)?)
+        Ok(database::open_to_read(&options)?)
     }
 
     /// The rules for calls in this project.

@@ -1,24 +1,25 @@
 //! Making a change and saying what came of it: what all changing verbs share.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::{Around, Needs, Reach};
-use punchlist_model::store::{Applied, Change, Error, PlanStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{
     Attempt, Broken, Event, Item, ItemRef, Number, Op, Plan, PlanId, Refusal, Revision, What,
     decide,
 };
-use punchlist_store::Sqlite;
 
 use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::identity;
 use crate::person;
+use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
-use crate::which::{self, Missing};
 
 /// The option of every verb that changes a plan.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -83,7 +84,7 @@ impl Request {
     }
 
     /// Makes the change.
-    pub(crate) fn make(self, app: &App) -> Result<(Sqlite, Applied), Fail> {
+    pub(crate) fn make(self, app: &App) -> Result<(Arc<dyn Store>, Applied), Fail> {
         if !self.makes_plan && !app.has_store()? {
             return Err(no_plan());
         }
@@ -97,7 +98,7 @@ impl Request {
             ctx.holder = identity::holder(&ctx.holder.name, self.pid)?;
         }
         let store = app.store()?;
-        let ctx = app.in_session(ctx, &store)?;
+        let ctx = app.in_session(ctx, &*store)?;
         let expect = self.changing.revision();
         let begins = self.ops.iter().any(begins);
         let change = Change { expect, ..Change::new(self.ops, ctx) };
@@ -129,15 +130,14 @@ impl Request {
             Ok(())
         };
         let missing = if self.makes_plan { Missing::Make(&check) } else { Missing::Refuse };
-        let applied = which::with(app, &store, missing, act)?;
+        let applied = plan_choice::with(app, &*store, missing, act)?;
         Ok((store, applied))
     }
 
     /// Makes the change and says what came of it.
     pub(crate) fn answer(self, app: &App) -> Result<Reply, Fail> {
         let (store, applied) = self.make(app)?;
-        let reply = report(app, &store, applied);
-        store.let_go();
+        let reply = report(app, &*store, applied);
         reply
     }
 }
@@ -165,7 +165,7 @@ fn is_held(refusal: &Refusal) -> bool {
 }
 
 /// What came of a change, for people or programs.
-pub(crate) fn report(app: &App, store: &Sqlite, applied: Applied) -> Result<Reply, Fail> {
+pub(crate) fn report(app: &App, store: &dyn Store, applied: Applied) -> Result<Reply, Fail> {
     let warnings: Vec<String> = applied.warnings().iter().map(ToString::to_string).collect();
     if app.globals.json {
         let applied = with_obstacles(store, applied)?;
@@ -194,7 +194,7 @@ fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
 
 /// Whether an item is ready follows from what it depends on and what is under it, which a slice need not
 /// have. Nothing is under a new one that is not new itself.
-fn with_obstacles(store: &Sqlite, mut applied: Applied) -> Result<Applied, Fail> {
+fn with_obstacles(store: &dyn Store, mut applied: Applied) -> Result<Applied, Fail> {
     let lacks = |item: &&Item| {
         item.depends_on.iter().any(|on| applied.plan.get(*on).is_none())
             || (applied.plan.is_ready(item) && !applied.decision.added.contains(&item.number))

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::args::Globals;
 use crate::block_on;
 use crate::error::{Code, Fail};
-use crate::{called, clock, identity, places, repository, which};
+use crate::{called, clock, identity, places, plan_choice, repository};
 
 /// The longest file of a task that is read.
 const MOST_TASK: u64 = 1024 * 1024;
@@ -154,7 +154,7 @@ pub(crate) fn decide(
     let project = app.project()?;
     let settings = app.settings()?;
     let store = app.store()?;
-    let plan = found.plan.as_deref().map(which::valid_name).transpose()?;
+    let plan = found.plan.as_deref().map(plan_choice::valid_name).transpose()?;
     let read_task = |list: &str, id: &str| task(agent, event, list, id);
     let globals = app.globals.clone();
     let program = || called::in_a_shell(&App::new(globals.clone()));
@@ -175,8 +175,7 @@ pub(crate) fn decide(
         program: &program,
         version: env!("CARGO_PKG_VERSION"),
     };
-    let answer = block_on(hook::answer(&store, event, &given));
-    store.let_go();
+    let answer = block_on(hook::answer(&*store, event, &given));
     if matches!(event.what, What::Begins(_)) && answer.is_ok() {
         repository::note(app.database()?, project, repository::SHORT_PATIENCE);
     }

@@ -11,7 +11,7 @@ use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal};
 
 use crate::app::{App, no_plan};
 use crate::error::{Code, Fail};
-use crate::which;
+use crate::plan_choice;
 
 /// Longest title that is looked up.
 const LONGEST: usize = 1000;
@@ -58,7 +58,9 @@ impl Typed {
         if let Self::Number(number) = self {
             return Ok(ItemRef::Number(*number));
         }
-        let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         self.within(&plan)
     }
 
@@ -130,7 +132,7 @@ pub(crate) fn each(app: &App, typed: &[Several]) -> Result<Vec<ItemRef>, Fail> {
     let all = || typed.iter().flat_map(|it| &it.0);
     let plan = match all().all(|it| matches!(it, Typed::Number(_))) {
         true => None,
-        false => which::read(app, &Needs::whole())?.map(|it| it.1),
+        false => plan_choice::read(app, &Needs::whole())?.map(|it| it.1),
     };
     within(plan.as_ref(), all())
 }

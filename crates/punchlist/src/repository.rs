@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use punchlist_bridge::git;
 use punchlist_formats::text::one_line;
-use punchlist_model::store::{Filter, PlanStore, Summary};
+use punchlist_model::store::{Filter, Summary};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use punchlist_engine::policy::trusted_files::FileToTrust;
 use punchlist_formats::{planfile, text};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::store::Filter;
 use punchlist_model::{Item, Origin};
-use punchlist_store::{Durability, Options, Sqlite};
+use punchlist_store::{Durability, Options};
 
-use crate::block_on;
+use crate::{block_on, database};
 
 /// Most commands, and most lines of a configuration, that are shown.
 const SHOWN: usize = 50;
@@ -69,7 +69,7 @@ fn plans(database: &Path) -> Vec<String> {
     let name = path(database);
     let unread = |why: String| vec![format!("{name} cannot be read as it is: {why}")];
     let options = Options { path: database.to_owned(), durability: Durability::default() };
-    let store = match Sqlite::open_to_read(&options) {
+    let store = match database::open_to_read(&options) {
         Ok(Some(store)) => store,
         Ok(None) => return Vec::new(),
         Err(why) => return unread(why.to_string()),

@@ -83,6 +83,7 @@ pub(crate) enum Access {
     Read {
         why: String,
         /// A private copy that is read instead of the database, removed when done.
+        #[expect(dead_code, reason = "its drop removes the copy")]
         copy: Option<Copy>,
     },
 }

@@ -84,16 +84,6 @@ impl Sqlite {
         self.current()?.write(work, None)
     }
 
-    /// Ends a process's last use of the store: what the system frees at its end anyhow is left to it,
-    /// which is much cheaper than closing a database in good order.
-    pub fn let_go(self) {
-        // A private copy of the files would be left behind.
-        let copied = matches!(self.database().access, Access::Read { copy: Some(_), .. });
-        if !copied {
-            std::mem::forget(self);
-        }
-    }
-
     /// Settles in for a long stay: while a process has the database open, nobody has to read its
     /// log through, and SQLite's own limit does. It is one of many, so it keeps less of the file in
     /// memory than SQLite would; the system has the rest.

@@ -1,10 +1,11 @@
 //! The plan that a session, or a sub-agent with a list of its own, works on.
 
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Attachment, AttachmentKey, Error, Filter, NewPlan};
-use punchlist_model::{MadeFor, Plan, PlanId, Process, Revision};
+use punchlist_model::store::{Attachment, AttachmentKey, Error};
+use punchlist_model::{Plan, PlanId, Process, Revision};
 
 use super::Exchange;
+use crate::plan_service::{self, PlanRequest, Which};
 
 impl Exchange<'_> {
     /// What the session's attachment is called, or that of a sub-agent's own list.
@@ -23,7 +24,9 @@ impl Exchange<'_> {
         let key = self.key(sub_agent);
         let there = self.store.attachment(key.clone()).await?;
         let Some(name) = self.name(sub_agent) else { return Ok(there) };
-        let Some(plan) = self.named(name).await? else { return Ok(None) };
+        let named = Which::Named(name.to_owned());
+        let plan = plan_service::find(self.store, &self.session.project, &named).await?;
+        let Some(plan) = plan else { return Ok(None) };
         match there {
             Some(there) if there.plan == plan => Ok(Some(there)),
             Some(_) | None => Ok(Some(self.store.attach(key, plan, self.given.moment.now).await?)),
@@ -49,46 +52,24 @@ impl Exchange<'_> {
     /// Makes a plan for the session, or the sub-agent, and attaches it.
     pub(crate) async fn made(&self, sub_agent: &str) -> Result<Attachment, Error> {
         let key = self.key(sub_agent);
-        let name = self.name(sub_agent);
-        let mut new = NewPlan {
-            made_for: name.is_none().then(|| MadeFor::Conversation(key.clone())),
-            name: name.map(str::to_owned),
+        let which = match self.name(sub_agent) {
+            Some(name) => Which::Named(name.to_owned()),
+            None => Which::Attached(key.clone()),
+        };
+        let request = PlanRequest {
+            project: self.session.project.clone(),
+            which,
             title: self.title_of(sub_agent),
-            ..NewPlan::new(
-                self.given.plan.new_id,
-                self.session.project.clone(),
-                self.given.moment.now,
-            )
+            id: self.given.plan.new_id,
+            now: self.given.moment.now,
         };
-        let id = loop {
-            match (self.store.create(new.clone()).await, name) {
-                (Ok(plan), _) => break plan.id,
-                // Two first writes at once make one plan.
-                (Err(Error::AlreadyMade(id)), _) => break id,
-                // One call may make a plan for the session and one for a sub-agent.
-                (Err(Error::Exists(_)), _) => new.id = new.id.next(),
-                (Err(Error::NameTaken(taken)), Some(name)) => {
-                    break self.named(name).await?.ok_or(Error::NameTaken(taken))?;
-                }
-                (Err(error), _) => return Err(error),
-            }
-        };
-        self.store.attach(key, id, self.given.moment.now).await
+        plan_service::ensure_attached(self.store, key, request).await
     }
 
     /// What a plan of the session's own is called: what the user said last before it was made.
     fn title_of(&self, sub_agent: &str) -> String {
         let is_own = sub_agent.is_empty() && self.name(sub_agent).is_none();
         self.session.memory.prompt.clone().filter(|_| is_own).unwrap_or_default()
-    }
-
-    async fn named(&self, name: &str) -> Result<Option<PlanId>, Error> {
-        let filter = Filter {
-            project: Some(self.session.project.clone()),
-            name: Some(name.to_owned()),
-            ..Filter::default()
-        };
-        Ok(self.store.plans(filter).await?.first().map(|plan| plan.id))
     }
 
     /// The whole plan; `None` if there is none yet.

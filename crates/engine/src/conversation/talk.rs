@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::{AgentFacts, Exchange, Given, Moment, PlanFacts, Settings};
 use crate::engine::{Engine, Inner};
 use crate::session::{self, Seen};
-use crate::tool_service::{self, Caller, Wanted};
+use crate::tool_service::{self, Caller};
 use crate::{System, around};
 
 /// May the turn end?
@@ -120,9 +120,8 @@ impl Conversation {
         let Inner { store, around, options } = &*self.engine.inner;
         let session = self.session().await?;
         let caller = Caller {
-            key: session.attachment(),
-            wanted: Wanted::Attached,
             title: session.memory.prompt.clone().unwrap_or_default(),
+            ..Caller::new(session.attachment())
         };
         let now = around.now();
         let Some(ops) = call.ops() else {

@@ -4,7 +4,6 @@ use punchlist_engine::run::{Person, Preview, Schedule, Source, Task, preview};
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_formats::view::order::{Node, order};
-use punchlist_model::session::Store;
 use punchlist_model::{Item, Plan, Progress};
 use serde_json::json;
 
@@ -17,7 +16,7 @@ use crate::print::{self, Reply};
 /// Shows what would be done.
 pub(super) fn run(app: &App, ask: &Ask, source: Source) -> Result<Reply, Fail> {
     let store = app.store_to_read()?;
-    let store = store.as_ref().map(|it| it as &dyn Store);
+    let store = store.as_deref();
     let caller = caller(app, Person { is_there: false, is_agent: false })?;
     let permissions = permissions(app, source.directory())?;
     let Preview { plan, schedule, notes } =

@@ -20,13 +20,12 @@ use punchlist_engine::run::{
     Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan,
 };
 use punchlist_sched::process;
-use punchlist_store::Threaded;
 
 use crate::app::App;
 use crate::clock::Clock;
 use crate::error::Fail;
 use crate::print::{self, Reply};
-use crate::{identity, person, places, project};
+use crate::{database, identity, person, places, project};
 use terminal::Terminal;
 
 /// What is asked for.
@@ -108,7 +107,7 @@ fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
     processes.grace = GRACE;
     Ok(Surroundings {
-        store: Arc::new(Threaded::open(&app.database_options()?)?),
+        store: database::open_on_thread(&app.database_options()?)?,
         caller: caller(app, person)?,
         data: places::data()?,
         rules_file: places::config()?,

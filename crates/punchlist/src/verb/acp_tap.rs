@@ -27,7 +27,7 @@ use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{clock, identity, places, which};
+use crate::{clock, identity, places, plan_choice};
 
 /// Listen to the plans of an agent that speaks ACP
 ///
@@ -249,7 +249,7 @@ impl Keeper {
         let app = &self.app;
         let settings = app.settings()?;
         let store = app.store()?;
-        let plan = app.globals.plan.as_deref().map(which::valid_name).transpose()?;
+        let plan = app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?;
         let project = &app.project()?.name;
         let seen = Seen {
             key: SessionKey { agent: "acp".to_owned(), id: session.to_owned() },
@@ -260,7 +260,7 @@ impl Keeper {
             now,
             ended: entries.is_none(),
         };
-        let recorded = block_on(session::record(&store, seen))?;
+        let recorded = block_on(session::record(&*store, seen))?;
         let Some(entries) = entries else { return Ok(()) };
         let given = Given {
             moment: Moment { now, ids: clock::ids(now)?, host: &identity::host() },
@@ -279,6 +279,6 @@ impl Keeper {
             program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        Ok(block_on(hook::keep_list(&store, &given, recorded, "", entries))?)
+        Ok(block_on(hook::keep_list(&*store, &given, recorded, "", entries))?)
     }
 }

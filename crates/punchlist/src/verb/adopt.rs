@@ -4,9 +4,8 @@ use punchlist_engine::session::{self, Left};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, duration, json};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::PlanStore;
+use punchlist_model::session::Store;
 use punchlist_model::{Plan, PlanId, Session};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -14,7 +13,7 @@ use crate::block_on;
 use crate::current_session;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{identity, which};
+use crate::{identity, plan_choice};
 
 /// Take on what sessions that ended left open
 ///
@@ -53,13 +52,13 @@ Examples:
             None if self.list || !app.has_store()? => return Ok(told(app, &[])),
             None => app.store()?,
         };
-        let mut left = block_on(session::left_open(&store, project, &identity::host(), app.now))?;
+        let mut left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
         if self.list {
             return Ok(told(app, &left));
         }
         let (id, before) = match &self.from {
             Some(name) => {
-                let id = named(app, &store, name)?;
+                let id = named(app, &*store, name)?;
                 (id, left.into_iter().find(|it| it.plan.id == id).map(|it| it.session))
             }
             None if left.len() > 1 => {
@@ -73,13 +72,13 @@ Examples:
             },
         };
         let session =
-            current_session::meant(app, &store, self.session.as_deref())?.ok_or_else(|| {
+            current_session::meant(app, &*store, self.session.as_deref())?.ok_or_else(|| {
                 Fail::not_found("there is no session here that could take it on").hint(
                     "start the agent in this project first, or work on it by hand with `--plan`; \
                  `punchlist adopt --list` shows what was left.",
                 )
             })?;
-        self.give(app, &store, &session, id, before.as_ref())
+        self.give(app, &*store, &session, id, before.as_ref())
     }
 }
 
@@ -87,13 +86,13 @@ impl Adopt {
     fn give(
         &self,
         app: &App,
-        store: &Sqlite,
+        store: &dyn Store,
         session: &Session,
         id: PlanId,
         before: Option<&Session>,
     ) -> Result<Reply, Fail> {
         let attached = block_on(store.attachment(session.attachment()))?.map(|it| it.plan);
-        let busy = which::live_plans(app, store, &app.project()?.name)?;
+        let busy = plan_choice::live_plans(app, store, &app.project()?.name)?;
         if attached != Some(id) && busy.contains(&id) {
             return Err(Fail::refused(format!("plan {} is another live session's", id.short()))
                 .hint("end that session first; several can share a plan that has a name, with `--plan`."));
@@ -126,8 +125,8 @@ fn list(plan: &Plan) -> String {
 }
 
 /// The plan that was named. It need not be one that a session left.
-fn named(app: &App, store: &Sqlite, name: &str) -> Result<PlanId, Fail> {
-    let id = which::find(app, store, name)?;
+fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
+    let id = plan_choice::find(app, store, name)?;
     let plan = block_on(store.read(id, Needs::header()))?;
     if plan.open == 0 {
         return Err(Fail::refused(format!("nothing is open in plan {}", id.short()))

@@ -8,11 +8,11 @@ use punchlist_bridge::{editor, process};
 use punchlist_formats::view::questions::Below;
 use punchlist_formats::view::{duration, json, questions};
 use punchlist_model::call::{
-    Answer as Given, AnswerOutcome, Answered, Asked, CallStore, Offer, Permit, Question,
-    QuestionFilter, Reach, RunFilter, Standing,
+    Answer as Given, AnswerOutcome, Answered, Asked, Offer, Permit, Question, QuestionFilter,
+    Reach, RunFilter, Standing,
 };
+use punchlist_model::session::Store;
 use punchlist_sched::policy::Rule;
-use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use super::{Group, Verb};
@@ -100,7 +100,7 @@ Examples:
             return Err(nothing_waits(id));
         }
         let store = app.store()?;
-        let waiting = meant(app, &store, id)?;
+        let waiting = meant(app, &*store, id)?;
         let mut replies = Vec::new();
         match (word, waiting.as_slice()) {
             (_, []) => return Err(nothing_waits(id)),
@@ -108,7 +108,7 @@ Examples:
             (Some(word), [question]) => {
                 let answer = self.answer(word, &question.asked)?;
                 confirm(app, question, &answer)?;
-                replies.push(give(app, &store, question, answer)?);
+                replies.push(give(app, &*store, question, answer)?);
             }
             (Some(_), several) => return Err(which(several, app)),
             (None, all) => {
@@ -118,7 +118,7 @@ Examples:
                     let Some(answer) = prompt(app, &mut keyboard, question, place)? else {
                         continue;
                     };
-                    match give(app, &store, question, answer) {
+                    match give(app, &*store, question, answer) {
                         Ok(reply) => replies.push(reply),
                         // Somebody answered it meanwhile: the others are asked all the same.
                         Err(fail) if fail.code == Code::Conflict => print::say(&[fail.message]),
@@ -127,7 +127,6 @@ Examples:
                 }
             }
         }
-        store.let_go();
         if replies.is_empty() {
             return Err(unanswered());
         }
@@ -207,7 +206,7 @@ impl Answer {
 }
 
 /// The questions that are meant: the one with that id, else all that wait in this project.
-fn meant(app: &App, store: &Sqlite, id: Option<&str>) -> Result<Vec<Question>, Fail> {
+fn meant(app: &App, store: &dyn Store, id: Option<&str>) -> Result<Vec<Question>, Fail> {
     let Some(id) = id else {
         let project = Some(app.project()?.name.clone());
         let filter = QuestionFilter { project, waiting: true, ..QuestionFilter::default() };
@@ -230,7 +229,7 @@ fn is_waiting(question: &Question) -> bool {
 }
 
 /// Answers, and says what came of it.
-fn give(app: &App, store: &Sqlite, question: &Question, answer: Given) -> Result<Reply, Fail> {
+fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Result<Reply, Fail> {
     let answered = Answered { answer, by: app.actor(store)?, at: app.now };
     match block_on(store.answer(question.asked.id, answered))? {
         AnswerOutcome::Taken(question) => taken(app, store, &question),
@@ -239,7 +238,7 @@ fn give(app: &App, store: &Sqlite, question: &Question, answer: Given) -> Result
     }
 }
 
-fn taken(app: &App, store: &Sqlite, question: &Question) -> Result<Reply, Fail> {
+fn taken(app: &App, store: &dyn Store, question: &Question) -> Result<Reply, Fail> {
     let mut notes = Vec::new();
     if is_over(store, question)? {
         notes.push("the run that asked has ended; it finds the answer when it goes on".to_owned());
@@ -258,7 +257,7 @@ fn taken(app: &App, store: &Sqlite, question: &Question) -> Result<Reply, Fail> 
 }
 
 /// Whether the run that asked is known to be over.
-fn is_over(store: &Sqlite, question: &Question) -> Result<bool, Fail> {
+fn is_over(store: &dyn Store, question: &Question) -> Result<bool, Fail> {
     let filter = RunFilter { project: Some(question.project.clone()), ..RunFilter::default() };
     let runs = block_on(store.runs(filter))?;
     let run = runs.into_iter().find(|it| it.id == question.run);

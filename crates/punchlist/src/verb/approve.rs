@@ -11,7 +11,7 @@ use crate::error::Fail;
 use crate::items::{self, Several};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{clock, identity, which};
+use crate::{clock, identity, plan_choice};
 
 /// The key of an item's metadata under which the note of an approval is kept.
 const NOTE: &str = "approval_note";
@@ -72,7 +72,7 @@ Examples:
 
 /// The items as a person sees them before they approve: what was to be done, and what is said of it.
 fn shown(app: &App, items: &[ItemRef]) -> Result<Vec<String>, Fail> {
-    let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
     let mut lines = Vec::new();
     for item in items {
         let item = show::find(&plan, item)?;

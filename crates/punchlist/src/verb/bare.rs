@@ -8,17 +8,17 @@ use super::list::List;
 use super::{Verb, next};
 use crate::app::App;
 use crate::error::Fail;
+use crate::plan_choice;
 use crate::print::Reply;
-use crate::which;
 
 /// Shows the list and what comes next; where there is no plan, how to begin one.
 pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
     if app.globals.json {
         return List::default().run(app);
     }
-    let Some((store, plan)) = which::read(app, &Needs::whole())? else { return begin(app) };
+    let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else { return begin(app) };
     let mut reply = List::default().run(app)?;
-    let line = match next::picked(app, &store, &plan)? {
+    let line = match next::picked(app, &*store, &plan)? {
         Some(item) => {
             let (number, title) = (item.number, text::one_line(&item.title));
             match item.status {

@@ -6,7 +6,7 @@ use clap::{Arg, Command, FromArgMatches};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::text;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::store::Filter;
 use punchlist_model::{Item, Plan};
 
 use super::{Group, Row, Verb};
@@ -15,7 +15,7 @@ use crate::args::{self, Globals};
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{verb, which};
+use crate::{plan_choice, verb};
 
 /// Most candidates of one kind; nobody looks through more.
 const MOST: usize = 500;
@@ -174,7 +174,7 @@ fn plain<'a>(words: impl IntoIterator<Item = &'a str>) -> Found {
 
 /// The items that a verb could be meant for.
 fn items(app: &App, verb: &str) -> Option<Found> {
-    let (_, plan) = which::read(app, &Needs::whole()).ok()??;
+    let (_, plan) = plan_choice::read(app, &Needs::whole()).ok()??;
     let fits = |item: &&Item| match verb {
         "done" | "start" | "skip" | "wait" => item.is_open(),
         "release" => item.status == punchlist_model::Status::InProgress,
@@ -203,7 +203,7 @@ fn plans(app: &App) -> Option<Found> {
 
 /// Whoever owns an item or works on one, and the agents that do.
 fn names(app: &App) -> Option<Found> {
-    let (_, plan) = which::read(app, &Needs::whole()).ok()??;
+    let (_, plan) = plan_choice::read(app, &Needs::whole()).ok()??;
     let of = |plan: &Plan| -> BTreeSet<String> {
         let items = plan.items.values();
         let owners = items.clone().filter_map(|it| it.owner.clone());

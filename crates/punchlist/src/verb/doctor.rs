@@ -379,7 +379,6 @@ fn looked_through(app: &App, path: PathBuf) -> Result<Vec<Finding>, Fail> {
         findings.push(Finding::good("sessions", said));
     }
     findings.extend(alone(app, &plans));
-    store.let_go();
     Ok(findings)
 }
 

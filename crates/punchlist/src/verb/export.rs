@@ -1,17 +1,17 @@
 //! `punchlist export`.
 
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::Filter;
 use punchlist_model::{Plan, Revision};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::archive;
 use crate::block_on;
 use crate::error::Fail;
+use crate::plan_choice;
 use crate::print::Reply;
-use crate::which;
 
 /// Write a whole plan to stdout, with its journal
 ///
@@ -37,12 +37,14 @@ Examples:
         if self.all {
             return all(app);
         }
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
-        file(&store, &plan).map(Reply::text)
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
+        file(&*store, &plan).map(Reply::text)
     }
 }
 
-fn file(store: &Sqlite, plan: &Plan) -> Result<String, Fail> {
+fn file(store: &dyn Store, plan: &Plan) -> Result<String, Fail> {
     let mut journal = block_on(store.journal(plan.id, Revision(0), u32::MAX))?;
     // Somebody may have changed it between the two looks.
     journal.retain(|entry| entry.revision <= plan.revision);
@@ -58,7 +60,7 @@ fn all(app: &App) -> Result<Reply, Fail> {
     let (mut out, mut notes) = (String::new(), Vec::new());
     for summary in block_on(store.plans(Filter::default()))? {
         let plan = block_on(store.read(summary.id, Needs::whole())).map_err(Fail::from);
-        match plan.and_then(|plan| file(&store, &plan)) {
+        match plan.and_then(|plan| file(&*store, &plan)) {
             Ok(text) => out.push_str(&text),
             Err(why) => {
                 let id = summary.id.short();

@@ -1,7 +1,6 @@
 //! `punchlist forget`.
 
 use punchlist_model::needs::{Needs, Reach};
-use punchlist_model::store::PlanStore;
 use punchlist_model::{Broken, Plan, Refusal};
 
 use super::{Group, Verb};
@@ -12,7 +11,7 @@ use crate::error::{Code, Fail};
 use crate::items::Typed;
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{change, outputs, places, which};
+use crate::{change, outputs, places, plan_choice};
 
 /// Erase what was written in an item, or in a whole plan
 ///
@@ -53,7 +52,7 @@ Examples:
         let item = self.item.map(|it| it.find(app)).transpose()?;
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
-        let Some((_, plan)) = which::read(app, &needs)? else { return Err(no_plan()) };
+        let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Err(no_plan()) };
         let mut number = None;
         let question = match &item {
             None => {
@@ -74,12 +73,12 @@ Examples:
         let question = question.as_str();
         Act { what, verb: Self::NAME, about: &[], question, otherwise }.confirm()?;
         let store = app.store()?;
-        let ctx = app.in_session(app.ctx()?, &store)?;
+        let ctx = app.in_session(app.ctx()?, &*store)?;
         // While the store still knows where they are.
         let directory = places::outputs()?;
-        outputs::erase(&block_on(outputs::of(&store, &directory, plan.id, number))?)?;
+        outputs::erase(&block_on(outputs::of(&*store, &directory, plan.id, number))?)?;
         let applied = block_on(store.forget(plan.id, item, ctx))?;
-        let mut reply = change::report(app, &store, applied)?;
+        let mut reply = change::report(app, &*store, applied)?;
         if self.whole_plan && !app.globals.json {
             reply.out = format!("forgotten: every text of plan {}\n", plan.id.short());
         }
@@ -101,7 +100,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
         Typed::Id { typed, .. } | Typed::Title(typed) => typed,
     };
     let Some(store) = app.store_to_read()? else { return Ok(None) };
-    let is_plan = match which::find(app, &store, name) {
+    let is_plan = match plan_choice::find(app, &*store, name) {
         Ok(_) => true,
         Err(fail) if fail.code == Code::NotFound || fail.code == Code::Usage => false,
         Err(fail) => return Err(fail),
@@ -109,7 +108,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     if !is_plan {
         return Ok(None);
     }
-    let is_item = match which::read(app, &Needs::whole()) {
+    let is_item = match plan_choice::read(app, &Needs::whole()) {
         Ok(Some((_, plan))) => {
             typed.within(&plan).is_ok_and(|item| plan.find(&item).is_ok_and(|it| it.is_some()))
         }

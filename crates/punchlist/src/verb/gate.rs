@@ -68,7 +68,7 @@ Examples:
         let configured = app.settings()?.gate;
         let Some(wanted) = self.setting else {
             let session = match app.store_to_read()? {
-                Some(store) => current_session::meant(app, &store, self.session.as_deref())?,
+                Some(store) => current_session::meant(app, &*store, self.session.as_deref())?,
                 None if self.session.is_some() => return Err(no_session()),
                 None => None,
             };
@@ -79,8 +79,8 @@ Examples:
             return Err(no_session());
         }
         let store = app.store()?;
-        let session =
-            current_session::meant(app, &store, self.session.as_deref())?.ok_or_else(no_session)?;
+        let session = current_session::meant(app, &*store, self.session.as_deref())?
+            .ok_or_else(no_session)?;
         let (holds, _, _) = holding(Some(&session), configured);
         let (then, _, _) = with(wanted.setting(), session.interactive, configured);
         if then < holds {
@@ -90,7 +90,7 @@ Examples:
                 format!("Set the gate of {name} from {} to {}?", holds.as_str(), then.as_str());
             Act { what, verb: "gate", about: &[], question: &question, otherwise }.confirm()?;
         }
-        let set = block_on(session::update(&store, &session.key, |memory| {
+        let set = block_on(session::update(&*store, &session.key, |memory| {
             memory.gate = wanted.setting();
         }))?;
         let session = set.map(|it| it.0).ok_or_else(no_session)?;

@@ -7,9 +7,8 @@ use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::goal::{Met, Reached};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::PlanStore;
+use punchlist_model::session::Store;
 use punchlist_model::{Budget, Goal as Aim, ItemRef, Level, Number, Op, Plan, PlanPatch, Rules};
-use punchlist_store::Sqlite;
 use serde_json::json;
 
 use super::{Group, Verb, list, show};
@@ -20,8 +19,8 @@ use crate::error::Fail;
 use crate::evidence;
 use crate::items::{self, Several};
 use crate::person::{self, Act};
+use crate::plan_choice;
 use crate::print::Reply;
-use crate::which;
 
 /// Say what the list is for and what counts as done
 ///
@@ -113,9 +112,11 @@ Examples:
         if self.demand.is_some() {
             person::not_an_agent("what counts as done is said")?;
         }
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         if says_nothing {
-            let key = list::attachment(&store, &plan)?;
+            let key = list::attachment(&*store, &plan)?;
             return Ok(if app.globals.json {
                 let header = json::header(&plan, key.as_ref());
                 let aim = json::aim(&plan, &evidence::stale(&plan), app.now, person::reader());
@@ -124,11 +125,10 @@ Examples:
                 Reply::prose(told(&plan, app))
             });
         }
-        let patch = self.patch(&plan, app, &store)?;
+        let patch = self.patch(&plan, app, &*store)?;
         let request = Request::new(vec![Op::Plan(Box::new(patch))], self.changing);
         let (store, applied) = request.make(app)?;
         let plan = block_on(store.read(applied.plan.id, Needs::whole()))?;
-        store.let_go();
         if app.globals.json {
             let value = json!({
                 "revision": plan.revision, "changed": [], "warnings": [],
@@ -142,7 +142,7 @@ Examples:
 }
 
 impl Goal {
-    fn patch(&self, plan: &Plan, app: &App, store: &Sqlite) -> Result<PlanPatch, Fail> {
+    fn patch(&self, plan: &Plan, app: &App, store: &dyn Store) -> Result<PlanPatch, Fail> {
         let mut patch = PlanPatch::default();
         if self.met {
             patch.goal = Some(Some(word(plan, app, store)?));
@@ -185,7 +185,7 @@ impl Goal {
 }
 
 /// The goal with the caller's word that it is met.
-fn word(plan: &Plan, app: &App, store: &Sqlite) -> Result<Aim, Fail> {
+fn word(plan: &Plan, app: &App, store: &dyn Store) -> Result<Aim, Fail> {
     let goal = plan.goal.as_deref().cloned().ok_or_else(|| {
         Fail::usage("there is no goal yet")
             .hint("say it first: `punchlist goal \"what must be true in the end\"`.")

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use punchlist_formats::planfile::{self, Severity};
 use punchlist_model::event::PlanDelta;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Entry, PlanStore};
+use punchlist_model::session::Store;
+use punchlist_model::store::Entry;
 use punchlist_model::{ActorKind, Event, Goal, MadeFor, Origin, Plan, PlanId, Revision};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -17,7 +17,7 @@ use crate::block_on;
 use crate::change::{Changing, Request};
 use crate::error::{Code, Fail};
 use crate::print::Reply;
-use crate::{archive, input, merge, person, which};
+use crate::{archive, input, merge, person, plan_choice};
 
 /// Take in a Markdown checklist, or a plan that `export` wrote
 ///
@@ -76,7 +76,7 @@ Examples:
         let mut taken = Vec::with_capacity(prepared.len());
         let mut notes = Vec::new();
         for (plan, journal) in prepared {
-            taken.push(take_in(&store, plan, journal, &mut notes)?);
+            taken.push(take_in(&*store, plan, journal, &mut notes)?);
         }
         if app.globals.json {
             let values: Vec<_> = taken.iter().map(Taken::json).collect();
@@ -109,7 +109,7 @@ impl Import {
             plan.project.clone_from(&app.project()?.name);
         }
         if let Some(name) = &app.globals.plan {
-            plan.name = Some(which::valid_name(name)?.to_owned());
+            plan.name = Some(plan_choice::valid_name(name)?.to_owned());
             if journal.iter().flat_map(|entry| &entry.events).any(renames) {
                 return Err(Fail::usage("this plan was renamed in its history and keeps its name")
                     .hint("import it without --plan."));
@@ -159,7 +159,7 @@ impl Taken {
 /// Stores a plan, unless it is here with all that the file has of it. What of it nobody here has seen is an
 /// agent's word, unless a person takes it over.
 fn take_in(
-    store: &Sqlite,
+    store: &dyn Store,
     mut plan: Plan,
     mut journal: Vec<Entry>,
     notes: &mut Vec<String>,
@@ -247,7 +247,7 @@ impl Import {
                 .hint("put that right and import it again."));
         }
         let app = &self.target(app)?;
-        let plan = which::read(app, &Needs::whole());
+        let plan = plan_choice::read(app, &Needs::whole());
         let plan = match plan {
             Err(fail) if fail.code == Code::NotFound => None,
             other => other?.map(|it| it.1),

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use punchlist_engine::policy::trusted_files::{self, FileToTrust};
 use punchlist_formats::text;
-use punchlist_model::store::{Filter, PlanStore};
-use punchlist_store::{Durability, Options, Sqlite};
+use punchlist_model::store::Filter;
+use punchlist_store::{Durability, Options};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -15,7 +15,7 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{config, places, private, project, survey};
+use crate::{config, database, places, private, project, survey};
 
 /// Give this project its own database and trust the files in it
 ///
@@ -141,7 +141,7 @@ fn make(database: &Path, root: &Path) -> Result<(), Fail> {
     }
     // Not by the configuration: whether that counts is what is being settled here.
     let options = Options { path: database.to_owned(), durability: Durability::default() };
-    drop(Sqlite::open(&options)?);
+    drop(database::open(&options)?);
     Ok(())
 }
 
@@ -160,7 +160,7 @@ fn ignore(folder: &Path) -> std::io::Result<()> {
 fn left_behind(app: &App) -> Option<String> {
     let path = places::database().ok()?;
     let options = Options { path: path.clone(), durability: Durability::default() };
-    let store = Sqlite::open_to_read(&options).ok()??;
+    let store = database::open_to_read(&options).ok()??;
     let project = Some(app.project().ok()?.name.clone());
     let plans = block_on(store.plans(Filter { project, ..Filter::default() })).ok()?;
     let path = path.display();

@@ -4,16 +4,16 @@ use std::future::poll_fn;
 
 use punchlist_formats::view::{json, log};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Cursor, Entry, PlanStore, Scope};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Cursor, Entry, Scope};
 use punchlist_model::{Event, Plan, Revision, What};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::error::Fail;
+use crate::plan_choice;
 use crate::print::{self, Reply};
-use crate::which;
 
 /// Show what happened to the plan
 ///
@@ -40,25 +40,27 @@ Examples:
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         if self.follow {
-            return self.go_on(app, &store, &plan);
+            return self.go_on(app, &*store, &plan);
         }
-        let entries = self.past(&store, &plan)?;
-        Ok(Reply::prose(lines(app, &store, &plan, entries)?))
+        let entries = self.past(&*store, &plan)?;
+        Ok(Reply::prose(lines(app, &*store, &plan, entries)?))
     }
 }
 
 impl Log {
     /// The changes asked for, up to now.
-    fn past(&self, store: &Sqlite, plan: &Plan) -> Result<Vec<Entry>, Fail> {
+    fn past(&self, store: &dyn Store, plan: &Plan) -> Result<Vec<Entry>, Fail> {
         let most = if self.number == 0 { u32::MAX } else { self.number };
         let after = Revision(plan.revision.0.saturating_sub(u64::from(most)));
         Ok(block_on(store.journal(plan.id, after, most))?)
     }
 
     /// Prints the past, then each change as it comes. Ends when nobody reads any more.
-    fn go_on(&self, app: &App, store: &Sqlite, plan: &Plan) -> Result<Reply, Fail> {
+    fn go_on(&self, app: &App, store: &dyn Store, plan: &Plan) -> Result<Reply, Fail> {
         // Following begins before the past is read, so that nothing falls between.
         let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
         let plan = block_on(store.read(plan.id, Needs::whole()))?;
@@ -79,7 +81,12 @@ impl Log {
 }
 
 /// Changes as they are printed.
-fn lines(app: &App, store: &Sqlite, plan: &Plan, mut entries: Vec<Entry>) -> Result<String, Fail> {
+fn lines(
+    app: &App,
+    store: &dyn Store,
+    plan: &Plan,
+    mut entries: Vec<Entry>,
+) -> Result<String, Fail> {
     if app.globals.json {
         let lines = entries.iter().map(|entry| json::render(&json::entry(entry)) + "\n");
         return Ok(lines.collect());

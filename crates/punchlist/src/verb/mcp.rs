@@ -2,26 +2,27 @@
 
 use std::env;
 use std::io::IsTerminal;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use punchlist_engine::Which;
 use punchlist_engine::session;
-use punchlist_engine::tool_service::{Caller, Wanted};
+use punchlist_engine::tool_service::Caller;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
 use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
-use punchlist_store::Sqlite;
 use serde_json::{Map, Value};
 
 use super::{Group, Verb};
 use crate::app::App;
+use crate::database::StayingStore;
 use crate::error::Fail;
 use crate::print::{self, Reply};
 use crate::project::Project;
-use crate::{clock, current_session, hook_event, identity, person, repository, which};
+use crate::{clock, current_session, hook_event, identity, person, plan_choice, repository};
 
 /// Serve a dialect's tools to an agent, over MCP on stdio
 ///
@@ -87,7 +88,6 @@ Examples:
 
 /// What the server finds around itself.
 struct Around {
-    database: punchlist_store::Options,
     project: String,
     /// The same project, with its directory.
     root: Project,
@@ -101,7 +101,7 @@ struct Around {
     connection: String,
     /// This process, where the system can tell it apart.
     process: Option<Process>,
-    store: Mutex<Option<Arc<Sqlite>>>,
+    store: StayingStore,
     random: clock::Random,
     calls: AtomicU32,
 }
@@ -139,14 +139,14 @@ impl Around {
             Some(name) => Some(name.clone()),
             None => env::var("PUNCHLIST_PLAN").ok().filter(|name| !name.trim().is_empty()),
         };
-        let plan = plan.map(|name| which::valid_name(&name).map(str::to_owned)).transpose()?;
+        let plan =
+            plan.map(|name| plan_choice::valid_name(&name).map(str::to_owned)).transpose()?;
         let pid = std::process::id();
         let process = identity::holder("", Some(pid)).ok().and_then(|holder| holder.process);
         let start = process
             .as_ref()
             .map_or_else(|| app.now.as_millisecond().to_string(), |it| it.start_time.to_string());
         Ok(Self {
-            database: app.database_options()?,
             project: app.project()?.name.clone(),
             root: app.project()?.clone(),
             plan,
@@ -154,33 +154,21 @@ impl Around {
             told: current_session::told(|name| env::var(name).ok()),
             connection: format!("mcp-{pid}-{start}"),
             process,
-            store: Mutex::default(),
+            store: StayingStore::new(app.database_options()?),
             random: clock::Random::default(),
             calls: AtomicU32::default(),
         })
     }
 
-    /// The store that is open already, or what `open` gives; opened, it stays so.
-    fn opened(
-        &self,
-        open: impl FnOnce() -> Result<Option<Sqlite>, store::Error>,
-    ) -> Result<Option<Arc<Sqlite>>, store::Error> {
-        hook_event::catch_up(&self.database.path, None);
-        let mut place = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that could only be read may be writable by now.
-        if place.as_ref().is_some_and(|it| it.is_read_only()) {
-            *place = None;
-        }
-        if place.is_none()
-            && let Some(store) = open()?
-        {
-            let (database, root) = (self.database.path.clone(), self.root.clone());
-            // Nobody waits for git.
-            thread::spawn(move || repository::note(&database, &root, repository::PATIENCE));
-            store.stay();
-            *place = Some(Arc::new(store));
-        }
-        Ok(place.clone())
+    /// Applies what hooks could not write, before the store is used.
+    fn catch_up(&self) {
+        hook_event::catch_up(&self.store.options().path, None);
+    }
+
+    /// Notes the repository of the project. Nobody waits for git.
+    fn note_repository(&self) {
+        let (database, root) = (self.store.options().path.clone(), self.root.clone());
+        thread::spawn(move || repository::note(&database, &root, repository::PATIENCE));
     }
 }
 
@@ -199,18 +187,13 @@ async fn named(store: &dyn Store, named: &Named) -> Result<Option<Session>, stor
 
 impl Surroundings for Around {
     fn store(&self) -> Result<Arc<dyn Store>, store::Error> {
-        let store = self.opened(|| Sqlite::open(&self.database).map(Some))?;
-        let gone = || store::Error::Unusable { what: "there is no store".into(), source: None };
-        Ok(store.ok_or_else(gone)?)
+        self.catch_up();
+        self.store.store(|| self.note_repository())
     }
 
     fn store_to_read(&self) -> Result<Option<Arc<dyn Store>>, store::Error> {
-        // What is there may as well be opened to write: it will be.
-        let open = || match self.database.path.exists() {
-            true => Sqlite::open(&self.database).map(Some),
-            false => Ok(None),
-        };
-        Ok(self.opened(open)?.map(|store| store as Arc<dyn Store>))
+        self.catch_up();
+        self.store.store_if_there(|| self.note_repository())
     }
 
     fn who<'a>(
@@ -264,16 +247,13 @@ impl Around {
             (None, Some(told)) => (told.attachment(&self.project, ""), told.actor_name("")),
             (None, None) => (self.connection(), self.connection.clone()),
         };
-        let wanted = match &self.plan {
-            None => Wanted::Attached,
-            Some(name) => Wanted::Named { name: name.clone(), id: self.plan_id()? },
-        };
+        let plan = self.plan.clone().map(Which::Named);
         let title = session.as_ref().and_then(|session| session.memory.prompt.clone());
         let title = title.unwrap_or_default();
         let known = session.as_ref().and_then(|session| session.process.clone());
         let process = known.or_else(|| self.process.clone());
         Ok(Who {
-            caller: Caller { key, wanted, title },
+            caller: Caller { key, plan, title },
             actor: Actor::agent(name.clone()),
             holder: Holder { name, process },
             session,
@@ -289,10 +269,6 @@ impl Around {
             sub_agent: String::new(),
             turn: String::new(),
         }
-    }
-
-    fn plan_id(&self) -> Result<punchlist_model::PlanId, store::Error> {
-        clock::plan_id(clock::now()).map_err(no_random)
     }
 }
 

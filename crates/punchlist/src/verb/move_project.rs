@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::text::one_line;
-use punchlist_model::store::{Change, Filter, PlanStore, Summary};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Change, Filter, Summary};
 use punchlist_model::{Ctx, Op, PlanId, PlanPatch};
-use punchlist_store::Sqlite;
 use serde_json::json;
 
 use super::{Group, Verb};
@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{clock, person, project, repository};
+use crate::{clock, database, person, project, repository};
 
 /// Move the plans of a renamed or moved directory to its new path
 ///
@@ -53,13 +53,13 @@ Examples:
         let ctx = app.ctx()?;
         let Some(_) = app.store_to_read()? else { return Err(nothing(&from)) };
         let store = app.store()?;
-        let old = plans_of(&store, &from)?;
-        if old.is_empty() && !has_below(&store, &from)? {
+        let old = plans_of(&*store, &from)?;
+        if old.is_empty() && !has_below(&*store, &from)? {
             return Err(nothing(&from));
         }
-        let ctx = app.in_session(ctx, &store)?;
-        let renamed = make_room(&store, &from, &to.name, &old, &ctx)?;
-        let moved = store.move_project(&from, &to.name)?;
+        let ctx = app.in_session(ctx, &*store)?;
+        let renamed = make_room(&*store, &from, &to.name, &old, &ctx)?;
+        let moved = database::move_project(&app.database_options()?, &from, &to.name)?;
         repository::moved(app.database()?, &from, &to.name)?;
         if app.globals.json {
             let ids: Vec<String> = moved.iter().map(ToString::to_string).collect();
@@ -119,12 +119,12 @@ fn old_name(app: &App, path: &Path) -> Result<String, Fail> {
     name.ok_or_else(|| wrong(&"a project whose path is not UTF-8 cannot be named here"))
 }
 
-fn plans_of(store: &Sqlite, project: &str) -> Result<Vec<Summary>, Fail> {
+fn plans_of(store: &dyn Store, project: &str) -> Result<Vec<Summary>, Fail> {
     let filter = Filter { project: Some(project.to_owned()), ..Filter::default() };
     Ok(block_on(store.plans(filter))?)
 }
 
-fn has_below(store: &Sqlite, project: &str) -> Result<bool, Fail> {
+fn has_below(store: &dyn Store, project: &str) -> Result<bool, Fail> {
     let below = format!("{project}/");
     Ok(block_on(store.plans(Filter::default()))?.iter().any(|it| it.project.starts_with(&below)))
 }
@@ -132,7 +132,7 @@ fn has_below(store: &Sqlite, project: &str) -> Result<bool, Fail> {
 /// Gives another name to plans whose name is taken at the new place: one by name, and the project's own if
 /// the new place has one as well. Which, and how they are called now.
 fn make_room(
-    store: &Sqlite,
+    store: &dyn Store,
     from: &str,
     to: &str,
     old: &[Summary],

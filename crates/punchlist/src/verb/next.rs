@@ -3,15 +3,15 @@
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
 use punchlist_model::{Ctx, Item, Op, Plan, decide};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{identity, which};
+use crate::{identity, plan_choice};
 
 /// Show the next ready item, or take it
 ///
@@ -44,14 +44,14 @@ Examples:
             let request = Request::new(vec![Op::Next], self.changing);
             let (store, applied) = Request { pid: self.pid, ..request }.make(app)?;
             return match applied.decision.picked {
-                Some(_) => change::report(app, &store, applied),
+                Some(_) => change::report(app, &*store, applied),
                 None => Err(nothing(&applied.plan)),
             };
         }
-        let Some((store, plan)) = which::read(app, &Needs::of(&[Op::Next]))? else {
+        let Some((store, plan)) = plan_choice::read(app, &Needs::of(&[Op::Next]))? else {
             return Err(no_plan());
         };
-        let Some(item) = picked(app, &store, &plan)? else {
+        let Some(item) = picked(app, &*store, &plan)? else {
             return Err(nothing(&plan));
         };
         if app.globals.json {
@@ -69,7 +69,7 @@ Examples:
 /// same item.
 pub(super) fn picked<'a>(
     app: &App,
-    store: &Sqlite,
+    store: &dyn Store,
     plan: &'a Plan,
 ) -> Result<Option<&'a Item>, Fail> {
     let ctx = Ctx { gone: identity::gone(plan), ..app.in_session(app.ctx()?, store)? };

@@ -7,9 +7,9 @@ use punchlist_formats::text;
 use punchlist_formats::view::{json, plans};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore, Summary};
+use punchlist_model::session::Store;
+use punchlist_model::store::{Filter, Summary};
 use punchlist_model::{End, Op, PlanId, PlanPatch, Rules};
-use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use super::forget::Forget;
@@ -20,7 +20,7 @@ use crate::block_on;
 use crate::change::{self, Changing, Request};
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{person, repository, which};
+use crate::{person, plan_choice, repository};
 
 /// Show the plans of this project, or of all
 ///
@@ -98,7 +98,7 @@ Examples:
         let (mut summaries, mut alive) = (Vec::new(), BTreeSet::new());
         if let Some(store) = app.store_to_read()? {
             summaries = block_on(store.plans(Filter { project, ..Filter::default() }))?;
-            alive = live(app, &store, &summaries)?;
+            alive = live(app, &*store, &summaries)?;
         }
         let folded = match self.all || self.finished {
             true => Folded::default(),
@@ -147,7 +147,7 @@ pub(super) fn called(plan: &Summary) -> Cow<'_, str> {
 /// The plans that live sessions work on.
 pub(super) fn live(
     app: &App,
-    store: &Sqlite,
+    store: &dyn Store,
     summaries: &[Summary],
 ) -> Result<BTreeSet<PlanId>, Fail> {
     let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
@@ -155,7 +155,7 @@ pub(super) fn live(
     for project in
         projects.into_iter().filter(|_| app.current_session(store).is_ok_and(|it| it.any))
     {
-        live.extend(which::live_plans(app, store, project)?);
+        live.extend(plan_choice::live_plans(app, store, project)?);
     }
     Ok(live)
 }
@@ -208,7 +208,7 @@ impl Act {
         match self {
             Self::Rename { old, new, changing } => {
                 person::not_an_agent("plans are renamed")?;
-                let name = which::valid_name(&new)?.to_owned();
+                let name = plan_choice::valid_name(&new)?.to_owned();
                 let patch = |_| PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
                 change(app, old, patch, changing, "renamed")
             }
@@ -244,7 +244,9 @@ fn change(
     words: &str,
 ) -> Result<Reply, Fail> {
     let app = of(app, plan);
-    let Some((store, before)) = which::read(&app, &Needs::header())? else { return Err(no_plan()) };
+    let Some((store, before)) = plan_choice::read(&app, &Needs::header())? else {
+        return Err(no_plan());
+    };
     drop(store);
     let op = Op::Plan(Box::new(patch(before.rules)));
     let (store, applied) = Request::new(vec![op], changing).make(&app)?;
@@ -255,6 +257,6 @@ fn change(
     if let Some(now) = now.filter(|_| was != now) {
         line.push_str(&format!(" is{} now", quoted(now)));
     }
-    let reply = change::report(&app, &store, applied)?;
+    let reply = change::report(&app, &*store, applied)?;
     Ok(if app.globals.json { reply } else { Reply { out: line + "\n", ..reply } })
 }

@@ -1,7 +1,7 @@
 //! `punchlist questions`.
 
 use punchlist_formats::view::{json, questions};
-use punchlist_model::call::{CallStore, Question, QuestionFilter, Standing};
+use punchlist_model::call::{Question, QuestionFilter, Standing};
 
 use super::{Group, Verb};
 use crate::app::App;

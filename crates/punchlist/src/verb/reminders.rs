@@ -4,7 +4,7 @@ use punchlist_engine::session;
 use punchlist_formats::view::{json, ledger};
 use punchlist_model::Session;
 use punchlist_model::remind::{Kind, Ledger, Tally};
-use punchlist_model::session::{SessionFilter, SessionStore};
+use punchlist_model::session::SessionFilter;
 use serde_json::{Value, json};
 
 use super::{Group, Verb};

@@ -8,9 +8,9 @@ use punchlist_engine::outputs::last_call::{self, LastCall};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, detail, duration, json, log};
 use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal, Revision};
-use punchlist_store::Sqlite;
 
 use super::{Group, Verb, list};
 use crate::app::{App, no_plan};
@@ -19,7 +19,7 @@ use crate::error::Fail;
 use crate::evidence;
 use crate::items::Typed;
 use crate::print::Reply;
-use crate::{outputs, pager, person, places, which};
+use crate::{outputs, pager, person, places, plan_choice};
 
 /// Show one item in full, or the plan itself
 ///
@@ -46,40 +46,42 @@ Examples:
   punchlist show --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
-        let Some(typed) = self.item else { return header(app, &store, &plan) };
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
+        let Some(typed) = self.item else { return header(app, &*store, &plan) };
         let item = find(&plan, &typed.within(&plan)?)?;
         if self.output {
-            return output(app, &store, &plan, item);
+            return output(app, &*store, &plan, item);
         }
         let stale = evidence::stale(&plan);
         if app.globals.json {
-            let key = list::attachment(&store, &plan)?;
+            let key = list::attachment(&*store, &plan)?;
             let value = serde_json::json!({
                 "plan": json::header(&plan, key.as_ref()),
                 "item": json::item(&plan, item, stale.contains(&item.number)),
-                "lastCall": last_call(&store, &plan, item.number)?.map(|it| it.json()),
+                "lastCall": last_call(&*store, &plan, item.number)?.map(|it| it.json()),
             });
             return Ok(Reply::json(&value));
         }
         let journal = block_on(store.journal(plan.id, Revision(0), u32::MAX))?;
-        let reader = app.actor(&store)?;
+        let reader = app.actor(&*store)?;
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
         let options = view::Options { stale, ..app.view(app.screen()) };
         let text = detail::detail(&plan, item, &journal, show, &options);
-        let call = last_call(&store, &plan, item.number)?.map(|it| it.view(&options));
+        let call = last_call(&*store, &plan, item.number)?.map(|it| it.view(&options));
         let call = call.map(|it| format!("\n{it}")).unwrap_or_default();
         Ok(Reply::prose(text + "\n" + &call))
     }
 }
 
 /// The last call for an item, if any run made one.
-fn last_call(store: &Sqlite, plan: &Plan, item: Number) -> Result<Option<LastCall>, Fail> {
+fn last_call(store: &dyn Store, plan: &Plan, item: Number) -> Result<Option<LastCall>, Fail> {
     block_on(last_call::of(store, &places::outputs()?, plan.id, item))
 }
 
 /// All that the last run of an item printed.
-fn output(app: &App, store: &Sqlite, plan: &Plan, item: &Item) -> Result<Reply, Fail> {
+fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Reply, Fail> {
     let number = item.number;
     let nothing = |what: &str| {
         let title = text::one_line(&item.title);

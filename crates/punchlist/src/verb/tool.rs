@@ -1,6 +1,7 @@
 //! `punchlist tool`.
 
-use punchlist_engine::tool_service::{self, Caller, Wanted};
+use punchlist_engine::Which;
+use punchlist_engine::tool_service::{self, Caller};
 use punchlist_formats::dialect::{Call, Dialect, Reply as Said};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
@@ -13,8 +14,8 @@ use crate::block_on;
 use crate::error::Fail;
 use crate::identity;
 use crate::input;
+use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
-use crate::which::{self, Missing};
 
 /// Run one tool of a dialect, exactly as a model would see it
 ///
@@ -106,18 +107,18 @@ impl Tool {
         let key = self.key(app)?;
         let store = app.store_to_read()?;
         let caller = match &store {
-            Some(store) => caller(app, store, key)?,
-            None => Caller { key, wanted: Wanted::Attached, title: String::new() },
+            Some(store) => caller(app, &**store, key)?,
+            None => Caller::new(key),
         };
         let told = {
-            let store = store.as_ref().map(|store| store as &dyn PlanStore);
+            let store = store.as_deref().map(|store| store as &dyn PlanStore);
             block_on(tool_service::read(store, call, &caller, app.now))?
         };
         drop(store);
         if told.unseen.is_some()
             && let Ok(store) = app.store()
         {
-            block_on(tool_service::note(&store, &caller, &told));
+            block_on(tool_service::note(&*store, &caller, &told));
         }
         Ok(answer(app, &told.reply, None))
     }
@@ -125,12 +126,12 @@ impl Tool {
     /// A call that changes the list; the first one makes it.
     fn change(&self, app: &App, call: &Call, change: Change) -> Result<Reply, Fail> {
         let store = app.store()?;
-        let caller = caller(app, &store, self.key(app)?)?;
+        let caller = caller(app, &*store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = block_on(tool_service::change(&store, call, &caller, change, &identity::gone))?;
-        block_on(tool_service::await_approval(&store, &told, ctx));
+        let told = block_on(tool_service::change(&*store, call, &caller, change, &identity::gone))?;
+        block_on(tool_service::await_approval(&*store, &told, ctx));
         let list = match self.reminder {
-            true => block_on(tool_service::after_change(&store, self.dialect, &told)),
+            true => block_on(tool_service::after_change(&*store, self.dialect, &told)),
             false => None,
         };
         Ok(answer(app, &told.reply, list.as_deref()))
@@ -158,12 +159,12 @@ fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
 
 /// The conversation that calls, with the plan that `--plan` names.
 fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fail> {
-    let wanted = match app.globals.plan {
-        None => Wanted::Attached,
+    let plan = match app.globals.plan {
+        None => None,
         Some(_) => {
             let header = |id| block_on(store.read(id, Needs::header()));
-            Wanted::Plan(which::with(app, store, Missing::Refuse, header)?.id)
+            Some(Which::Id(plan_choice::with(app, store, Missing::Refuse, header)?.id))
         }
     };
-    Ok(Caller { key, wanted, title: String::new() })
+    Ok(Caller { plan, ..Caller::new(key) })
 }

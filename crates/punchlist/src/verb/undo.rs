@@ -10,8 +10,8 @@ use crate::app::{App, no_plan};
 use crate::block_on;
 use crate::change::{self, Changing};
 use crate::error::Fail;
+use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
-use crate::which::{self, Missing};
 
 /// Undo your own last change
 ///
@@ -37,17 +37,17 @@ Examples:
         }
         let (ctx, expect) = (app.ctx()?, self.changing.revision());
         let store = app.store()?;
-        let ctx = app.in_session(ctx, &store)?;
+        let ctx = app.in_session(ctx, &*store)?;
         let act = |id| {
             block_on(async {
                 let applied = store.undo(id, ctx.clone(), expect).await?;
-                session::give_back(&store, id, &applied.decision.events, &ctx).await?;
+                session::give_back(&*store, id, &applied.decision.events, &ctx).await?;
                 Ok(applied)
             })
         };
-        let applied = which::with(app, &store, Missing::Refuse, act)?;
-        let undid = if app.globals.json { Vec::new() } else { undid(&store, &applied)? };
-        let mut reply = change::report(app, &store, applied)?;
+        let applied = plan_choice::with(app, &*store, Missing::Refuse, act)?;
+        let undid = if app.globals.json { Vec::new() } else { undid(&*store, &applied)? };
+        let mut reply = change::report(app, &*store, applied)?;
         if !undid.is_empty() {
             reply.out = undid.join("\n") + "\n";
         }

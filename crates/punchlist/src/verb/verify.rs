@@ -8,7 +8,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::item::CheckRun;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Change, PlanStore};
+use punchlist_model::store::Change;
 use punchlist_model::{
     Check, Evidence, Item, Level, Number, Op, Plan, Refusal, Status, Verification,
 };
@@ -20,7 +20,7 @@ use crate::block_on;
 use crate::error::{Code, Fail};
 use crate::items::{self, Several};
 use crate::print::{self, Reply};
-use crate::{clock, evidence, permission, places, which};
+use crate::{clock, evidence, permission, places, plan_choice};
 use punchlist_engine::check::runner::{Checker, Ran};
 
 /// Run the checks of items and keep what came of them as evidence
@@ -66,7 +66,9 @@ Examples:
         if self.consent || self.no_consent {
             return self.word(app);
         }
-        let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         let due = self.due(app, &plan)?;
         if due.is_empty() {
             return Ok(nothing(app, &plan, self.stale));
@@ -217,7 +219,7 @@ impl Verify {
         ran: Ran,
     ) -> Result<Seen, Fail> {
         let store = app.store()?;
-        let mut ctx = app.in_session(app.ctx()?, &store)?;
+        let mut ctx = app.in_session(app.ctx()?, &*store)?;
         ctx.now = clock::now();
         ctx.ids = clock::ids(ctx.now)?;
         let proof = Evidence {
@@ -242,7 +244,6 @@ impl Verify {
         }
         let applied = applied?;
         let now = block_on(store.read(plan.id, Needs::whole()))?;
-        store.let_go();
         let Some(item) = now.get(number).cloned() else { return Err(no_plan()) };
         let verification = now.verification(&item, false);
         let json = json::item(&now, &item, false);

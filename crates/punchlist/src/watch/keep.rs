@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use punchlist_engine::hook::{AgentFacts, Given, Moment, PlanFacts};
 use punchlist_engine::record::{Recorded, Recording, record};
-use punchlist_store::Sqlite;
+use punchlist_model::session::Store;
 use punchlist_streams::watch::join::name;
 use punchlist_streams::watch::{Life, Seen, Todo};
 
@@ -21,7 +22,7 @@ use crate::{clock, identity, project};
 
 /// Keeps what is seen, or does nothing.
 pub(super) struct Keeper {
-    store: Option<Sqlite>,
+    store: Option<Arc<dyn Store>>,
     lock: Option<File>,
     /// What was kept last, by agent.
     kept: BTreeMap<String, Vec<Todo>>,
@@ -51,14 +52,14 @@ impl Keeper {
     /// Keeps every list that has changed since it was last kept.
     pub(super) fn keep(&mut self, app: &App, streams: &[(&Seen, Life)]) -> Result<(), Fail> {
         let Some(store) = self.store.take() else { return Ok(()) };
-        let outcome = self.keep_in(&store, app, streams);
+        let outcome = self.keep_in(&*store, app, streams);
         self.store = Some(store);
         outcome
     }
 
     fn keep_in(
         &mut self,
-        store: &Sqlite,
+        store: &dyn Store,
         app: &App,
         streams: &[(&Seen, Life)],
     ) -> Result<(), Fail> {

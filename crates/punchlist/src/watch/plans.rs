@@ -3,14 +3,14 @@
 //! Read once at the beginning; afterwards only what has changed. Nothing is written here.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use punchlist_bridge::process::{self, Fate};
 use punchlist_model::needs::Needs;
-use punchlist_model::session::{Session, SessionFilter, SessionStore};
-use punchlist_model::store::{AttachmentKey, Filter, PlanStore, Summary};
+use punchlist_model::session::{Session, SessionFilter, Store};
+use punchlist_model::store::{AttachmentKey, Filter, Summary};
 use punchlist_model::{Plan, PlanId};
-use punchlist_store::Sqlite;
 use punchlist_streams::watch::Life;
 
 use super::wake::{self, Wake};
@@ -26,7 +26,7 @@ const MOST_SESSIONS: u32 = 1_000;
 /// What the store knows.
 #[derive(Default)]
 pub(super) struct Plans {
-    store: Option<Sqlite>,
+    store: Option<Arc<dyn Store>>,
     plans: BTreeMap<PlanId, (Option<AttachmentKey>, Plan)>,
     sessions: Vec<(Session, Life)>,
     /// What could not be read, and why. The rest is shown all the same.
@@ -66,7 +66,7 @@ impl Plans {
         }
         let Some(store) = app.store_to_read()? else { return Ok(false) };
         // Following begins before anything is read, so that nothing falls between.
-        wake::plans(&store, tell.clone())?;
+        wake::plans(&*store, tell.clone())?;
         self.store = Some(store);
         Ok(true)
     }

@@ -9,8 +9,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use punchlist_model::PlanId;
-use punchlist_model::store::{Cursor, PlanStore, Scope};
-use punchlist_store::Sqlite;
+use punchlist_model::session::Store;
+use punchlist_model::store::{Cursor, Scope};
 use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
@@ -49,7 +49,7 @@ pub(crate) enum Sort {
 }
 
 /// Tells of every change to a plan from now on.
-pub(crate) fn plans(store: &Sqlite, tell: Sender<Wake>) -> Result<(), Fail> {
+pub(crate) fn plans(store: &dyn Store, tell: Sender<Wake>) -> Result<(), Fail> {
     let mut coming = block_on(store.follow(Cursor::Now, Scope::All))?;
     thread::spawn(move || {
         loop {

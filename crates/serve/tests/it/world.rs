@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use punchlist_engine::tool_service::{Caller, Wanted};
+use punchlist_engine::tool_service::Caller;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
@@ -88,7 +88,7 @@ impl Surroundings for Around {
                 turn: String::new(),
             };
             Ok(Arc::new(Who {
-                caller: Caller { key, wanted: Wanted::Attached, title: String::new() },
+                caller: Caller::new(key),
                 actor: Actor::agent("mcp"),
                 holder: Holder::named("mcp"),
                 session: None,

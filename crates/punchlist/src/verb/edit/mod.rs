@@ -13,7 +13,7 @@ use crate::change::{Changing, Expect, Request};
 use crate::error::{Code, Fail};
 use crate::items::{self, Several, Typed};
 use crate::print::Reply;
-use crate::{editing, person, which};
+use crate::{editing, person, plan_choice};
 
 /// Change what an item says, or the whole list
 ///
@@ -130,7 +130,9 @@ fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail
         return Err(no_editor());
     }
     let read = || -> Result<(Plan, ItemRef), Fail> {
-        let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+            return Err(no_plan());
+        };
         let item = typed.within(&plan)?;
         Ok((plan, item))
     };
@@ -179,7 +181,7 @@ fn whole_list(app: &App, changing: Changing) -> Result<Reply, Fail> {
     if !editing::is_possible() {
         return Err(no_editor());
     }
-    let Some((_, plan)) = which::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
     let name = format!("{}-all", plan.id.short());
     let read = |text: &str| whole::read(text, &plan);
     let Some(edited) = editing::edit(&name, &whole::text(&plan), read)? else {
@@ -201,7 +203,7 @@ fn keep_persons_check(app: &App, item: &ItemRef) -> Result<(), Fail> {
     }
     let items = vec![Reach { item: item.clone(), around: Vec::new() }];
     let needs = Needs { items, ..Needs::default() };
-    let Some((_, plan)) = which::read(app, &needs)? else { return Ok(()) };
+    let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Ok(()) };
     let item = plan.find(item).ok().flatten().and_then(|number| plan.get(number));
     let check = item.and_then(|it| it.check.as_ref());
     if check.is_none_or(|it| it.origin == Origin::Agent) {

@@ -2,7 +2,7 @@
 
 use punchlist_formats::text;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{Filter, PlanStore};
+use punchlist_model::store::Filter;
 use serde_json::Value;
 
 use super::{List, View, none_yet};
@@ -17,12 +17,12 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
     let Some(store) = app.store_to_read()? else { return none_yet(app, view) };
     let project = Some(app.project()?.name.clone());
     let mut summaries = block_on(store.plans(Filter { project, ..Filter::default() }))?;
-    let live = plans::live(app, &store, &summaries)?;
+    let live = plans::live(app, &*store, &summaries)?;
     let folded = Folded::away(&mut summaries, &live);
     let (mut values, mut out) = (Vec::<Value>::new(), String::new());
     for summary in &summaries {
         let plan = block_on(store.read(summary.id, Needs::whole()))?;
-        let only = list.only(app, &store, &plan)?;
+        let only = list.only(app, &*store, &plan)?;
         if only
             .as_ref()
             .is_some_and(|only| !plan.listed().iter().any(|it| only.contains(&it.number)))
@@ -30,7 +30,7 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
             continue;
         }
         if view == View::Json {
-            values.push(list.json(app, &store, &plan, only.as_ref())?);
+            values.push(list.json(app, &*store, &plan, only.as_ref())?);
             continue;
         }
         if !out.is_empty() {

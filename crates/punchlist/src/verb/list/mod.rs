@@ -9,9 +9,9 @@ use std::collections::BTreeSet;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
+use punchlist_model::session::Store;
 use punchlist_model::store::{AttachmentKey, Filter, PlanStore};
 use punchlist_model::{Item, Number, Plan};
-use punchlist_store::Sqlite;
 use serde_json::Value;
 
 use self::filter::Wanted;
@@ -20,7 +20,7 @@ use crate::app::App;
 use crate::block_on;
 use crate::error::Fail;
 use crate::print::Reply;
-use crate::{evidence, person, which};
+use crate::{evidence, person, plan_choice};
 
 /// Show the list
 ///
@@ -90,15 +90,14 @@ Examples:
         if self.all_plans {
             return all_plans::run(&self, app, view);
         }
-        let Some((store, plan)) = which::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
             return none_yet(app, view);
         };
-        let only = self.only(app, &store, &plan)?;
+        let only = self.only(app, &*store, &plan)?;
         if view == View::Json {
-            let value = self.json(app, &store, &plan, only.as_ref())?;
+            let value = self.json(app, &*store, &plan, only.as_ref())?;
             return Ok(Reply::json(&value));
         }
-        store.let_go();
         Ok(Reply::text(self.drawn(app, view, &plan, only.as_ref())))
     }
 }
@@ -108,7 +107,7 @@ impl List {
     fn only(
         &self,
         app: &App,
-        store: &Sqlite,
+        store: &dyn Store,
         plan: &Plan,
     ) -> Result<Option<BTreeSet<Number>>, Fail> {
         if self.wanted.is_all() {
