@@ -5,11 +5,11 @@
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
 //! [`merge`] takes a Markdown checklist into a plan. [`session`] keeps what is known of other agents'
 //! sessions, [`hook`] answers their hooks, [`record`] keeps lists that were seen from outside,
-//! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a dialect's
-//! tool on a conversation's plan. [`run`] runs plan files, and
-//! [`outputs`] keeps what their calls printed. [`policy`] says who may do what, and [`places`] where the
-//! user's own files lie. Clock, random numbers, environment and configuration are handed in; plans are
-//! reached through the model's store, and no store is named here.
+//! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a
+//! dialect's tool on a conversation's plan. [`run`] runs plan files, and [`outputs`] keeps what their calls
+//! printed. [`watch`] joins the sessions of all agents with the plans. [`policy`] says who may do what, and
+//! [`places`] where the user's own files lie. Clock, random numbers, environment and configuration are
+//! handed in; plans are reached through the model's store, and no store is named here.
 
 #![forbid(unsafe_code)]
 
@@ -30,6 +30,7 @@ pub mod record;
 pub mod run;
 pub mod session;
 pub mod tool_service;
+pub mod watch;
 
 pub use around::{Around, System};
 pub use conversation::{CallResult, Conversation, Stop};

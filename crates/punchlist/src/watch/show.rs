@@ -53,6 +53,10 @@ pub(super) struct Show {
     anew: bool,
     offers: Vec<(String, String)>,
     told: Vec<String>,
+    /// When reading began.
+    began: Instant,
+    /// When its progress was drawn.
+    drawn: Instant,
 }
 
 impl Show {
@@ -78,6 +82,7 @@ impl Show {
             // Agents are set up by people.
             (!person::is_agent()).then(|| (name.to_owned(), format!("punchlist install {name}")))
         };
+        let now = Instant::now();
         Ok(Self {
             way,
             screen,
@@ -88,6 +93,8 @@ impl Show {
             anew: true,
             offers: ["claude", "codex", "gemini"].into_iter().filter_map(install).collect(),
             told: Vec::new(),
+            began: now,
+            drawn: now,
         })
     }
 
@@ -153,24 +160,24 @@ impl Show {
         }
     }
 
+    /// Reading begins, of which [`Self::progress`] may tell.
+    pub(super) fn begin_reading(&mut self) {
+        self.began = Instant::now();
+        self.drawn = self.began;
+    }
+
     /// Tells how far the first reading has come, if it takes long.
-    pub(super) fn progress(&mut self) -> impl FnMut(u64, u64) {
-        let began = Instant::now();
-        let mut drawn = began;
-        let terminal = match &mut self.way {
-            Way::Live(terminal) => Some(terminal),
-            Way::Lines(_) | Way::Once | Way::Nothing => None,
-        };
-        let mut terminal = terminal;
-        move |done, total| {
-            let now = Instant::now();
-            let is_time = now.duration_since(began) > LONG && now.duration_since(drawn) > LONG / 10;
-            if let Some(terminal) = terminal.as_mut().filter(|_| is_time) {
-                drawn = now;
-                let text = format!(" reading sessions: {} of {} MB", done >> 20, total >> 20);
-                // Should nobody look any more, that is found out with the first frame.
-                drop(terminal.draw(vec![text], None));
-            }
+    pub(super) fn progress(&mut self, done: u64, total: u64) {
+        let now = Instant::now();
+        let is_time =
+            now.duration_since(self.began) > LONG && now.duration_since(self.drawn) > LONG / 10;
+        if let Way::Live(terminal) = &mut self.way
+            && is_time
+        {
+            self.drawn = now;
+            let text = format!(" reading sessions: {} of {} MB", done >> 20, total >> 20);
+            // Should nobody look any more, that is found out with the first frame.
+            drop(terminal.draw(vec![text], None));
         }
     }
 

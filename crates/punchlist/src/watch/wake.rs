@@ -9,13 +9,11 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use punchlist_model::PlanId;
-use punchlist_model::session::Store;
-use punchlist_model::store::{Cursor, Scope};
+use punchlist_model::store::Following;
 use rustix::process::Signal as Raw;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::block_on;
-use crate::error::Fail;
 
 /// Something happened.
 pub(crate) enum Wake {
@@ -48,12 +46,11 @@ pub(crate) enum Sort {
     Resume,
 }
 
-/// Tells of every change to a plan from now on.
-pub(crate) fn plans(store: &dyn Store, tell: Sender<Wake>) -> Result<(), Fail> {
-    let mut coming = block_on(store.follow(Cursor::Now, Scope::All))?;
+/// Tells of every change to a plan.
+pub(crate) fn plans(mut changes: Following, tell: Sender<Wake>) {
     thread::spawn(move || {
         loop {
-            let wake = match block_on(poll_fn(|context| coming.as_mut().poll_next(context))) {
+            let wake = match block_on(poll_fn(|context| changes.as_mut().poll_next(context))) {
                 Some(Ok((_, entry))) => Wake::Plan(entry.plan),
                 Some(Err(why)) => Wake::NoPlans(why.to_string()),
                 None => return,
@@ -63,7 +60,6 @@ pub(crate) fn plans(store: &dyn Store, tell: Sender<Wake>) -> Result<(), Fail> {
             }
         }
     });
-    Ok(())
 }
 
 /// Tells of every key that is pressed at a terminal.

@@ -1,4 +1,4 @@
-//! What is told of events, for programs: first what is known, then what happens.
+//! JSON lines of events, for programs: first what is known, then what happens.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,25 @@ use punchlist_streams::event::{Event, Kind, KindName, KindSet};
 
 use super::plans::Plans;
 
-/// Lines of events, as they are to be printed.
-pub(super) struct Lines<'a> {
-    /// Nobody wants them, if none.
-    pub(super) only: KindSet,
-    /// What the store keeps is told from there.
-    pub(super) plans: &'a Plans,
-    /// When it is read, for sources that do not say when it happened.
-    pub(super) now: i64,
-    /// Of what was before: for each agent, what it is and its last list.
+/// Collects events as lines of JSON, in the order in which they are printed.
+pub(super) struct JsonEvents<'a> {
+    /// The kinds of events that are printed.
+    only: KindSet,
+    /// Lists that the store keeps as plans are printed from there.
+    plans: &'a Plans,
+    /// When the events are read, for sources that do not say when they happened.
+    now: i64,
+    /// Of what happened before: for each agent, what it is and its last list.
     before: BTreeMap<(String, KindName), Vec<u8>>,
     /// What happens.
     live: Vec<u8>,
-    /// Whose states were told as what happens. What an older file adds to one of them comes after it.
-    told: BTreeSet<(String, KindName)>,
+    /// The states that are in `live`. What an older file adds to one of them comes after it.
+    printed: BTreeSet<(String, KindName)>,
     /// How far reading has come.
     progress: &'a mut dyn FnMut(u64, u64),
 }
 
-impl<'a> Lines<'a> {
+impl<'a> JsonEvents<'a> {
     pub(super) fn new(
         only: KindSet,
         plans: &'a Plans,
@@ -38,7 +38,7 @@ impl<'a> Lines<'a> {
             now,
             before: BTreeMap::new(),
             live: Vec::new(),
-            told: BTreeSet::new(),
+            printed: BTreeSet::new(),
             progress,
         }
     }
@@ -51,7 +51,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Told for Lines<'_> {
+impl Told for JsonEvents<'_> {
     fn event(&mut self, event: &Event<'_>, live: bool) {
         let name = event.kind.name();
         if !self.only.has(name) {
@@ -70,10 +70,10 @@ impl Told for Lines<'_> {
         }
         let event = Event { timestamp: event.timestamp.or(Some(self.now)), ..event.clone() };
         let key = (id.to_owned(), name);
-        if live || self.told.contains(&key) {
+        if live || self.printed.contains(&key) {
             event.write_json(&mut self.live);
             if is_state {
-                self.told.insert(key);
+                self.printed.insert(key);
             }
         } else {
             let line = self.before.entry(key).or_default();

@@ -4,23 +4,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 
 use punchlist_bridge::process::{self, Fate};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{Session, SessionFilter, Store};
-use punchlist_model::store::{AttachmentKey, Filter, Summary};
+use punchlist_model::store::{AttachmentKey, Cursor, Filter, Following, Scope, Summary};
 use punchlist_model::{Plan, PlanId};
 use punchlist_streams::watch::Life;
 
-use super::wake::{self, Wake};
-use crate::app::App;
-use crate::block_on;
-use crate::error::Fail;
+use super::StoreSource;
+use crate::fail::Fail;
 
 /// The most plans that are shown; the ones that changed last are.
 const MOST_PLANS: usize = 500;
-/// The most sessions that are looked at.
+/// The most sessions that are read.
 const MOST_SESSIONS: u32 = 1_000;
 
 /// What the store knows.
@@ -59,31 +56,31 @@ impl Plans {
         }
     }
 
-    /// Opens the store, if there is one and it is not open. Says whether it was opened now.
-    pub(super) fn open(&mut self, app: &App, tell: &Sender<Wake>) -> Result<bool, Fail> {
-        if self.store.is_some() {
-            return Ok(false);
-        }
-        let Some(store) = app.store_to_read()? else { return Ok(false) };
-        // Following begins before anything is read, so that nothing falls between.
-        wake::plans(&*store, tell.clone())?;
+    /// Opens the store, if it exists, and returns its changes from now on.
+    pub(super) async fn open(
+        &mut self,
+        source: &StoreSource<'_>,
+    ) -> Result<Option<Following>, Fail> {
+        let Some(store) = (source.open)()? else { return Ok(None) };
+        // Following begins before anything is read, so that no change is missed.
+        let changes = store.follow(Cursor::Now, Scope::All).await?;
         self.store = Some(store);
-        Ok(true)
+        Ok(Some(changes))
     }
 
-    /// Lets go of a store that is not where it was.
+    /// Drops a store that can no longer be followed, and all that was read from it.
     pub(super) fn close(&mut self) {
         *self = Self::default();
     }
 
     /// Reads the plans that changed since then.
-    pub(super) fn load(&mut self, since: i64) -> Result<(), Fail> {
+    pub(super) async fn load(&mut self, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
-        let summaries = block_on(store.plans(Filter::default()))?;
+        let summaries = store.plans(Filter::default()).await?;
         let recent = |it: &Summary| it.updated_at.as_millisecond() >= since;
         let mut read = Vec::new();
         for summary in summaries.into_iter().filter(recent).take(MOST_PLANS) {
-            read.push((block_on(store.read(summary.id, Needs::whole())), summary));
+            read.push((store.read(summary.id, Needs::whole()).await, summary));
         }
         for (plan, summary) in read {
             self.keep(summary, plan.map_err(Fail::from));
@@ -99,12 +96,12 @@ impl Plans {
     }
 
     /// Reads one plan again.
-    pub(super) fn reload(&mut self, id: PlanId) -> Result<(), Fail> {
+    pub(super) async fn reload(&mut self, id: PlanId) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
-        match block_on(store.plans(filter))?.into_iter().find(|it| it.id == id) {
+        match store.plans(filter).await?.into_iter().find(|it| it.id == id) {
             Some(summary) => {
-                let plan = block_on(store.read(id, Needs::whole())).map_err(Fail::from);
+                let plan = store.read(id, Needs::whole()).await.map_err(Fail::from);
                 self.keep(summary, plan);
             }
             None => {
@@ -115,18 +112,21 @@ impl Plans {
         Ok(())
     }
 
-    /// Looks at sessions and their processes again.
-    pub(super) fn look(&mut self, host: &str, since: i64) -> Result<(), Fail> {
+    /// Reads sessions again, and whether their processes run.
+    pub(super) async fn read_sessions(&mut self, host: &str, since: i64) -> Result<(), Fail> {
         let Some(store) = &self.store else { return Ok(()) };
         let filter = SessionFilter { most: Some(MOST_SESSIONS), ..SessionFilter::default() };
-        let sessions = block_on(store.sessions(filter))?.into_iter();
+        let sessions = store.sessions(filter).await?.into_iter();
         let recent = |it: &Session| it.seen_at.as_millisecond() >= since;
-        self.sessions =
-            sessions.filter(recent).map(|it| (life(&it, host), it)).map(|(a, b)| (b, a)).collect();
+        let with_life = |it: Session| {
+            let life = life(&it, host);
+            (it, life)
+        };
+        self.sessions = sessions.filter(recent).map(with_life).collect();
         Ok(())
     }
 
-    /// Lets go what has not changed since then.
+    /// Drops plans that have not changed since then.
     pub(super) fn forget(&mut self, since: i64) {
         self.plans.retain(|_, (_, plan)| plan.updated_at.as_millisecond() >= since);
     }

@@ -1,0 +1,309 @@
+//! Watching all agents at once: their sessions' files, the plans and sessions of the store, and a pipe.
+//!
+//! [`Watcher`] joins them into rows, prints JSON lines for programs and records lists as plans. It starts no
+//! thread and draws nothing: a front end waits for what happens ([`Viewer::follow`], and `wake` in
+//! [`Watcher::new`]), calls [`Watcher::look`] and shows the rows. What a row says is decided in `streams`.
+
+mod json_events;
+mod plans;
+mod recorder;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use punchlist_bridge::watch::{self, Piped, Watch};
+use punchlist_model::PlanId;
+use punchlist_model::agents::{Row, State};
+use punchlist_model::session::Store;
+use punchlist_model::store::Following;
+use punchlist_streams::event::{KindName, KindSet};
+use punchlist_streams::watch::{Known, Life, Seen, rows, tell};
+
+use crate::around::Around;
+use crate::fail::Fail;
+use json_events::JsonEvents;
+use plans::Plans;
+
+pub use punchlist_bridge::watch::find::Homes;
+pub use recorder::Recorder;
+
+/// The most directories that are listened to.
+const MOST_WATCHES: usize = 4_096;
+
+/// How the note begins that says that the store cannot be followed any more.
+const LOST: &str = "plans are no longer followed: ";
+
+/// How often the store's sessions are read again: the store reports changes of plans only.
+const SESSIONS_MS: i64 = 5_000;
+
+/// The most notes that are shown.
+const MOST_NOTES: usize = 3;
+
+/// What is watched.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the agents keep their sessions. They are watched if no file is named and nothing is piped in.
+    pub homes: Homes,
+    /// Files to watch instead, absolute.
+    pub files: Vec<PathBuf>,
+    /// Whether a stream is piped in, through [`Watcher::pipe`].
+    pub is_piped: bool,
+    /// How far back the last event of a session may be, in milliseconds.
+    pub since_ms: i64,
+    /// The events that are printed as JSON lines.
+    pub json: KindSet,
+    /// This machine's name.
+    pub host: String,
+}
+
+impl Options {
+    /// Whether the sessions are found, not named.
+    fn finds_sessions(&self) -> bool {
+        self.files.is_empty() && !self.is_piped
+    }
+}
+
+/// A store that need not exist yet: the first agent that plans something creates it.
+pub struct StoreSource<'a> {
+    /// The file that the store will be in, if that is known. The watcher wakes when it appears.
+    pub file: Option<PathBuf>,
+    /// Opens the store for reading, if it exists.
+    pub open: Box<dyn Fn() -> Result<Option<Arc<dyn Store>>, Fail> + 'a>,
+}
+
+/// The front end of a watcher.
+pub trait Viewer {
+    /// Prints lines of JSON for programs. Never called without a line.
+    fn lines(&mut self, lines: Vec<u8>) -> Result<(), Fail>;
+
+    /// So many bytes of so many were read of the sessions that existed before.
+    fn progress(&mut self, done: u64, total: u64);
+
+    /// A store was opened. From now on the front end waits for its changes, and calls
+    /// [`Watcher::plan_changed`] or [`Watcher::store_lost`].
+    fn follow(&mut self, changes: Following);
+}
+
+/// Watches sessions and plans.
+pub struct Watcher<'a> {
+    options: Options,
+    around: Arc<dyn Around>,
+    /// Where plans are read from; `None` if no plans are shown.
+    source: Option<StoreSource<'a>>,
+    watch: Watch,
+    piped: Option<Piped>,
+    plans: Plans,
+    recorder: Option<Recorder<'a>>,
+    /// When the store's sessions were read.
+    sessions_read: Option<i64>,
+    /// The rows that were reported to have died.
+    dead: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl<'a> Watcher<'a> {
+    /// Begins to listen. `wake` is called from another thread whenever a file has changed.
+    pub fn new(
+        options: Options,
+        around: Arc<dyn Around>,
+        source: Option<StoreSource<'a>>,
+        recorder: Option<Recorder<'a>>,
+        wake: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
+        let homes = if options.finds_sessions() { options.homes.clone() } else { Homes::default() };
+        let files = watch::Options {
+            homes,
+            files: options.files.clone(),
+            since_ms: options.since_ms,
+            host: options.host.clone(),
+            started: around.now().as_millisecond(),
+            most_watches: MOST_WATCHES,
+        };
+        let mut watch = Watch::new(files, wake);
+        watch.awaits(source.as_ref().and_then(|it| it.file.clone()));
+        Self {
+            piped: options.is_piped.then(Piped::default),
+            options,
+            around,
+            source,
+            watch,
+            plans: Plans::default(),
+            recorder,
+            sessions_read: None,
+            dead: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Reads what is new everywhere, records it if there is a recorder, and returns all rows.
+    pub async fn look(&mut self, viewer: &mut dyn Viewer) -> Result<Vec<Row>, Fail> {
+        self.read(viewer).await?;
+        let rows = self.rows();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.record(&*self.around, &streams(&self.watch, self.piped.as_ref())).await?;
+        }
+        self.report_deaths(&rows, viewer)?;
+        Ok(rows)
+    }
+
+    /// A plan of the store has changed.
+    pub async fn plan_changed(
+        &mut self,
+        plan: PlanId,
+        viewer: &mut dyn Viewer,
+    ) -> Result<(), Fail> {
+        let read = self.plans.reload(plan).await;
+        self.plans.note(None, read);
+        self.print_plans(&[plan], viewer)
+    }
+
+    /// The store can no longer be followed. It is opened again with the next look.
+    pub fn store_lost(&mut self, why: &str) {
+        let note = format!("{LOST}{why}");
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+        self.plans.close();
+    }
+
+    /// Takes bytes that were piped in, or the end of the pipe (`None`).
+    pub fn pipe(&mut self, bytes: Option<&[u8]>, viewer: &mut dyn Viewer) -> Result<(), Fail> {
+        let now = self.now();
+        let Some(piped) = &mut self.piped else { return Ok(()) };
+        let mut progress = |_, _| {};
+        let mut lines = JsonEvents::new(self.options.json, &self.plans, now, &mut progress);
+        let is_known = match bytes {
+            Some(bytes) => {
+                piped.push(bytes, now, &mut lines);
+                true
+            }
+            None => piped.end(now, &mut lines),
+        };
+        print(lines.take(), viewer)?;
+        if is_known {
+            return Ok(());
+        }
+        let why = piped.unknown().unwrap_or_default();
+        Err(Fail::usage(why).hint("`punchlist events --from AGENT` reads what it is told to."))
+    }
+
+    /// What a viewer should know of the watching itself.
+    pub fn notes(&self) -> Vec<String> {
+        let recorder = self.recorder.as_ref().and_then(Recorder::note);
+        let own = self.notes.iter().cloned().chain(recorder);
+        own.chain(self.plans.notes()).chain(self.watch.notes()).take(MOST_NOTES).collect()
+    }
+
+    /// How long until it should look again even if nothing happens.
+    pub fn patience(&self) -> Duration {
+        let due = self.watch.next().saturating_sub(self.now()).clamp(0, SESSIONS_MS);
+        Duration::from_millis(due.unsigned_abs())
+    }
+
+    fn now(&self) -> i64 {
+        self.around.now().as_millisecond()
+    }
+
+    /// When what is shown may have begun, in milliseconds since 1970.
+    fn since(&self, now: i64) -> i64 {
+        now.saturating_sub(self.options.since_ms)
+    }
+
+    /// Reads what is new everywhere.
+    async fn read(&mut self, viewer: &mut dyn Viewer) -> Result<(), Fail> {
+        let now = self.now();
+        self.read_store(now, viewer).await?;
+        let mut progress = |done, total| viewer.progress(done, total);
+        let mut lines = JsonEvents::new(self.options.json, &self.plans, now, &mut progress);
+        self.watch.go_on(now, &mut lines);
+        print(lines.take(), viewer)?;
+        // The store may have appeared before anybody listened at its place.
+        if self.plans.is_open() { Ok(()) } else { self.read_store(now, viewer).await }
+    }
+
+    /// Reads plans and sessions that are new. What cannot be read becomes a note, and stops nothing.
+    async fn read_store(&mut self, now: i64, viewer: &mut dyn Viewer) -> Result<(), Fail> {
+        let Some(source) = &self.source else { return Ok(()) };
+        let since = self.since(now);
+        let mut is_new = false;
+        if !self.plans.is_open() {
+            let opened = self.plans.open(source).await;
+            let read = opened.map(|changes| {
+                is_new = changes.is_some();
+                changes.into_iter().for_each(|it| viewer.follow(it));
+            });
+            self.plans.note(None, read);
+        }
+        if is_new {
+            self.notes.retain(|it| !it.starts_with(LOST));
+            self.watch.awaits(None);
+            let loaded = self.plans.load(since).await;
+            self.plans.note(None, loaded);
+            let ids: Vec<PlanId> = self.plans.plans().map(|it| it.1.id).collect();
+            self.print_plans(&ids, viewer)?;
+        }
+        let is_due = self.sessions_read.is_none_or(|it| now.saturating_sub(it) >= SESSIONS_MS);
+        if self.plans.is_open() && (is_due || is_new) {
+            self.sessions_read = Some(now);
+            let read = self.plans.read_sessions(&self.options.host, since).await;
+            self.plans.note(None, read);
+            self.plans.forget(since);
+        }
+        Ok(())
+    }
+
+    /// What is known, joined.
+    fn rows(&self) -> Vec<Row> {
+        let streams = streams(&self.watch, self.piped.as_ref());
+        let finds_sessions = self.options.finds_sessions();
+        let (sessions, plans) = if finds_sessions {
+            (self.plans.sessions().collect(), self.plans.plans().collect())
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        let now = self.now();
+        // Files that were named are shown however old they are.
+        let since = finds_sessions.then(|| self.since(now));
+        rows(&Known { streams, sessions, plans, since }, now)
+    }
+
+    /// Tells programs of agents that died.
+    fn report_deaths(&mut self, rows: &[Row], viewer: &mut dyn Viewer) -> Result<(), Fail> {
+        let dead: Vec<&Row> = rows.iter().filter(|it| it.state == State::Died).collect();
+        let mut lines = Vec::new();
+        if self.options.json.has(KindName::Error) {
+            let now = self.now();
+            for row in dead.iter().filter(|it| !self.dead.contains(&it.key)) {
+                tell::died(row, now, &mut lines);
+            }
+        }
+        self.dead = dead.into_iter().map(|it| it.key.clone()).collect();
+        print(lines, viewer)
+    }
+
+    fn print_plans(&self, ids: &[PlanId], viewer: &mut dyn Viewer) -> Result<(), Fail> {
+        if !self.options.json.has(KindName::TodoList) {
+            return Ok(());
+        }
+        let mut lines = Vec::new();
+        for (key, plan) in ids.iter().filter_map(|id| self.plans.plan(*id)) {
+            tell::plan(key, plan, &mut lines);
+        }
+        print(lines, viewer)
+    }
+}
+
+fn print(lines: Vec<u8>, viewer: &mut dyn Viewer) -> Result<(), Fail> {
+    if lines.is_empty() { Ok(()) } else { viewer.lines(lines) }
+}
+
+/// Every agent that was seen in a file or in the pipe, and what is known of its process.
+fn streams<'a>(watch: &'a Watch, piped: Option<&'a Piped>) -> Vec<(&'a Seen, Life)> {
+    let mut streams = watch.streams();
+    let piped = piped.into_iter().flat_map(Piped::agents);
+    streams.extend(piped.map(|it| (it, Life::Unknown)));
+    streams
+}

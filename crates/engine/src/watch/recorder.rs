@@ -1,0 +1,146 @@
+//! Recording: the lists that are seen are kept as plans, by one watcher at a time.
+//!
+//! Two watchers that record at once would see the same lists a moment apart and undo each other. So they wait
+//! for a lock beside the database: one records, the others say so and take over when it ends.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use punchlist_model::PlanId;
+use punchlist_model::session::Store;
+use punchlist_streams::watch::join::name;
+use punchlist_streams::watch::{Life, Seen, Todo};
+
+use crate::around::Around;
+use crate::fail::Fail;
+use crate::hook::{AgentFacts, Given, Moment, PlanFacts, Settings};
+use crate::project;
+use crate::record::{Recorded, Recording, record};
+
+/// Keeps the lists that a watcher sees as plans.
+pub struct Recorder<'a> {
+    store: Arc<dyn Store>,
+    settings: Settings<'a>,
+    host: String,
+    lock_file: PathBuf,
+    lock: Option<File>,
+    /// What was kept last, by agent.
+    kept: BTreeMap<String, Vec<Todo>>,
+    /// The projects of directories.
+    projects: BTreeMap<String, String>,
+    is_waiting: bool,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder for a store, with the file that all recorders of that store lock, and this machine's name.
+    pub fn new(
+        store: Arc<dyn Store>,
+        settings: Settings<'a>,
+        lock_file: PathBuf,
+        host: String,
+    ) -> Self {
+        Self {
+            store,
+            settings,
+            host,
+            lock_file,
+            lock: None,
+            kept: BTreeMap::new(),
+            projects: BTreeMap::new(),
+            is_waiting: false,
+        }
+    }
+
+    /// What a viewer should know of it.
+    pub(super) fn note(&self) -> Option<String> {
+        let text = "another watch records; this one will when it ends";
+        self.is_waiting.then(|| text.to_owned())
+    }
+
+    /// Keeps every list that has changed since it was last kept.
+    pub(super) async fn record(
+        &mut self,
+        around: &dyn Around,
+        streams: &[(&Seen, Life)],
+    ) -> Result<(), Fail> {
+        if !self.has_lock()? {
+            return Ok(());
+        }
+        for (seen, life) in streams {
+            let Some(list) = seen.list.as_ref() else { continue };
+            let key = format!("{}/{}", name(seen.agent_type), seen.agent_id);
+            if self.kept.get(&key) == Some(&list.items) {
+                continue;
+            }
+            let directory = seen.directory.as_deref().filter(|it| !it.is_empty());
+            let Some(project) = directory.map(|it| self.project(it)) else { continue };
+            let now = around.now();
+            let ids = around.ids(now)?;
+            let given = Given {
+                moment: Moment { now, ids, host: &self.host },
+                agent: AgentFacts {
+                    name: name(seen.agent_type),
+                    has_server: false,
+                    tools: None,
+                    process: None,
+                    interactive: None,
+                    planning: false,
+                    task_list: None,
+                },
+                // Apart from the ids of the items.
+                plan: PlanFacts {
+                    project: &project,
+                    name: None,
+                    new_id: PlanId(ids.nth(u32::MAX)),
+                },
+                settings: self.settings,
+                task: &|_, _| None,
+                program: &|| "punchlist".to_owned(),
+                version: env!("CARGO_PKG_VERSION"),
+            };
+            let recording = Recording { given, life: *life };
+            match record(&*self.store, seen, &recording).await? {
+                Recorded::Kept | Recorded::NotOurs | Recorded::Nothing => {}
+            }
+            self.kept.insert(key, list.items.clone());
+        }
+        Ok(())
+    }
+
+    /// Takes the lock if it is free. Says whether this recorder has it.
+    fn has_lock(&mut self) -> Result<bool, Fail> {
+        if self.lock.is_none() {
+            self.lock = locked(&self.lock_file)?;
+            self.is_waiting = self.lock.is_none();
+        }
+        Ok(self.lock.is_some())
+    }
+
+    /// The project of a directory, if the directory still exists; else the directory itself.
+    fn project(&mut self, directory: &str) -> String {
+        let find = || {
+            let found = project::find(Path::new(directory));
+            found.map_or_else(|_| directory.to_owned(), |it| it.name)
+        };
+        self.projects.entry(directory.to_owned()).or_insert_with(find).clone()
+    }
+}
+
+/// The file, locked; `None` if another process has the lock.
+fn locked(path: &Path) -> Result<Option<File>, Fail> {
+    let failed = |why: io::Error| Fail::ours(format!("cannot lock {}: {why}", path.display()));
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        // Some network file systems have no such locks.
+        Err(TryLockError::Error(why)) if why.kind() == ErrorKind::Unsupported => Ok(Some(file)),
+        Err(TryLockError::Error(why)) => Err(failed(why)),
+    }
+}
