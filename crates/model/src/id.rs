@@ -21,11 +21,6 @@ macro_rules! uuid_id {
             /// An id that nothing has.
             pub const NIL: Self = Self(Uuid::nil());
 
-            /// The id as text, written where there is room for it.
-            pub fn spelt<'a>(&self, room: &'a mut [u8; 36]) -> &'a str {
-                self.0.hyphenated().encode_lower(room)
-            }
-
             /// The short form that people see and type: the tail, because a UUIDv7 begins with the
             /// time and neighbours would look alike.
             pub fn short(&self) -> String {

@@ -1,8 +1,10 @@
 //! Who is attached to which plan, and what they have seen of it.
 
+use std::collections::HashMap;
+
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
 use punchlist_model::{Plan, PlanId, Revision, Timestamp};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::load::{self, Failure};
 use crate::rows::{self, PlanKey, plan_columns, signed};
@@ -103,21 +105,26 @@ pub(crate) fn shown(
     Ok(())
 }
 
-/// The newest conversation attached to a plan.
-pub(crate) fn newest(conn: &Connection, plan: PlanKey) -> rusqlite::Result<Option<AttachmentKey>> {
+/// The newest conversation attached to each of these plans. `keys` is a JSON array.
+pub(crate) fn newest(
+    conn: &Connection,
+    keys: &str,
+) -> rusqlite::Result<HashMap<i64, AttachmentKey>> {
     let mut select = conn.prepare_cached(
-        "SELECT project, agent, conversation, sub_agent, turn FROM attachment WHERE plan = ?1 \
-         ORDER BY at DESC, project DESC, agent DESC, conversation DESC, sub_agent DESC, turn DESC \
-         LIMIT 1",
+        "SELECT plan, project, agent, conversation, sub_agent, turn FROM (SELECT *, row_number() OVER \
+         (PARTITION BY plan ORDER BY at DESC, project DESC, agent DESC, conversation DESC, \
+         sub_agent DESC, turn DESC) AS place FROM attachment \
+         WHERE plan IN (SELECT value FROM json_each(?1))) WHERE place = 1",
     )?;
-    let found = select.query_row([plan.0], |row| {
-        Ok(AttachmentKey {
-            project: row.get(0)?,
-            agent: row.get(1)?,
-            conversation: row.get(2)?,
-            sub_agent: row.get(3)?,
-            turn: row.get(4)?,
-        })
-    });
-    found.optional()
+    let read = |row: &Row<'_>| {
+        let key = AttachmentKey {
+            project: row.get(1)?,
+            agent: row.get(2)?,
+            conversation: row.get(3)?,
+            sub_agent: row.get(4)?,
+            turn: row.get(5)?,
+        };
+        Ok((row.get(0)?, key))
+    };
+    select.query_map([keys], read)?.collect()
 }

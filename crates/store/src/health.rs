@@ -44,7 +44,10 @@ impl Sqlite {
 
     /// Whether the database was opened to read, because it cannot be written or was asked to be so.
     pub fn is_read_only(&self) -> bool {
-        matches!(self.database().access, Access::Read { .. })
+        // Only a store that can write has a connection for reads. Asked first, because the connection that
+        // writes may be waiting for another process.
+        let has_reads = self.reads().is_some();
+        !has_reads && matches!(self.database().access, Access::Read { .. })
     }
 
     /// Whether the database can be written, by a transaction that writes nothing.

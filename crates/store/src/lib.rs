@@ -5,8 +5,9 @@
 //! comes in the call.
 //! This is the only crate that contains SQL.
 //!
-//! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store a
-//! thread of its own, for servers.
+//! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store
+//! threads of its own, for servers. A store that stays open reads through a connection of its own, so that
+//! its reads do not wait for its writes.
 
 #![forbid(unsafe_code)]
 
@@ -29,6 +30,7 @@ mod moved;
 mod open;
 mod plans;
 mod questions;
+mod reads;
 mod rows;
 mod save;
 mod scrub;

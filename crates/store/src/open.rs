@@ -33,6 +33,9 @@ pub(crate) fn patience() -> Duration {
 /// eight pages.
 pub(crate) const LOG_BYTES: u64 = 200 * 4120;
 
+/// What a connection that stays open keeps of the file: kilobytes, which SQLite wants to be told below 0.
+const CACHE: i32 = -1000;
+
 /// How many statements are kept prepared: more than there are.
 const STATEMENTS: usize = 128;
 
@@ -205,6 +208,21 @@ pub(crate) fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(path, flags)?;
     configure(&conn)?;
     Ok(conn)
+}
+
+/// Opens another connection, which only reads, to a database that this process has open to write.
+pub(crate) fn connect_to_read(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags)?;
+    configure(&conn)?;
+    keep_little(&conn);
+    Ok(conn)
+}
+
+/// Limits what a connection that stays open keeps of the file in memory.
+pub(crate) fn keep_little(conn: &Connection) {
+    // Where that cannot be said, it keeps more.
+    drop(conn.pragma_update(None, "cache_size", CACHE));
 }
 
 /// Reads the first page, which is when SQLite notices that it cannot have its own files beside it.

@@ -1,8 +1,10 @@
 //! Plans at a glance.
 
-use punchlist_model::Progress;
+use std::collections::HashMap;
+
 use punchlist_model::store::{Filter, Summary};
-use rusqlite::{Connection, Params};
+use punchlist_model::{Plan, Progress};
+use rusqlite::{Connection, Params, Row};
 
 use crate::attachments;
 use crate::load::Failure;
@@ -40,37 +42,45 @@ fn select(
     while let Some(row) = rows.next()? {
         // One that is not even known by name is passed over, and the others are there.
         let Ok((key, plan)) = rows::plan(row) else { continue };
-        if !filter.fits(plan.id, &plan.project, plan.name.as_deref()) {
-            continue;
+        if filter.fits(plan.id, &plan.project, plan.name.as_deref()) {
+            plans.push((key, plan));
         }
-        plans.push(Summary {
-            id: plan.id,
-            progress: progress(conn, key)?,
-            attachment: attachments::newest(conn, key)?,
-            made_for: plan.made_for,
-            revision: plan.revision,
-            end: plan.end,
-            archived: plan.rules.archived,
-            open: plan.open,
-            created_at: plan.created_at,
-            updated_at: plan.updated_at,
-            project: plan.project,
-            name: plan.name,
-            title: plan.title,
-        });
     }
-    Ok(plans)
+    let keys: Vec<i64> = plans.iter().map(|(key, _)| key.0).collect();
+    let keys = rows::json(&keys);
+    let progress = progress(conn, &keys)?;
+    let mut attachments = attachments::newest(conn, &keys)?;
+    let summary = |(key, plan): (PlanKey, Plan)| Summary {
+        id: plan.id,
+        progress: progress.get(&key.0).copied().unwrap_or_else(|| Progress::of(0, 0, false)),
+        attachment: attachments.remove(&key.0),
+        made_for: plan.made_for,
+        revision: plan.revision,
+        end: plan.end,
+        archived: plan.rules.archived,
+        open: plan.open,
+        created_at: plan.created_at,
+        updated_at: plan.updated_at,
+        project: plan.project,
+        name: plan.name,
+        title: plan.title,
+    };
+    Ok(plans.into_iter().map(summary).collect())
 }
 
-/// What `Plan::progress` says of the whole plan, without loading it.
-fn progress(conn: &Connection, key: PlanKey) -> rusqlite::Result<Progress> {
+/// What `Plan::progress` says of whole plans, without loading them. `keys` is a JSON array. A plan without
+/// an item that counts is missing.
+fn progress(conn: &Connection, keys: &str) -> rusqlite::Result<HashMap<i64, Progress>> {
     let mut select = conn.prepare_cached(
-        "WITH counted AS MATERIALIZED (SELECT number, parent, status FROM item \
-         WHERE plan = ?1 AND superseded_at IS NULL AND status <> 'cancelled' \
-         AND CASE WHEN json_valid(extra) THEN extra ->> '$.metadata.worker' END IS NULL) \
-         SELECT count(*), ifnull(sum(status = 'completed'), 0), \
-         EXISTS (SELECT 1 FROM counted WHERE status <> 'completed') FROM counted \
-         WHERE number NOT IN (SELECT parent FROM counted WHERE parent IS NOT NULL)",
+        "WITH counted AS MATERIALIZED (SELECT plan, number, parent, status = 'completed' AS done \
+         FROM item WHERE plan IN (SELECT value FROM json_each(?1)) \
+         AND superseded_at IS NULL AND status <> 'cancelled' \
+         AND CASE WHEN json_valid(extra) THEN extra ->> '$.metadata.worker' END IS NULL), \
+         marked AS (SELECT plan, done, (plan, number) NOT IN \
+         (SELECT plan, parent FROM counted WHERE parent IS NOT NULL) AS is_leaf FROM counted) \
+         SELECT plan, sum(is_leaf AND done), sum(is_leaf), max(NOT done) FROM marked GROUP BY plan",
     )?;
-    select.query_row([key.0], |row| Ok(Progress::of(row.get(1)?, row.get(0)?, row.get(2)?)))
+    let read =
+        |row: &Row<'_>| Ok((row.get(0)?, Progress::of(row.get(1)?, row.get(2)?, row.get(3)?)));
+    select.query_map([keys], read)?.collect()
 }

@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
 use punchlist_model::needs::Needs;
@@ -23,14 +23,16 @@ use crate::follow::{Follow, Start};
 use crate::identity::{Fate, Identity};
 use crate::load::{self, Failure};
 use crate::open::{self, Access, Database, LOG_BYTES, Options, log_of, no_turn, not_written};
+use crate::reads::Reads;
 use crate::{attachments, changes, journal, migrate, plans, save, scrub, sessions};
-
-/// What a store that stays keeps of the file: kilobytes, which SQLite wants to be told below 0.
-const CACHE: i32 = -1000;
 
 /// Plans in a SQLite database.
 pub struct Sqlite {
-    database: Arc<Mutex<Database>>,
+    /// The connection that writes. It may be waiting for another process.
+    database: Mutex<Database>,
+    /// The connection that reads, if it is not the one that writes. Whoever locks both locks `database`
+    /// first.
+    reads: Mutex<Option<Reads>>,
     options: Options,
 }
 
@@ -48,8 +50,8 @@ impl Sqlite {
     }
 
     fn new(database: Database, options: &Options) -> Self {
-        let database = Arc::new(Mutex::new(database));
-        Self { database, options: options.clone() }
+        let (database, reads) = (Mutex::new(database), Mutex::new(None));
+        Self { database, reads, options: options.clone() }
     }
 
     pub(crate) fn database(&self) -> MutexGuard<'_, Database> {
@@ -57,12 +59,23 @@ impl Sqlite {
         self.database.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn reads(&self) -> MutexGuard<'_, Option<Reads>> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The database that stands at the path now, for whoever reads or writes. If it is another one
     /// than before, or the old one is gone, it is opened anew and this call fails: what it rests on
     /// is no longer so. The next call works with the new one.
     pub(crate) fn current(&self) -> Result<MutexGuard<'_, Database>, Error> {
         let mut database = self.database();
-        database.look_after(&self.options)?;
+        if !database.is_current() {
+            // Held until the database is open again: no read connects to the old files meanwhile.
+            let mut reads = self.reads();
+            *reads = None;
+            let opened = database.look_after(&self.options);
+            *reads = Reads::of(&database);
+            opened?;
+        }
         Ok(database)
     }
 
@@ -74,7 +87,13 @@ impl Sqlite {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure>,
     ) -> Result<T, Error> {
-        self.current()?.read(work)
+        if let Some(reads) = &mut *self.reads()
+            && let Some((conn, path)) = reads.connection()?
+        {
+            return in_transaction(conn, path, work);
+        }
+        let database = self.current()?;
+        in_transaction(&database.conn, &database.path, work)
     }
 
     pub(crate) fn write<T>(
@@ -86,9 +105,11 @@ impl Sqlite {
 
     /// Settles in for a long stay: while a process has the database open, nobody has to read its
     /// log through, and SQLite's own limit does. It is one of many, so it keeps less of the file in
-    /// memory than SQLite would; the system has the rest.
+    /// memory than SQLite would; the system has the rest. From now on reads have a connection of their own.
     pub fn stay(&self) {
-        self.database().stay();
+        let mut database = self.database();
+        database.stay();
+        *self.reads() = Reads::of(&database);
     }
 
     /// Empties the log after a long stay.
@@ -109,6 +130,19 @@ impl Sqlite {
         };
         Ok(Start { seq, options: self.options.clone() })
     }
+}
+
+/// Reads in one transaction, so that several statements see one state.
+fn in_transaction<T>(
+    conn: &Connection,
+    path: &Path,
+    work: impl FnOnce(&Connection) -> Result<T, Failure>,
+) -> Result<T, Error> {
+    let broken = |error| explain(path, error);
+    let tx = conn.unchecked_transaction().map_err(broken)?;
+    let value = work(&tx).map_err(|failure| failure.explain(path))?;
+    tx.commit().map_err(broken)?;
+    Ok(value)
 }
 
 /// Whether the schema is still ours to write: a newer program may have migrated the database under a store
@@ -138,13 +172,17 @@ impl Database {
         if let Access::Write { tidy, .. } = &mut self.access {
             *tidy = false;
         }
-        // Where that cannot be said, it keeps more.
-        drop(self.conn.pragma_update(None, "cache_size", CACHE));
+        open::keep_little(&self.conn);
     }
 
     /// What has become of the files since they were opened.
     pub(crate) fn fate(&self) -> Fate {
         self.identity.as_ref().map_or(Fate::Same, Identity::fate)
+    }
+
+    /// Whether it is open, and its files are those at its path.
+    fn is_current(&self) -> bool {
+        !self.is_lost && self.fate() == Fate::Same
     }
 
     /// Opens the database anew if its files are no longer those at its path.
@@ -198,15 +236,6 @@ impl Database {
             self.stay();
         }
         Ok(())
-    }
-
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, Failure>) -> Result<T, Error> {
-        // One transaction, so that several statements see one state.
-        let broken = |error| explain(&self.path, error);
-        let tx = self.conn.unchecked_transaction().map_err(broken)?;
-        let value = work(&tx).map_err(|failure| failure.explain(&self.path))?;
-        tx.commit().map_err(broken)?;
-        Ok(value)
     }
 
     /// Runs a transaction in turn with other writers, then `afterwards`, still in that turn. What it

@@ -1,7 +1,8 @@
-//! The store on SQLite with a thread of its own: no call blocks the caller's executor.
+//! The store on SQLite with threads of its own: no call blocks the caller's executor.
 //!
-//! Calls are done one by one in the order in which their futures were first polled. A future that is
-//! dropped after that does not stop its call.
+//! One thread writes and one reads. Writes are done one by one in the order in which their futures were
+//! first polled; reads likewise, beside the writes. A read sees every write that was acknowledged before the
+//! read was asked for. A future that is dropped after it was polled does not stop its call.
 
 use std::pin::Pin;
 use std::sync::mpsc::{self, Sender};
@@ -21,8 +22,15 @@ use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Ti
 use crate::error::unusable;
 use crate::{Options, Sqlite};
 
-/// Plans in a SQLite database that a thread works on.
+/// Plans in a SQLite database that threads work on.
 pub struct Threaded {
+    store: Arc<Sqlite>,
+    writing: Worker,
+    reading: Worker,
+}
+
+/// A thread and its queue.
+struct Worker {
     /// `None` only while dropping.
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -31,22 +39,52 @@ pub struct Threaded {
 type Job = Box<dyn FnOnce(&Sqlite) + Send>;
 
 impl Threaded {
-    /// Opens a database as [`Sqlite::open`] does, and starts its thread.
+    /// Opens a database as [`Sqlite::open`] does, and starts its threads.
     pub fn open(options: &Options) -> Result<Self, Error> {
         Self::new(Sqlite::open(options)?)
     }
 
-    /// Gives an open store a thread.
+    /// Gives an open store its threads.
     pub fn new(store: Sqlite) -> Result<Self, Error> {
-        let (jobs, queue) = mpsc::channel::<Job>();
         store.stay();
-        let work = move || {
-            queue.into_iter().for_each(|job| job(&store));
-            store.leave();
-        };
+        let store = Arc::new(store);
+        let writing = Worker::start("punchlist-write", &store)?;
+        let reading = Worker::start("punchlist-read", &store)?;
+        Ok(Self { store, writing, reading })
+    }
+
+    /// Does work that writes, or may.
+    pub(crate) fn write<'a, T: Send + 'static>(
+        &'a self,
+        work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        self.writing.ask(work)
+    }
+
+    /// Does work that only reads.
+    pub(crate) fn only_read<'a, T: Send + 'static>(
+        &'a self,
+        work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
+    ) -> BoxFuture<'a, Result<T, Error>> {
+        self.reading.ask(work)
+    }
+}
+
+impl Drop for Threaded {
+    fn drop(&mut self) {
+        self.writing.end();
+        self.reading.end();
+        self.store.leave();
+    }
+}
+
+impl Worker {
+    fn start(name: &str, store: &Arc<Sqlite>) -> Result<Self, Error> {
+        let (jobs, queue) = mpsc::channel::<Job>();
+        let store = Arc::clone(store);
         let thread = thread::Builder::new()
-            .name("punchlist-store".to_owned())
-            .spawn(work)
+            .name(name.to_owned())
+            .spawn(move || queue.into_iter().for_each(|job| job(&store)))
             .map_err(|error| unusable("no thread can be started for the store".into(), error))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -59,7 +97,7 @@ impl Threaded {
         }
     }
 
-    pub(crate) fn ask<'a, T: Send + 'static>(
+    fn ask<'a, T: Send + 'static>(
         &'a self,
         work: impl for<'s> FnOnce(&'s Sqlite) -> BoxFuture<'s, Result<T, Error>> + Send + 'static,
     ) -> BoxFuture<'a, Result<T, Error>> {
@@ -70,13 +108,12 @@ impl Threaded {
             Reply(slot).await
         })
     }
-}
 
-impl Drop for Threaded {
-    fn drop(&mut self) {
+    /// Waits until the jobs that are queued are done, and ends the thread.
+    fn end(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // It has no jobs left. That it panicked was told to whoever asked.
+            // That it panicked was told to whoever asked.
             drop(thread.join());
         }
     }
@@ -163,11 +200,11 @@ impl<T> Future for Reply<T> {
 
 impl PlanStore for Threaded {
     fn create(&self, new: NewPlan) -> BoxFuture<'_, Result<Plan, Error>> {
-        self.ask(move |store| store.create(new))
+        self.write(move |store| store.create(new))
     }
 
     fn change(&self, plan: PlanId, change: Change) -> BoxFuture<'_, Result<Applied, Error>> {
-        self.ask(move |store| store.change(plan, change))
+        self.write(move |store| store.change(plan, change))
     }
 
     fn undo(
@@ -176,7 +213,7 @@ impl PlanStore for Threaded {
         ctx: Ctx,
         expect: Option<Revision>,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        self.ask(move |store| store.undo(plan, ctx, expect))
+        self.write(move |store| store.undo(plan, ctx, expect))
     }
 
     fn forget(
@@ -185,19 +222,19 @@ impl PlanStore for Threaded {
         item: Option<ItemRef>,
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>> {
-        self.ask(move |store| store.forget(plan, item, ctx))
+        self.write(move |store| store.forget(plan, item, ctx))
     }
 
     fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
-        self.ask(move |store| PlanStore::read(store, plan, needs))
+        self.only_read(move |store| PlanStore::read(store, plan, needs))
     }
 
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>> {
-        self.ask(move |store| store.plans(filter))
+        self.only_read(move |store| store.plans(filter))
     }
 
     fn plan_for(&self, what: MadeFor) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
-        self.ask(move |store| store.plan_for(what))
+        self.only_read(move |store| store.plan_for(what))
     }
 
     fn set_made_for(
@@ -205,7 +242,7 @@ impl PlanStore for Threaded {
         plan: PlanId,
         what: Option<MadeFor>,
     ) -> BoxFuture<'_, Result<(), Error>> {
-        self.ask(move |store| store.set_made_for(plan, what))
+        self.write(move |store| store.set_made_for(plan, what))
     }
 
     fn attach(
@@ -214,15 +251,15 @@ impl PlanStore for Threaded {
         plan: PlanId,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Attachment, Error>> {
-        self.ask(move |store| store.attach(key, plan, now))
+        self.write(move |store| store.attach(key, plan, now))
     }
 
     fn attachment(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Attachment>, Error>> {
-        self.ask(move |store| store.attachment(key))
+        self.only_read(move |store| store.attachment(key))
     }
 
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>> {
-        self.ask(move |store| store.attached(key))
+        self.only_read(move |store| store.attached(key))
     }
 
     fn read_attached(
@@ -230,11 +267,11 @@ impl PlanStore for Threaded {
         key: AttachmentKey,
         needs: Needs,
     ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
-        self.ask(move |store| store.read_attached(key, needs))
+        self.only_read(move |store| store.read_attached(key, needs))
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
-        self.ask(move |store| store.shown(key, revision))
+        self.write(move |store| store.shown(key, revision))
     }
 
     fn journal(
@@ -243,25 +280,25 @@ impl PlanStore for Threaded {
         after: Revision,
         most: u32,
     ) -> BoxFuture<'_, Result<Vec<Entry>, Error>> {
-        self.ask(move |store| store.journal(plan, after, most))
+        self.only_read(move |store| store.journal(plan, after, most))
     }
 
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>> {
-        self.ask(move |store| store.follow(after, scope))
+        self.only_read(move |store| store.follow(after, scope))
     }
 
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>> {
-        self.ask(move |store| store.import(plan, journal))
+        self.write(move |store| store.import(plan, journal))
     }
 }
 
 impl SessionStore for Threaded {
     fn session(&self, key: SessionKey) -> BoxFuture<'_, Result<Option<Session>, Error>> {
-        self.ask(move |store| store.session(key))
+        self.only_read(move |store| store.session(key))
     }
 
     fn sessions(&self, filter: SessionFilter) -> BoxFuture<'_, Result<Vec<Session>, Error>> {
-        self.ask(move |store| store.sessions(filter))
+        self.only_read(move |store| store.sessions(filter))
     }
 
     fn seen_beside(
@@ -269,11 +306,11 @@ impl SessionStore for Threaded {
         key: SessionKey,
         process: Process,
     ) -> BoxFuture<'_, Result<Option<Timestamp>, Error>> {
-        self.ask(move |store| store.seen_beside(key, process))
+        self.only_read(move |store| store.seen_beside(key, process))
     }
 
     fn keep(&self, session: Session) -> BoxFuture<'_, Result<Kept, Error>> {
-        self.ask(move |store| store.keep(session))
+        self.write(move |store| store.keep(session))
     }
 
     fn change_and_keep(
@@ -282,6 +319,6 @@ impl SessionStore for Threaded {
         change: Change,
         session: Session,
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>> {
-        self.ask(move |store| store.change_and_keep(plan, change, session))
+        self.write(move |store| store.change_and_keep(plan, change, session))
     }
 }

@@ -135,15 +135,15 @@ impl CallStore for Sqlite {
 
 impl CallStore for Threaded {
     fn begin_run(&self, run: RunRecord) -> BoxFuture<'_, Result<(), Error>> {
-        self.ask(move |store| store.begin_run(run))
+        self.write(move |store| store.begin_run(run))
     }
 
     fn end_run(&self, run: RunId, now: Timestamp) -> BoxFuture<'_, Result<(), Error>> {
-        self.ask(move |store| store.end_run(run, now))
+        self.write(move |store| store.end_run(run, now))
     }
 
     fn runs(&self, filter: RunFilter) -> BoxFuture<'_, Result<Vec<RunRecord>, Error>> {
-        self.ask(move |store| store.runs(filter))
+        self.only_read(move |store| store.runs(filter))
     }
 
     fn record(
@@ -153,15 +153,15 @@ impl CallStore for Threaded {
         asked: Vec<Asked>,
         change: Option<(PlanId, Change)>,
     ) -> BoxFuture<'_, Result<Option<Applied>, Error>> {
-        self.ask(move |store| store.record(run, calls, asked, change))
+        self.write(move |store| store.record(run, calls, asked, change))
     }
 
     fn calls(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        self.ask(move |store| store.calls(run))
+        self.only_read(move |store| store.calls(run))
     }
 
     fn story(&self, run: RunId) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        self.ask(move |store| store.story(run))
+        self.only_read(move |store| store.story(run))
     }
 
     fn interrupt(
@@ -170,11 +170,11 @@ impl CallStore for Threaded {
         now: Timestamp,
         said: Said,
     ) -> BoxFuture<'_, Result<Vec<CallRecord>, Error>> {
-        self.ask(move |store| store.interrupt(run, now, said))
+        self.write(move |store| store.interrupt(run, now, said))
     }
 
     fn questions(&self, filter: QuestionFilter) -> BoxFuture<'_, Result<Vec<Question>, Error>> {
-        self.ask(move |store| store.questions(filter))
+        self.only_read(move |store| store.questions(filter))
     }
 
     fn answer(
@@ -182,15 +182,15 @@ impl CallStore for Threaded {
         question: QuestionId,
         answered: Answered,
     ) -> BoxFuture<'_, Result<AnswerOutcome, Error>> {
-        self.ask(move |store| store.answer(question, answered))
+        self.write(move |store| store.answer(question, answered))
     }
 
     fn queue(&self, message: NewMessage) -> BoxFuture<'_, Result<(), Error>> {
-        self.ask(move |store| store.queue(message))
+        self.write(move |store| store.queue(message))
     }
 
     fn messages(&self, conversation: String) -> BoxFuture<'_, Result<Vec<Message>, Error>> {
-        self.ask(move |store| store.messages(conversation))
+        self.only_read(move |store| store.messages(conversation))
     }
 
     fn edit_message(
@@ -199,11 +199,11 @@ impl CallStore for Threaded {
         text: String,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
-        self.ask(move |store| store.edit_message(message, text, now))
+        self.write(move |store| store.edit_message(message, text, now))
     }
 
     fn remove_message(&self, message: MessageId) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
-        self.ask(move |store| store.remove_message(message))
+        self.write(move |store| store.remove_message(message))
     }
 
     fn move_message(
@@ -211,7 +211,7 @@ impl CallStore for Threaded {
         message: MessageId,
         before: Option<MessageId>,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
-        self.ask(move |store| store.move_message(message, before))
+        self.write(move |store| store.move_message(message, before))
     }
 
     fn steer_message(
@@ -219,7 +219,7 @@ impl CallStore for Threaded {
         message: MessageId,
         steer: bool,
     ) -> BoxFuture<'_, Result<MessageOutcome, Error>> {
-        self.ask(move |store| store.steer_message(message, steer))
+        self.write(move |store| store.steer_message(message, steer))
     }
 
     fn take_message(
@@ -228,10 +228,10 @@ impl CallStore for Threaded {
         take: Take,
         now: Timestamp,
     ) -> BoxFuture<'_, Result<Option<Message>, Error>> {
-        self.ask(move |store| store.take_message(conversation, take, now))
+        self.write(move |store| store.take_message(conversation, take, now))
     }
 
     fn news(&self) -> BoxFuture<'_, Result<News, Error>> {
-        self.ask(CallStore::news)
+        self.only_read(CallStore::news)
     }
 }

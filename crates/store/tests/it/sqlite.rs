@@ -4,6 +4,7 @@ mod crash;
 mod files;
 mod random;
 mod read_only;
+mod reads;
 mod replaced;
 mod view;
 mod writers;

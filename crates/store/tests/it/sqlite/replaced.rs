@@ -84,6 +84,41 @@ fn what_was_acknowledged_survives_a_wal_that_is_deleted_under_the_store() {
 }
 
 #[test]
+fn a_read_finds_what_was_acknowledged_after_the_wal_was_deleted() {
+    let (_directory, options) = place();
+    let store = Threaded::open(&options).unwrap();
+    wait(store.create(new_plan(1))).unwrap();
+    let plans = || wait(store.plans(Filter::default())).unwrap().len();
+    assert_eq!(plans(), 1);
+    fs::remove_file(with(&options.path, "-wal")).unwrap();
+    assert_eq!(plans(), 1);
+    wait(store.create(new_plan(2))).unwrap();
+    assert_eq!(plans(), 2);
+    assert_eq!(found(&options), 2);
+}
+
+#[test]
+fn a_read_says_once_that_the_database_was_replaced_and_then_reads_the_new_one() {
+    let (_directory, options) = place();
+    let store = Threaded::open(&options).unwrap();
+    for n in 1..=2 {
+        wait(store.create(new_plan(n))).unwrap();
+    }
+    let plans = || wait(store.plans(Filter::default())).map(|it| it.len());
+    assert_eq!(plans().unwrap(), 2);
+    move_away(&options.path);
+    wait(Sqlite::open(&options).unwrap().create(new_plan(3))).unwrap();
+    let said = words(plans());
+    assert!(said.contains("was replaced by another file"), "{said}");
+    assert_eq!(plans().unwrap(), 1);
+    // The one who writes finds out first.
+    move_away(&options.path);
+    let said = words(wait(store.create(new_plan(4))));
+    assert!(said.contains("was moved or deleted; nothing was changed"), "{said}");
+    assert_eq!(plans().unwrap(), 0);
+}
+
+#[test]
 fn a_database_whose_directory_is_gone_is_not_made_anew() {
     let (directory, options) = place();
     let path = directory.path().join("project/.punchlist/plans.db");
