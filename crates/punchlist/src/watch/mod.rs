@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use punchlist_engine::watch::{Homes, Options, Recorder, StoreSource, Viewer, Watcher};
 use punchlist_model::agents::Row;
-use punchlist_model::session::Store;
 use punchlist_model::store::Following;
 use punchlist_streams::event::KindSet;
 
@@ -64,7 +63,7 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     };
     let source = StoreSource {
         file: app.database().ok().cloned(),
-        open: Box::new(|| Ok(app.store_to_read()?.map(|it| Arc::new(it) as Arc<dyn Store>))),
+        open: Box::new(|| app.store_to_read()),
     };
     let source = (finds_sessions || ask.record).then_some(source);
     let recorder = if ask.record { Some(recorder(app)?) } else { None };
@@ -92,7 +91,7 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
 
 /// Records in the store, which is made if it does not exist.
 fn recorder(app: &App) -> Result<Recorder<'_>, Fail> {
-    let store = Arc::new(app.store()?);
+    let store = app.store()?;
     let mut lock = app.database()?.clone().into_os_string();
     lock.push("-watch");
     Ok(Recorder::new(store, app.settings()?.conversation(), lock.into(), identity::host()))
