@@ -2,6 +2,8 @@
 //!
 //! The model here is a script, so that the example needs neither a key nor a network.
 
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,5 +1,7 @@
 //! A plan: make, add, claim, complete, follow, draw.
 
+#![expect(clippy::print_stdout, reason = "an example shows what happens")]
+
 use punchlist_engine::view::{Options, list};
 use punchlist_engine::{Engine, Error, System, item};
 use punchlist_store::Threaded;

@@ -102,7 +102,7 @@ pub struct Fail {
     /// What to do next, in a sentence.
     pub hint: Option<String>,
     /// What an agent is told instead, where the next step is a person's.
-    pub agent_hint: Option<String>,
+    pub agent_hint: Option<Box<str>>,
 }
 
 impl Fail {
@@ -216,7 +216,7 @@ impl From<Refusal> for Fail {
         hints.truncate(3);
         agent_hints.truncate(3);
         fail.hint = Some(hints.join("\n")).filter(|text| !text.is_empty());
-        fail.agent_hint = is_for_person.then(|| agent_hints.join("\n"));
+        fail.agent_hint = is_for_person.then(|| agent_hints.join("\n").into());
         fail
     }
 }

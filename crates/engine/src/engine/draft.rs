@@ -107,9 +107,9 @@ mod tests {
         let test = item("Test").after(&build).after_item(Number(7));
         let unit = item("Unit tests").under(&test);
         let ops = ops(&[build, test, unit]).unwrap();
-        let added = |at: usize| match &ops[at] {
-            Op::Add(item) => item.clone(),
-            other => panic!("{other:?}"),
+        let added = |at: usize| {
+            let Op::Add(item) = &ops[at] else { panic!("{:?}", ops[at]) };
+            item.clone()
         };
         assert_eq!(added(1).depends_on, [ItemRef::Number(Number(7)), ItemRef::Batch(1)]);
         assert_eq!(added(2).parent, Some(ItemRef::Batch(2)));

@@ -10,17 +10,16 @@ pub const ASK_USER: &str = "ask your user: it needs their own word.";
 
 /// The next step for an agent, where it is another than a person's.
 pub(super) fn for_agent(problem: &Problem) -> Option<String> {
-    match &problem.broken {
-        Broken::Unverified { demanded: Level::Approved, .. } | Broken::PersonsApproval => {
-            Some(ASK_USER.to_owned())
-        }
-        Broken::Blocked { by, .. } => {
-            let number = problem.item.as_ref().map(|tag| tag.number.to_string());
-            let number = number.unwrap_or_else(|| "ITEM".to_owned());
-            Some(past(&number, by, "only a person may go past that."))
-        }
-        _ => None,
+    if let Broken::Blocked { by, .. } = &problem.broken {
+        let number = problem.item.as_ref().map(|tag| tag.number.to_string());
+        let number = number.unwrap_or_else(|| "ITEM".to_owned());
+        return Some(past(&number, by, "only a person may go past that."));
     }
+    let is_for_person = matches!(
+        problem.broken,
+        Broken::Unverified { demanded: Level::Approved, .. } | Broken::PersonsApproval
+    );
+    is_for_person.then(|| ASK_USER.to_owned())
 }
 
 /// The next step for somebody who meets this problem.

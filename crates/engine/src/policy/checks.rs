@@ -61,7 +61,7 @@ pub fn nobody_to_ask(number: Number, rule: &str) -> Fail {
         "a rule asks before the check of item {number}, and there is no terminal: {rule}"
     ))
     .hint("run `punchlist verify` at a terminal.");
-    Fail { items: vec![number], agent_hint: Some(ASK_USER.to_owned()), ..fail }
+    Fail { items: vec![number], agent_hint: Some(ASK_USER.into()), ..fail }
 }
 
 /// A check in one line, for the person who is asked about it.

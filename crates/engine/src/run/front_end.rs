@@ -6,9 +6,9 @@
 use std::path::Path;
 
 use futures_core::future::BoxFuture;
-use punchlist_streams::event::Outcome;
 use punchlist_model::call::{Answer, Answered, Asked};
 use punchlist_model::{Number, Plan, QuestionId, RunId, Timestamp};
+use punchlist_streams::event::Outcome;
 use serde_json::Value;
 
 use super::board::Board;

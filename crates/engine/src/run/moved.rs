@@ -39,10 +39,7 @@ async fn made_for(path: &Path, store: &dyn Store) -> Result<Option<PlanId>, Fail
 
 /// The plan that a version before schema 7 made for a file that it never ran: found by the old id, if nothing
 /// else was recorded for it since. The run that follows records the path.
-async fn made_before_schema_7(
-    source: &Source,
-    store: &dyn Store,
-) -> Result<Option<PlanId>, Fail> {
+async fn made_before_schema_7(source: &Source, store: &dyn Store) -> Result<Option<PlanId>, Fail> {
     let old = legacy_ids::plan_id(&source.made_for());
     let plan = read(store, old, Needs::header()).await?;
     Ok(plan.filter(|it| it.made_for.is_none()).map(|it| it.id))

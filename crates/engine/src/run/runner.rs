@@ -6,7 +6,6 @@ use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_streams::event::Outcome as Told;
 use punchlist_model::call::{
     Answer, AnswerOutcome, Answered, Asked, News, QuestionFilter, RunRecord, Standing,
 };
@@ -18,6 +17,7 @@ use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Outp
 use punchlist_sched::machine::Target;
 use punchlist_sched::policy::{Policy, Rule};
 use punchlist_sched::run::{self, Run};
+use punchlist_streams::event::Outcome as Told;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
 

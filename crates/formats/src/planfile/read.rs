@@ -299,7 +299,7 @@ impl<'a> Reader<'a> {
         self.open.push((index, line.indent));
         // As wide as with one sign in the box: ticking it must not change how the next line is read.
         let signs = inner.text.get(inner.body..).unwrap_or_default();
-        let signs = signs.get(found.inside.clone()).unwrap_or_default().chars().count();
+        let signs = signs.get(found.inside).unwrap_or_default().chars().count();
         self.titled = Some((index, (wide(line) + 1).saturating_sub(signs)));
     }
 

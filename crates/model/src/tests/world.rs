@@ -172,15 +172,19 @@ impl World {
             let item = (!rest.is_empty()).then(|| refer(rest));
             now(self.store.forget(self.plan, item, self.ctx.clone()))
         } else {
-            let ops: Vec<_> = line.split(" ; ").map(op).collect();
-            let mut ctx = self.ctx.clone();
-            // An approval is a person's, whoever works otherwise.
-            if line.split(" ; ").any(|it| it.starts_with("approve ")) {
-                ctx.actor.kind = ActorKind::Person;
-            }
-            now(self.store.change(self.plan, Change::new(ops, ctx)))
+            self.change(line)
         };
         answer(result)
+    }
+
+    fn change(&self, line: &str) -> Result<Applied, Error> {
+        let ops: Vec<_> = line.split(" ; ").map(op).collect();
+        let mut ctx = self.ctx.clone();
+        // An approval is a person's, whoever works otherwise.
+        if line.split(" ; ").any(|it| it.starts_with("approve ")) {
+            ctx.actor.kind = ActorKind::Person;
+        }
+        now(self.store.change(self.plan, Change::new(ops, ctx)))
     }
 
     fn log(&self) -> String {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 use punchlist_engine::run::{Board, Ended, Event, FrontEnd, Input};
-use punchlist_streams::event::Outcome;
 use punchlist_formats::view::{Options, questions};
 use punchlist_model::Timestamp;
 use punchlist_model::call::{Answered, Asked};
+use punchlist_streams::event::Outcome;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 

@@ -144,6 +144,7 @@ fn with_plans() -> World {
 }
 
 /// Whether a shell is on this machine. Without it its test says so and shows nothing.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so by name")]
 fn has(shell: &str) -> bool {
     let is_here = std::process::Command::new(shell).arg("--version").output().is_ok();
     if !is_here {
