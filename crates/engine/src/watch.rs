@@ -66,12 +66,15 @@ impl Options {
     }
 }
 
+/// A store that was opened, or `None` if it does not exist.
+pub type Opened = Result<Option<Arc<dyn Store>>, Fail>;
+
 /// A store that need not exist yet: the first agent that plans something creates it.
 pub struct StoreSource<'a> {
     /// The file that the store will be in, if that is known. The watcher wakes when it appears.
     pub file: Option<PathBuf>,
     /// Opens the store for reading, if it exists.
-    pub open: Box<dyn Fn() -> Result<Option<Arc<dyn Store>>, Fail> + 'a>,
+    pub open: Box<dyn Fn() -> Opened + 'a>,
 }
 
 /// The front end of a watcher.

@@ -1,13 +1,15 @@
 //! Hooks of other agents: an event of an agent's session in, what is said to it out.
 //!
 //! `mirror` keeps the agent's own list, `absent` notes what the agent no longer finds, [`spool`]
-//! keeps events that could not be applied, [`failures`] those that came to nothing. What a
+//! keeps events that could not be applied, [`failures`] those that came to nothing. [`event`] decides one
+//! event, or applies those of the spool. What a
 //! conversation may do is in [`crate::conversation`]. Everything from outside is handed in
 //! ([`Given`]); the store's futures are awaited and nothing else, so with a store in a file the
 //! answer is there at the first poll. An error is for whoever called: to the agent it means that
 //! there is nothing to say.
 
 mod absent;
+pub mod event;
 pub mod failures;
 pub(crate) mod mirror;
 pub mod spool;

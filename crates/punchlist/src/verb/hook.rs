@@ -19,7 +19,7 @@ use punchlist_formats::hook::{Agent, Event, Version};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::error::Fail;
-use crate::hook_event::{self, CaughtUp, Failed, Found};
+use crate::hook_event::{self, CaughtUp, Failed};
 use crate::print::Reply;
 use crate::{clock, person, places};
 
@@ -119,10 +119,10 @@ impl Hook {
         event: &Event,
         bytes: &[u8],
     ) -> Result<Option<String>, String> {
-        let found = Found::look(app, agent, !self.own_tools);
+        let facts = hook_event::facts(app, agent, !self.own_tools);
         let database = app.database().map_err(|fail| fail.message)?;
         let spool = hook_event::spool(database);
-        let kept = found.spooled(agent, self.event.as_deref(), bytes);
+        let kept = facts.spooled(agent, self.event.as_deref(), bytes);
         let is_kept = spool::is_kept(&event.what);
         if is_kept {
             *under_way() = Some((spool.clone(), kept.clone()));
@@ -133,7 +133,7 @@ impl Hook {
             CaughtUp::No if is_kept => {
                 Err(Failed::Store("events that happened before wait still".to_owned()))
             }
-            CaughtUp::Yes | CaughtUp::No => hook_event::decide(app, agent, event, &found),
+            CaughtUp::Yes | CaughtUp::No => hook_event::decide(app, agent, event, &facts),
         };
         // From here on the watchdog keeps nothing.
         let is_ours = under_way().take().is_some();

@@ -1,0 +1,339 @@
+//! One event of an agent's hook against the store: decided now, or kept in the spool and applied later.
+//!
+//! The environment, the processes above, the clock and the way to open a store are handed in.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use punchlist_bridge::process::Ancestor;
+use punchlist_formats::hook::{Agent, Answer, Event, Task, claude, gemini};
+use punchlist_model::session::Store;
+use punchlist_model::store::Error;
+use punchlist_model::{PlanId, Process, Timestamp};
+
+use super::spool::{Spool, Spooled, Taken};
+use super::{AgentFacts, Given, Moment, PlanFacts, Settings, answer, failures};
+use crate::around::Around;
+use crate::fail::{Code, Fail};
+use crate::session::{agent_process, attended, only_plans};
+
+/// The longest file of a task that is read.
+const MOST_TASK: u64 = 1024 * 1024;
+
+/// Variables of the environment, by name.
+pub type Variables<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+
+/// What a hook finds around itself, besides the event.
+#[derive(Clone, Debug)]
+pub struct HookFacts {
+    /// When the event happened.
+    pub now: Timestamp,
+    /// Whether the agent has the tools of our server.
+    pub has_server: bool,
+    /// The plan that the session shall work on instead of one of its own.
+    pub plan: Option<String>,
+    /// The agent's process.
+    pub process: Option<Process>,
+    /// Whether somebody sits before it.
+    pub interactive: Option<bool>,
+    /// The agent was started to plan only.
+    pub planning: bool,
+    /// The list that the agent keeps its tasks in, if it is not named after the session.
+    pub task_list: Option<String>,
+}
+
+impl HookFacts {
+    /// What the environment and the processes above a hook say. No plan is named yet.
+    pub fn find(
+        agent: Agent,
+        variables: Variables<'_>,
+        ancestors: &[Ancestor],
+        now: Timestamp,
+    ) -> Self {
+        let own = agent_process(agent.as_str(), ancestors);
+        Self {
+            now,
+            has_server: false,
+            plan: set(variables, "PUNCHLIST_PLAN"),
+            process: own.map(|it| it.process.clone()),
+            interactive: match agent {
+                Agent::Claude => interactive(
+                    set(variables, "CLAUDE_CODE_ENTRYPOINT").as_deref(),
+                    set(variables, "CLAUDE_CODE_SESSION_ATTENDED").as_deref(),
+                ),
+                Agent::Codex | Agent::Gemini => own.and_then(|it| attended(agent.as_str(), it)),
+            },
+            planning: own.is_some_and(|it| only_plans(agent.as_str(), it)),
+            task_list: set(variables, "CLAUDE_CODE_TASK_LIST_ID")
+                .filter(|_| agent == Agent::Claude),
+        }
+    }
+
+    /// The facts of an event that was kept.
+    fn of(event: &Spooled) -> Self {
+        Self {
+            now: event.at,
+            has_server: event.has_server,
+            plan: event.plan.clone(),
+            process: event.process.clone(),
+            interactive: event.interactive,
+            planning: event.planning,
+            task_list: event.task_list.clone(),
+        }
+    }
+
+    /// The event as it is kept until it can be applied.
+    pub fn spooled(&self, agent: Agent, event: Option<&str>, input: &[u8]) -> Spooled {
+        Spooled {
+            at: self.now,
+            agent: agent.as_str().to_owned(),
+            event: event.map(str::to_owned),
+            has_server: self.has_server,
+            plan: self.plan.clone(),
+            process: self.process.clone(),
+            interactive: self.interactive,
+            planning: self.planning,
+            task_list: self.task_list.clone(),
+            input: String::from_utf8_lossy(input).into_owned(),
+        }
+    }
+}
+
+/// Why an event was not applied.
+#[derive(Debug)]
+pub enum Failed {
+    /// The store cannot be used now: the event can be applied later.
+    Store(String),
+    /// The event can never be applied.
+    Event(String),
+}
+
+impl Failed {
+    /// In words.
+    pub fn words(self) -> String {
+        match self {
+            Self::Store(words) | Self::Event(words) => words,
+        }
+    }
+}
+
+impl From<Fail> for Failed {
+    fn from(fail: Fail) -> Self {
+        if fail.code == Code::Unusable {
+            Self::Store(fail.message)
+        } else {
+            Self::Event(fail.message)
+        }
+    }
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        let words = failures::describe(&error);
+        match error {
+            Error::NewerSchema { .. }
+            | Error::ReadOnly(_)
+            | Error::Busy(_)
+            | Error::Unusable { .. }
+            | Error::Unconfirmed { .. } => Self::Store(words),
+            Error::Refused(_)
+            | Error::Revision { .. }
+            | Error::Undo(_)
+            | Error::NoPlan(_)
+            | Error::NoRun(_)
+            | Error::NoCall { .. }
+            | Error::CallMoved { .. }
+            | Error::NoQuestion(_)
+            | Error::Message(_)
+            | Error::NameTaken(_)
+            | Error::Exists(_)
+            | Error::AlreadyMade(_) => Self::Event(words),
+        }
+    }
+}
+
+/// Where an event is decided, and by which settings.
+pub struct HookPlace<'a> {
+    /// The project of the event's directory.
+    pub project: &'a str,
+    /// What the user has set there.
+    pub settings: Settings<'a>,
+    /// This machine's name.
+    pub host: &'a str,
+    /// Where ids come from.
+    pub around: &'a dyn Around,
+    /// The environment.
+    pub variables: Variables<'a>,
+    /// How our program is called in the agent's shell.
+    pub program: &'a (dyn Fn() -> String + Sync),
+}
+
+/// What to say to the agent.
+pub async fn decide(
+    store: &dyn Store,
+    agent: Agent,
+    event: &Event,
+    facts: &HookFacts,
+    place: &HookPlace<'_>,
+) -> Result<Answer, Failed> {
+    let variables = place.variables;
+    let read_task = |list: &str, id: &str| task(agent, event, variables, list, id);
+    let new_id = PlanId(place.around.ids(facts.now)?.nth(u32::MAX));
+    let given = Given {
+        moment: Moment { now: facts.now, ids: place.around.ids(facts.now)?, host: place.host },
+        agent: AgentFacts {
+            name: agent.as_str(),
+            has_server: facts.has_server,
+            tools: None,
+            process: facts.process.clone(),
+            interactive: facts.interactive,
+            planning: facts.planning,
+            task_list: facts.task_list.as_deref(),
+        },
+        plan: PlanFacts { project: place.project, name: facts.plan.as_deref(), new_id },
+        settings: place.settings,
+        task: &read_task,
+        program: place.program,
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    Ok(answer(store, event, &given).await?)
+}
+
+/// What came of applying the events that wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaughtUp {
+    /// None waits any more.
+    Yes,
+    /// Some do: the store cannot be used, another process applies them, or there was no time for more.
+    No,
+}
+
+/// Applies the events that wait in a spool, until a time. `decide` applies one event; `note` is told of
+/// each that can never be applied, and why.
+pub fn catch_up(
+    spool: &Spool,
+    until: Option<Instant>,
+    decide: impl Fn(Agent, &Event, &HookFacts) -> Result<(), Failed>,
+    note: impl Fn(Option<&Spooled>, &str),
+) -> CaughtUp {
+    if spool.waiting().is_empty() {
+        return CaughtUp::Yes;
+    }
+    let events = match spool.take() {
+        Ok(Taken::Nothing) => return CaughtUp::Yes,
+        Ok(Taken::ByAnother) | Err(_) => return CaughtUp::No,
+        Ok(Taken::Events(events)) => events,
+    };
+    let apply = |kept: &Spooled| {
+        let agent = Agent::named(&kept.agent)
+            .ok_or_else(|| Failed::Event(format!("there is no agent {:?}", kept.agent)))?;
+        match agent.read(kept.input.as_bytes(), kept.event.as_deref()) {
+            Some(event) => decide(agent, &event, &HookFacts::of(kept)),
+            None => Ok(()),
+        }
+    };
+    let is_done = events.apply(|event| {
+        if until.is_some_and(|until| Instant::now() >= until) {
+            return false;
+        }
+        match event.as_ref().map(apply) {
+            Some(Err(Failed::Store(_))) => false,
+            Some(Err(Failed::Event(why))) => {
+                note(event.as_ref(), &why);
+                true
+            }
+            None => {
+                note(None, "an event that was kept cannot be read");
+                true
+            }
+            Some(Ok(())) => true,
+        }
+    });
+    if is_done { CaughtUp::Yes } else { CaughtUp::No }
+}
+
+/// A variable that is set to something.
+fn set(variables: Variables<'_>, name: &str) -> Option<String> {
+    variables(name).filter(|value| !value.trim().is_empty())
+}
+
+/// Whether somebody sits before the agent: newer versions say so, of older ones it is known by how
+/// they were started.
+fn interactive(entrypoint: Option<&str>, attended: Option<&str>) -> Option<bool> {
+    match (attended, entrypoint) {
+        (Some("1"), _) => Some(true),
+        (Some("0"), _) => Some(false),
+        (_, Some("cli")) => Some(true),
+        (_, Some(entrypoint)) if entrypoint.starts_with("sdk-") => Some(false),
+        (_, Some(_) | None) => None,
+    }
+}
+
+/// Where Claude Code keeps its own files.
+fn config_dir(variables: Variables<'_>) -> Option<PathBuf> {
+    set(variables, "CLAUDE_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(set(variables, "HOME")?).join(".claude")))
+}
+
+/// A task as the agent keeps it in a file. Ids come from outside, and are names of files here.
+fn task(
+    agent: Agent,
+    event: &Event,
+    variables: Variables<'_>,
+    list: &str,
+    id: &str,
+) -> Option<Task> {
+    let is_name = |text: &str| {
+        !text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it))
+    };
+    if !is_name(list) || !is_name(id) {
+        return None;
+    }
+    let folder = match agent {
+        Agent::Claude => config_dir(variables)?.join("tasks").join(list),
+        // Beside the folder of the conversation.
+        Agent::Gemini => {
+            let chats = Path::new(&event.transcript).parent()?;
+            chats.parent()?.join(list).join("tracker")
+        }
+        Agent::Codex => return None,
+    };
+    let path = folder.join(format!("{id}.json"));
+    // What is no plain file could keep us waiting.
+    if !fs::symlink_metadata(&path).ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(MOST_TASK).read_to_end(&mut bytes).ok()?;
+    match agent {
+        Agent::Claude => claude::task_file(&bytes),
+        Agent::Gemini => gemini::task_file(&bytes),
+        Agent::Codex => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whether_somebody_sits_there_is_told_by_newer_versions_and_guessed_of_older_ones() {
+        for (entrypoint, attended, expected) in [
+            (Some("cli"), None, Some(true)),
+            (Some("sdk-cli"), None, Some(false)),
+            (Some("sdk-ts"), None, Some(false)),
+            (Some("claude-vscode"), None, None),
+            (Some("claude-code-github-action"), Some("0"), Some(false)),
+            (Some("claude-vscode"), Some("1"), Some(true)),
+            (Some("cli"), Some("0"), Some(false)),
+            (Some("cli"), Some("maybe"), Some(true)),
+            (None, Some("1"), Some(true)),
+            (None, None, None),
+        ] {
+            assert_eq!(interactive(entrypoint, attended), expected, "{entrypoint:?} {attended:?}");
+        }
+    }
+}
