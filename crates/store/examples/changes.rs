@@ -35,12 +35,11 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let start = Op::Start(Number(1).into());
     // Both operations are applied, or neither.
     let applied = store.change(plan, Change::new(vec![add, start], ctx)).await?;
-    for item in applied.items() {
-        println!("{} {}: {}", item.number, item.title, item.status.words());
-    }
-    if let Some(entry) = poll_fn(|cx| news.as_mut().poll_next(cx)).await {
-        let (_, entry) = entry?;
-        println!("revision {} by {}: {}", entry.revision, entry.actor.name, entry.kind.as_str());
-    }
+    let lines: Vec<String> =
+        applied.items().iter().map(|it| format!("{}: {}", it.title, it.status.as_str())).collect();
+    assert_eq!(lines, ["Write the parser: in_progress"]);
+    let entry = poll_fn(|cx| news.as_mut().poll_next(cx)).await;
+    let (_, entry) = entry.ok_or("the stream ended")??;
+    assert_eq!((entry.revision, entry.actor.name.as_str()), (applied.revision, "worker-1"));
     Ok(())
 }
