@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod example;
+#[cfg(test)]
 mod sqlite;
 #[cfg(test)]
 mod support;
