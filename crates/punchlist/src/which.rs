@@ -7,6 +7,7 @@
 //! one, and else begins its own; it never comes upon another's.
 
 use punchlist_engine::session;
+use punchlist_formats::text::Line;
 use punchlist_formats::view::{duration, log};
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::needs::Needs;
@@ -169,7 +170,7 @@ fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
         let reader = app.actor(store).ok();
         let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
         let screen = Screen { is_terminal: false, width: 80, colour: false };
-        log::log(&plan, since, show, &app.view(screen))
+        log::log(&plan, since, show, &app.view(screen)).iter().map(Line::to_plain).collect()
     });
     Fail::from(error).details(lines.unwrap_or_default())
 }
