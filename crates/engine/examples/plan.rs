@@ -36,6 +36,8 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     told.await??;
     let whole = plan.whole().await?;
-    println!("{}", list::list(&whole, &Options::plain(whole.updated_at)));
+    for line in list::list(&whole, &Options::plain(whole.updated_at)) {
+        println!("{}", line.to_plain());
+    }
     Ok(())
 }

@@ -375,7 +375,6 @@ impl App {
         view::Options {
             width: screen.width,
             glyphs: glyphs(),
-            colour: screen.colour,
             reader: person::reader(),
             ..view::Options::plain(self.now)
         }

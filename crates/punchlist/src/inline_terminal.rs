@@ -11,12 +11,13 @@ use std::io;
 use std::panic;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use punchlist_formats::text::Line;
 use rustix::termios::{
     LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
 use crate::error::Fail;
-use crate::print;
+use crate::print::{self, Screen};
 
 /// What is pasted meanwhile comes between marks, so that it can be told from keys.
 const HIDE_CURSOR: &str = "\x1b[?25l\x1b[?2004h";
@@ -100,14 +101,16 @@ fn leave_frame(below: usize) -> String {
 /// A terminal that is drawn on.
 pub(crate) struct InlineTerminal {
     frame: Frame,
+    /// What it can show.
+    screen: Screen,
     keyboard: Option<File>,
 }
 
 impl InlineTerminal {
     /// Takes the terminal over. Where it has no keyboard, there are no keys.
-    pub(crate) fn open() -> Result<Self, Fail> {
+    pub(crate) fn open(screen: Screen) -> Result<Self, Fail> {
         let keyboard = File::open("/dev/tty").ok();
-        let mut terminal = Self { frame: Frame::default(), keyboard };
+        let mut terminal = Self { frame: Frame::default(), screen, keyboard };
         hook_panics();
         terminal.enter()?;
         Ok(terminal)
@@ -138,7 +141,8 @@ impl InlineTerminal {
     }
 
     /// Draws these lines. Says whether anybody looks.
-    pub(crate) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> Result<bool, Fail> {
+    pub(crate) fn draw(&mut self, lines: &[Line], anew: Option<usize>) -> Result<bool, Fail> {
+        let lines = lines.iter().map(|it| self.screen.line(it)).collect();
         let out = self.frame.draw(lines, anew);
         if let Some(left) = &mut *left() {
             left.below = self.frame.below();

@@ -7,8 +7,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 
-use punchlist_formats::text;
+use punchlist_formats::text::{self, Line};
 use rustix::termios::{QueueSelector, tcflush};
+
+use crate::print::Screen;
 
 /// The longest line that is read. A terminal gives at most 4096 bytes at once.
 const MOST: usize = 64 * 1024;
@@ -32,10 +34,9 @@ impl Keyboard {
         self.draw(&text);
     }
 
-    /// Draws lines of a view, which are harmless already and may have colour.
-    pub(crate) fn show(&mut self, lines: &[String]) {
-        let text: String = lines.iter().map(|it| format!("{it}\n")).collect();
-        self.draw(&text);
+    /// Draws lines of a view, which are harmless already, with colour where the screen wants it.
+    pub(crate) fn show(&mut self, lines: &[Line], screen: Screen) {
+        self.draw(&screen.drawn(lines));
     }
 
     /// Whether a person says yes.

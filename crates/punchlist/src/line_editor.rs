@@ -3,9 +3,8 @@
 //! The cursor stands between characters as a reader sees them, never inside one. A line break that was
 //! pasted stays one, and is shown as a sign.
 
-use punchlist_formats::text::style::caret;
 use punchlist_formats::text::width::{graphemes, width};
-use punchlist_formats::text::{Glyphs, many_lines};
+use punchlist_formats::text::{Glyphs, Line, Style, many_lines};
 
 use crate::keys::Key;
 
@@ -123,7 +122,7 @@ impl LineEditor {
     }
 
     /// The part around the cursor in so many columns, with the cursor in it, and signs where more is.
-    pub(crate) fn shown(&self, columns: usize, glyphs: Glyphs) -> String {
+    pub(crate) fn shown(&self, columns: usize, glyphs: Glyphs) -> Line {
         let cut = glyphs.ellipsis();
         let sign = if glyphs == Glyphs::Ascii { "$" } else { "↵" };
         let show = |it: &str| if it == "\n" { sign.to_owned() } else { it.to_owned() };
@@ -135,7 +134,7 @@ impl LineEditor {
         let columns = columns.max(width(&under));
         let room = columns - width(&under);
         if wide(&before) + wide(&after) <= room {
-            return format!("{}{}{}", before.concat(), caret(&under), after.concat());
+            return with_caret(&before.concat(), &under, &after.concat());
         }
         // What comes before has two thirds, unless what comes after needs less than its third.
         let for_after = wide(&after).min(room / 3);
@@ -144,8 +143,14 @@ impl LineEditor {
         let left = fitting(before.iter().rev(), for_before, wide(&before), cut);
         let left: String = left.into_iter().rev().collect();
         let right: String = fitting(after.iter(), for_after, wide(&after), cut).concat();
-        format!("{left}{}{right}", caret(&under))
+        with_caret(&left, &under, &right)
     }
+}
+
+fn with_caret(before: &str, under: &str, after: &str) -> Line {
+    let mut line = Line::of(before, Style::Plain);
+    line.push(under, Style::Caret).push(after, Style::Plain);
+    line
 }
 
 /// As many as fit into the room, and a sign if that is not all.
@@ -222,9 +227,10 @@ mod tests {
             for step in 0..=text.chars().count() {
                 for columns in [1, 2, 3, 8, 20, 200] {
                     let shown = editor.shown(columns, Glyphs::Unicode);
-                    let bare = shown.replace("\u{1b}[7m", "").replace("\u{1b}[0m", "");
-                    assert!(width(&bare) <= columns.max(2), "{columns} at {step}: {bare}");
-                    assert!(shown.contains("\u{1b}[7m"), "{columns} at {step}: {shown}");
+                    let bare = shown.to_plain();
+                    assert!(shown.width() <= columns.max(2), "{columns} at {step}: {bare}");
+                    let caret = shown.spans().iter().filter(|it| it.style == Style::Caret).count();
+                    assert_eq!(caret, 1, "{columns} at {step}: {shown:?}");
                     let is_whole = bare.trim_end() == text;
                     assert!(is_whole || bare.contains('…') || columns < 8, "{columns}: {bare}");
                 }
@@ -232,6 +238,6 @@ mod tests {
             }
         }
         let end = LineEditor::new(long).shown(20, Glyphs::Unicode);
-        assert_eq!(end, "…go past --the edge\u{1b}[7m \u{1b}[0m");
+        assert_eq!(end.to_ansi(false), "…go past --the edge\u{1b}[7m \u{1b}[0m");
     }
 }

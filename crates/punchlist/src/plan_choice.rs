@@ -11,6 +11,7 @@ use std::sync::Arc;
 use punchlist_engine::plan_service::{
     self, Ambiguity, CalledFrom, Choice, PlanRequest, Query, Which,
 };
+use punchlist_formats::text::Line;
 use punchlist_formats::view::{duration, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
@@ -137,7 +138,7 @@ fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
         let reader = app.actor(store).ok();
         let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
         let screen = Screen { is_terminal: false, width: 80, colour: false };
-        log::log(&plan, since, show, &app.view(screen))
+        log::log(&plan, since, show, &app.view(screen)).iter().map(Line::to_plain).collect()
     });
     Fail::from(error).details(lines.unwrap_or_default())
 }

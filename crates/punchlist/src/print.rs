@@ -8,7 +8,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
-use punchlist_formats::text;
+use punchlist_formats::text::{self, Line};
 use punchlist_formats::view::json;
 
 use crate::error::Fail;
@@ -89,6 +89,16 @@ impl Screen {
         let is_terminal = io::stdout().is_terminal();
         let colour = colour.is_on(is_terminal, |name| env::var_os(name));
         Self { is_terminal, width: width(is_terminal), colour }
+    }
+
+    /// Lines of a view as text for this screen, each with its line break.
+    pub(crate) fn drawn(self, lines: &[Line]) -> String {
+        lines.iter().map(|it| self.line(it) + "\n").collect()
+    }
+
+    /// One line of a view as text for this screen.
+    pub(crate) fn line(self, line: &Line) -> String {
+        line.to_ansi(self.colour)
     }
 }
 

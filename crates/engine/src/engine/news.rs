@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 
+use punchlist_formats::text::line::{self, Line};
 use punchlist_formats::view::Options;
 use punchlist_formats::view::log::{Show, Times, log};
 use punchlist_model::store::{Entry, Error, Following};
@@ -43,12 +44,12 @@ async fn tell(plan: &PlanHandle, entry: Entry) -> Result<Change, Error> {
 pub struct Change {
     /// What the journal has of it.
     pub entry: Entry,
-    lines: Vec<String>,
+    lines: Vec<Line>,
 }
 
 impl Change {
     /// Who did what, in words, one line or more.
     pub fn text(&self) -> String {
-        self.lines.join("\n")
+        line::to_plain(&self.lines)
     }
 }

@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use punchlist_formats::text::Line;
 use punchlist_formats::view::call::{self, Ended};
 use punchlist_model::call::{CallRecord, CallState, CallStore, RunFilter};
 use punchlist_model::{Attempt, Number, PlanId, RunId, Timestamp};
@@ -86,7 +87,7 @@ impl LastCall {
     }
 
     /// For a person.
-    pub fn view(&self, options: &punchlist_formats::view::Options) -> String {
+    pub fn view(&self, options: &punchlist_formats::view::Options) -> Vec<Line> {
         let ended = Ended {
             state: self.state,
             why: self.why.as_deref(),

@@ -4,13 +4,14 @@
 //! nothing looks at a terminal or the environment: width, glyphs and colour come in as data.
 //!
 //! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
-//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves. [`secret`] takes out what
-//! should not be kept at all. [`duration`] reads lengths of time.
+//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves, and [`line`] puts all of it
+//! together. [`secret`] takes out what should not be kept at all. [`duration`] reads lengths of time.
 
 pub mod clean;
 pub mod duration;
 pub mod escape;
 pub mod glyph;
+pub mod line;
 pub mod secret;
 pub mod style;
 pub mod width;
@@ -19,8 +20,9 @@ pub mod wrap;
 pub use clean::{isolated, many_lines, one_line};
 pub use duration::seconds;
 pub use glyph::Glyphs;
+pub use line::{Line, Span};
 pub use secret::mask;
-pub use style::{Colour, Line, Style};
+pub use style::{Colour, Style};
 pub use width::{pad, truncate, width};
 pub use wrap::wrap;
 

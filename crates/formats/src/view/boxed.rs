@@ -9,7 +9,7 @@ use crate::text::glyph::Sign;
 use crate::text::{Line, Style};
 
 /// The box, `options.width` columns wide in every line.
-pub fn boxed(plan: &Plan, options: &Options) -> String {
+pub fn boxed(plan: &Plan, options: &Options) -> Vec<Line> {
     let mut frame = Framed::new(options, 1);
     let room = frame.room();
     frame.top("Tasks");
@@ -18,7 +18,7 @@ pub fn boxed(plan: &Plan, options: &Options) -> String {
         frame.push(words(EMPTY, room, options));
     }
     for (depth, item) in items {
-        let mut line = frame.line();
+        let mut line = Line::new();
         head(&mut line, depth, options.glyphs.sign(Sign::from(item.status)), Style::Plain, room);
         line.push_text(
             &label(item),
@@ -43,7 +43,7 @@ pub(super) fn progress(progress: Progress, room: usize, options: &Options) -> Li
 
 /// Words of our own, cut to fit.
 pub(super) fn words(words: &str, room: usize, options: &Options) -> Line {
-    let mut line = Line::new(options.colour);
+    let mut line = Line::new();
     line.push_text(words, room, options.glyphs, Style::Plain);
     line
 }

@@ -4,7 +4,7 @@ use punchlist_model::Timestamp;
 use punchlist_model::call::CallState;
 
 use super::{Options, duration};
-use crate::text::{Style, isolated, many_lines, one_line, pad};
+use crate::text::{Line, Style, isolated, many_lines, one_line, pad};
 
 /// How many lines of the output are shown.
 const SHOWN: usize = 20;
@@ -27,9 +27,14 @@ pub struct Ended<'a> {
     pub lines: u64,
 }
 
-/// The call in a few lines, with line ends.
-pub fn ended(call: &Ended<'_>, options: &Options) -> String {
-    let name = |name: &str| Style::Dim.paint(&pad(name, NAMES), options.colour);
+/// The call in a few lines.
+pub fn ended(call: &Ended<'_>, options: &Options) -> Vec<Line> {
+    let field = |name: &str, value: &str| {
+        let mut line = Line::new();
+        line.fill(2).push(&pad(name, NAMES), Style::Dim).push(" ", Style::Plain);
+        line.push(&isolated(value), Style::Plain);
+        line
+    };
     let state = match call.state {
         CallState::Validating | CallState::Scheduled => "waits for its turn",
         CallState::AwaitingApproval => "waits for an answer",
@@ -45,25 +50,24 @@ pub fn ended(call: &Ended<'_>, options: &Options) -> String {
         None => state.to_owned(),
     };
     let age = duration::ago(call.at, options.now);
-    let mut out = format!("  {} {}\n", name("last run"), isolated(&format!("{words}, {age}")));
+    let mut out = vec![field("last run", &format!("{words}, {age}"))];
     let said = many_lines(call.output);
     let lines: Vec<&str> = said.trim_matches('\n').lines().collect();
     if !said.trim().is_empty() {
-        out.push_str(&format!("  {}\n", Style::Dim.paint("output", options.colour)));
+        out.push(Line::of("output", Style::Dim).indented(2));
         let from = lines.len().saturating_sub(SHOWN);
         let shown = u64::try_from(lines.len() - from).unwrap_or(u64::MAX);
         let before = call.lines.saturating_sub(shown);
         if before > 0 {
             let word = if before == 1 { "line" } else { "lines" };
-            out.push_str(&format!("    … {before} {word} before\n"));
+            out.push(Line::of(&format!("… {before} {word} before"), Style::Plain).indented(4));
         }
         for line in lines.into_iter().skip(from) {
-            out.push_str(format!("    {}", isolated(line)).trim_end());
-            out.push('\n');
+            out.push(Line::of(&isolated(line), Style::Plain).indented(4).trimmed_end());
         }
     }
     if let Some(whole) = call.whole {
-        out.push_str(&format!("  {} {}\n", name("whole output"), isolated(&one_line(whole))));
+        out.push(field("whole output", &one_line(whole)));
     }
     out
 }
@@ -71,6 +75,7 @@ pub fn ended(call: &Ended<'_>, options: &Options) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::line::to_plain;
 
     #[test]
     fn a_cancelled_call_is_shown_with_its_reason_and_the_end_of_its_output() {
@@ -83,7 +88,7 @@ mod tests {
             whole: Some("/data/output/0.txt"),
             lines: 23,
         };
-        let text = ended(&call, &Options::plain(Timestamp::UNIX_EPOCH));
+        let text = to_plain(&ended(&call, &Options::plain(Timestamp::UNIX_EPOCH)));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "  last run     cancelled: stopped, just now");
         assert_eq!(lines[1..4], ["  output", "    … 3 lines before", "    line 4"]);

@@ -18,24 +18,24 @@ pub fn detail(
     entries: &[Entry],
     show: Show<'_>,
     options: &Options,
-) -> String {
+) -> Vec<Line> {
     let mut out = Lines { out: Vec::new(), options };
     let sign = options.glyphs.sign(Sign::from(item.status));
-    let mut head = Line::new(options.colour);
+    let mut head = Line::new();
     head.push(&format!("{sign} {}  ", item.number), Style::Plain);
     head.push(&isolated(&shown(&item.title)), Style::Bold);
-    out.out.push(head.finish());
+    out.out.push(head);
 
     standing(plan, item, &mut out);
     place(plan, item, &mut out);
     work(item, &mut out);
     times(item, &mut out);
     history(plan, item, entries, show, &mut out);
-    out.out.join("\n")
+    out.out
 }
 
 struct Lines<'a> {
-    out: Vec<String>,
+    out: Vec<Line>,
     options: &'a Options,
 }
 
@@ -44,8 +44,10 @@ impl Lines<'_> {
     fn field(&mut self, name: &str, value: &str) {
         let clean = one_line(value);
         if !clean.is_empty() {
-            let name = Style::Dim.paint(&pad(name, NAMES), self.options.colour);
-            self.out.push(format!("  {name} {}", isolated(&clean)));
+            let mut line = Line::new();
+            line.fill(2).push(&pad(name, NAMES), Style::Dim).push(" ", Style::Plain);
+            line.push(&isolated(&clean), Style::Plain);
+            self.out.push(line);
         }
     }
 
@@ -55,9 +57,9 @@ impl Lines<'_> {
         if !clean.trim().contains('\n') {
             return self.field(name, value);
         }
-        self.out.push(format!("  {}", Style::Dim.paint(name, self.options.colour)));
+        self.out.push(Line::of(name, Style::Dim).indented(2));
         for line in clean.trim_matches('\n').lines() {
-            self.out.push(format!("    {}", isolated(line)).trim_end().to_owned());
+            self.out.push(Line::of(&isolated(line), Style::Plain).indented(4).trimmed_end());
         }
     }
 
@@ -184,7 +186,7 @@ fn history(plan: &Plan, item: &Item, entries: &[Entry], show: Show<'_>, out: &mu
     let show = Show { only: Some(item.number), ..show };
     let lines = log::log(plan, entries, show, out.options);
     if !lines.is_empty() {
-        out.out.push(String::new());
-        out.out.extend(lines.into_iter().map(|line| format!("  {line}")));
+        out.out.push(Line::new());
+        out.out.extend(lines.into_iter().map(|line| line.indented(2)));
     }
 }

@@ -8,7 +8,7 @@ use crate::text::{Line, Style};
 pub(super) struct Framed<'a> {
     options: &'a Options,
     right: usize,
-    out: Vec<String>,
+    out: Vec<Line>,
 }
 
 impl<'a> Framed<'a> {
@@ -24,11 +24,6 @@ impl<'a> Framed<'a> {
     /// How wide a line inside may be.
     pub(super) fn room(&self) -> usize {
         self.width().saturating_sub(3 + self.right)
-    }
-
-    /// A new line to write on.
-    pub(super) fn line(&self) -> Line {
-        Line::new(self.options.colour)
     }
 
     /// The upper edge, with as much of the heading as fits.
@@ -52,7 +47,7 @@ impl<'a> Framed<'a> {
     }
 
     fn edge(&mut self, left: &str, label: &str, right: &str) {
-        let mut line = self.line();
+        let mut line = Line::new();
         if self.width() > 0 {
             line.push(left, Style::Dim);
         }
@@ -62,13 +57,13 @@ impl<'a> Framed<'a> {
         if self.width() > 1 {
             line.push(right, Style::Dim);
         }
-        self.out.push(line.finish());
+        self.out.push(line);
     }
 
     /// A line inside. It must not be wider than [`Framed::room`].
     pub(super) fn push(&mut self, content: Line) {
         let down = self.options.glyphs.frame().down;
-        let mut line = self.line();
+        let mut line = Line::new();
         if self.width() > 0 {
             line.push(down, Style::Dim);
         }
@@ -81,16 +76,16 @@ impl<'a> Framed<'a> {
         if self.width() > 1 {
             line.push(down, Style::Dim);
         }
-        self.out.push(line.finish());
+        self.out.push(line);
     }
 
     /// An empty line inside.
     pub(super) fn blank(&mut self) {
-        self.push(self.line());
+        self.push(Line::new());
     }
 
-    /// The finished frame, without a line break at the end.
-    pub(super) fn finish(self) -> String {
-        self.out.join("\n")
+    /// The finished frame.
+    pub(super) fn finish(self) -> Vec<Line> {
+        self.out
     }
 }

@@ -7,40 +7,32 @@ use punchlist_model::goal::{Missing, Reached};
 use punchlist_model::{Level, Number, Plan, Status, Timestamp};
 
 use super::{Reader, shown};
-use crate::text::{Colour, Style};
+use crate::text::{Colour, Span, Style};
 
-/// One line of it, and how it is drawn.
-pub struct Line {
-    /// The words; what somebody wrote in them is fit for a screen.
-    pub text: String,
-    /// Colour supports what the words say.
-    pub style: Style,
-}
-
-/// What belongs below a list: how it stands, what to do next if it is not met, and that it has cost too
-/// much. Empty without a goal.
-pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> Vec<Line> {
+/// What belongs below a list, a line each: how it stands, what to do next if it is not met, and that it
+/// has cost too much. Empty without a goal.
+pub fn footer(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> Vec<Span> {
     let (Some(goal), Some(reached)) = (&plan.goal, plan.reached(stale)) else { return Vec::new() };
     let statement = shown(&goal.statement);
     let mut lines = Vec::new();
     match &reached {
         Reached::NotYet => {
-            lines.push(Line { text: format!("Goal: {statement}"), style: Style::Plain });
+            lines.push(Span { text: format!("Goal: {statement}"), style: Style::Plain });
         }
         Reached::Yes => {
             let style = Style::In(Colour::Green);
-            lines.push(Line { text: format!("Goal met: {statement}"), style });
+            lines.push(Span { text: format!("Goal met: {statement}"), style });
         }
         Reached::No(missing) => {
             let style = Style::In(Colour::Yellow);
             let text = format!("Goal not met: {}", why(plan, missing, stale));
-            lines.push(Line { text, style });
-            lines.push(Line { text: next(plan, missing, reader), style: Style::Plain });
+            lines.push(Span { text, style });
+            lines.push(Span { text: next(plan, missing, reader), style: Style::Plain });
         }
     }
     if plan.is_over_budget(now) {
         let text = format!("Over budget: {}", minutes(plan, now));
-        lines.push(Line { text, style: Style::In(Colour::Yellow) });
+        lines.push(Span { text, style: Style::In(Colour::Yellow) });
     }
     lines
 }
@@ -163,6 +155,7 @@ mod tests {
 
     use super::super::Options;
     use super::*;
+    use crate::text::line::to_plain;
 
     fn at(minute: i64) -> Timestamp {
         Timestamp::from_second(minute * 60).unwrap()
@@ -198,7 +191,8 @@ mod tests {
         for width in [24, 40, 80] {
             let plan = plan(&[Completed, Cancelled], &[1, 2]);
             let options = Options { width, ..Options::plain(at(60)) };
-            drawn.push_str(&format!("{}\n", super::super::list::list(&plan, &options)));
+            let list = super::super::list::list(&plan, &options);
+            drawn.push_str(&format!("{}\n", to_plain(&list)));
         }
         insta::assert_snapshot!(drawn);
     }

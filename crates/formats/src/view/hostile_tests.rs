@@ -13,8 +13,9 @@ use super::fixture::{any_plan, naughty, options};
 use super::log::{Show, Times};
 use super::team::Member;
 use super::*;
+use crate::text::line::to_ansi;
 use crate::text::naughty::any_text;
-use crate::text::{clean, escape, one_line, width};
+use crate::text::{Line, clean, escape, one_line, width};
 
 /// Our own colours taken away, as a terminal would.
 fn without_colour(text: &str) -> String {
@@ -54,36 +55,41 @@ pub(crate) fn assert_harmless(view: &str) {
     }
 }
 
+/// The lines are as wide as asked, and as wide as they say, in colour too.
 #[track_caller]
-fn assert_width(view: &str, columns: u16) {
-    for line in view.split('\n') {
-        assert_eq!(width(line), usize::from(columns), "{columns} columns: {line:?}");
+fn assert_width(view: &[Line], columns: u16) {
+    for line in view {
+        assert_eq!(line.width(), usize::from(columns), "{columns} columns: {line:?}");
+        assert_eq!(width(&line.to_plain()), line.width(), "{line:?}");
+        assert_eq!(without_colour(&line.to_ansi(true)), line.to_plain());
     }
 }
 
-/// Every view that a terminal may show.
-fn terminal_views(plan: &Plan, text: &str, options: &Options) -> Vec<String> {
+/// Every view that a terminal may show, in colour or not.
+fn terminal_views(plan: &Plan, text: &str, options: &Options, colour: bool) -> Vec<String> {
+    let drawn = |lines: Vec<Line>| to_ansi(&lines, colour);
     let member = Member::new(text, None);
     let show = Show { reader: None, times: Times::Ago, only: None };
     let mut views = vec![
-        boxed::boxed(plan, options),
-        list::list(plan, options),
+        drawn(boxed::boxed(plan, options)),
+        drawn(list::list(plan, options)),
         plain::text(plan),
         plain::numbered(plan),
         plain::update(plan, options),
         markdown::markdown(plan),
-        team::team(plan, &member, &BTreeSet::from([Number(1)]), options),
+        drawn(team::team(plan, &member, &BTreeSet::from([Number(1)]), options)),
         graph::dot(plan),
         graph::mermaid(plan),
         json::render(&json::list(plan, None, &BTreeSet::new())),
     ];
-    views.extend(plan.items.values().map(|it| plain::transition(it, options)));
+    views.extend(plan.items.values().map(|it| plain::transition(it, options).to_ansi(colour)));
     let entries = journal(plan, text);
-    views.extend(plan.items.values().map(|it| detail::detail(plan, it, &entries, show, options)));
-    views.extend(log::log(plan, &entries, show, options));
+    let detail = |it| drawn(detail::detail(plan, it, &entries, show, options));
+    views.extend(plan.items.values().map(detail));
+    views.push(drawn(log::log(plan, &entries, show, options)));
     views.extend(entries.iter().map(|it| json::render(&json::entry(it))));
     let summaries = [summary(plan, text), summary(plan, "")];
-    views.extend(plans::plans(&summaries, &BTreeSet::from([plan.id]), options));
+    views.push(drawn(plans::plans(&summaries, &BTreeSet::from([plan.id]), options)));
     views.extend(summaries.iter().map(|it| json::render(&json::summary(it))));
     views
 }
@@ -209,16 +215,13 @@ proptest! {
         let options = Options { glyphs, ..options(columns) };
         assert_width(&boxed::boxed(&plan, &options), columns);
         assert_width(&list::list(&plan, &options), columns);
-        let coloured = Options { colour: true, ..options };
-        assert_width(&without_colour(&list::list(&plan, &coloured)), columns);
     }
 
     #[test]
     fn control_characters_escapes_and_bidi_overrides_never_reach_a_terminal_raw(
         plan in any_plan(), text in any_text(), columns in 0_u16..130, colour: bool,
     ) {
-        let options = Options { colour, ..options(columns) };
-        for view in terminal_views(&plan, &text, &options) {
+        for view in terminal_views(&plan, &text, &options(columns), colour) {
             assert_harmless(&if colour { without_colour(&view) } else { view });
         }
     }
@@ -328,5 +331,5 @@ fn a_deep_chain_and_a_long_list_are_drawn() {
     for number in 2..=10_000 {
         fixture::with(&mut plan, number, |item| item.parent = Some(Number(number - 1)));
     }
-    assert_eq!(list::list(&plan, &options(80)).lines().count(), 10_004);
+    assert_eq!(list::list(&plan, &options(80)).len(), 10_004);
 }

@@ -21,10 +21,10 @@ struct Row {
 }
 
 /// Both tables. A kind or session that was never reminded has no row; if none was, that is said.
-pub fn ledger(sessions: &[Session], options: &Options) -> Vec<String> {
+pub fn ledger(sessions: &[Session], options: &Options) -> Vec<Line> {
     let all = sum(sessions);
     if all.total() == Tally::default() {
-        return vec!["Nobody was reminded of anything yet.".to_owned()];
+        return vec![Line::of("Nobody was reminded of anything yet.", Style::Plain)];
     }
     let mut kinds: Vec<Row> = Vec::new();
     for kind in Kind::ALL {
@@ -43,7 +43,7 @@ pub fn ledger(sessions: &[Session], options: &Options) -> Vec<String> {
         })
         .collect();
     let mut lines = table("kind", "", &kinds, options);
-    lines.push(String::new());
+    lines.push(Line::new());
     lines.extend(table("session", "last seen", &by_session, options));
     lines
 }
@@ -68,7 +68,7 @@ impl Row {
     }
 }
 
-fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<String> {
+fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<Line> {
     let names = rows.iter().map(|row| width(&row.name)).chain([width(title)]).max().unwrap_or(0);
     let notes = rows.iter().map(|row| width(&row.note)).chain([width(note)]).max().unwrap_or(0);
     let columns: [usize; 4] = std::array::from_fn(|at| {
@@ -83,7 +83,7 @@ fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<String
     let with_note = notes > 0 && room >= names + notes + 2;
     let names = names.min(room.max(NAME));
     let draw = |name: &str, numbers: [&str; 4], note: &str, style: Style| {
-        let mut line = Line::new(options.colour);
+        let mut line = Line::new();
         line.push_text(name, names, options.glyphs, style).fill(names);
         for (number, columns) in numbers.into_iter().zip(columns).take(count) {
             line.push("  ", Style::Plain).push(&pad_left(number, columns), style);
@@ -91,7 +91,7 @@ fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<String
         if with_note {
             line.push("  ", Style::Plain).push(&pad_left(note, notes), Style::Dim);
         }
-        line.finish()
+        line
     };
     let head = draw(title, HEADS, note, Style::Dim);
     let rows = rows.iter().map(|row| {

@@ -21,12 +21,12 @@ const DURATIONS_FROM: usize = 30;
 const BAR: usize = 20;
 
 /// The list, `options.width` columns wide in every line.
-pub fn list(plan: &Plan, options: &Options) -> String {
+pub fn list(plan: &Plan, options: &Options) -> Vec<Line> {
     part(plan, None, options)
 }
 
 /// The list with these items only. What is said of them, and the progress, are those of the whole.
-pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> String {
+pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> Vec<Line> {
     let mut frame = Framed::new(options, 2);
     let room = frame.room();
     frame.top(&heading(plan));
@@ -50,12 +50,12 @@ pub fn part(plan: &Plan, only: Option<&BTreeSet<Number>>, options: &Options) -> 
     frame.blank();
     frame.push(summary(plan, room, options));
     if let Some(words) = ending(plan) {
-        let mut drawn = frame.line();
+        let mut drawn = Line::new();
         drawn.push_text(words, room, options.glyphs, Style::In(Colour::Yellow));
         frame.push(drawn);
     }
     for line in goal::footer(plan, &options.stale, options.now, options.reader) {
-        let mut drawn = frame.line();
+        let mut drawn = Line::new();
         drawn.push_text(&line.text, room, options.glyphs, line.style);
         frame.push(drawn);
     }
@@ -110,14 +110,14 @@ impl<'a> Row<'a> {
 
     fn draw(&self, room: usize, numbers: usize, durations: usize, options: &Options) -> Line {
         let glyphs = options.glyphs;
-        let mut line = Line::new(options.colour);
+        let mut line = Line::new();
         boxed::head(&mut line, self.depth, glyphs.sign(self.sign), self.sign_style, room);
         let number = format!("{}  ", pad_left(&self.number, numbers));
         if line.width() + width(&number) < room {
             line.push(&number, Style::Plain);
         }
 
-        let mut right = Line::new(options.colour);
+        let mut right = Line::new();
         if room >= NOTES_FROM && !self.note.is_empty() {
             let note = truncate_with(&self.note, room * 2 / 5, glyphs.ellipsis());
             right.push("  ", Style::Plain).push(&isolated(&note), self.note_style);

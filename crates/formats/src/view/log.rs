@@ -41,7 +41,7 @@ pub enum Times {
 ///
 /// `plan` gives the titles. Where it is whole and the entries lead up to its revision, a move is
 /// told by its new neighbour, else by its position.
-pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) -> Vec<String> {
+pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) -> Vec<Line> {
     let names: Vec<String> = entries.iter().map(|entry| name(&entry.actor, show)).collect();
     let name_width = names.iter().map(|it| width(it)).max().unwrap_or(0).max(NAMES.0);
     let times: Vec<String> = entries.iter().map(|entry| when(entry, show, options)).collect();
@@ -52,7 +52,7 @@ pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) ->
 
     let mut lines = Vec::new();
     for (entry, (name, time)) in entries.iter().zip(names.iter().zip(&times)) {
-        let mut head = Line::new(options.colour);
+        let mut head = Line::new();
         head.push(&pad_left(&entry.revision.to_string(), revision_width), Style::Dim);
         if time_width > 0 {
             head.push("  ", Style::Plain).push(&pad_left(time, time_width), Style::Dim);
@@ -68,9 +68,9 @@ pub fn log(plan: &Plan, entries: &[Entry], show: Show<'_>, options: &Options) ->
         };
         for (at, words) in words.into_iter().enumerate() {
             // What else the same change did stands below, without saying again who and when.
-            let mut line = if at == 0 { head.clone() } else { Line::new(options.colour) };
+            let mut line = if at == 0 { head.clone() } else { Line::new() };
             line.fill(head.width()).push(&words, Style::Plain);
-            lines.push(line.finish());
+            lines.push(line);
         }
     }
     lines

@@ -1,5 +1,8 @@
 //! Pure functions from a plan to what is shown of it.
 //!
+//! A view for people returns [`Line`]s of styled spans; whoever shows them turns them into text or draws
+//! them. A view in a notation of its own (XML, Markdown, JSON, a graph) returns text.
+//!
 //! No rule lives here and nothing is decided: a view reads. Whatever agents wrote goes through
 //! [`crate::text`] on its way out, so no view can be made to act on a terminal or to break its
 //! notation. The one exception is [`json`], whose notation carries any text; there [`json::render`]
@@ -32,7 +35,8 @@ use std::collections::BTreeSet;
 
 use punchlist_model::{Item, Number, Timestamp};
 
-use crate::text::{Glyphs, one_line};
+use crate::text::one_line;
+pub use crate::text::{Colour, Glyphs, Line, Span, Style};
 
 /// What a view needs to know of the place that it is shown in.
 #[derive(Clone, PartialEq, Debug)]
@@ -41,8 +45,6 @@ pub struct Options {
     pub width: u16,
     /// Which signs can be shown.
     pub glyphs: Glyphs,
-    /// Whether colour is wanted.
-    pub colour: bool,
     /// The time that durations are counted to.
     pub now: Timestamp,
     /// The items whose covered files have changed since they were checked.
@@ -62,12 +64,11 @@ pub enum Reader {
 }
 
 impl Options {
-    /// Eighty columns, Unicode, no colour, nothing stale, for a person.
+    /// Eighty columns, Unicode, nothing stale, for a person.
     pub fn plain(now: Timestamp) -> Self {
         Self {
             width: 80,
             glyphs: Glyphs::Unicode,
-            colour: false,
             now,
             stale: BTreeSet::new(),
             reader: Reader::Person,

@@ -29,7 +29,7 @@ pub struct Node {
 }
 
 /// The steps in an order that they can be done in, a line or two each.
-pub fn order(nodes: &[Node], options: &Options) -> Vec<String> {
+pub fn order(nodes: &[Node], options: &Options) -> Vec<Line> {
     let order = sorted(nodes);
     let waves = waves(nodes, &order);
     let digits = waves.iter().max().map_or(1, |it| it.to_string().len());
@@ -40,7 +40,7 @@ pub fn order(nodes: &[Node], options: &Options) -> Vec<String> {
     let titles = nodes.iter().map(|it| width(&shown(&it.title))).max().unwrap_or(0);
     let mut lines = Vec::new();
     for row in rows {
-        let mut line = Line::new(options.colour);
+        let mut line = Line::new();
         line.push(" ", Style::Plain);
         for (at, cell) in row.cells.iter().enumerate().take(drawn) {
             let style = if *cell == Cell::Node { Style::Bold } else { Style::Dim };
@@ -51,7 +51,7 @@ pub fn order(nodes: &[Node], options: &Options) -> Vec<String> {
         let Some((node, wave)) = row.node.and_then(|it| Some((nodes.get(it)?, waves.get(it)?)))
         else {
             if drawn > 0 {
-                lines.push(line.finish().trim_end().to_owned());
+                lines.push(line.trimmed_end());
             }
             continue;
         };
@@ -67,7 +67,7 @@ pub fn order(nodes: &[Node], options: &Options) -> Vec<String> {
             line.fill(begin + title + 2);
             line.push_text(&note, left, options.glyphs, Style::Dim);
         }
-        lines.push(line.finish().trim_end().to_owned());
+        lines.push(line.trimmed_end());
     }
     lines
 }

@@ -8,7 +8,7 @@ use punchlist_model::{Item, Number, Plan, Status};
 
 use super::{Options, label, shown};
 use crate::text::glyph::{Sign, marker};
-use crate::text::{Style, isolated, one_line};
+use crate::text::{Line, Style, isolated, one_line};
 
 /// What an empty list says.
 pub const EMPTY: &str = "No todos.";
@@ -120,8 +120,8 @@ pub fn update(plan: &Plan, options: &Options) -> String {
 }
 
 /// `[Todo: "Title" → in_progress]`: how an item stands now, with its active form while in progress.
-pub fn transition(item: &Item, options: &Options) -> String {
+pub fn transition(item: &Item, options: &Options) -> Line {
     let (label, arrow) = (label(item), options.glyphs.arrow());
     let line = format!("[Todo: \"{}\" {arrow} {}]", isolated(&label), item.status);
-    Style::Dim.paint(&line, options.colour)
+    Line::of(&line, Style::Dim)
 }

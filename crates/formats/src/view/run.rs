@@ -92,7 +92,7 @@ pub enum State {
 }
 
 /// The whole screen, line by line, at most `height` of them.
-pub fn run(run: &Run, height: Option<usize>, options: &Options) -> Vec<String> {
+pub fn run(run: &Run, height: Option<usize>, options: &Options) -> Vec<Line> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
     let page = Page { options, columns, widths: Widths::of(&run.steps, columns) };
     let room = height.map(|it| it.saturating_sub(2).max(1));
@@ -192,10 +192,6 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn line(&self) -> Line {
-        Line::new(self.options.colour)
-    }
-
     fn glyphs(&self) -> Glyphs {
         self.options.glyphs
     }
@@ -205,8 +201,8 @@ impl Page<'_> {
     }
 
     /// `Release 1.2                                        2 jobs · plan 7f3a`
-    fn head(&self, run: &Run) -> String {
-        let mut line = self.line();
+    fn head(&self, run: &Run) -> Line {
+        let mut line = Line::new();
         let how = run.how.join(self.dot());
         let room = self.columns.saturating_sub(width(&how) + 2);
         let with_how = room >= 12;
@@ -215,13 +211,13 @@ impl Page<'_> {
         if with_how {
             line.fill(self.columns - width(&how)).push(&how, Style::Dim);
         }
-        line.finish()
+        line
     }
 
     /// ` 1/4  █████░░░░░░░░░░░░░░  25 %   53 s         Ctrl-C stops; run again to go on`
-    fn foot(&self, run: &Run) -> String {
+    fn foot(&self, run: &Run) -> Line {
         let Progress { completed: done, total, percent } = run.progress;
-        let mut line = self.line();
+        let mut line = Line::new();
         let counts = format!(" {done}/{total}  ");
         line.push(&truncate_with(&counts, self.columns, ""), Style::Plain);
         let rest = format!("  {percent} %   {}", ticking(run.ms));
@@ -234,11 +230,11 @@ impl Page<'_> {
         if !run.hint.is_empty() && width(&run.hint) <= left {
             line.fill(self.columns - width(&run.hint)).push(&run.hint, Style::Dim);
         }
-        line.finish()
+        line
     }
 
     /// The steps that there is room for: what runs, asks or failed before all others, then what is near it.
-    fn steps(&self, steps: &[Step], room: Option<usize>) -> Vec<String> {
+    fn steps(&self, steps: &[Step], room: Option<usize>) -> Vec<Line> {
         let Some(room) = room.filter(|it| *it < steps.len()) else {
             let spare = room.map_or(usize::MAX, |it| it - steps.len());
             let mut lines = Vec::new();
@@ -266,35 +262,35 @@ impl Page<'_> {
     }
 
     /// Says how many were left out here.
-    fn gap(&self, lines: &mut Vec<String>, hidden: &mut usize) {
+    fn gap(&self, lines: &mut Vec<Line>, hidden: &mut usize) {
         if *hidden > 0 {
-            let mut line = self.line();
+            let mut line = Line::new();
             let text = format!(" {} {hidden} more", self.glyphs().ellipsis());
             line.push(&truncate_with(&text, self.columns, ""), Style::Dim);
-            lines.push(line.finish());
+            lines.push(line);
             *hidden = 0;
         }
     }
 
     /// What a step printed, line by line.
-    fn printed(&self, step: &Step) -> Vec<String> {
+    fn printed(&self, step: &Step) -> Vec<Line> {
         let indent = (5 + 2 * step.depth.min(8)).min(self.columns.saturating_sub(1));
         let before = (step.printed.before > 0)
             .then(|| questions::lines_before(step.printed.before, self.options));
         let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
         let drawn = |text: String| {
-            let mut line = self.line();
+            let mut line = Line::new();
             line.push(&" ".repeat(indent), Style::Plain);
             let room = self.columns.saturating_sub(indent);
             line.push_text(&text, room, self.glyphs(), Style::Dim);
-            line.finish().trim_end().to_owned()
+            line.trimmed_end()
         };
         before.into_iter().chain(said).map(drawn).collect()
     }
 
-    fn step(&self, step: &Step) -> String {
+    fn step(&self, step: &Step) -> Line {
         let (sign, style) = self.sign(step.state);
-        let mut line = self.line();
+        let mut line = Line::new();
         let head = if self.columns < 8 { "" } else { " " };
         line.push(head, Style::Plain).push(sign, style).push(head, Style::Plain);
         let begin = line.width();
@@ -341,7 +337,7 @@ impl Page<'_> {
             };
             line.push("  ", Style::Plain).push_text(&note, left, self.glyphs(), quiet);
         }
-        line.finish().trim_end().to_owned()
+        line.trimmed_end()
     }
 
     fn sign(&self, state: State) -> (&'static str, Style) {

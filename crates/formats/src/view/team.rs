@@ -41,7 +41,12 @@ pub struct Entry<'a> {
 }
 
 /// A plan of the store, with the numbers of the items that are assumed to be done.
-pub fn team(plan: &Plan, member: &Member, assumed: &BTreeSet<Number>, options: &Options) -> String {
+pub fn team(
+    plan: &Plan,
+    member: &Member,
+    assumed: &BTreeSet<Number>,
+    options: &Options,
+) -> Vec<Line> {
     let entries: Vec<_> = plan
         .nested()
         .into_iter()
@@ -56,13 +61,13 @@ pub fn team(plan: &Plan, member: &Member, assumed: &BTreeSet<Number>, options: &
 }
 
 /// Any list of a member's: a heading in its colour, one line per entry, a blank line around.
-pub fn entries_of(entries: &[Entry<'_>], member: &Member, options: &Options) -> String {
+pub fn entries_of(entries: &[Entry<'_>], member: &Member, options: &Options) -> Vec<Line> {
     let most = usize::from(options.width);
-    let mut lines = vec![String::new()];
-    let mut heading = Line::new(options.colour);
+    let mut lines = vec![Line::new()];
+    let mut heading = Line::new();
     let words = format!("{}Plan ({}):", options.glyphs.clipboard(), one_line(&member.name));
     heading.push_text(&words, most, options.glyphs, Style::BoldIn(member.colour));
-    lines.push(heading.finish());
+    lines.push(heading);
     for entry in entries {
         let assumed = entry.assumed && entry.status.is_open();
         let style = match entry.status {
@@ -72,14 +77,14 @@ pub fn entries_of(entries: &[Entry<'_>], member: &Member, options: &Options) -> 
         };
         let indent = "  ".repeat(entry.depth);
         let sign = pad(sign(entry.status, assumed, options.glyphs), 2);
-        let mut line = Line::new(options.colour);
+        let mut line = Line::new();
         line.push_text(&format!("{indent}{sign} "), most, options.glyphs, style);
         let room = most.saturating_sub(line.width());
         line.push_text(&shown(entry.text), room, options.glyphs, style);
-        lines.push(line.finish());
+        lines.push(line);
     }
-    lines.push(String::new());
-    lines.join("\n")
+    lines.push(Line::new());
+    lines
 }
 
 fn sign(status: Status, assumed: bool, glyphs: Glyphs) -> &'static str {

@@ -14,13 +14,14 @@ use super::fixture::{at, checked, naughty, options, plan, screen, seed, with};
 use super::log::{Show, Times};
 use super::team::Member;
 use super::*;
-use crate::text::width;
+use crate::text::Line;
+use crate::text::line::{to_ansi, to_plain};
 
 const WIDTHS: [u16; 4] = [20, 40, 80, 200];
 
 /// One view at all widths that are promised.
-fn at_widths(draw: impl Fn(&Options) -> String) -> String {
-    let draw = |width| format!("{width} columns\n{}\n", draw(&options(width)));
+fn at_widths(draw: impl Fn(&Options) -> Vec<Line>) -> String {
+    let draw = |width| format!("{width} columns\n{}\n", to_plain(&draw(&options(width))));
     WIDTHS.into_iter().map(draw).collect::<Vec<_>>().join("\n")
 }
 
@@ -29,8 +30,8 @@ fn progress_is_completed_over_items_neither_cancelled_nor_superseded() {
     #[track_caller]
     fn check(entries: &[(Status, &str)], expected: &str) {
         let plan = plan(entries);
-        assert!(boxed::boxed(&plan, &options(46)).contains(expected), "{expected}");
-        assert!(list::list(&plan, &options(46)).contains(expected), "{expected}");
+        assert!(to_plain(&boxed::boxed(&plan, &options(46))).contains(expected), "{expected}");
+        assert!(to_plain(&list::list(&plan, &options(46))).contains(expected), "{expected}");
     }
     use Status::{Cancelled, Completed, InProgress, Pending};
     check(&[], "Progress: 0/0 (0%)");
@@ -47,10 +48,10 @@ fn progress_is_completed_over_items_neither_cancelled_nor_superseded() {
     with(&mut plan, 3, |item| (item.superseded_at, item.position) = (Some(at(5)), None));
     with(&mut plan, 4, |item| item.parent = Some(Number(1)));
     // One that others are under counts with these.
-    assert!(boxed::boxed(&plan, &options(46)).contains("Progress: 0/2 (0%)"));
+    assert!(to_plain(&boxed::boxed(&plan, &options(46))).contains("Progress: 0/2 (0%)"));
     assert!(plain::text(&plan).ends_with("(0/2 completed)"));
     with(&mut plan, 4, |item| item.status = Completed);
-    assert!(boxed::boxed(&plan, &options(46)).contains("Progress: 1/2 (50%)"));
+    assert!(to_plain(&boxed::boxed(&plan, &options(46))).contains("Progress: 1/2 (50%)"));
     // Nearly all is not all.
     let mut entries = vec![(Pending, "a")];
     entries.extend([(Completed, "b"); 399]);
@@ -59,7 +60,7 @@ fn progress_is_completed_over_items_neither_cancelled_nor_superseded() {
 
 #[test]
 fn the_box_is_the_proposals_own_box() {
-    assert_snapshot!(boxed::boxed(&seed(), &options(46)), @r"
+    assert_snapshot!(to_plain(&boxed::boxed(&seed(), &options(46))), @r"
     ┌─ Tasks ────────────────────────────────────┐
     │ ✓ Fix failing tests                        │
     │ ▶ Updating documentation                   │
@@ -72,7 +73,7 @@ fn the_box_is_the_proposals_own_box() {
 
 #[test]
 fn the_list_is_the_screen() {
-    assert_snapshot!(list::list(&screen(), &options(62)), @r"
+    assert_snapshot!(to_plain(&list::list(&screen(), &options(62))), @r"
     ┌─ Tasks ────────────────────────────────────────────────────┐
     │ ✓ 1  Fix the failing tests                   checked  2 m  │
     │ ▶ 2  Updating documentation                   claude  1 m  │
@@ -90,12 +91,12 @@ fn the_list_is_the_screen() {
 #[test]
 fn a_list_that_was_left_before_it_was_done_says_so() {
     let mut plan = plan(&[(Status::Completed, "Fix the tests"), (Status::Pending, "Build")]);
-    assert!(!list::list(&plan, &options(40)).contains("topped"));
+    assert!(!to_plain(&list::list(&plan, &options(40))).contains("topped"));
     plan.end = punchlist_model::End::Stopped;
     assert_snapshot!(format!(
         "{}\n{}",
-        list::list(&plan, &options(40)),
-        list::list(&plan, &options(20))
+        to_plain(&list::list(&plan, &options(40))),
+        to_plain(&list::list(&plan, &options(20)))
     ));
 }
 
@@ -177,7 +178,7 @@ fn a_transition_says_the_new_status() {
     let plan = seed();
     let lines: Vec<_> =
         plan.items.values().map(|item| plain::transition(item, &options(80))).collect();
-    assert_snapshot!(lines.join("\n"), @r#"
+    assert_snapshot!(to_plain(&lines), @r#"
     [Todo: "Fix failing tests" → completed]
     [Todo: "Updating documentation" → in_progress]
     [Todo: "Run final build verification" → pending]
@@ -194,12 +195,11 @@ fn a_teams_view_is_bold_in_the_members_colour_with_a_blank_line_around() {
     ]);
     let assumed = BTreeSet::from([Number(4)]);
     let (mut options, member) = (options(80), Member::new("Max", Some("magentaBright")));
-    let bare = team::team(&plan, &member, &assumed, &options);
-    options.colour = true;
-    let coloured = team::team(&plan, &member, &assumed, &options).replace('\u{1b}', "ESC");
-    options.colour = false;
+    let team = |options: &Options| team::team(&plan, &member, &assumed, options);
+    let bare = to_plain(&team(&options));
+    let coloured = to_ansi(&team(&options), true).replace('\u{1b}', "ESC");
     options.glyphs = Glyphs::Ascii;
-    let ascii = team::team(&plan, &member, &assumed, &options);
+    let ascii = to_plain(&team(&options));
     for view in [&bare, &coloured, &ascii] {
         assert!(view.starts_with('\n') && view.ends_with('\n'));
     }
@@ -339,10 +339,10 @@ fn a_log_says_who_did_what() {
     let you = Actor::person("ann@host");
     let (plan, entries) = journal(&you);
     let show = Show { reader: Some(&you), times: Times::Hidden, only: None };
-    let mut shown = log::log(&plan, &entries, show, &options(80)).join("\n");
+    let mut shown = to_plain(&log::log(&plan, &entries, show, &options(80)));
     let show = Show { reader: None, times: Times::Ago, only: Some(Number(2)) };
     shown.push_str("\n--\n");
-    shown.push_str(&log::log(&plan, &entries, show, &options(80)).join("\n"));
+    shown.push_str(&to_plain(&log::log(&plan, &entries, show, &options(80))));
     assert_snapshot!(shown);
 }
 
@@ -375,7 +375,7 @@ fn a_move_is_told_by_position_where_the_order_is_not_known() {
     let show = Show { reader: Some(&you), times: Times::Hidden, only: None };
     plan.revision = Revision(200);
     let lines = log::log(&plan, &entries[2..3], show, &options(80));
-    assert_eq!(lines, ["98  you      moved 2 to position 3"]);
+    assert_eq!(to_plain(&lines), "98  you      moved 2 to position 3");
 }
 
 #[test]
@@ -394,10 +394,12 @@ fn an_item_in_full_shows_all_that_is_set_and_its_history() {
     });
     let show = Show { reader: Some(&you), times: Times::Ago, only: None };
     let item = plan.get(Number(2)).unwrap();
-    assert_snapshot!(detail::detail(&plan, item, &entries, show, &options(80)));
+    let detail =
+        |plan, item, entries| to_plain(&detail::detail(plan, item, entries, show, &options(80)));
+    assert_snapshot!(detail(&plan, item, &entries));
     let bare = fixture::plan(&[(Status::Pending, "Just this")]);
     let item = bare.get(Number(1)).unwrap();
-    assert_snapshot!("detail_bare", detail::detail(&bare, item, &[], show, &options(80)));
+    assert_snapshot!("detail_bare", detail(&bare, item, &[]));
 }
 
 fn summary(seed: u8, name: Option<&str>, title: &str, end: End, agent: Option<&str>) -> Summary {
@@ -448,16 +450,16 @@ fn reminders_are_two_tables_by_kind_and_by_session() {
             &[(Initial, [1, 40, 0, 1]), (Boundary, [2, 18_000, 2, 0])],
         ),
     ];
-    let draw = |options: &Options| ledger::ledger(&sessions, options).join("\n");
+    let draw = |options: &Options| ledger::ledger(&sessions, options);
     assert_snapshot!(at_widths(draw));
     for columns in 0..250 {
         for line in ledger::ledger(&sessions, &options(columns)) {
-            assert!(width(&line) <= usize::from(columns).max(16), "{columns}: {line}");
-            assert!(!line.contains('\u{1b}'), "{line:?}");
+            assert!(line.width() <= usize::from(columns).max(16), "{columns}: {line:?}");
+            assert!(!line.to_plain().contains('\u{1b}'), "{line:?}");
         }
     }
     let none = ledger::ledger(&sessions[1..2], &options(80));
-    assert_eq!(none, ["Nobody was reminded of anything yet."]);
+    assert_eq!(to_plain(&none), "Nobody was reminded of anything yet.");
 }
 
 #[test]
@@ -469,11 +471,11 @@ fn plans_are_a_table_that_gives_up_columns_where_it_gets_narrow() {
         summary(4, Some("rtl"), "לתקן את הבדיקות", End::Open, None),
     ];
     let live = BTreeSet::from([summaries[0].id]);
-    let draw = |options: &Options| plans::plans(&summaries, &live, options).join("\n");
+    let draw = |options: &Options| plans::plans(&summaries, &live, options);
     assert_snapshot!(at_widths(draw));
     for columns in 0..250 {
         for line in plans::plans(&summaries, &live, &options(columns)) {
-            assert!(width(&line) <= usize::from(columns).max(16), "{columns}: {line}");
+            assert!(line.width() <= usize::from(columns).max(16), "{columns}: {line:?}");
         }
     }
     assert!(plans::plans(&[], &live, &options(80)).is_empty());
@@ -494,13 +496,14 @@ fn the_list_holds_at_every_width() {
 #[test]
 fn the_other_views_hold_with_naughty_text() {
     let plan = naughty();
+    let member = Member::new("מקס\u{1b}[5m", None);
     let views = [
         plain::text(&plan),
         plain::numbered(&plan),
         plain::update(&plan, &options(40)),
         markdown::markdown(&plan),
         xml::xml(&plan).replace("</todo>", "</todo>\n"),
-        team::team(&plan, &Member::new("מקס\u{1b}[5m", None), &BTreeSet::new(), &options(40)),
+        to_plain(&team::team(&plan, &member, &BTreeSet::new(), &options(40))),
     ];
     // The long title is not what this is about.
     let views = views.map(|view| view.replace(&"long ".repeat(1_990), ""));
@@ -510,7 +513,7 @@ fn the_other_views_hold_with_naughty_text() {
 #[test]
 fn glyph_sets_are_aligned_and_ascii_is_ascii() {
     let plan = screen();
-    let draw = |glyphs| list::list(&plan, &Options { glyphs, ..options(62) });
+    let draw = |glyphs| to_plain(&list::list(&plan, &Options { glyphs, ..options(62) }));
     let ascii = draw(Glyphs::Ascii);
     assert!(ascii.is_ascii());
     assert_snapshot!(format!("{}\n{ascii}", draw(Glyphs::Emoji)));
@@ -519,12 +522,12 @@ fn glyph_sets_are_aligned_and_ascii_is_ascii() {
 #[test]
 fn colour_says_what_evidence_is_worth_and_moves_nothing() {
     let mut plan = screen();
-    let mut options = Options { colour: true, ..options(62) };
-    let strip = |view: &str| crate::text::many_lines(view).into_owned();
-    let bare = Options { colour: false, ..options.clone() };
-    assert_eq!(strip(&list::list(&plan, &options)), list::list(&plan, &bare));
+    let mut options = options(62);
+    let list = list::list(&plan, &options);
+    assert_eq!(crate::text::many_lines(&to_ansi(&list, true)), to_plain(&list));
+    assert_eq!(to_ansi(&list, false), to_plain(&list));
     let line = |plan: &Plan, options: &Options| {
-        list::list(plan, options).lines().nth(1).unwrap().replace('\u{1b}', "ESC")
+        list::list(plan, options)[1].to_ansi(true).replace('\u{1b}', "ESC")
     };
     let mut lines = vec![line(&plan, &options)];
     options.stale = BTreeSet::from([Number(1)]);

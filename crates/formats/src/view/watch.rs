@@ -49,13 +49,13 @@ pub struct Look<'a> {
 }
 
 /// The whole screen, line by line.
-pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<String> {
+pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<Line> {
     let columns = usize::from(options.width).saturating_sub(1).clamp(1, WIDEST);
     let mut page =
         Page { look, options, columns, widths: Widths::of(rows, columns), titles: BTreeMap::new() };
     page.titles = page.titles(rows);
     let mut lines = vec![page.head(rows)];
-    let notes: Vec<String> = look.notes.iter().map(|it| page.note(it)).collect();
+    let notes: Vec<Line> = look.notes.iter().map(|it| page.note(it)).collect();
     let room = look.height.map(|it| it.saturating_sub(1 + notes.len()).max(1));
     let at = look.selected.and_then(|key| rows.iter().position(|row| row.key == key));
     let at = at.unwrap_or(0);
@@ -63,7 +63,7 @@ pub fn watch(rows: &[Row], look: Look<'_>, options: &Options) -> Vec<String> {
     let first = room.map_or(0, |it| at.saturating_sub(it));
     let last =
         room.map_or(rows.len(), |it| at.saturating_add(it).saturating_add(1).min(rows.len()));
-    let blocks: Vec<Vec<String>> = rows[first..last].iter().map(|row| page.block(row)).collect();
+    let blocks: Vec<Vec<Line>> = rows[first..last].iter().map(|row| page.block(row)).collect();
     let others = first + (rows.len() - last);
     lines.extend(page.fit(blocks, at - first, room, others));
     lines.extend(notes);
@@ -185,10 +185,6 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    fn line(&self) -> Line {
-        Line::new(self.options.colour)
-    }
-
     /// Whether there is no room for sentences.
     fn is_narrow(&self) -> bool {
         self.columns < NARROW
@@ -199,7 +195,7 @@ impl Page<'_> {
     }
 
     /// ` 3 agents working · 1 idle · 1 died`
-    fn head(&self, rows: &[Row]) -> String {
+    fn head(&self, rows: &[Row]) -> Line {
         let agents = || rows.iter().filter(|row| !row.is_plan());
         let count = |is: fn(&State) -> bool| agents().filter(|row| is(&row.state)).count();
         let asks = count(|it| matches!(it, State::Asks(_)));
@@ -229,7 +225,7 @@ impl Page<'_> {
             plans => parts.push(format!("{plans} plans")),
         }
         let between = if self.glyphs() == Glyphs::Ascii { " - " } else { " · " };
-        let mut line = self.line();
+        let mut line = Line::new();
         let text = format!(" {}", parts.join(between));
         line.push(&truncate_with(&text, self.columns, self.glyphs().ellipsis()), Style::Bold);
         let keys = "j/k move  enter opens  q leaves";
@@ -237,24 +233,24 @@ impl Page<'_> {
         if self.look.keys && line.width() + 2 + keys.len() <= self.columns {
             line.fill(self.columns - keys.len()).push(keys, Style::Dim);
         }
-        line.finish()
+        line
     }
 
-    fn note(&self, text: &str) -> String {
-        let mut line = self.line();
+    fn note(&self, text: &str) -> Line {
+        let mut line = Line::new();
         let text = format!(" {}", one_line(text));
         line.push_text(&text, self.columns, self.glyphs(), Style::Dim);
-        line.finish()
+        line
     }
 
     /// The blocks that there is room for, the one at `at` among them; `others` are not even looked at.
     fn fit(
         &self,
-        blocks: Vec<Vec<String>>,
+        blocks: Vec<Vec<Line>>,
         at: usize,
         room: Option<usize>,
         others: usize,
-    ) -> Vec<String> {
+    ) -> Vec<Line> {
         let total: usize = blocks.iter().map(Vec::len).sum();
         let Some(room) = room.filter(|it| *it < total || others > 0) else {
             return blocks.into_iter().flatten().collect();
@@ -265,7 +261,7 @@ impl Page<'_> {
         while first < at && blocks[first..=at].iter().map(Vec::len).sum::<usize>() > room {
             first += 1;
         }
-        let (mut lines, mut left_out): (Vec<String>, usize) = (Vec::new(), first + others);
+        let (mut lines, mut left_out): (Vec<Line>, usize) = (Vec::new(), first + others);
         for block in blocks.into_iter().skip(first) {
             if lines.len() + block.len() <= room {
                 lines.extend(block);
@@ -279,15 +275,15 @@ impl Page<'_> {
         }
         let more = format!(" {} {left_out} more", self.glyphs().ellipsis());
         if left_out > 0 {
-            let mut line = self.line();
+            let mut line = Line::new();
             line.push(&truncate_with(&more, self.columns, ""), Style::Dim);
-            lines.push(line.finish());
+            lines.push(line);
         }
         lines
     }
 
     /// A row, and what is shown under it.
-    fn block(&self, row: &Row) -> Vec<String> {
+    fn block(&self, row: &Row) -> Vec<Line> {
         let mut lines = vec![self.row(row)];
         let is_opened = self.look.opened == Some(row.key.as_str());
         if self.columns < TINY {
@@ -321,8 +317,8 @@ impl Page<'_> {
     }
 
     /// Where there is room for hardly anything: who, and how it stands.
-    fn tiny(&self, row: &Row) -> String {
-        let mut line = self.line();
+    fn tiny(&self, row: &Row) -> Line {
+        let mut line = Line::new();
         let (sign, style) = self.sign(&row.state);
         line.push(sign, style);
         let room = self.columns.saturating_sub(2);
@@ -331,7 +327,7 @@ impl Page<'_> {
             let name = if row.is_plan() { self.title(row) } else { place(row) };
             line.push_text(&one_line(&name), room, self.glyphs(), Style::Plain);
         }
-        line.finish()
+        line
     }
 
     /// A text without its middle, where there is no room for all of it: of titles that differ at their ends
@@ -414,11 +410,11 @@ impl Page<'_> {
         }
     }
 
-    fn row(&self, row: &Row) -> String {
+    fn row(&self, row: &Row) -> Line {
         if self.columns < TINY {
             return self.tiny(row);
         }
-        let mut line = self.line();
+        let mut line = Line::new();
         let is_selected = self.look.selected == Some(row.key.as_str());
         line.push(if is_selected { ">" } else { " " }, Style::Bold);
         let (sign, style) = self.sign(&row.state);
@@ -446,7 +442,7 @@ impl Page<'_> {
             }
             State::Idle => self.listed(&mut line, row, "", &self.ago(row)),
         }
-        line.finish()
+        line
     }
 
     fn sign(&self, state: &State) -> (&'static str, Style) {
@@ -486,7 +482,7 @@ impl Page<'_> {
     }
 
     /// A question in full, within reason.
-    fn question(&self, question: &str) -> Vec<String> {
+    fn question(&self, question: &str) -> Vec<Line> {
         let room = self.columns.saturating_sub(5).max(1);
         let mut lines: Vec<String> = vec![String::new()];
         for word in one_line(question).split_whitespace() {
@@ -501,10 +497,10 @@ impl Page<'_> {
             }
         }
         let draw = |(at, text): (usize, &String)| {
-            let mut line = self.line();
+            let mut line = Line::new();
             line.push(if at == 0 { "   ? " } else { "     " }, Style::BoldIn(Colour::Yellow));
             line.push_text(text, room, self.glyphs(), Style::Plain);
-            line.finish()
+            line
         };
         lines.iter().take(LONGEST_QUESTION).enumerate().map(draw).collect()
     }
@@ -558,7 +554,7 @@ impl Page<'_> {
     }
 
     /// `   ▶ Migrating the orders table                  1 m`
-    fn entry(&self, entry: &Entry) -> String {
+    fn entry(&self, entry: &Entry) -> Line {
         let sign = match (entry.status, &entry.waiting_on) {
             (Status::Pending, Some(_)) => Sign::Waiting,
             (status, _) => Sign::from(status),
@@ -569,7 +565,7 @@ impl Page<'_> {
             Status::Pending => Style::Plain,
             Status::Cancelled => Style::Dim,
         };
-        let mut line = self.line();
+        let mut line = Line::new();
         line.push(&" ".repeat(3 + 2 * entry.depth.min(8)), Style::Plain);
         line.push(self.glyphs().sign(sign), style).push(" ", Style::Plain);
         let since = duration::between(time(entry.since), self.options.now);
@@ -593,7 +589,7 @@ impl Page<'_> {
         if reserved > 0 {
             line.fill(self.columns - width(&right)).push(&right, Style::Dim);
         }
-        line.finish()
+        line
     }
 }
 

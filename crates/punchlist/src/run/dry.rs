@@ -48,10 +48,7 @@ fn drawn(app: &App, ask: &Ask, plan: &Plan, schedule: &Schedule) -> String {
             Some(Node { title: item.title.clone(), note, after: it.after.clone() })
         })
         .collect();
-    for line in order(&nodes, &app.view(screen)) {
-        out.push_str(&line);
-        out.push('\n');
-    }
+    out.push_str(&screen.drawn(&order(&nodes, &app.view(screen))));
     let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
     for (number, why) in &schedule.held {
         let (what, why) = (title(*number), why.words(&title));

@@ -211,10 +211,10 @@ fn keys(asked: &Asked) -> Vec<String> {
 
 /// A line that is typed, as far as it fits, and what ends it.
 fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Below {
-    let mut drawn = Line::new(options.colour);
+    let mut drawn = Line::new();
     drawn.fill(3).push(label, Style::Bold);
     let room = usize::from(options.width).saturating_sub(1 + 3 + width(label));
-    let drawn = drawn.finish() + &line.shown(room.max(8), options.glyphs);
+    drawn.append(line.shown(room.max(8), options.glyphs));
     Below { drawn: vec![drawn], ..Below::keys(vec![enter.to_owned(), "Esc goes back".to_owned()]) }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 
-use punchlist_formats::text::one_line;
+use punchlist_formats::text::{Line, one_line};
 use punchlist_formats::view::Options;
 use punchlist_formats::view::run::{Run, line, printed_lines, run};
 use punchlist_model::{Number, Timestamp};
@@ -64,7 +64,7 @@ impl Show {
         let way = if json {
             Way::Events
         } else if screen.is_terminal && !is_dumb {
-            Way::Live(InlineTerminal::open()?)
+            Way::Live(InlineTerminal::open(screen)?)
         } else {
             Way::Lines
         };
@@ -149,7 +149,7 @@ impl Show {
         &mut self,
         board: &Board,
         hint: &str,
-        panel: impl FnOnce(usize, &Options) -> Vec<String>,
+        panel: impl FnOnce(usize, &Options) -> Vec<Line>,
         now: Timestamp,
     ) -> Result<(), Fail> {
         let Way::Live(canvas) = &mut self.way else { return Ok(()) };
@@ -164,7 +164,7 @@ impl Show {
         let mut lines = run(&view, Some(room), &self.options);
         lines.extend(panel);
         let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
-        self.is_read = canvas.draw(lines, anew)?;
+        self.is_read = canvas.draw(&lines, anew)?;
         Ok(())
     }
 

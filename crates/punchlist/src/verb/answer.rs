@@ -285,9 +285,10 @@ fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
         about.extend(written(rules, *reach, &question.project)?);
     }
     let below = Below { text: about, ..Below::default() };
-    let lines = questions::asking(asked, 1, &below, ROWS, &app.view(app.screen()));
+    let screen = app.screen();
+    let lines = questions::asking(asked, 1, &below, ROWS, &app.view(screen));
     let mut keyboard = person::keyboard().ok_or_else(unanswered)?;
-    keyboard.show(&lines);
+    keyboard.show(&lines, screen);
     if keyboard.confirms("Is that your answer?") { Ok(()) } else { Err(unanswered()) }
 }
 
@@ -306,7 +307,8 @@ fn prompt(
     place: (usize, usize),
 ) -> Result<Option<Given>, Fail> {
     let asked = &question.asked;
-    keyboard.show(&questions::whole(asked, place, &app.view(app.screen())));
+    let screen = app.screen();
+    keyboard.show(&questions::whole(asked, place, &app.view(screen)), screen);
     loop {
         let Some(key) = keyboard.line("?") else { return Ok(None) };
         let answer = match key.to_ascii_lowercase().as_str() {

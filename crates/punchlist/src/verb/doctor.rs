@@ -9,7 +9,7 @@ use punchlist_bridge::process::{Fate, fate};
 use punchlist_engine::hook::failures;
 use punchlist_engine::policy::trusted_files::FoundDatabase;
 use punchlist_formats::hook::Agent;
-use punchlist_formats::text::{Colour, Glyphs, Style, one_line};
+use punchlist_formats::text::{Colour, Glyphs, Line, Style, one_line};
 use punchlist_formats::view::duration::ago;
 use punchlist_model::guard::Gate;
 use punchlist_model::session::{SessionFilter, SessionStore};
@@ -155,7 +155,7 @@ fn text(app: &App, parts: &[(&str, Vec<Finding>)]) -> String {
         for (at, it) in findings.iter().enumerate() {
             let name = if at == 0 { name } else { "" };
             let (sign, style) = sign(it.state, glyphs);
-            let sign = style.paint(sign, screen.colour);
+            let sign = screen.line(&Line::of(sign, style));
             let said = one_line(&it.said);
             out.push_str(&format!("{name:<8} {sign} {:<11} {said}\n", it.about));
             if let Some(fix) = &it.fix {

@@ -94,11 +94,11 @@ fn lines(
     entries.iter_mut().for_each(without_renewals);
     let reader = app.actor(store)?;
     let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
-    let mut options = app.view(app.screen());
+    let screen = app.screen();
+    let mut options = app.view(screen);
     // What is followed happens after the call began.
     options.now = entries.iter().map(|entry| entry.at).fold(options.now, Ord::max);
-    let lines = log::log(plan, &entries, show, &options);
-    Ok(lines.into_iter().map(|line| line + "\n").collect())
+    Ok(screen.drawn(&log::log(plan, &entries, show, &options)))
 }
 
 /// Every write of a worker renews its claims; beside what else it did, that is not worth a line.

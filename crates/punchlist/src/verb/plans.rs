@@ -129,8 +129,9 @@ Examples:
                 plan.title = called(plan).into_owned();
             }
         }
-        let lines = plans::plans(&summaries, &alive, &app.view(app.screen()));
-        Ok(Reply::text(lines.join("\n") + "\n" + &folded.line() + &gone))
+        let screen = app.screen();
+        let lines = plans::plans(&summaries, &alive, &app.view(screen));
+        Ok(Reply::text(screen.drawn(&lines) + &folded.line() + &gone))
     }
 }
 

@@ -53,13 +53,14 @@ Examples:
             let place = if self.everywhere { "anywhere" } else { "here" };
             return Ok(Reply::text(format!("{what} {place}.\n")));
         }
-        let mut lines = questions::questions(&found, &app.view(app.screen()));
+        let screen = app.screen();
+        let mut out = screen.drawn(&questions::questions(&found, &app.view(screen)));
         let waiting: Vec<&Question> =
             found.iter().filter(|it| it.standing == Standing::Waiting).collect();
         if let Some(last) = waiting.last().filter(|_| !person::is_agent()) {
             let id = last.asked.id.short();
-            lines.push(format!("\nAnswer with: punchlist answer {id} yes"));
+            out.push_str(&format!("\nAnswer with: punchlist answer {id} yes\n"));
         }
-        Ok(Reply::text(lines.join("\n") + "\n"))
+        Ok(Reply::text(out))
     }
 }

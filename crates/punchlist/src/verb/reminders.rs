@@ -51,8 +51,8 @@ Examples:
             let place = if self.all { "anywhere" } else { "here" };
             return Ok(Reply::text(format!("No agent's session is known {place} yet.\n")));
         }
-        let lines = ledger::ledger(&sessions, &app.view(app.screen()));
-        Ok(Reply::prose(lines.join("\n") + "\n"))
+        let screen = app.screen();
+        Ok(Reply::prose(screen.drawn(&ledger::ledger(&sessions, &app.view(screen)))))
     }
 }
 

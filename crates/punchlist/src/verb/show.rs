@@ -67,11 +67,14 @@ Examples:
         let journal = block_on(store.journal(plan.id, Revision(0), u32::MAX))?;
         let reader = app.actor(&*store)?;
         let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
-        let options = view::Options { stale, ..app.view(app.screen()) };
-        let text = detail::detail(&plan, item, &journal, show, &options);
-        let call = last_call(&*store, &plan, item.number)?.map(|it| it.view(&options));
-        let call = call.map(|it| format!("\n{it}")).unwrap_or_default();
-        Ok(Reply::prose(text + "\n" + &call))
+        let screen = app.screen();
+        let options = view::Options { stale, ..app.view(screen) };
+        let mut lines = detail::detail(&plan, item, &journal, show, &options);
+        if let Some(call) = last_call(&*store, &plan, item.number)? {
+            lines.push(text::Line::new());
+            lines.extend(call.view(&options));
+        }
+        Ok(Reply::prose(screen.drawn(&lines)))
     }
 }
 

@@ -61,10 +61,8 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
         json: if app.globals.json { ask.only } else { KindSet::NONE },
         host: identity::host(),
     };
-    let source = StoreSource {
-        file: app.database().ok().cloned(),
-        open: Box::new(|| app.store_to_read()),
-    };
+    let source =
+        StoreSource { file: app.database().ok().cloned(), open: Box::new(|| app.store_to_read()) };
     let source = (finds_sessions || ask.record).then_some(source);
     let recorder = if ask.record { Some(recorder(app)?) } else { None };
     let wake = tell.clone();

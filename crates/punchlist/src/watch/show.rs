@@ -5,6 +5,7 @@ use std::fs::File;
 use std::time::{Duration, Instant};
 
 use punchlist_bridge::install;
+use punchlist_formats::text::{Line, Style};
 use punchlist_formats::view::watch::{Look, line, watch};
 use punchlist_model::agents::Row;
 use rustix::process::{Signal, getpid, kill_process};
@@ -67,7 +68,7 @@ impl Show {
         } else if once {
             Way::Once
         } else if screen.is_terminal && !is_dumb {
-            Way::Live(InlineTerminal::open()?)
+            Way::Live(InlineTerminal::open(screen)?)
         } else {
             Way::Lines(BTreeMap::new())
         };
@@ -129,7 +130,7 @@ impl Show {
             }
             Way::Once => {
                 let lines = watch(rows, look, &self.options);
-                print::live(&(lines.join("\n") + "\n"))
+                print::live(&self.screen.drawn(&lines))
             }
             Way::Live(terminal) => {
                 self.options.width = width;
@@ -139,7 +140,7 @@ impl Show {
                 look.keys = !last;
                 let lines = watch(rows, look, &self.options);
                 let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
-                terminal.draw(lines, anew)
+                terminal.draw(&lines, anew)
             }
             Way::Lines(printed) => {
                 tell(&mut self.told, notes);
@@ -177,7 +178,7 @@ impl Show {
             self.drawn = now;
             let text = format!(" reading sessions: {} of {} MB", done >> 20, total >> 20);
             // Should nobody look any more, that is found out with the first frame.
-            drop(terminal.draw(vec![text], None));
+            drop(terminal.draw(&[Line::of(&text, Style::Plain)], None));
         }
     }
 

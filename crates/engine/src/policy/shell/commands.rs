@@ -61,7 +61,10 @@ pub fn commands(line: &str) -> Commands {
 /// Whether a line is small enough for the grammar, which would otherwise take for ever.
 pub(super) fn is_bounded(line: &str) -> bool {
     let brackets = line.bytes().filter(|it| b"({`".contains(it)).count();
-    line.len() <= LONGEST && brackets <= MOST_BRACKETS && !may_begin_a_here_document(line)
+    line.len() <= LONGEST
+        && brackets <= MOST_BRACKETS
+        && !may_begin_a_here_document(line)
+        && !may_force_a_redirection(line)
 }
 
 /// The same of a line that runs in a directory below the one that rules are written for: what is relative
@@ -91,6 +94,13 @@ fn joined(directory: &str, path: &str) -> Option<String> {
         }
     }
     Some(format!("./{}", steps.join("/")))
+}
+
+/// Whether it has `>!` in it, quoted or not: zsh writes to the file that follows, other shells to one whose
+/// name begins with the sign.
+fn may_force_a_redirection(line: &str) -> bool {
+    let line = line.replace("\\\n", "");
+    line.contains(">!") || line.contains(">&!")
 }
 
 /// Whether it has anything in it that a here-document begins with, quoted or not. No such line is understood

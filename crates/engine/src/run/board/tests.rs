@@ -29,7 +29,8 @@ fn board() -> Board {
 
 fn drawn(board: &Board, now: i64) -> String {
     let options = punchlist_formats::view::Options::plain(Timestamp::UNIX_EPOCH);
-    punchlist_formats::view::run::run(&board.view(now), None, &options).join("\n")
+    let lines = punchlist_formats::view::run::run(&board.view(now), None, &options);
+    punchlist_formats::text::line::to_plain(&lines)
 }
 
 #[test]

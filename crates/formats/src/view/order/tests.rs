@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use punchlist_model::Timestamp;
 
 use super::*;
+use crate::text::line::to_plain;
 use crate::text::naughty::any_text;
 
 /// Steps from lines: a title, and behind a colon the places, from 1, of those before it.
@@ -19,7 +20,7 @@ fn drawn(text: &str, glyphs: Glyphs) -> String {
         })
         .collect();
     let options = Options { glyphs, width: 60, ..Options::plain(Timestamp::UNIX_EPOCH) };
-    order(&nodes, &options).join("\n")
+    to_plain(&order(&nodes, &options))
 }
 
 #[test]
@@ -56,8 +57,8 @@ proptest! {
         let lines = order(&nodes, &options);
         prop_assert!(lines.len() >= nodes.len());
         for line in lines {
-            prop_assert!(width(&line) < usize::from(columns), "{line:?}");
-            prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+            prop_assert!(line.width() < usize::from(columns), "{line:?}");
+            prop_assert!(!line.to_plain().chars().any(char::is_control), "{line:?}");
         }
         let order = sorted(&nodes);
         let mut all = order;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use punchlist_model::Timestamp;
 
 use super::*;
+use crate::text::line::to_plain;
 use crate::text::naughty::any_text;
 
 fn step(title: &str, state: State, ms: Option<u64>, note: &str) -> Step {
@@ -56,7 +57,7 @@ fn mixed() -> Run {
 
 fn at(columns: u16, height: Option<usize>, run: &Run) -> String {
     let options = Options { width: columns, ..Options::plain(Timestamp::UNIX_EPOCH) };
-    super::run(run, height, &options).join("\n")
+    to_plain(&super::run(run, height, &options))
 }
 
 #[test]
@@ -150,8 +151,8 @@ proptest! {
         let lines = super::run(&run, Some(height), &options);
         prop_assert!(lines.len() <= height, "{} lines", lines.len());
         for line in &lines {
-            prop_assert!(width(line) < usize::from(columns), "{columns}: {line:?}");
-            prop_assert!(!line.chars().any(char::is_control), "{line:?}");
+            prop_assert!(line.width() < usize::from(columns), "{columns}: {line:?}");
+            prop_assert!(!line.to_plain().chars().any(char::is_control), "{line:?}");
         }
     }
 }

@@ -81,7 +81,8 @@ fn agents() -> Vec<Row> {
 
 fn screen(rows: &[Row], columns: u16, look: Look<'_>, glyphs: Glyphs) -> Vec<String> {
     let now = Timestamp::from_millisecond(NOW).unwrap();
-    watch(rows, look, &Options { width: columns, glyphs, ..Options::plain(now) })
+    let lines = watch(rows, look, &Options { width: columns, glyphs, ..Options::plain(now) });
+    lines.iter().map(Line::to_plain).collect()
 }
 
 #[test]

@@ -119,7 +119,8 @@ impl List {
 
     /// The list in a view for people.
     fn drawn(&self, app: &App, view: View, plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
-        let mut options = app.view(app.screen());
+        let screen = app.screen();
+        let mut options = app.view(screen);
         if view == View::List {
             options.stale = evidence::stale(plan);
         }
@@ -133,10 +134,10 @@ impl List {
             None => Cow::Borrowed(plan),
         };
         let mut out = match (view, only) {
-            (View::List, _) => view::list::part(plan, only, &options),
+            (View::List, _) => screen.drawn(&view::list::part(plan, only, &options)),
             (View::Plain, Some(only)) => view::plain::part(plan, only),
             (View::Plain, None) => view::plain::numbered(plan),
-            (View::Box, _) => view::boxed::boxed(&reduced(), &options),
+            (View::Box, _) => screen.drawn(&view::boxed::boxed(&reduced(), &options)),
             (View::Text, _) => view::plain::text(&reduced()),
             (View::Markdown, _) => view::markdown::markdown(&reduced()),
             (View::Xml, _) => view::xml::xml(&reduced()),

@@ -681,3 +681,10 @@ fn below_the_root_what_is_relative_is_named_from_there() {
     assert_eq!(below("/bin/ls > /tmp/x", "sub"), "/bin/ls | > /tmp/x");
     assert_eq!(below("../../check.sh", "sub"), "?", "it leads out");
 }
+
+#[test]
+fn a_redirection_that_zsh_forces_is_not_understood() {
+    for line in ["a >!b", ">!function ", "a >>! b", "a &>!b", "a >&!b", "a >\\\n!b"] {
+        assert!(matches!(commands(line), Commands::Opaque), "{line:?}");
+    }
+}
