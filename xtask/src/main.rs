@@ -3,6 +3,8 @@
 //! `cargo xtask` lists them. Uses the standard library alone, so that it builds in a moment, and
 //! does nothing that a developer could not type by hand.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod documents;
 mod fuzz;

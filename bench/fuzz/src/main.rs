@@ -5,6 +5,8 @@
 //! out of a recording, spoilt in up to eight places. Each draws its own chances from seed and number, so
 //! one that failed is run again by its number.
 
+#![forbid(unsafe_code)]
+
 mod chance;
 mod extremes;
 mod spoil;

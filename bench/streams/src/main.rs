@@ -5,6 +5,8 @@
 //! took. `repeat FILE ROUNDS lists|all` does one thing and nothing else, for a profiler to look at. What is
 //! measured here is one core and no input or output.
 
+#![forbid(unsafe_code)]
+
 mod generate;
 mod typed;
 

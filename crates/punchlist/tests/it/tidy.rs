@@ -9,7 +9,7 @@ mod manifest;
 mod source;
 mod tree;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -389,6 +389,46 @@ fn files_are_small() {
         }
     }
     check(breaches);
+}
+
+#[test]
+fn every_crate_forbids_unsafe_code() {
+    let is_root = |path: &str| path.ends_with("/src/lib.rs") || path.ends_with("/src/main.rs");
+    let roots: Vec<Rust> = rust().into_iter().filter(|it| is_root(&it.file.path)).collect();
+    assert!(roots.len() >= manifests().len(), "a crate without a root was not found");
+    check(
+        roots
+            .iter()
+            .filter(|it| !it.file.text.contains("#![forbid(unsafe_code)]"))
+            .map(|it| format!("{}: begin it with `#![forbid(unsafe_code)]`", it.file.path)),
+    );
+}
+
+/// Sizes that are a question to answer in review, not an error.
+#[test]
+#[expect(clippy::print_stdout, reason = "it is there to be read")]
+fn large_crates_and_folders_are_printed() {
+    const LINES: usize = 10_000;
+    const ENTRIES: usize = 12;
+    let mut lines: BTreeMap<String, usize> = BTreeMap::new();
+    let mut folders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for it in rust().iter().filter(|it| !it.is_test) {
+        let name = it.file.crate_name().unwrap_or_default().to_owned();
+        *lines.entry(name).or_default() += it.file.text.lines().count();
+        let mut parts: Vec<&str> = it.file.path.split('/').collect();
+        while let Some(entry) = parts.pop() {
+            let entry = entry.trim_end_matches(".rs").to_owned();
+            folders.entry(parts.join("/")).or_default().insert(entry);
+        }
+    }
+    assert!(lines.len() > 8 && folders.len() > 20, "the files were not found");
+    for (name, count) in lines.iter().filter(|it| *it.1 > LINES) {
+        println!("crate {name}: {count} lines of source, more than {LINES}");
+    }
+    let is_source = |it: &&(&String, &BTreeSet<String>)| it.0.contains("/src");
+    for (folder, entries) in folders.iter().filter(is_source).filter(|it| it.1.len() > ENTRIES) {
+        println!("folder {folder}: {} entries, more than {ENTRIES}", entries.len());
+    }
 }
 
 #[test]
