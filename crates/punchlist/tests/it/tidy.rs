@@ -425,7 +425,7 @@ fn large_crates_and_folders_are_printed() {
     for (name, count) in lines.iter().filter(|it| *it.1 > LINES) {
         println!("crate {name}: {count} lines of source, more than {LINES}");
     }
-    let is_source = |it: &&(&String, &BTreeSet<String>)| it.0.contains("/src");
+    let is_source = |it: &(&String, &BTreeSet<String>)| it.0.contains("/src");
     for (folder, entries) in folders.iter().filter(is_source).filter(|it| it.1.len() > ENTRIES) {
         println!("folder {folder}: {} entries, more than {ENTRIES}", entries.len());
     }
