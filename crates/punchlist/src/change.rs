@@ -137,8 +137,7 @@ impl Request {
     /// Makes the change and says what came of it.
     pub(crate) fn answer(self, app: &App) -> Result<Reply, Fail> {
         let (store, applied) = self.make(app)?;
-        let reply = report(app, &*store, applied);
-        reply
+        report(app, &*store, applied)
     }
 }
 

@@ -143,8 +143,11 @@ fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
     Fail::from(error).details(lines.unwrap_or_default())
 }
 
+/// A plan, and the store that it was read from.
+pub(crate) type ReadPlan = (Arc<dyn Store>, Plan);
+
 /// The plan that is meant, with what `needs` names; `None` if the project has none yet.
-pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Arc<dyn Store>, Plan)>, Fail> {
+pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<ReadPlan>, Fail> {
     let Some(store) = app.store_to_read()? else {
         return match &app.globals.plan {
             Some(name) => Err(no_such_plan(valid_name(name)?)),
