@@ -11,7 +11,7 @@
 //! to the guardian; elsewhere it is the group and no more.
 //!
 //! If we and the guardian are killed together, a command that was started dies with the guardian on Linux
-//! ([`leash`]); processes that the command itself has started do not.
+//! (`leash`); processes that the command itself has started do not.
 
 pub mod guardian;
 mod leash;

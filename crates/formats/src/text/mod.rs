@@ -4,7 +4,7 @@
 //! nothing looks at a terminal or the environment: width, glyphs and colour come in as data.
 //!
 //! Reading order: [`clean`] makes text harmless, [`escape`] makes it fit a notation, [`mod@width`]
-//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves, and [`line`] puts all of it
+//! measures and cuts it, [`glyph`] and [`style`] are what we add ourselves, and [`mod@line`] puts all of it
 //! together. [`secret`] takes out what should not be kept at all. [`duration`] reads lengths of time.
 
 pub mod clean;
