@@ -112,7 +112,7 @@ pub(super) fn run(ours: &Path, scratch: &Scratch) -> Result<(), String> {
             row.push(best.zip(*ours).map_or_else(String::new, |(best, ours)| as_often(best, ours)));
         }
         rows.push(row);
-        let goal = ["goal", "≥ 18×", "≥ 18×", "", "", "≥ 25×", "≤ 10 MB"];
+        let goal = ["goal", "≥ 10×", "≥ 10×", "", "", "≥ 25×", "≤ 15 MB"];
         rows.push(goal.map(str::to_owned).to_vec());
     }
     say(&format!("{ABOUT}\n{}", table(&rows)));
