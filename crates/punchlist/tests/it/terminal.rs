@@ -46,7 +46,12 @@ impl Terminal {
             &columns.to_string(),
         ]);
         command.args(shell).current_dir(world.path("project"));
-        command.output().is_ok_and(|it| it.status.success()).then_some(terminal)
+        if !command.output().is_ok_and(|it| it.status.success()) {
+            return None;
+        }
+        // What is typed before the prompt is drawn would stand before it.
+        terminal.until(|it| it.ends_with('$'));
+        Some(terminal)
     }
 
     fn tmux(&self) -> Command {
