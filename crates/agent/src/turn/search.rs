@@ -196,10 +196,8 @@ impl World {
             self.referee.calls += 1;
             assert!(self.referee.calls <= options.calls.most + 1 + SCHEMA_TRIES);
         }
-        let is_without = matches!(
-            ask.purpose,
-            Purpose::FinalAnswer | Purpose::Classify | Purpose::Validate
-        );
+        let is_without =
+            matches!(ask.purpose, Purpose::FinalAnswer | Purpose::Classify | Purpose::Validate);
         if is_without {
             assert_eq!(ask.tools, Offered::Nothing);
         }
@@ -254,8 +252,7 @@ impl World {
         let mut plans = vec![self.plan.clone()];
         for item in self.plan.listed() {
             let it = ItemRef::Number(item.number);
-            let complete =
-                Op::Complete { item: it.clone(), outcome: None, with_children: false };
+            let complete = Op::Complete { item: it.clone(), outcome: None, with_children: false };
             let wait = Op::Wait { item: it.clone(), on: "a person".to_owned() };
             let ops = [
                 Op::Start(it.clone()),
@@ -355,7 +352,7 @@ fn endings(tally: &Tally) -> Vec<&str> {
 }
 
 fn supervisor() -> Options {
-    let calls = CallLimits { first: 3, more: 2, most: 6 };
+    let calls = CallLimits { first: 3, more: 2, most: 5 };
     Options { calls, is_attended: true, ..Options::default() }
 }
 
@@ -389,7 +386,16 @@ fn steps_always_end_and_never_early() {
     assert!(tally.states > 10_000, "{tally:?}");
     assert_eq!(
         endings(&tally),
-        ["Aborted", "Answered", "Asked", "Failed", "Limit", "NotValidated", "PlanningFailed", "Stuck"]
+        [
+            "Aborted",
+            "Answered",
+            "Asked",
+            "Failed",
+            "Limit",
+            "NotValidated",
+            "PlanningFailed",
+            "Stuck"
+        ]
     );
 }
 

@@ -67,7 +67,11 @@ impl Steps {
     pub(super) fn begin(&mut self, turn: &mut Common, plan: &PlanStatus) -> Vec<Effect> {
         if !plan.open.is_empty() {
             // The turn works on a plan that exists.
-            return if turn.options.is_plan_only { self.plan(turn, plan) } else { self.take(turn, plan) };
+            return if turn.options.is_plan_only {
+                self.plan(turn, plan)
+            } else {
+                self.take(turn, plan)
+            };
         }
         if turn.options.is_plan_only {
             return self.plan(turn, plan);
@@ -96,14 +100,18 @@ impl Steps {
         match ask.purpose {
             Purpose::Classify => self.classified(turn, answer, plan),
             Purpose::Validate => self.validated(turn, answer, plan),
-            Purpose::FinalAnswer => self.closed(turn, answer),
+            Purpose::FinalAnswer => self.closed(turn, answer, plan),
             Purpose::Direct | Purpose::Plan | Purpose::Item(_) | Purpose::Work if asks => {
                 turn.end(Ending::Asked)
             }
-            Purpose::Direct | Purpose::Work => self.answered_directly(turn, ask, answer),
+            Purpose::Direct | Purpose::Work => self.answered_directly(turn, ask, answer, plan),
             Purpose::Plan => {
                 let left = turn.options.steps.planning.saturating_sub(self.used);
-                if answer.calls == 0 { self.planned(turn, plan) } else { self.run(turn, answer, left) }
+                if answer.calls == 0 {
+                    self.planned(turn, plan)
+                } else {
+                    self.run(turn, answer, left)
+                }
             }
             Purpose::Item(item) => {
                 let left = turn.options.steps.item.saturating_sub(self.used);
@@ -192,7 +200,17 @@ impl Steps {
         effects
     }
 
-    fn answered_directly(&mut self, turn: &mut Common, ask: &Ask, answer: &Answer) -> Vec<Effect> {
+    fn answered_directly(
+        &mut self,
+        turn: &mut Common,
+        ask: &Ask,
+        answer: &Answer,
+        plan: &PlanStatus,
+    ) -> Vec<Effect> {
+        // Somebody put items on the list meanwhile: they are worked off first.
+        if answer.calls == 0 && !plan.open.is_empty() {
+            return self.take(turn, plan);
+        }
         let is_last = ask.tools == Offered::Nothing;
         if answer.calls > 0 && !is_last {
             return turn.run_calls(u32::MAX);
@@ -335,7 +353,10 @@ impl Steps {
     }
 
     /// The answer that must fit the schema.
-    fn closed(&mut self, turn: &mut Common, answer: &Answer) -> Vec<Effect> {
+    fn closed(&mut self, turn: &mut Common, answer: &Answer, plan: &PlanStatus) -> Vec<Effect> {
+        if !plan.open.is_empty() {
+            return self.take(turn, plan);
+        }
         match turn.hand_back(answer) {
             Some(tell) => {
                 let mut effects = vec![tell];

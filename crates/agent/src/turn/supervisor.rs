@@ -128,8 +128,7 @@ impl Supervisor {
 
     /// The next model call; at the limit, the one that writes the answer without tools.
     fn go_on(&mut self, turn: &mut Common) -> Vec<Effect> {
-        let purpose =
-            if self.calls < self.limit { Purpose::Work } else { Purpose::FinalAnswer };
+        let purpose = if self.calls < self.limit { Purpose::Work } else { Purpose::FinalAnswer };
         self.call(turn, purpose)
     }
 

@@ -115,9 +115,14 @@ fn steps_classify_plan_execute_and_validate() {
     let mut told = Vec::new();
     let story = [
         (Input::Begin, status(&[], None, 0)),
-        (says(r#"```json
+        (
+            says(
+                r#"```json
 {"isSimple": false}
-```"#), status(&[], None, 0)),
+```"#,
+            ),
+            status(&[], None, 0),
+        ),
         (calls(1), status(&[(1, 'h'), (2, 'h')], Some(1), 0)),
         (Input::CallsEnded, status(&[(1, 'h'), (2, 'h')], Some(1), 0)),
         (says("Two steps."), status(&[(1, 'h'), (2, 'h')], Some(1), 0)),
