@@ -1,8 +1,11 @@
-//! What an agent may use: [`tools`], the built-in tools.
+//! An agent of our own: [`tools`], the built-in tools; [`turn`], how a request is worked on; [`provider`],
+//! the models.
 //!
+//! This is the only crate that opens connections to other machines, and only `provider` does so.
 //! Nothing here decides whether a call may run: that is policy's, in `sched`.
 
 #![forbid(unsafe_code)]
 
+pub mod provider;
 pub mod tools;
 pub mod turn;

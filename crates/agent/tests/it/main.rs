@@ -1,5 +1,6 @@
-//! Tests of the crate from outside, with real shells and real files.
+//! Tests of the crate from outside, with real shells, real files and a model server on loopback.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop there")]
 
+mod provider;
 mod tools;

@@ -54,6 +54,10 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("rusqlite", &["store"]),
     ("axum", &["testkit"]),
     ("brush-parser", &["engine"]),
+    // Connections to other machines are opened by `agent` alone.
+    ("genai", &["agent"]),
+    ("reqwest", &["agent"]),
+    ("rustls", &["agent"]),
     ("grep-regex", &["agent"]),
     ("grep-searcher", &["agent"]),
     ("ignore", &["agent"]),

@@ -56,7 +56,10 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
         "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage}});
     let mut events = vec![event("message_start", start), event("ping", json!({"type": "ping"}))];
     for (index, block) in message.blocks.iter().enumerate() {
-        let (start, deltas) = parts(block, id, index);
+        let (start, mut deltas) = parts(block, id, message.call_index(index));
+        if matches!(block, Block::Text(_)) {
+            deltas.extend(message.citations.iter().map(citation));
+        }
         events.push(event(
             "content_block_start",
             json!({"type": "content_block_start", "index": index, "content_block": start}),
@@ -77,7 +80,7 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
             events.push(event("message_stop", json!({"type": "message_stop"})));
         }
         Ending::Failed(kind) => events.push(event("error", error(kind, id))),
-        Ending::Cut | Ending::Hang => {}
+        Ending::Cut | Ending::Unfinished | Ending::Hang => {}
     }
     events
 }
@@ -93,7 +96,12 @@ pub(super) fn whole(message: &Message, model: &str, id: usize) -> Value {
         }
         Block::Text(text) => json!({"type": "text", "text": text}),
         Block::Call { tool, input } => {
-            json!({"type": "tool_use", "id": call_id(id, index), "name": tool, "input": input})
+            let id = call_id(id, message.call_index(index));
+            json!({"type": "tool_use", "id": id, "name": tool, "input": input})
+        }
+        Block::Garbled { tool, arguments } => {
+            let id = call_id(id, message.call_index(index));
+            json!({"type": "tool_use", "id": id, "name": tool, "input": arguments})
         }
         Block::Raw(value) => value.clone(),
     });
@@ -127,8 +135,19 @@ fn parts(block: &Block, id: usize, index: usize) -> (Value, Vec<Value>) {
             let delta = |it| json!({"type": "input_json_delta", "partial_json": it});
             (start, pieces(&input.to_string()).map(delta).collect())
         }
+        Block::Garbled { tool, arguments } => {
+            let id = call_id(id, index);
+            let start = json!({"type": "tool_use", "id": id, "name": tool, "input": {}});
+            let delta = |it| json!({"type": "input_json_delta", "partial_json": it});
+            (start, pieces(arguments).map(delta).collect())
+        }
         Block::Raw(value) => (value.clone(), Vec::new()),
     }
+}
+
+fn citation((title, url): &(String, String)) -> Value {
+    json!({"type": "citations_delta", "citation": {"type": "web_search_result_location",
+        "title": title, "url": url, "cited_text": "as the script says", "encrypted_index": "aW5kZXg="}})
 }
 
 fn call_id(id: usize, index: usize) -> String {
@@ -136,6 +155,5 @@ fn call_id(id: usize, index: usize) -> String {
 }
 
 fn stop_reason(message: &Message) -> &'static str {
-    let calls = message.blocks.iter().any(|it| matches!(it, Block::Call { .. }));
-    if calls { "tool_use" } else { "end_turn" }
+    if message.has_calls() { "tool_use" } else { "end_turn" }
 }

@@ -4,10 +4,14 @@ use serde_json::Value;
 
 use super::request::Entry;
 use super::script::Message;
-use super::{anthropic, gemini, openai};
+use super::{anthropic, chat, gemini, ollama, openai};
 
-/// Most characters of a text in one event, so that texts come in several.
+/// Most characters of a text in one event, so that texts come in several. Long texts come in fewer
+/// and longer ones.
 const CHUNK: usize = 40;
+
+/// At most about so many events of one text.
+const CHUNKS: usize = 1000;
 
 /// A provider's way of talking to a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,8 +20,12 @@ pub enum Api {
     Anthropic,
     /// OpenAI's Responses API: Codex.
     OpenAi,
+    /// OpenAI's chat completions, which most other servers offer too.
+    OpenAiChat,
     /// Google's Gemini API: Gemini CLI.
     Gemini,
+    /// Ollama's own API.
+    Ollama,
 }
 
 /// One event of a stream: its name, where the API names events, and its data.
@@ -33,6 +41,7 @@ impl Api {
         match self {
             Self::Anthropic => anthropic::entries(body),
             Self::OpenAi => openai::entries(body),
+            Self::OpenAiChat | Self::Ollama => chat::entries(body),
             Self::Gemini => gemini::entries(body),
         }
     }
@@ -42,6 +51,7 @@ impl Api {
         match self {
             Self::Anthropic => anthropic::tools(body),
             Self::OpenAi => openai::tools(body),
+            Self::OpenAiChat | Self::Ollama => chat::tools(body),
             Self::Gemini => gemini::tools(body),
         }
     }
@@ -51,7 +61,9 @@ impl Api {
         match self {
             Self::Anthropic => anthropic::events(message, model, id),
             Self::OpenAi => openai::events(message, model, id),
-            Self::Gemini => gemini::events(message, model),
+            Self::OpenAiChat => chat::events(message, model, id),
+            Self::Gemini => gemini::events(message, model, id),
+            Self::Ollama => ollama::events(message, model, id),
         }
     }
 
@@ -60,7 +72,9 @@ impl Api {
         match self {
             Self::Anthropic => anthropic::whole(message, model, id),
             Self::OpenAi => openai::whole(message, model, id),
-            Self::Gemini => gemini::whole(message, model),
+            Self::OpenAiChat => chat::whole(message, model, id),
+            Self::Gemini => gemini::whole(message, model, id),
+            Self::Ollama => ollama::whole(message, model, id),
         }
     }
 
@@ -68,8 +82,9 @@ impl Api {
     pub(super) fn error(self, status: u16, kind: &str, id: usize) -> Value {
         match self {
             Self::Anthropic => anthropic::error(kind, id),
-            Self::OpenAi => openai::error(kind),
+            Self::OpenAi | Self::OpenAiChat => openai::error(kind),
             Self::Gemini => gemini::error(status, kind),
+            Self::Ollama => ollama::error(kind),
         }
     }
 
@@ -79,7 +94,7 @@ impl Api {
             Self::Anthropic => {
                 ("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum")
             }
-            Self::OpenAi => (
+            Self::OpenAi | Self::OpenAiChat => (
                 "context_length_exceeded",
                 "Your input exceeds the context window of this model. Please adjust your input and \
                  try again.",
@@ -88,16 +103,39 @@ impl Api {
                 "INVALID_ARGUMENT",
                 "The input token count exceeds the maximum number of tokens allowed 1048576.",
             ),
+            Self::Ollama => return ollama::error("input length exceeds the context length"),
         };
         let mut body = self.error(400, kind, id);
         body["error"]["message"] = Value::from(says);
         body
     }
 
+    /// An event as it goes over the wire.
+    pub(super) fn frame(self, event: &Event) -> String {
+        let data = &event.data;
+        match self {
+            Self::Ollama => format!("{data}\n"),
+            // The last event of a stream of chat completions is the only one that is not JSON.
+            Self::OpenAiChat if data.is_null() => "data: [DONE]\n\n".to_owned(),
+            Self::Anthropic | Self::OpenAi | Self::OpenAiChat | Self::Gemini => {
+                let name = event.name.map(|it| format!("event: {it}\n")).unwrap_or_default();
+                format!("{name}data: {data}\n\n")
+            }
+        }
+    }
+
+    /// What a stream of events is called in HTTP.
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Ollama => "application/x-ndjson",
+            Self::Anthropic | Self::OpenAi | Self::OpenAiChat | Self::Gemini => "text/event-stream",
+        }
+    }
+
     /// What a model says that was asked something beside the conversation.
     pub(super) fn aside(self, body: &Value, text: &str) -> Message {
         match self {
-            Self::Anthropic => Message::new().says(text),
+            Self::Anthropic | Self::OpenAiChat | Self::Ollama => Message::new().says(text),
             Self::OpenAi => openai::aside(body, text),
             Self::Gemini => gemini::aside(body, text),
         }
@@ -107,7 +145,8 @@ impl Api {
 /// A text in pieces, none of which ends within a character.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
-    let pieces: Vec<String> = characters.chunks(CHUNK).map(|it| it.iter().collect()).collect();
+    let size = CHUNK.max(characters.len() / CHUNKS);
+    let pieces: Vec<String> = characters.chunks(size).map(|it| it.iter().collect()).collect();
     pieces.into_iter()
 }
 

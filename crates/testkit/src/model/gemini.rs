@@ -1,6 +1,7 @@
 //! The Gemini API: what its requests say, and how a message looks. Sends nothing.
 //!
-//! Calls have no ids here, as those of the real API mostly have none. Gemini CLI asks a second model
+//! Calls have no ids here, as those of the real API mostly have none, unless all are to have the same.
+//! After a thought, the first call carries the signature of it. Gemini CLI asks a second model
 //! which one is to answer, whose turn it is, whether it runs in circles, each time with a schema for
 //! the answer; such a question is answered so that the conversation goes on.
 
@@ -9,6 +10,9 @@ use serde_json::{Map, Value, json};
 use super::api::{Event, members, pieces, string};
 use super::request::Entry;
 use super::script::{Block, Ending, Message};
+
+/// A signature that nobody checks.
+const SIGNATURE: &str = "dGhvdWdodA==";
 
 /// How the answer to a question with a schema is chosen, where the smallest value would not do.
 const ANSWERS: &[(&str, &str)] =
@@ -45,7 +49,7 @@ pub(super) fn tools(body: &Value) -> Vec<String> {
 }
 
 /// What the model says comes in pieces; what it calls comes together.
-pub(super) fn events(message: &Message, model: &str) -> Vec<Event> {
+pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
     let mut groups: Vec<Vec<Value>> = Vec::new();
     let mut calls = Vec::new();
     for block in &message.blocks {
@@ -54,9 +58,12 @@ pub(super) fn events(message: &Message, model: &str) -> Vec<Event> {
                 groups.extend(pieces(text).map(|it| vec![json!({"text": it, "thought": true})]));
             }
             Block::Text(text) => groups.extend(pieces(text).map(|it| vec![json!({"text": it})])),
-            Block::Call { .. } | Block::Raw(_) => calls.push(part(block)),
+            Block::Call { .. } | Block::Garbled { .. } | Block::Raw(_) => {
+                calls.push(part(message, block, id));
+            }
         }
     }
+    sign(message, &mut calls);
     groups.extend(Some(calls).filter(|it| !it.is_empty()));
     if groups.is_empty() {
         groups.push(vec![json!({"text": ""})]);
@@ -68,6 +75,13 @@ pub(super) fn events(message: &Message, model: &str) -> Vec<Event> {
         if index == last && message.ending == Ending::Whole {
             data["candidates"][0]["finishReason"] = json!("STOP");
             data["usageMetadata"] = usage(message);
+            if !message.citations.is_empty() {
+                let chunks = message.citations.iter();
+                let chunks =
+                    chunks.map(|(title, uri)| json!({"web": {"title": title, "uri": uri}}));
+                let chunks: Vec<Value> = chunks.collect();
+                data["candidates"][0]["groundingMetadata"] = json!({"groundingChunks": chunks});
+            }
         }
         Event { name: None, data }
     };
@@ -78,8 +92,18 @@ pub(super) fn events(message: &Message, model: &str) -> Vec<Event> {
     events
 }
 
-pub(super) fn whole(message: &Message, model: &str) -> Value {
-    let parts: Vec<Value> = message.blocks.iter().map(part).collect();
+/// Puts the signature of a thought on the first call.
+fn sign(message: &Message, parts: &mut [Value]) {
+    let thinks = message.blocks.iter().any(|it| matches!(it, Block::Thinking(_)));
+    let call = parts.iter_mut().find(|it| it.get("functionCall").is_some());
+    if let Some(call) = call.filter(|_| thinks) {
+        call["thoughtSignature"] = json!(SIGNATURE);
+    }
+}
+
+pub(super) fn whole(message: &Message, model: &str, id: usize) -> Value {
+    let mut parts: Vec<Value> = message.blocks.iter().map(|it| part(message, it, id)).collect();
+    sign(message, &mut parts);
     json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0,
         "finishReason": "STOP"}], "usageMetadata": usage(message), "modelVersion": model})
 }
@@ -121,11 +145,19 @@ fn usage(message: &Message) -> Value {
         "totalTokenCount": message.tokens() + 25})
 }
 
-fn part(block: &Block) -> Value {
+fn part(message: &Message, block: &Block, id: usize) -> Value {
+    let call = |tool: &String, args: Value| {
+        let mut call = json!({"name": tool, "args": args});
+        if message.has_one_id {
+            call["id"] = json!(format!("call_{id}"));
+        }
+        json!({"functionCall": call})
+    };
     match block {
         Block::Thinking(text) => json!({"text": text, "thought": true}),
         Block::Text(text) => json!({"text": text}),
-        Block::Call { tool, input } => json!({"functionCall": {"name": tool, "args": input}}),
+        Block::Call { tool, input } => call(tool, input.clone()),
+        Block::Garbled { tool, arguments } => call(tool, json!(arguments)),
         Block::Raw(value) => value.clone(),
     }
 }

@@ -95,7 +95,7 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
     let response = |status: &str| json!({"id": response_id(id), "object": "response", "status": status, "model": model});
     let mut events = vec![event("response.created", json!({"response": response("in_progress")}))];
     for (index, block) in message.blocks.iter().enumerate() {
-        let item = item(block, id, index);
+        let item = item(block, id, index, message.call_index(index));
         let at = |mut data: Value| {
             data["item_id"] = item["id"].clone();
             data["output_index"] = json!(index);
@@ -108,6 +108,10 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
         let added = json!({"output_index": index, "item": begun});
         events.push(event("response.output_item.added", added));
         events.extend(deltas(block).into_iter().map(|(name, data)| event(name, at(data))));
+        if matches!(block, Block::Text(_)) {
+            let cited = message.citations.iter().map(citation);
+            events.extend(cited.map(|it| event("response.output_text.annotation.added", at(it))));
+        }
         let done = json!({"output_index": index, "item": item});
         events.push(event("response.output_item.done", done));
     }
@@ -123,7 +127,7 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
             response["error"] = json!({"code": kind, "message": "as the script says"});
             events.push(event("response.failed", json!({"response": response})));
         }
-        Ending::Cut | Ending::Hang => {}
+        Ending::Cut | Ending::Unfinished | Ending::Hang => {}
     }
     events
 }
@@ -136,7 +140,8 @@ fn event(name: &'static str, mut data: Value) -> Event {
 
 pub(super) fn whole(message: &Message, model: &str, id: usize) -> Value {
     let blocks = message.blocks.iter().enumerate();
-    let output: Vec<Value> = blocks.map(|(index, block)| item(block, id, index)).collect();
+    let output = blocks.map(|(index, block)| item(block, id, index, message.call_index(index)));
+    let output: Vec<Value> = output.collect();
     json!({"id": response_id(id), "object": "response", "status": "completed", "model": model,
         "output": output, "usage": usage(message)})
 }
@@ -169,9 +174,15 @@ fn usage(message: &Message) -> Value {
         "total_tokens": message.tokens() + 25})
 }
 
+fn citation((title, url): &(String, String)) -> Value {
+    json!({"content_index": 0, "annotation_index": 0, "annotation": {"type": "url_citation",
+        "title": title, "url": url, "start_index": 0, "end_index": 1}})
+}
+
 /// An item of the output, finished.
-fn item(block: &Block, id: usize, index: usize) -> Value {
+fn item(block: &Block, id: usize, index: usize, call: usize) -> Value {
     let number = format!("{id:018}{index:02}");
+    let call = format!("call_{id:018}{call:02}");
     match block {
         Block::Thinking(text) => json!({"id": format!("rs_{number}"), "type": "reasoning",
             "summary": [{"type": "summary_text", "text": text}], "encrypted_content": "c2VhbGVk"}),
@@ -180,7 +191,6 @@ fn item(block: &Block, id: usize, index: usize) -> Value {
             "content": [{"type": "output_text", "text": text, "annotations": []}]}),
         Block::Call { tool, input } => {
             let (space, name) = tool.split_once('.').unwrap_or(("", tool));
-            let call = format!("call_{number}");
             let mut item = match input {
                 Value::String(input) => json!({"id": format!("ctc_{number}"),
                     "type": "custom_tool_call", "status": "completed", "call_id": call,
@@ -198,6 +208,9 @@ fn item(block: &Block, id: usize, index: usize) -> Value {
             }
             item
         }
+        Block::Garbled { tool, arguments } => json!({"id": format!("fc_{number}"),
+            "type": "function_call", "status": "completed", "call_id": call, "name": tool,
+            "arguments": arguments}),
         Block::Raw(value) => {
             let mut item = value.clone();
             for (key, prefix) in [("id", "it"), ("call_id", "call")] {
@@ -240,6 +253,10 @@ fn deltas(block: &Block) -> Vec<(&'static str, Value)> {
                 None => ("response.function_call_arguments.delta", input.to_string()),
             };
             deltas.extend(pieces(&text).map(|it| (name, json!({"delta": it}))));
+        }
+        Block::Garbled { arguments, .. } => {
+            let name = "response.function_call_arguments.delta";
+            deltas.extend(pieces(arguments).map(|it| (name, json!({"delta": it}))));
         }
         Block::Raw(_) => {}
     }

@@ -13,6 +13,8 @@ pub struct Request {
     pub api: Api,
     /// The model that was asked for.
     pub model: String,
+    /// The header in which a key came. The key itself is not kept.
+    pub key_header: Option<&'static str>,
     /// The whole body.
     pub body: Value,
 }

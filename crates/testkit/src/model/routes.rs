@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Path, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
 use futures_util::stream;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::Api;
 use super::api::Event;
 use super::script::{Ending, Message, Turn};
-use super::server::Shared;
+use super::server::{Asked, Shared};
 
 /// Every path that agents ask for.
 pub(super) fn routes(state: Arc<Shared>) -> Router {
@@ -24,6 +24,8 @@ pub(super) fn routes(state: Arc<Shared>) -> Router {
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(count_tokens))
         .route("/v1/responses", post(responses))
+        .route("/v1/chat/completions", post(chat))
+        .route("/api/chat", post(ollama))
         .route("/v1/responses/compact", post(compact))
         .route("/v1/models", get(models))
         .route("/v1beta/models/{call}", post(gemini))
@@ -33,31 +35,52 @@ pub(super) fn routes(state: Arc<Shared>) -> Router {
         .with_state(state)
 }
 
-async fn messages(State(state): State<Arc<Shared>>, body: Bytes) -> Response {
+async fn messages(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(body) = parsed(&body) else {
         return error(Api::Anthropic, 400, "invalid_request_error", 0);
     };
     let streamed = body["stream"] == true;
-    reply(&state, Api::Anthropic, named(&body), body, streamed)
+    let asked = Asked::new(Api::Anthropic, named(&body), &headers, body);
+    reply(state, asked, streamed).await
 }
 
 async fn count_tokens() -> Response {
     Json(json!({"input_tokens": 100})).into_response()
 }
 
-async fn responses(State(state): State<Arc<Shared>>, body: Bytes) -> Response {
+async fn responses(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(body) = parsed(&body) else {
         return error(Api::OpenAi, 400, "invalid_request_error", 0);
     };
     let streamed = body["stream"] == true;
-    reply(&state, Api::OpenAi, named(&body), body, streamed)
+    let asked = Asked::new(Api::OpenAi, named(&body), &headers, body);
+    reply(state, asked, streamed).await
 }
 
-async fn compact(State(state): State<Arc<Shared>>, body: Bytes) -> Response {
+async fn chat(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(body) = parsed(&body) else {
+        return error(Api::OpenAiChat, 400, "invalid_request_error", 0);
+    };
+    let streamed = body["stream"] == true;
+    let asked = Asked::new(Api::OpenAiChat, named(&body), &headers, body);
+    reply(state, asked, streamed).await
+}
+
+/// Ollama streams unless it is told not to.
+async fn ollama(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
+    let Some(body) = parsed(&body) else {
+        return error(Api::Ollama, 400, "invalid request", 0);
+    };
+    let streamed = body["stream"] != false;
+    let asked = Asked::new(Api::Ollama, named(&body), &headers, body);
+    reply(state, asked, streamed).await
+}
+
+async fn compact(State(state): State<Arc<Shared>>, headers: HeaderMap, body: Bytes) -> Response {
     let Some(body) = parsed(&body) else {
         return error(Api::OpenAi, 400, "invalid_request_error", 0);
     };
-    let summary = state.summary(Api::OpenAi, named(&body), body);
+    let summary = state.summary(Asked::new(Api::OpenAi, named(&body), &headers, body));
     let item = json!({"type": "compaction", "encrypted_content": summary});
     Json(json!({"output": [item]})).into_response()
 }
@@ -70,6 +93,7 @@ async fn models() -> Response {
 async fn gemini(
     State(state): State<Arc<Shared>>,
     Path(call): Path<String>,
+    headers: HeaderMap,
     body: Bytes,
 ) -> Response {
     let Some(body) = parsed(&body) else {
@@ -77,8 +101,10 @@ async fn gemini(
     };
     let (model, method) = call.rsplit_once(':').unwrap_or((&call, ""));
     match method {
-        "streamGenerateContent" => reply(&state, Api::Gemini, model.to_owned(), body, true),
-        "generateContent" => reply(&state, Api::Gemini, model.to_owned(), body, false),
+        "streamGenerateContent" | "generateContent" => {
+            let asked = Asked::new(Api::Gemini, model.to_owned(), &headers, body);
+            reply(state, asked, method == "streamGenerateContent").await
+        }
         "countTokens" => Json(json!({"totalTokens": 100})).into_response(),
         "embedContent" => Json(json!({"embedding": {"values": [0.0]}})).into_response(),
         _ => error(Api::Gemini, 404, "NOT_FOUND", 0),
@@ -98,12 +124,32 @@ fn named(body: &Value) -> String {
     body["model"].as_str().unwrap_or("scripted").to_owned()
 }
 
-fn reply(state: &Shared, api: Api, model: String, body: Value, streamed: bool) -> Response {
-    let (turn, id) = state.answer(api, model.clone(), body);
+impl Asked {
+    fn new(api: Api, model: String, headers: &HeaderMap, body: Value) -> Self {
+        let names = ["x-api-key", "x-goog-api-key", "authorization"];
+        let key_header = names.into_iter().find(|it| headers.contains_key(*it));
+        Self { api, model, key_header, body }
+    }
+}
+
+async fn reply(state: Arc<Shared>, asked: Asked, streamed: bool) -> Response {
+    let (api, model) = (asked.api, asked.model.clone());
+    let (turn, id) = state.answer(asked);
     match turn {
+        Turn::Silence => {
+            let _watch = Watch { state, is_over: false };
+            std::future::pending().await
+        }
+        Turn::TryLater { status, retry_after } => {
+            let response = error(api, status, "rate_limit_error", id);
+            ([(header::RETRY_AFTER, retry_after)], response).into_response()
+        }
         Turn::Error { status, kind } => error(api, status, &kind, id),
         Turn::TooLong => (StatusCode::BAD_REQUEST, Json(api.too_long(id))).into_response(),
-        Turn::Message(message) if streamed => streaming(&message, api.events(&message, &model, id)),
+        Turn::Message(message) if streamed => {
+            let events = api.events(&message, &model, id);
+            streaming(api, &message, events, Watch { state, is_over: false })
+        }
         Turn::Message(message) => Json(api.whole(&message, &model, id)).into_response(),
     }
 }
@@ -114,29 +160,48 @@ fn error(api: Api, status: u16, kind: &str, id: usize) -> Response {
     (status, Json(body)).into_response()
 }
 
-fn streaming(message: &Message, events: Vec<Event>) -> Response {
+/// Notices when the client goes away before the answer is over.
+struct Watch {
+    state: Arc<Shared>,
+    is_over: bool,
+}
+
+impl Watch {
+    fn end(&mut self) {
+        self.is_over = true;
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.state.abandoned();
+        }
+    }
+}
+
+fn streaming(api: Api, message: &Message, events: Vec<Event>, watch: Watch) -> Response {
     let (pace, ending) = (message.pace, message.ending.clone());
-    let begun = (events.into_iter(), ending);
-    let body = stream::unfold(begun, move |(mut left, ending)| async move {
+    let begun = (events.into_iter(), ending, watch);
+    let body = stream::unfold(begun, move |(mut left, ending, mut watch)| async move {
         if let Some(pace) = pace {
             tokio::time::sleep(pace).await;
         }
         match (left.next(), &ending) {
-            (Some(Event { name, data }), _) => {
-                let name = name.map(|it| format!("event: {it}\n")).unwrap_or_default();
-                let text = format!("{name}data: {data}\n\n");
-                Some((Ok(Bytes::from(text)), (left, ending)))
+            (Some(event), _) => Some((Ok(Bytes::from(api.frame(&event))), (left, ending, watch))),
+            (None, Ending::Whole | Ending::Failed(_) | Ending::Unfinished) => {
+                watch.end();
+                None
             }
-            (None, Ending::Whole | Ending::Failed(_)) => None,
             (None, Ending::Cut) => {
                 // What was sent before goes out only if the stream pauses for a moment.
                 tokio::task::yield_now().await;
-                Some((Err(io::Error::other("cut by the script")), (left, ending)))
+                watch.end();
+                Some((Err(io::Error::other("cut by the script")), (left, ending, watch)))
             }
             (None, Ending::Hang) => std::future::pending().await,
         }
     });
-    let headers =
-        [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+    let headers = [(header::CONTENT_TYPE, api.content_type()), (header::CACHE_CONTROL, "no-cache")];
     (headers, Body::from_stream(body)).into_response()
 }

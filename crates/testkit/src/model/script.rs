@@ -25,6 +25,15 @@ pub enum Turn {
     },
     /// An error, because the conversation is longer than the model can take.
     TooLong,
+    /// An error with the header `retry-after`.
+    TryLater {
+        /// The HTTP status.
+        status: u16,
+        /// The header: seconds, or a date.
+        retry_after: String,
+    },
+    /// No answer at all, until the client goes away.
+    Silence,
 }
 
 /// A message of the model, and how it is sent.
@@ -33,6 +42,10 @@ pub struct Message {
     pub(super) blocks: Vec<Block>,
     pub(super) pace: Option<Duration>,
     pub(super) ending: Ending,
+    /// Titles and addresses of what the message refers to.
+    pub(super) citations: Vec<(String, String)>,
+    /// All calls have the same id.
+    pub(super) has_one_id: bool,
     tokens: Option<u64>,
 }
 
@@ -41,7 +54,15 @@ pub struct Message {
 pub(super) enum Block {
     Thinking(String),
     Text(String),
-    Call { tool: String, input: Value },
+    Call {
+        tool: String,
+        input: Value,
+    },
+    /// A call whose arguments are not the JSON that they should be.
+    Garbled {
+        tool: String,
+        arguments: String,
+    },
     Raw(Value),
 }
 
@@ -53,6 +74,8 @@ pub(super) enum Ending {
     Whole,
     /// The connection breaks after the last block.
     Cut,
+    /// The stream ends in good order, but without the event that ends a message.
+    Unfinished,
     /// Nothing comes any more, until the client goes away.
     Hang,
     /// The API says in the stream that it failed, and why.
@@ -88,6 +111,28 @@ impl Message {
         self
     }
 
+    /// The model calls a tool with arguments that are not JSON, or no object where the API sends
+    /// arguments as JSON.
+    #[must_use]
+    pub fn garbles(mut self, tool: impl Into<String>, arguments: impl Into<String>) -> Self {
+        self.blocks.push(Block::Garbled { tool: tool.into(), arguments: arguments.into() });
+        self
+    }
+
+    /// The text refers to a page. Ollama has no such thing.
+    #[must_use]
+    pub fn cites(mut self, title: impl Into<String>, url: impl Into<String>) -> Self {
+        self.citations.push((title.into(), url.into()));
+        self
+    }
+
+    /// All calls get the same id.
+    #[must_use]
+    pub fn one_id(mut self) -> Self {
+        self.has_one_id = true;
+        self
+    }
+
     /// The model says something that only one API has: an item of its output, as that API writes
     /// it.
     #[must_use]
@@ -117,6 +162,13 @@ impl Message {
         self
     }
 
+    /// The stream ends in good order, but the message does not.
+    #[must_use]
+    pub fn unfinished(mut self) -> Self {
+        self.ending = Ending::Unfinished;
+        self
+    }
+
     /// The message never ends.
     #[must_use]
     pub fn hangs(mut self) -> Self {
@@ -129,6 +181,16 @@ impl Message {
     pub fn fails(mut self, kind: &str) -> Self {
         self.ending = Ending::Failed(kind.to_owned());
         self
+    }
+
+    /// What tells the id of a call from those of the others.
+    pub(super) fn call_index(&self, index: usize) -> usize {
+        if self.has_one_id { 0 } else { index }
+    }
+
+    /// Whether it calls a tool.
+    pub(super) fn has_calls(&self) -> bool {
+        self.blocks.iter().any(|it| matches!(it, Block::Call { .. } | Block::Garbled { .. }))
     }
 
     /// How many tokens of input the API counts.
@@ -219,6 +281,18 @@ impl Script {
             self = self.turn(Turn::Error { status, kind: kind.to_owned() });
         }
         self
+    }
+
+    /// Answers once with an error and the header `retry-after`.
+    #[must_use]
+    pub fn tries_later(self, status: u16, retry_after: &str) -> Self {
+        self.turn(Turn::TryLater { status, retry_after: retry_after.to_owned() })
+    }
+
+    /// Never answers one request.
+    #[must_use]
+    pub fn stays_silent(self) -> Self {
+        self.turn(Turn::Silence)
     }
 
     /// Answers that the conversation is longer than the model can take.

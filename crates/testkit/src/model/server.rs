@@ -48,7 +48,13 @@ impl Model {
     /// Serves the model on a port of this machine until the server is dropped.
     pub fn serve(self) -> io::Result<Server> {
         let state = Arc::new(Shared {
-            inner: Mutex::new(Inner { model: self, seen: Vec::new(), asides: Vec::new(), id: 0 }),
+            inner: Mutex::new(Inner {
+                model: self,
+                seen: Vec::new(),
+                asides: Vec::new(),
+                id: 0,
+                abandoned: 0,
+            }),
             news: Condvar::new(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -90,12 +96,21 @@ pub(super) struct Shared {
     news: Condvar,
 }
 
+/// A request as it came in.
+pub(super) struct Asked {
+    pub(super) api: Api,
+    pub(super) model: String,
+    pub(super) key_header: Option<&'static str>,
+    pub(super) body: Value,
+}
+
 #[derive(Debug)]
 struct Inner {
     model: Model,
     seen: Vec<Request>,
     asides: Vec<Request>,
     id: usize,
+    abandoned: usize,
 }
 
 impl Shared {
@@ -105,11 +120,13 @@ impl Shared {
     }
 
     /// What is answered, and a number that no other answer has.
-    pub(super) fn answer(&self, api: Api, model: String, body: Value) -> (Turn, usize) {
+    pub(super) fn answer(&self, asked: Asked) -> (Turn, usize) {
+        let Asked { api, model, key_header, body } = asked;
         let mut inner = self.lock();
         let inner = &mut *inner;
         inner.id += 1;
-        let mut request = Request { conversation: String::new(), api, model, body };
+        let conversation = String::new();
+        let mut request = Request { conversation, api, model, key_header, body };
         if request.tools().is_empty() || openai::is_compaction(&request.body) {
             let message = api.aside(&request.body, &inner.model.aside);
             inner.asides.push(request);
@@ -126,10 +143,18 @@ impl Shared {
         (turn.unwrap_or_else(|| Message::new().says(OVER).into()), inner.id)
     }
 
+    /// A client went away before its answer was over.
+    pub(super) fn abandoned(&self) {
+        self.lock().abandoned += 1;
+        self.news.notify_all();
+    }
+
     /// What is answered to somebody who only wants the conversation summed up.
-    pub(super) fn summary(&self, api: Api, model: String, body: Value) -> String {
+    pub(super) fn summary(&self, asked: Asked) -> String {
+        let Asked { api, model, key_header, body } = asked;
         let mut inner = self.lock();
-        inner.asides.push(Request { conversation: String::new(), api, model, body });
+        let conversation = String::new();
+        inner.asides.push(Request { conversation, api, model, key_header, body });
         inner.model.aside.clone()
     }
 }
@@ -176,11 +201,23 @@ impl Server {
     /// Waits until this many requests have come in a conversation; whether they did in time.
     #[must_use]
     pub fn wait_for(&self, conversation: &str, requests: usize, limit: Duration) -> bool {
+        self.wait(limit, |inner| {
+            inner.seen.iter().filter(|it| it.conversation == conversation).count() >= requests
+        })
+    }
+
+    /// Waits until this many clients have gone away before their answer was over; whether they did in
+    /// time.
+    #[must_use]
+    pub fn wait_abandoned(&self, answers: usize, limit: Duration) -> bool {
+        self.wait(limit, |inner| inner.abandoned >= answers)
+    }
+
+    fn wait(&self, limit: Duration, is_so: impl Fn(&Inner) -> bool) -> bool {
         let until = Instant::now() + limit;
         let mut inner = self.state.lock();
         loop {
-            let count = inner.seen.iter().filter(|it| it.conversation == conversation).count();
-            if count >= requests {
+            if is_so(&inner) {
                 return true;
             }
             let left = until.saturating_duration_since(Instant::now());
