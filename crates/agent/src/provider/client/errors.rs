@@ -36,6 +36,10 @@ const NO_QUOTA: [&str; 4] =
     ["insufficient_quota", "credit balance", "billing_error", "billing details"];
 
 /// What an error of genai means.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "all that is not named means the same: genai itself refuses to send the request"
+)]
 pub(super) fn failure(client: &Genai, error: &genai::Error, frames: &Frames) -> Failure {
     if let Some(body) = frames.failure() {
         return in_stream(client, &body);
@@ -74,7 +78,6 @@ pub(super) fn failure(client: &Genai, error: &genai::Error, frames: &Frames) -> 
         | genai::Error::InvalidJsonResponseElement { .. } => {
             client.truncated("an event of the stream is unreadable")
         }
-        // What is left are requests that genai itself refuses to send.
         other => client.bad_request(&client.shown(&other.to_string())),
     }
 }
@@ -138,14 +141,12 @@ pub(super) fn in_stream(client: &Genai, body: &Value) -> Failure {
     if contains(&text, &["rate_limit", "resource_exhausted"]) {
         return client.limited(says, None);
     }
-    match by_words(client, &text, says.clone()) {
-        Failure::BadRequest { .. }
-            if !contains(&text, &["invalid_request", "invalid_argument"]) =>
-        {
-            client.server_error(says, None)
-        }
-        other => other,
+    let failure = by_words(client, &text, says.clone());
+    let is_refusal = contains(&text, &["invalid_request", "invalid_argument"]);
+    if matches!(failure, Failure::BadRequest { .. }) && !is_refusal {
+        return client.server_error(says, None);
     }
+    failure
 }
 
 /// What a refusal means by its words, where the status says too little.

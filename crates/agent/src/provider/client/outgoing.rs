@@ -159,7 +159,8 @@ fn assistant(said: &Assistant, is_own: bool, ids: &Ids) -> Vec<ContentPart> {
                 }
             }
             ThinkingBlock::Opaque(data) => {
-                parts.push(ContentPart::Custom(CustomPart { model_iden: None, data: data.clone() }))
+                let part = CustomPart { model_iden: None, data: data.clone() };
+                parts.push(ContentPart::Custom(part));
             }
         }
     }
