@@ -3,7 +3,8 @@
 //! A [`Provider`] takes a whole conversation and returns one answer, streaming it on the way. [`Genai`]
 //! speaks to Anthropic, OpenAI, Gemini, Ollama and servers that are compatible with one of them;
 //! [`Scripted`] plays a scenario from a file. This module runs no tool and knows no plan. It reads no
-//! environment: variables and the results of key commands are given in.
+//! environment: variables and the results of key commands are given in. (The HTTP library honours the
+//! usual proxy variables.)
 
 mod client;
 mod config;

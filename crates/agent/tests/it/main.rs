@@ -1,6 +1,10 @@
 //! Tests of the crate from outside, with real shells, real files and a model server on loopback.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop there")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on should stop there"
+)]
 
 mod provider;
 mod tools;

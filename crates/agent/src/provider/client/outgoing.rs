@@ -13,7 +13,7 @@ use genai::chat::{
     ReasoningEffort, Tool, ToolCall, ToolResponse,
 };
 use genai::{Headers, ModelIden};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::super::{
     Arguments, Assistant, CallResult, Effort, Kind, Message, ModelCall, ModelCallId, ModelName,
@@ -58,18 +58,30 @@ pub(super) fn options(client: &Genai, request: &ModelRequest, frames: Arc<Frames
         let header = ("authorization".to_owned(), format!("Bearer {}", Secret::reveal(key)));
         options.extra_headers = Some(Headers::from(header));
     }
-    options.extra_body = whole_name(kind, &client.model.name, wanted.effort);
+    if is_cut(&client.model.name, wanted.effort) {
+        put_back(kind, &client.model.name, &mut options);
+    }
     options
 }
 
-/// genai takes the end of names such as `qwen-max` for an effort and cuts it off. This puts the name
-/// back.
-fn whole_name(kind: Kind, name: &str, effort: Option<Effort>) -> Option<Value> {
-    let is_cut = effort.is_none() && ReasoningEffort::from_model_name(name).0.is_some();
+/// Whether genai would take the end of the name, as in `qwen-max`, for an effort and cut it off.
+fn is_cut(name: &str, effort: Option<Effort>) -> bool {
+    effort.is_none() && ReasoningEffort::from_model_name(name).0.is_some()
+}
+
+/// Puts a name back that genai cut off, and takes away the effort that it took for it.
+fn put_back(kind: Kind, name: &str, options: &mut ChatOptions) {
     match kind {
-        Kind::OpenAiChat if is_cut => Some(json!({"model": name, "reasoning_effort": null})),
-        Kind::OpenAi if is_cut => Some(json!({"model": name, "reasoning": {"effort": null}})),
-        Kind::OpenAiChat | Kind::OpenAi | Kind::Anthropic | Kind::Gemini | Kind::Ollama => None,
+        Kind::OpenAiChat => {
+            options.extra_body = Some(json!({"model": name, "reasoning_effort": null}));
+        }
+        Kind::OpenAi => {
+            options.extra_body = Some(json!({"model": name, "reasoning": {"effort": null}}));
+        }
+        // With an effort that is given, genai looks for none in the name. This one sends nothing.
+        Kind::Anthropic => options.reasoning_effort = Some(ReasoningEffort::Zero),
+        // No such model is known of Gemini; Ollama's names are left alone.
+        Kind::Gemini | Kind::Ollama => {}
     }
 }
 

@@ -188,11 +188,13 @@ fn what_stays_the_same_is_marked_for_the_cache() {
 #[test]
 fn the_name_of_a_model_is_sent_whole() {
     run(async {
-        for kind in [Kind::OpenAi, Kind::OpenAiChat, Kind::Ollama] {
+        for kind in [Kind::Anthropic, Kind::OpenAi, Kind::OpenAiChat, Kind::Ollama] {
             let case = Case::new(kind, Script::new().stops("ok"), options());
             let provider = connect(kind, "vendor/some-max", &case.server.url(), options());
             provider.call(&asking("hello"), &mut |_| {}).await.unwrap();
-            assert_eq!(case.server.requests()[0].model, "vendor/some-max", "{kind}");
+            let sent = &case.server.requests()[0];
+            assert_eq!(sent.model, "vendor/some-max", "{kind}");
+            assert!(!sent.body.to_string().contains("\"max\""), "{kind}: {}", sent.body);
         }
     });
 }

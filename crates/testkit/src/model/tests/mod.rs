@@ -1,6 +1,7 @@
 //! The scripted model, asked over a socket as an agent would.
 
 mod anthropic;
+mod chat;
 mod gemini;
 mod openai;
 
@@ -12,7 +13,7 @@ use serde_json::Value;
 
 use super::Server;
 
-/// What came back: the status, what was read of the body, and whether the body came to its end.
+/// What came back: the status (0 if nothing did), what was read of the body, and whether the body came to its end.
 struct Reply {
     status: u16,
     body: String,
@@ -51,7 +52,9 @@ fn send(server: &Server, path: &str, body: &str) -> Reply {
         assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{error}");
     }
     let text = String::from_utf8(bytes).unwrap();
-    let (head, body) = text.split_once("\r\n\r\n").unwrap();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return Reply { status: 0, body: text, whole: false };
+    };
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     let chunked = head.contains("transfer-encoding: chunked");
     let whole = !chunked || body.ends_with("0\r\n\r\n");
