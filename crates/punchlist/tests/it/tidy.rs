@@ -120,7 +120,7 @@ const MOST_LINES: usize = 800;
 const LONG_FILES: &[(&str, &str)] = &[];
 
 /// Most packages in the lock file. Raising it is a decision about what we build on.
-const MOST_PACKAGES: usize = 366;
+const MOST_PACKAGES: usize = 416;
 
 /// Documents under `docs/reference` that the program writes about itself: pages and their files.
 const DOCUMENTS: &[(&str, &str)] = &[
