@@ -216,10 +216,10 @@ impl Calls {
         let (length, is_part) = match part.fn_arguments.as_str() {
             Some(text) => (text.len(), true),
             // A whole call at once.
-            None => (0, false),
+            None => (part.fn_arguments.to_string().len(), false),
         };
         let is_same = self.id == part.call_id && self.tool == part.fn_name;
-        let goes_on = is_same && is_part && length > self.length;
+        let goes_on = is_same && is_part && length >= self.length;
         self.id.clone_from(&part.call_id);
         self.tool.clone_from(&part.fn_name);
         self.length = length;

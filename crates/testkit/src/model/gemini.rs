@@ -1,9 +1,8 @@
 //! The Gemini API: what its requests say, and how a message looks. Sends nothing.
 //!
 //! Calls have no ids here, as those of the real API mostly have none, unless all are to have the same.
-//! After a thought, the first call carries the signature of it. Gemini CLI asks a second model
-//! which one is to answer, whose turn it is, whether it runs in circles, each time with a schema for
-//! the answer; such a question is answered so that the conversation goes on.
+//! Gemini CLI asks a second model which one is to answer, whose turn it is, whether it runs in circles,
+//! each time with a schema for the answer; such a question is answered so that the conversation goes on.
 
 use serde_json::{Map, Value, json};
 
@@ -94,9 +93,8 @@ pub(super) fn events(message: &Message, model: &str, id: usize) -> Vec<Event> {
 
 /// Puts the signature of a thought on the first call.
 fn sign(message: &Message, parts: &mut [Value]) {
-    let thinks = message.blocks.iter().any(|it| matches!(it, Block::Thinking(_)));
     let call = parts.iter_mut().find(|it| it.get("functionCall").is_some());
-    if let Some(call) = call.filter(|_| thinks) {
+    if let Some(call) = call.filter(|_| message.is_signed) {
         call["thoughtSignature"] = json!(SIGNATURE);
     }
 }

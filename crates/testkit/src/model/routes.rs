@@ -140,6 +140,9 @@ async fn reply(state: Arc<Shared>, asked: Asked, streamed: bool) -> Response {
             let _watch = Watch { state, is_over: false };
             std::future::pending().await
         }
+        Turn::Redirect { to } => {
+            (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to)]).into_response()
+        }
         Turn::TryLater { status, retry_after } => {
             let response = error(api, status, "rate_limit_error", id);
             ([(header::RETRY_AFTER, retry_after)], response).into_response()

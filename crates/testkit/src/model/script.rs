@@ -32,6 +32,11 @@ pub enum Turn {
         /// The header: seconds, or a date.
         retry_after: String,
     },
+    /// The answer is said to be at another address.
+    Redirect {
+        /// The address.
+        to: String,
+    },
     /// No answer at all, until the client goes away.
     Silence,
 }
@@ -44,6 +49,8 @@ pub struct Message {
     pub(super) ending: Ending,
     /// Titles and addresses of what the message refers to.
     pub(super) citations: Vec<(String, String)>,
+    /// The first call carries a signature, where the API signs calls.
+    pub(super) is_signed: bool,
     /// All calls have the same id.
     pub(super) has_one_id: bool,
     tokens: Option<u64>,
@@ -123,6 +130,13 @@ impl Message {
     #[must_use]
     pub fn cites(mut self, title: impl Into<String>, url: impl Into<String>) -> Self {
         self.citations.push((title.into(), url.into()));
+        self
+    }
+
+    /// The first call carries a signature of what was thought. Of these APIs only Gemini's signs calls.
+    #[must_use]
+    pub fn signs(mut self) -> Self {
+        self.is_signed = true;
         self
     }
 

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use punchlist_agent::provider::{ClientOptions, Failure};
 use punchlist_testkit::model::{Message, Script};
 
+use serde_json::json;
+
 use super::{asking, each, each_with, now, options};
 
 #[test]
@@ -98,6 +100,20 @@ fn ten_megabytes_of_text_are_too_many() {
     let options = ClientOptions { max_answer: limit, ..options() };
     let text = || "0123456789".repeat(1024 * 1024);
     let script = || Script::new().turn(Message::new().says(text()).hangs());
+    each_with(&options, script, |case| async move {
+        let failure = case.failure().await;
+        let expected = Failure::TooMuchText { provider: "test".to_owned(), limit };
+        assert_eq!(failure, expected, "{}", case.kind);
+        assert!(case.is_abandoned().await, "{}", case.kind);
+    });
+}
+
+#[test]
+fn arguments_without_end_are_too_many() {
+    let limit = 100_000;
+    let options = ClientOptions { max_arguments: limit, ..options() };
+    let path = || json!({"path": "0123456789".repeat(20_000)});
+    let script = || Script::new().turn(Message::new().calls("write", path()).hangs());
     each_with(&options, script, |case| async move {
         let failure = case.failure().await;
         let expected = Failure::TooMuchText { provider: "test".to_owned(), limit };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use punchlist_agent::provider::{Failure, KeySource, ProviderConfig, Secret};
-use punchlist_testkit::model::{Script, Turn};
+use punchlist_testkit::model::{Model, Script, Turn};
 
 use super::{CANARY, KINDS, Kind, asking, connect, each, options, run};
 use punchlist_agent::provider::Provider;
@@ -85,6 +85,23 @@ fn a_request_that_is_refused() {
             assert!(failure.message().contains("thinking = false"), "{failure}");
         },
     );
+}
+
+#[test]
+fn the_key_does_not_follow_a_redirect() {
+    let elsewhere = Model::new(Script::new().stops("ok")).serve().unwrap();
+    let paths = ["messages", "responses", "chat/completions"];
+    for path in paths.map(|it| format!("{}/v1/{it}", elsewhere.url())) {
+        each(
+            || Script::new().turn(Turn::Redirect { to: path.clone() }),
+            |case| async move {
+                let failure = case.failure().await;
+                check(&failure);
+                assert!(failure.message().contains("it redirects"), "{}: {failure}", case.kind);
+            },
+        );
+    }
+    assert_eq!(elsewhere.requests(), []);
 }
 
 #[test]

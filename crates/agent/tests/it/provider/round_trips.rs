@@ -38,6 +38,11 @@ fn parallel_calls_and_their_results() {
     });
 }
 
+fn thinking() -> Script {
+    let message = model::Message::new().thinks("hm").signs();
+    Script::new().turn(message.calls("read", json!({"path": "a"}))).stops("done")
+}
+
 /// The parts of the second request in which thinking goes back.
 fn thinking_sent(case: &Case) -> Vec<Value> {
     let body = case.server.requests()[1].body.clone();
@@ -54,8 +59,7 @@ fn thinking_sent(case: &Case) -> Vec<Value> {
 
 #[test]
 fn thinking_goes_back_as_received() {
-    let script = || Script::new().thinks("hm").calls("read", json!({"path": "a"})).stops("done");
-    each(script, |case| async move {
+    each(thinking, |case| async move {
         let asked = asking("hello");
         let answer = case.answer(&asked).await;
         case.answer(&case.going_on(asked, answer)).await;
@@ -81,8 +85,7 @@ fn thinking_goes_back_as_received() {
 
 #[test]
 fn thinking_and_ids_of_another_model_stay_away() {
-    let script = || Script::new().thinks("hm").calls("read", json!({"path": "a"})).stops("done");
-    each(script, |case| async move {
+    each(thinking, |case| async move {
         let asked = asking("hello");
         let answer = case.answer(&asked).await;
         let request = case.going_on(asked, answer);
