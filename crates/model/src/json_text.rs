@@ -15,8 +15,8 @@ const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
 /// The same JSON with U+FFFD for each half that stands alone. Bytes that are no JSON stay as they are.
 pub fn replace_lone_surrogates(json: &[u8]) -> Cow<'_, [u8]> {
-    let has_any = [b"\\ud", b"\\uD"].into_iter().any(|it| memmem::find(json, it).is_some());
-    if !has_any {
+    let is_surrogate = |at: usize| matches!(json.get(at + 2), Some(b'd' | b'D'));
+    if !memmem::find_iter(json, b"\\u").any(is_surrogate) {
         return Cow::Borrowed(json);
     }
     let mut mended: Option<Vec<u8>> = None;

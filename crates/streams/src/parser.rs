@@ -104,7 +104,7 @@ impl Parser {
             Ok(line) => line,
             Err(flaw) => return emit.warn(flaw.to_string()),
         };
-        for (number, object) in Objects::of(&line).enumerate() {
+        for (number, object) in Objects::of(&line, self.agent.path()).enumerate() {
             if number >= MOST_OBJECTS {
                 return emit.warn(format!("more than {MOST_OBJECTS} objects in a line"));
             }
@@ -172,13 +172,10 @@ impl Parser {
     /// is cut off begins.
     fn read(&mut self, lines: &[u8], is_cut: bool, sink: &mut dyn Sink) -> usize {
         let mut at = 0;
-        self.prefilter.begin();
         while at < lines.len() {
             let is_waiting = self.agent.is_waiting() || self.core.is_waiting();
             if self.is_quick && !is_waiting && !self.is_in_document() {
-                let agent = &*self.agent;
-                let is_telling = |found: &[u8]| agent.is_telling(found);
-                let found = self.prefilter.find(agent.needles(), is_telling, lines, at);
+                let found = self.prefilter.find(self.agent.needles(), lines, at);
                 let line_end = |before: &[u8]| memchr::memrchr(b'\n', before).map(|it| it + 1);
                 let Some(found) = found else {
                     let whole = at + line_end(&lines[at..]).unwrap_or(0);

@@ -63,7 +63,7 @@ fn told(head: &[u8]) -> Option<Told> {
     }
     lines.find_map(|line| {
         let text = json::text(line).ok();
-        match text.as_deref().and_then(|it| Objects::of(it).next()) {
+        match text.as_deref().and_then(|it| Objects::of(it, &[]).next()) {
             Some(Ok(Some(object))) => {
                 let foreign = by_another(&object).map(Told::Foreign);
                 foreign.or_else(|| by_shape(&object).map(Told::Ours))
@@ -78,7 +78,7 @@ fn told(head: &[u8]) -> Option<Told> {
 /// An object over many lines: by itself if it is whole, else by words at the beginning of its lines.
 fn by_document(head: &[u8]) -> Option<Source> {
     let text = json::text(head.trim_ascii()).ok();
-    if let Some(Ok(Some(object))) = text.as_deref().and_then(|it| Objects::of(it).next()) {
+    if let Some(Ok(Some(object))) = text.as_deref().and_then(|it| Objects::of(it, &[]).next()) {
         return by_shape(&object);
     }
     let has = |name: &str| {

@@ -40,6 +40,14 @@ impl<'a> Text<'a> {
         }
     }
 
+    /// Whether it begins with a text that JSON writes without escapes.
+    pub(crate) fn begins(&self, prefix: &str) -> bool {
+        match self {
+            Self::Raw(raw) => raw.literal().get(1..).is_some_and(|it| it.starts_with(prefix)),
+            Self::Plain(text) => text.starts_with(prefix),
+        }
+    }
+
     /// Whether there is nothing to see in it.
     pub fn is_blank(&self) -> bool {
         self.to_str().trim().is_empty()

@@ -27,6 +27,11 @@ pub struct Shared(claude::Board);
 
 /// What knows one agent's lines. It keeps what it must from line to line, within bounds.
 pub(crate) trait Agent: Send {
+    /// The part of each line that the parser always reads; it is read together with the line.
+    fn path(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Reads one line.
     fn line(&mut self, line: &Object<'_>, emit: &mut Emit<'_>);
 
@@ -37,12 +42,6 @@ pub(crate) trait Agent: Send {
     /// not depend on blanks between tokens. They may change from call to call. A line without any is not
     /// read if only lists are wanted: nothing in it may matter to a later list, nor to its id.
     fn needles(&self) -> &'static [&'static str];
-
-    /// Whether a place where a needle was found can really change a list. It begins with the needle and
-    /// may be cut short by the end of the lines.
-    fn is_telling(&self, _found: &[u8]) -> bool {
-        true
-    }
 
     /// Whether a call of a todo tool awaits its result, so that every line may matter.
     fn is_waiting(&self) -> bool;

@@ -3,12 +3,8 @@
 //! [`golden`] is input to exact events; [`hostile`] is that nothing that comes makes a parser fail,
 //! and that cutting a stream elsewhere changes nothing.
 
-mod acp;
-mod claude;
-mod codex;
-mod gemini;
+mod agents;
 mod lines;
-mod older;
 mod ours;
 mod readme;
 mod schema;

@@ -1,8 +1,11 @@
-//! The fields of a line that matter, found in one go, and whose line it is.
+//! The fields of a line that matter.
 //!
 //! The stream writes names with underscores, the transcript without; both are the same here.
 
-use crate::json::{Object, Str, Value};
+use crate::json::{Object, Part, Str, Value};
+
+/// The part of a line that is read with it: the blocks of its message.
+pub(super) const BLOCKS: &[&str] = &["message", "content"];
 
 /// Which of the two it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +26,8 @@ pub(super) struct Line<'a> {
     pub(super) parent: Option<Str<'a>>,
     pub(super) agent: Option<Str<'a>>,
     pub(super) timestamp: Option<Value<'a>>,
-    pub(super) message: Option<Value<'a>>,
+    /// The message, read with its blocks.
+    pub(super) message: Option<&'a Part<'a>>,
     pub(super) result: Option<Value<'a>>,
     pub(super) attachment: Option<Value<'a>>,
     pub(super) event: Option<Value<'a>>,
@@ -36,8 +40,8 @@ pub(super) struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn of(line: &Object<'a>) -> Self {
-        let mut found = Self::default();
+    pub(super) fn of(line: &'a Object<'a>) -> Self {
+        let mut found = Self { message: line.part(), ..Self::default() };
         for (key, value) in line.fields() {
             match key {
                 "type" => found.kind = value.str(),
@@ -53,7 +57,6 @@ impl<'a> Line<'a> {
                 "parent_tool_use_id" => found.parent = value.str(),
                 "agentId" => found.agent = value.str(),
                 "timestamp" => found.timestamp = Some(value),
-                "message" => found.message = Some(value),
                 "tool_use_result" | "toolUseResult" => found.result = Some(value),
                 "attachment" => found.attachment = Some(value),
                 "event" => found.event = Some(value),

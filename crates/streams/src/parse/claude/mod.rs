@@ -14,14 +14,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use calls::{Asked, Call, Calls, Tool};
-use line::{Form, Line};
+use line::{BLOCKS, Form, Line};
 pub(super) use results::Board;
 use results::Lists;
 use usage::{Spending, spent};
 
 use crate::event::joined;
 use crate::event::{Kind, KindName, Outcome, Role, Text};
-use crate::json::{Object, Str, Value};
+use crate::json::{Object, Part, Str, Value};
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::digest;
 use crate::parse::ours;
@@ -31,10 +31,17 @@ use crate::parse::{Agent, Shared};
 /// The most sub-agents whose names are remembered.
 const MOST_AGENTS: usize = 1_024;
 
-/// The lines that can change a list, or say whose it is: the names of the tools begin so, and each of the
-/// two forms has one other kind.
-const STREAM: &[&str] = &["\"T", "\"task_started\"", ours::NEEDLE, ours::SERVER];
-const TRANSCRIPT: &[&str] = &["\"T", "_reminder\"", ours::NEEDLE, ours::SERVER];
+/// Every line that can change a list, or say whose it is, contains one of these: the name of a todo tool, or
+/// the one other kind of line that each form has for this.
+const STREAM: &[&str] = &tools_and("\"task_started\"");
+const TRANSCRIPT: &[&str] = &tools_and("_reminder\"");
+
+/// The names of all todo tools and of our own, and another needle.
+const fn tools_and(other: &'static str) -> [&'static str; 8] {
+    let [a, b, c, d, e] = Tool::ALL;
+    let (a, b, c, d, e) = (a.literal(), b.literal(), c.literal(), d.literal(), e.literal());
+    [a, b, c, d, e, other, ours::NEEDLE, ours::SERVER]
+}
 
 /// Why a turn ended that an error of the API ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
@@ -87,6 +94,10 @@ impl Owner<'_> {
 }
 
 impl Agent for Claude {
+    fn path(&self) -> &'static [&'static str] {
+        BLOCKS
+    }
+
     fn line(&mut self, value: &Object<'_>, emit: &mut Emit<'_>) {
         let line = Line::of(value);
         self.form = self.form.or(line.form);
@@ -108,7 +119,7 @@ impl Agent for Claude {
             "result" => self.result(value, &owner, emit),
             "stream_event" => self.stream_event(&line),
             "attachment" => self.attachment(&line, &owner, emit),
-            "progress" => self.progress(value, &line, timestamp, &owner, emit),
+            "progress" => self.progress(value, timestamp, &owner, emit),
             "queue-operation" => {
                 if value.text("operation").is_some_and(|it| it.is("enqueue"))
                     && let Some(text) = value.text("content")
@@ -147,10 +158,6 @@ impl Agent for Claude {
             None | Some(Form::Stream) => STREAM,
             Some(Form::Transcript) => TRANSCRIPT,
         }
-    }
-
-    fn is_telling(&self, found: &[u8]) -> bool {
-        !found.starts_with(b"\"T") || Tool::is_named(found)
     }
 
     fn share(&mut self, shared: &mut Shared) {
@@ -240,9 +247,10 @@ impl Claude {
         let Some(message) = line.message else {
             return emit.warn("an assistant line without a message");
         };
-        let (fields, blocks) = message.object_and_elements("content").unwrap_or_default();
+        let nothing = Object::default();
+        let message = if let Part::Object(message) = message { message } else { &nothing };
         let (mut stop_reason, mut id, mut usage) = (None, None, None);
-        for (key, value) in fields.fields() {
+        for (key, value) in message.fields() {
             match key {
                 "stop_reason" => stop_reason = value.str(),
                 "id" => id = value.str(),
@@ -252,14 +260,17 @@ impl Claude {
         }
         self.spending.begins(owner, id, emit);
         let mut has_text = false;
-        if blocks.is_empty()
-            && let Some(text) = message.text("content")
-        {
-            has_text = true;
-            self.say(text, line, emit);
-        }
-        for block in &blocks {
-            has_text |= self.block(block, line, owner, emit);
+        match message.part() {
+            Some(Part::Array(blocks)) => {
+                for block in blocks {
+                    has_text |= self.block(block, id, line, owner, emit);
+                }
+            }
+            Some(Part::Text(text)) => {
+                has_text = true;
+                self.say(Text::from(&**text), line, emit);
+            }
+            Some(Part::Object(_) | Part::Other) | None => {}
         }
         if line.form == Some(Form::Transcript) {
             if let (Some(id), Some(usage)) = (id, usage) {
@@ -281,8 +292,7 @@ impl Claude {
     }
 
     /// Passes on what the model said, or what its program said failed.
-    fn say(&mut self, text: Str<'_>, line: &Line<'_>, emit: &mut Emit<'_>) {
-        let text = Text::raw(text);
+    fn say(&mut self, text: Text<'_>, line: &Line<'_>, emit: &mut Emit<'_>) {
         emit.event(match line.error {
             Some(code) => {
                 Kind::Error { message: text, code: Some(Text::raw(code)), recoverable: false }
@@ -295,6 +305,7 @@ impl Claude {
     fn block(
         &mut self,
         block: &Object<'_>,
+        message_id: Option<Str<'_>>,
         line: &Line<'_>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
@@ -313,7 +324,7 @@ impl Claude {
         let kind = kind.map_or(Cow::Borrowed(""), |it| it.cow());
         match (&*kind, text) {
             ("text", Some(text)) => {
-                self.say(text, line, emit);
+                self.say(Text::raw(text), line, emit);
                 return true;
             }
             ("thinking", Some(text)) => {
@@ -325,7 +336,7 @@ impl Claude {
                     return false;
                 };
                 match Tool::parse(name.literal()) {
-                    Some(tool) => self.called(tool, id, input, line, owner, emit),
+                    Some(tool) => self.called(tool, id, input, message_id, owner, emit),
                     None => {
                         let input = input.and_then(|it| emit.input(it));
                         let (call_id, name) = (Text::raw(id), Text::raw(name));
@@ -344,12 +355,11 @@ impl Claude {
         tool: Tool,
         id: Str<'_>,
         input: Option<Value<'_>>,
-        line: &Line<'_>,
+        message_id: Option<Str<'_>>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let message = line.message.and_then(|it| it.text("id"));
-        let message = digest(&[message.map_or("", |it| it.literal())]);
+        let message = digest(&[message_id.map_or("", |it| it.literal())]);
         let call = Call {
             id: id.cow().into_owned(),
             session: owner.session.clone().into_owned(),
@@ -373,19 +383,18 @@ impl Claude {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let blocks = line.message.and_then(|it| it.object_and_elements("content"));
-        let (_, blocks) = blocks.unwrap_or_default();
-        if blocks.is_empty() {
-            let Some(content) = line.message.and_then(|it| it.get("content")) else {
-                return emit.warn("a user line without content");
-            };
-            if let Some(text) = content.str() {
-                self.said(text, line, owner, emit);
-            }
-            return;
-        }
+        let content = match line.message {
+            Some(Part::Object(message)) => message.part(),
+            Some(Part::Array(_) | Part::Text(_) | Part::Other) | None => None,
+        };
+        let blocks = match content {
+            Some(Part::Array(blocks)) => blocks,
+            Some(Part::Text(text)) => return self.said(Text::from(&**text), line, owner, emit),
+            Some(Part::Object(_) | Part::Other) => return,
+            None => return emit.warn("a user line without content"),
+        };
         let is_single = blocks.len() == 1;
-        for block in &blocks {
+        for block in blocks {
             let kind = block.text("type").map_or(Cow::Borrowed(""), |it| it.cow());
             match &*kind {
                 "tool_result" => {
@@ -394,7 +403,7 @@ impl Claude {
                 }
                 "text" => {
                     if let Some(text) = block.text("text") {
-                        self.said(text, line, owner, emit);
+                        self.said(Text::raw(text), line, owner, emit);
                     }
                 }
                 "image" | "document" => {}
@@ -404,16 +413,11 @@ impl Claude {
     }
 
     /// A text in the user's place.
-    fn said(&mut self, literal: Str<'_>, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
-        let begins =
-            |prefix: &str| literal.literal().get(1..).is_some_and(|it| it.starts_with(prefix));
-        let text = Text::raw(literal);
-        let is_interrupt = begins("[Request interrupted by user");
-        let is_local = begins("<local-command-")
-            || begins("<command-")
-            || begins("<bash-")
-            || begins("<ide_")
-            || begins("<system-reminder>");
+    fn said(&mut self, text: Text<'_>, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+        let is_interrupt = text.begins("[Request interrupted by user");
+        let is_local = ["<local-command-", "<command-", "<bash-", "<ide_", "<system-reminder>"]
+            .into_iter()
+            .any(|it| text.begins(it));
         if owner.agent.is_none() && line.form == Some(Form::Transcript) {
             if is_interrupt {
                 return self.turn_ends(owner, Outcome::Cancelled, Some(text), emit);
@@ -422,7 +426,7 @@ impl Claude {
                 self.begun_by = emit.line();
                 return self.turn_starts(owner, Some(text), emit);
             }
-            if begins("Stop hook feedback:") {
+            if text.begins("Stop hook feedback:") {
                 // A hook did not let it stop.
                 self.give_up(owner, emit);
                 if !self.is_turn_open {

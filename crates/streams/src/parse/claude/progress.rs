@@ -7,7 +7,6 @@
 use std::borrow::Cow;
 
 use super::calls::Tool;
-use super::line::Line;
 use super::{Claude, Owner};
 use crate::json::{Object, Value};
 use crate::parse::emit::Emit;
@@ -16,7 +15,6 @@ impl Claude {
     pub(super) fn progress(
         &mut self,
         value: &Object<'_>,
-        line: &Line<'_>,
         timestamp: Option<i64>,
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
@@ -32,7 +30,7 @@ impl Claude {
         let agent = agent.map_or(Cow::Borrowed("sidechain"), |it| it.cow());
         let owner =
             Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
-        let line = Line { message: Some(message), ..*line };
+        let message_id = message.text("id");
         emit.of(owner.who());
         // The sub-agent's own file has lines with the same numbers.
         emit.within_file_of(Some("progress"));
@@ -43,7 +41,7 @@ impl Claude {
                 && let (Some(id), Some(name)) = (block.text("id"), block.text("name"))
                 && let Some(tool) = Tool::parse(name.literal())
             {
-                self.called(tool, id, block.get("input"), &line, &owner, emit);
+                self.called(tool, id, block.get("input"), message_id, &owner, emit);
             }
             if kind == "\"tool_result\""
                 && block.text("tool_use_id").is_some_and(|it| self.calls.has(&it.cow()))

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::lines::{agents, check, check_events, check_known, check_warnings, tally};
-use super::{golden, hostile, recordings};
+use crate::tests::lines::{agents, check, check_events, check_known, check_warnings, tally};
+use crate::tests::{golden, hostile, recordings};
 use crate::{Source, recognise};
 
 const CODEX: Source = Source::Codex;
@@ -203,7 +203,7 @@ fn words_between_the_lines_are_told_and_the_next_line_is_read() {
     let stream = "Reading additional input from stdin...\n\
                   {\"type\":\"thread.started\",\"thread_id\":\"t\"}\n\
                   {\"type\":\"item.started\",\"item\":{\"id\":\"i\",\"type\":\"todo_list\",\"items\":[]}}\n";
-    let all = super::check(CODEX, stream.as_bytes());
+    let all = crate::tests::check(CODEX, stream.as_bytes());
     assert!(all.contains("not JSON at byte 1"), "{all}");
     assert!(all.contains("t#1.i"), "{all}");
 }

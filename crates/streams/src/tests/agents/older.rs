@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::lines::{bytes, check, check_events, check_warnings};
-use super::{events, lists};
 use crate::Source;
+use crate::tests::lines::{bytes, check, check_events, check_warnings};
+use crate::tests::{events, lists};
 
 /// A chat as Gemini CLI wrote it before its files had lines.
 fn session() -> Value {
@@ -34,7 +34,7 @@ fn a_gemini_session_that_is_one_object_is_read_in_one_line_or_many() {
     let one = events(Source::Gemini, &bytes(&[session()]));
     let pretty = serde_json::to_string_pretty(&session()).unwrap();
     for text in [pretty.clone(), pretty.clone() + "\n", pretty.replace('\n', "\r\n")] {
-        let many = super::check(Source::Gemini, text.as_bytes());
+        let many = crate::tests::check(Source::Gemini, text.as_bytes());
         // The last event comes with the end of the file, which is a line like others.
         let but_last = |it: &str| it.lines().take(4).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(but_last(&many), but_last(&one));
@@ -59,7 +59,7 @@ fn events_of_an_object_keep_their_ids_when_it_was_written_anew_and_longer() {
 fn an_object_that_ends_in_the_middle_is_a_warning() {
     let text = serde_json::to_string_pretty(&session()).unwrap();
     let cut = &text[..text.len() / 2];
-    let told = super::check(Source::Gemini, cut.as_bytes());
+    let told = crate::tests::check(Source::Gemini, cut.as_bytes());
     assert!(told.contains("it ends in the middle"), "{told}");
 }
 
@@ -136,7 +136,7 @@ fn two_objects_on_one_line_are_two() {
         format!("{call} {answer}\n{next}\t{last}"),
         format!("\u{feff}{call}{answer}\r\n{next}{last}\r\n"),
     ] {
-        super::check(Source::ClaudeCode, line.as_bytes());
+        crate::tests::check(Source::ClaudeCode, line.as_bytes());
         assert_eq!(
             lists(Source::ClaudeCode, line.as_bytes()),
             "s#1: [ ] A\ns#1: [ ] B\n",
@@ -149,11 +149,11 @@ fn two_objects_on_one_line_are_two() {
 fn what_follows_an_object_and_is_none_is_a_warning() {
     let [call, answer] = todo("a", "A");
     let text = format!("{call}{answer}{{\"type\":\n{{\"a\" {{}}}}\n{{}}[]\n");
-    let told = super::check(Source::ClaudeCode, text.as_bytes());
+    let told = crate::tests::check(Source::ClaudeCode, text.as_bytes());
     assert_eq!(lists(Source::ClaudeCode, text.as_bytes()), "s#1: [ ] A\n");
     assert_eq!(told.matches("\"type\":\"warning\"").count(), 3, "{told}");
     let many = json!({"type": "keep_alive"}).to_string().repeat(100);
-    let told = super::check(Source::ClaudeCode, many.as_bytes());
+    let told = crate::tests::check(Source::ClaudeCode, many.as_bytes());
     assert!(told.contains("more than 64 objects in a line"), "{told}");
     check_warnings(Source::ClaudeCode, &[json!([1])], &["1: not a JSON object"]);
 }

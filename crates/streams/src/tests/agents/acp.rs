@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::lines::{agents, bytes, check, check_events, check_known, check_warnings, tally};
-use super::{golden, hostile, read, recordings};
 use crate::event::{KindName, KindSet};
+use crate::tests::lines::{agents, bytes, check, check_events, check_known, check_warnings, tally};
+use crate::tests::{golden, hostile, read, recordings};
 use crate::{Options, Source, recognise};
 
 const ACP: Source = Source::Acp;
@@ -72,7 +72,7 @@ fn no_entry_is_dropped_whatever_its_status_or_priority() {
     ]);
     let lines = [update("s", json!({"sessionUpdate": "plan", "entries": plan}))];
     check(ACP, &lines, &["s#1: [x] a, [-] b, [ ] c (blocked), [ ] d, [ ] e, [ ] f"]);
-    let all = super::events(ACP, &bytes(&lines));
+    let all = crate::tests::events(ACP, &bytes(&lines));
     for part in [
         r#"{"text":"c","status":"pending","blocked":true,"sourceStatus":"blocked"}"#,
         r#"{"text":"d","status":"pending","sourceStatus":"_paused"}"#,
@@ -189,7 +189,10 @@ fn codexs_plans_come_again_as_calls_and_only_those_that_it_took_count() {
         call("in_progress", "Plan updated"),
     ];
     check(ACP, &lines, &["s#1: [ ] a", "s#1: [>] a"]);
-    assert!(!super::events(ACP, &bytes(&lines)).contains("\"tool."), "a todo tool is no tool");
+    assert!(
+        !crate::tests::events(ACP, &bytes(&lines)).contains("\"tool."),
+        "a todo tool is no tool"
+    );
 }
 
 #[test]

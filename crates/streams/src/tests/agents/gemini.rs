@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::lines::{agents, check, check_events, check_known, check_warnings, tally};
-use super::{golden, hostile, recordings};
 use crate::event::owned;
+use crate::tests::lines::{agents, check, check_events, check_known, check_warnings, tally};
+use crate::tests::{golden, hostile, recordings};
 use crate::{Source, recognise};
 
 const GEMINI: Source = Source::Gemini;
@@ -159,7 +159,7 @@ fn a_list_that_the_result_shows_is_believed_before_that_of_the_call() {
         &["s#1: [ ] #60dc40 Ship: it (now), [ ] #10e943 Code (blocked), [x] #aaaaaa Fix, \
            [>] #2dd24b Test, [ ] no task"],
     );
-    let all = super::events(GEMINI, &super::lines::bytes(&lines));
+    let all = crate::tests::events(GEMINI, &crate::tests::lines::bytes(&lines));
     let parents: Vec<&str> = all.matches("\"parent\":\"60dc40\"").collect();
     assert_eq!((parents.len(), all.matches("\"parent\":\"10e943\"").count()), (2, 1));
 }
@@ -199,7 +199,7 @@ fn the_trackers_tasks_are_known_by_title_alone_and_how_they_stand_is_a_guess() {
     check(GEMINI, &lines, &["s#1: [ ] a", "s#1: [ ] a", "s#1: [ ] a, [ ] b"]);
     let why = "7: the stream does not say which task was changed; the session's chat file does";
     check_warnings(GEMINI, &lines, &[why]);
-    let all = super::events(GEMINI, &super::lines::bytes(&lines));
+    let all = crate::tests::events(GEMINI, &crate::tests::lines::bytes(&lines));
     let assumed: Vec<usize> = all
         .lines()
         .filter(|it| it.contains("todo_list"))
@@ -406,10 +406,10 @@ fn a_message_that_comes_again_is_told_once_and_its_calls_as_they_end() {
 /// What a chat file tells of turns alone.
 #[track_caller]
 fn check_turns(lines: &[Value], expected: &[&str]) {
-    let all = super::check(GEMINI, &super::lines::bytes(lines));
+    let all = crate::tests::check(GEMINI, &crate::tests::lines::bytes(lines));
     let mut turns = Vec::new();
     for line in all.lines() {
-        let kind = super::parse(line).kind;
+        let kind = crate::tests::parse(line).kind;
         if let owned::Kind::TurnStarted { prompt } = kind {
             turns.push(format!("started {}", prompt.unwrap_or_default()));
         } else if let owned::Kind::TurnCompleted { status, .. } = kind {
@@ -538,7 +538,7 @@ fn a_checkpoint_tells_nothing_that_was_told() {
         ]),
     ];
     check(GEMINI, &lines, &["s#1: [ ] a", "s#1: [x] a"]);
-    let turns = super::events(GEMINI, &super::lines::bytes(&lines));
+    let turns = crate::tests::events(GEMINI, &crate::tests::lines::bytes(&lines));
     assert_eq!(turns.matches("turn.started").count(), 1);
 }
 
