@@ -5,7 +5,7 @@ use crate::json::{self, Object, Objects};
 use crate::lines::{LONGEST_LINE, Lines, Piece, Take};
 use crate::parse::emit::{Core, Emit, Tally};
 use crate::parse::{Agent, Shared, agent_of};
-use crate::prefilter::Prefilter;
+use crate::prefilter::{LONGEST_NEEDLE, Prefilter};
 use crate::source::Source;
 
 /// Where events go.
@@ -52,6 +52,10 @@ pub struct Parser {
 
 /// The most objects that one line may have.
 const MOST_OBJECTS: usize = 64;
+
+/// How many bytes are searched for needles at once. So few stay in the processor's nearest cache, so that counting
+/// their lines afterwards costs little.
+const BLOCK: usize = 8 << 10;
 
 /// A stream that is one object over many lines, as older programs write a whole session.
 #[derive(Default, Debug)]
@@ -175,22 +179,20 @@ impl Parser {
         while at < lines.len() {
             let is_waiting = self.agent.is_waiting() || self.core.is_waiting();
             if self.is_quick && !is_waiting && !self.is_in_document() {
-                let found = self.prefilter.find(self.agent.needles(), lines, at);
-                let line_end = |before: &[u8]| memchr::memrchr(b'\n', before).map(|it| it + 1);
-                let Some(found) = found else {
-                    let whole = at + line_end(&lines[at..]).unwrap_or(0);
-                    self.core.skip_lines(count_lines(&lines[at..whole]));
-                    if is_cut {
-                        return whole;
+                match self.skip(lines, at) {
+                    Some(line) => at = line,
+                    None => {
+                        let last = memchr::memrchr(b'\n', &lines[at..]);
+                        let whole = last.map_or(at, |it| at + it + 1);
+                        if is_cut {
+                            return whole;
+                        }
+                        self.core.skip_lines(u64::from(whole < lines.len()));
+                        return lines.len();
                     }
-                    self.core.skip_lines(u64::from(whole < lines.len()));
-                    return lines.len();
-                };
-                let line = at + line_end(&lines[at..found]).unwrap_or(0);
-                self.core.skip_lines(count_lines(&lines[at..line]));
-                at = line;
+                }
             }
-            let Some(rest) = lines.get(at..) else { break };
+            let rest = &lines[at..];
             let end = match memchr::memchr(b'\n', rest) {
                 Some(end) => end,
                 None if is_cut => return at,
@@ -200,6 +202,28 @@ impl Parser {
             at += end + 1;
         }
         lines.len()
+    }
+
+    /// Skips the lines that cannot change a list, from the line that begins at `from` on. Gives where the first
+    /// other line begins, if there is one.
+    fn skip(&mut self, lines: &[u8], from: usize) -> Option<usize> {
+        let agent = &*self.agent;
+        let is_telling = |found: &[u8]| agent.is_telling(found);
+        let mut at = from;
+        while at < lines.len() {
+            let end = lines.len().min(at + BLOCK);
+            // A needle may begin in this block and end in the next.
+            let block = &lines[at..lines.len().min(end + LONGEST_NEEDLE)];
+            if let Some(found) = self.prefilter.find(agent.needles(), is_telling, block) {
+                let before = memchr::memrchr(b'\n', &lines[from..at + found]);
+                let line = before.map_or(from, |it| from + it + 1);
+                self.core.skip_lines(count_lines(&lines[at.min(line)..line]));
+                return Some(line);
+            }
+            self.core.skip_lines(count_lines(&lines[at..end]));
+            at = end;
+        }
+        None
     }
 
     /// The stream is over. What comes now is on the line after the last.

@@ -1,40 +1,47 @@
 //! Finds the lines that can change a list without parsing the others.
 //!
-//! Each agent names needles: texts of which every such line contains at least one. One search
-//! (Aho-Corasick) looks for all needles at once in all bytes that have come. A line without a needle is
-//! skipped; a line with one is parsed like any other. The search knows nothing about JSON.
+//! Each agent names needles: texts of which every such line contains at least one. One search looks for
+//! all needles at once, in many lines at once. A line without a needle is skipped; a line with one is
+//! parsed like any other. The search knows nothing about JSON.
 
-use aho_corasick::{AhoCorasick, Input, MatchKind};
+use aho_corasick::Span;
+use aho_corasick::packed::Searcher;
+
+/// The longest needle, with what is read behind it to know whether it tells.
+pub(crate) const LONGEST_NEEDLE: usize = 64;
 
 /// Searches for the needles of an agent.
 #[derive(Default)]
 pub(crate) struct Prefilter {
     needles: &'static [&'static str],
-    searcher: Option<AhoCorasick>,
+    /// None without needles, or on a processor that the search does not support.
+    searcher: Option<Searcher>,
 }
 
 impl Prefilter {
-    /// The position of the first needle in `bytes`, from `from` on. `needles` may change from call to call.
+    /// The position of the first needle in `bytes` where what follows passes `is_telling`. Without a searcher
+    /// the first position counts, so that every line is parsed. `needles` may change from call to call.
     pub(crate) fn find(
         &mut self,
         needles: &'static [&'static str],
+        is_telling: impl Fn(&[u8]) -> bool,
         bytes: &[u8],
-        from: usize,
     ) -> Option<usize> {
         if self.needles != needles {
+            debug_assert!(needles.iter().all(|it| it.len() < LONGEST_NEEDLE), "{needles:?}");
             self.needles = needles;
-            self.searcher = None;
+            self.searcher = Searcher::new(needles);
         }
-        let searcher = self.searcher.get_or_insert_with(|| searcher(needles));
-        searcher.find(Input::new(bytes).range(from..)).map(|it| it.start())
+        let Some(searcher) = &self.searcher else { return Some(0) };
+        let mut span = Span { start: 0, end: bytes.len() };
+        loop {
+            let found = searcher.find_in(bytes, span)?.start();
+            if is_telling(&bytes[found..]) {
+                return Some(found);
+            }
+            span.start = found + 1;
+        }
     }
-}
-
-fn searcher(needles: &[&str]) -> AhoCorasick {
-    // Unlike the default kind, this one is searched with SIMD instructions where the processor has them.
-    let mut builder = AhoCorasick::builder();
-    builder.match_kind(MatchKind::LeftmostFirst);
-    builder.build(needles).expect("there are only a few short needles")
 }
 
 #[cfg(test)]
@@ -58,9 +65,14 @@ mod tests {
             let mut prefilter = Prefilter::default();
             let mut from = 0;
             for step in steps {
-                let is_hit = |at: &usize| NEEDLES.iter().any(|it| bytes[*at..].starts_with(it.as_bytes()));
-                let plain = (from..bytes.len()).find(is_hit);
-                prop_assert_eq!(prefilter.find(NEEDLES, &bytes, from.min(bytes.len())), plain);
+                let bytes = bytes.get(from..).unwrap_or_default();
+                let is_telling = |it: &[u8]| !it.starts_with(b"\"Tx");
+                let is_hit = |at: &usize| {
+                    let rest = &bytes[*at..];
+                    NEEDLES.iter().any(|it| rest.starts_with(it.as_bytes())) && is_telling(rest)
+                };
+                let plain = (0..bytes.len()).find(is_hit);
+                prop_assert_eq!(prefilter.find(NEEDLES, is_telling, bytes), plain);
                 from += step;
             }
         }
@@ -70,8 +82,9 @@ mod tests {
     fn needles_may_change() {
         let mut prefilter = Prefilter::default();
         let bytes = b"one two three";
-        assert_eq!(prefilter.find(&["two"], bytes, 0), Some(4));
-        assert_eq!(prefilter.find(&["three", "one"], bytes, 1), Some(8));
-        assert_eq!(prefilter.find(&[], bytes, 0), None);
+        let mut find = |needles| prefilter.find(needles, |_| true, bytes);
+        assert_eq!(find(&["two"]), Some(4));
+        assert_eq!(find(&["three", "two"]), Some(4));
+        assert_eq!(find(&[]), Some(0), "without needles every line is parsed");
     }
 }

@@ -50,7 +50,12 @@ impl<'a> Text<'a> {
 
     /// Whether there is nothing to see in it.
     pub fn is_blank(&self) -> bool {
-        self.to_str().trim().is_empty()
+        let first = match self {
+            Self::Raw(raw) => raw.literal().as_bytes().get(1),
+            Self::Plain(text) => text.as_bytes().first(),
+        };
+        // Most texts begin with a letter, and need not be unescaped.
+        !first.is_some_and(u8::is_ascii_alphanumeric) && self.to_str().trim().is_empty()
     }
 
     /// The same text, borrowed from this one.

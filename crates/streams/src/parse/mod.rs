@@ -43,6 +43,12 @@ pub(crate) trait Agent: Send {
     /// read if only lists are wanted: nothing in it may matter to a later list, nor to its id.
     fn needles(&self) -> &'static [&'static str];
 
+    /// Whether a place where a needle was found can really change a list. It begins with the needle and
+    /// may be cut short by the end of the lines.
+    fn is_telling(&self, _found: &[u8]) -> bool {
+        true
+    }
+
     /// Whether a call of a todo tool awaits its result, so that every line may matter.
     fn is_waiting(&self) -> bool;
 

@@ -14,12 +14,12 @@ pub(super) enum Tool {
 }
 
 impl Tool {
-    pub(super) const ALL: [Self; 5] =
+    const ALL: [Self; 5] =
         [Self::TodoWrite, Self::TaskCreate, Self::TaskUpdate, Self::TaskList, Self::TaskGet];
 
     /// Its name as it stands in a line. One that is written with escapes is no tool of ours: the search
     /// for lines that tell of lists would not find it either.
-    pub(super) const fn literal(self) -> &'static str {
+    const fn literal(self) -> &'static str {
         match self {
             Self::TodoWrite => "\"TodoWrite\"",
             Self::TaskCreate => "\"TaskCreate\"",
@@ -31,6 +31,11 @@ impl Tool {
 
     pub(super) fn parse(literal: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.literal() == literal)
+    }
+
+    /// Whether a tool's name begins here.
+    pub(super) fn is_named(line: &[u8]) -> bool {
+        Self::ALL.into_iter().any(|it| line.starts_with(it.literal().as_bytes()))
     }
 }
 
@@ -93,5 +98,6 @@ mod tests {
         assert_eq!(Tool::parse("\"TaskList\""), Some(Tool::TaskList));
         assert_eq!(Tool::parse("\"TaskLis\\u0074\""), None);
         assert_eq!(Tool::parse("\"TaskGetter\""), None);
+        assert!(Tool::is_named(b"\"TaskGet\",\"input\"") && !Tool::is_named(b"\"TaskGet"));
     }
 }

@@ -24,24 +24,18 @@ use crate::event::{Kind, KindName, Outcome, Role, Text};
 use crate::json::{Object, Part, Str, Value};
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::digest;
-use crate::parse::ours;
 use crate::parse::time::Clock;
 use crate::parse::{Agent, Shared};
 
 /// The most sub-agents whose names are remembered.
 const MOST_AGENTS: usize = 1_024;
 
-/// Every line that can change a list, or say whose it is, contains one of these: the name of a todo tool, or
-/// the one other kind of line that each form has for this.
-const STREAM: &[&str] = &tools_and("\"task_started\"");
-const TRANSCRIPT: &[&str] = &tools_and("_reminder\"");
-
-/// The names of all todo tools and of our own, and another needle.
-const fn tools_and(other: &'static str) -> [&'static str; 8] {
-    let [a, b, c, d, e] = Tool::ALL;
-    let (a, b, c, d, e) = (a.literal(), b.literal(), c.literal(), d.literal(), e.literal());
-    [a, b, c, d, e, other, ours::NEEDLE, ours::SERVER]
-}
+/// Every line that can change a list, or say whose it is, contains one of these: the beginning of a todo
+/// tool's name, the one other kind of line that each form has for this, or the beginning of the name of an MCP
+/// server's tool. They are cut so that each begins with two bytes that are rare in text: the search looks for
+/// these first.
+const STREAM: &[&str] = &["\"T", "k_started\"", "mcp__"];
+const TRANSCRIPT: &[&str] = &["\"T", "k_reminder\"", "o_reminder\"", "mcp__"];
 
 /// Why a turn ended that an error of the API ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
@@ -158,6 +152,10 @@ impl Agent for Claude {
             None | Some(Form::Stream) => STREAM,
             Some(Form::Transcript) => TRANSCRIPT,
         }
+    }
+
+    fn is_telling(&self, found: &[u8]) -> bool {
+        !found.starts_with(b"\"T") || Tool::is_named(found)
     }
 
     fn share(&mut self, shared: &mut Shared) {

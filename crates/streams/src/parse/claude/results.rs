@@ -81,8 +81,10 @@ impl Lists {
         owner: &Owner<'_>,
         emit: &mut Emit<'_>,
     ) {
-        let new = structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array());
-        if let Some(new) = new.filter(|_| call.what.tool == Tool::TodoWrite) {
+        if call.what.tool == Tool::TodoWrite
+            && let Some(new) =
+                structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array())
+        {
             return self.tell_todos(new, false, emit);
         }
         let Ok(input) = Value::read(&call.input) else { return };
