@@ -15,10 +15,12 @@
 
 pub mod archive;
 pub mod around;
+pub mod change;
 pub mod check;
 pub mod conversation;
 pub mod engine;
 pub mod fail;
+pub mod goal;
 pub mod hook;
 pub mod merge;
 pub mod outputs;

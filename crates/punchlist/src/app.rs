@@ -23,11 +23,14 @@ use punchlist_store::Options;
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
 use crate::current_session::CurrentSession;
-use crate::error::{Code, Fail};
+use crate::fail::Fail;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::verb::{self, Row};
 use crate::{clock, database, hook_event, identity, patience, person, places, private, repository};
+
+/// There is no plan to work on.
+pub(crate) use punchlist_engine::plan_service::choice::no_plan;
 
 /// What a verb runs in.
 pub(crate) struct App {
@@ -388,11 +391,4 @@ fn glyphs() -> Glyphs {
         Some(locale) if locale == "C" || locale == "POSIX" => Glyphs::Ascii,
         Some(_) | None => Glyphs::Unicode,
     }
-}
-
-/// There is no plan to work on.
-pub(crate) fn no_plan() -> Fail {
-    Fail::new(Code::NotFound, "there is no plan here yet").hint(
-        "start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.",
-    )
 }

@@ -25,7 +25,7 @@ use punchlist_model::{ListEntry, Process};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{clock, identity, places, plan_choice};
 

@@ -11,7 +11,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::current_session;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 

@@ -18,7 +18,7 @@ use serde_json::Value;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
 use crate::{identity, input, person, places, private};

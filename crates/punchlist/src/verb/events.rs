@@ -9,7 +9,7 @@ use punchlist_streams::{Source, Tally};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::{self, Progress, Reply};
 use crate::stream_input::{self, Ended, Given, How, Input};
 use crate::{glob, places};
@@ -143,7 +143,7 @@ fn check(file: &Path) -> Result<(), Fail> {
                 .hint(format!("name its files, as in '{}'.", pattern.display())))
         }
         Ok(_) => Ok(()),
-        Err(why) => Err(crate::error::unreadable(&file.display().to_string(), &why)),
+        Err(why) => Err(crate::fail::unreadable(&file.display().to_string(), &why)),
     }
 }
 

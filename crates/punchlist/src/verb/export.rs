@@ -9,7 +9,7 @@ use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::archive;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::Reply;
 
@@ -37,9 +37,7 @@ Examples:
         if self.all {
             return all(app);
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
         file(&*store, &plan).map(Reply::text)
     }
 }

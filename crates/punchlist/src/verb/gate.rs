@@ -9,7 +9,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::current_session;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person::{self, Act};
 use crate::print::Reply;
 

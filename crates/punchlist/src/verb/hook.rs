@@ -18,7 +18,7 @@ use punchlist_formats::hook::{Agent, Event, Version};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::hook_event::{self, CaughtUp, Failed};
 use crate::print::Reply;
 use crate::{clock, person, places};

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::archive::origin::{self, Claims};
 use crate::block_on;
 use crate::change::{Changing, Request};
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::{archive, input, merge, person, plan_choice};
 

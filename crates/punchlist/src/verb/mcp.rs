@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::database::StayingStore;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::{self, Reply};
 use crate::project::Project;
 use crate::{clock, current_session, hook_event, identity, person, plan_choice, repository};

@@ -7,9 +7,9 @@ use punchlist_model::session::Store;
 use punchlist_model::{Ctx, Item, Op, Plan, decide};
 
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::change::{self, Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
@@ -48,9 +48,7 @@ Examples:
                 None => Err(nothing(&applied.plan)),
             };
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::of(&[Op::Next]))? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::read_there(app, &Needs::of(&[Op::Next]))?;
         let Some(item) = picked(app, &*store, &plan)? else {
             return Err(nothing(&plan));
         };

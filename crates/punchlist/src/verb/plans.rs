@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::forget::Forget;
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::args::Globals;
 use crate::block_on;
 use crate::change::{self, Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, plan_choice, repository};
 
@@ -245,9 +245,7 @@ fn change(
     words: &str,
 ) -> Result<Reply, Fail> {
     let app = of(app, plan);
-    let Some((store, before)) = plan_choice::read(&app, &Needs::header())? else {
-        return Err(no_plan());
-    };
+    let (store, before) = plan_choice::read_there(&app, &Needs::header())?;
     drop(store);
     let op = Op::Plan(Box::new(patch(before.rules)));
     let (store, applied) = Request::new(vec![op], changing).make(&app)?;

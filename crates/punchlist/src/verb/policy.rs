@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, places};
 

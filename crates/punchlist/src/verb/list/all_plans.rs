@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{List, View, none_yet};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::verb::plans::{self, Folded};
 

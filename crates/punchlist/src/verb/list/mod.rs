@@ -18,7 +18,7 @@ use self::filter::Wanted;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{evidence, person, plan_choice};
 
