@@ -71,10 +71,7 @@ pub fn check_first(change: &Change) -> Result<(), Fail> {
 
 /// A change with all that says whether its items are ready: what they depend on and what is under them. A
 /// slice need not have that. Nothing is under a new item that is not new itself.
-pub async fn with_obstacles(
-    store: &dyn PlanStore,
-    mut applied: Applied,
-) -> Result<Applied, Error> {
+pub async fn with_obstacles(store: &dyn PlanStore, mut applied: Applied) -> Result<Applied, Error> {
     let lacks = |item: &&Item| {
         item.depends_on.iter().any(|on| applied.plan.get(*on).is_none())
             || (applied.plan.is_ready(item) && !applied.decision.added.contains(&item.number))

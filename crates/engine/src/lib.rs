@@ -13,6 +13,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod acp;
+pub mod answering;
 pub mod archive;
 pub mod around;
 pub mod change;
@@ -23,6 +25,7 @@ pub mod fail;
 pub mod goal;
 pub mod hook;
 pub mod merge;
+pub mod next;
 pub mod outputs;
 pub mod places;
 pub mod plan_service;
@@ -31,6 +34,7 @@ pub mod project;
 pub mod record;
 pub mod run;
 pub mod session;
+pub mod stream_input;
 pub mod tool_service;
 pub mod watch;
 

@@ -32,13 +32,12 @@ mod plan_choice;
 mod print;
 mod repository;
 mod run;
-mod stream_input;
 mod survey;
 mod verb;
 mod watch;
 
 use punchlist_bridge::private;
-use punchlist_engine::check::{evidence, glob};
+use punchlist_engine::check::evidence;
 use punchlist_engine::outputs;
 use punchlist_engine::{archive, fail, merge, project};
 // The name under which other modules still import it.

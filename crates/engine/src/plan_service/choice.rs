@@ -21,9 +21,7 @@ pub struct Existing {
 pub async fn existing(store: &dyn Store, query: Query<'_>) -> Result<Existing, Fail> {
     match chosen(store, query).await? {
         Chosen::Plan(id) => Ok(Existing { id, left: None }),
-        Chosen::Missing { ended: Some(plan), .. } => {
-            Ok(Existing { id: plan.id, left: Some(plan) })
-        }
+        Chosen::Missing { ended: Some(plan), .. } => Ok(Existing { id: plan.id, left: Some(plan) }),
         Chosen::Missing { ended: None, .. } => Err(query.name.map_or_else(no_plan, no_such_plan)),
     }
 }

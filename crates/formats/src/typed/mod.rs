@@ -9,6 +9,7 @@ mod expect;
 pub mod item_form;
 pub mod items;
 pub mod titles;
+pub mod wanted;
 pub mod whole_list;
 
 use punchlist_model::item::RESERVED;

@@ -50,7 +50,7 @@ pub fn read(edited: &str, plan: &Plan) -> Result<Vec<ListLine>, Mistake> {
                     kind: Kind::NotFound,
                     ..Mistake::new(format!("line {n}: there is no item {number} here"))
                 }
-                    .hint("a new item has no number: write `- [ ] title`."));
+                .hint("a new item has no number: write `- [ ] title`."));
             }
             if !seen.insert(number) {
                 return Err(Mistake::new(format!("line {n}: item {number} is there twice")));
@@ -99,8 +99,9 @@ pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
         let patch = Patch { status: Some(status), ..Patch::default() };
         Op::Edit { item: refs[at].clone(), patch: Box::new(patch) }
     };
-    let is_opened =
-        |line: &ListLine| line.status.is_open() && was(line).is_some_and(|status| !status.is_open());
+    let is_opened = |line: &ListLine| {
+        line.status.is_open() && was(line).is_some_and(|status| !status.is_open())
+    };
     let mut ops = Vec::new();
     // First, from the top down: nothing open is put under what is settled.
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_opened(line)) {

@@ -56,8 +56,8 @@ Examples:
         let to = match self.place {
             Where { first: true, .. } => Place::Front,
             Where { to: Some(to), .. } => Place::At(Position(to)),
-            Where { before: Some(item), .. } => Place::Before(items::one(app, item)?),
-            Where { behind: Some(item), .. } => Place::After(items::one(app, item)?),
+            Where { before: Some(item), .. } => Place::Before(items::one(app, &item)?),
+            Where { behind: Some(item), .. } => Place::After(items::one(app, &item)?),
             Where { .. } => Place::Back,
         };
         let op = Op::Move { item: items::one(app, &self.item)?, to };
