@@ -4,6 +4,7 @@
 //! above them. A hook is told the session's id and writes the agent's process down; the others look
 //! for that process among their ancestors. What a session does to its plan is not decided here.
 
+mod actor;
 mod adopt;
 mod agent;
 mod gate;
@@ -20,6 +21,7 @@ use punchlist_model::{Process, Timestamp};
 
 use punchlist_bridge::process::{self, Fate};
 
+pub use actor::actor;
 pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
     AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
