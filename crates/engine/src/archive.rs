@@ -5,6 +5,8 @@
 //! nothing, must give the items and the header, and each step must fit the plan as it then is. So a
 //! file that somebody wrote by hand cannot bring in a plan that no sequence of changes leads to.
 
+pub mod export;
+pub mod import;
 pub mod origin;
 mod replay;
 
@@ -45,6 +47,11 @@ struct Header {
     created_at: Timestamp,
     updated_at: Timestamp,
     next_number: Number,
+}
+
+/// Whether a text is what [`write`] writes: an object a line.
+pub fn is_one(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
 /// The file of a whole plan.

@@ -6,9 +6,11 @@
 use std::io;
 
 use punchlist_formats::text;
+use punchlist_formats::typed::items::NotOne;
+use punchlist_formats::typed::{Kind, Mistake};
 use punchlist_model::store;
 use punchlist_model::undo::Conflict;
-use punchlist_model::{Number, Refusal};
+use punchlist_model::{Broken, Number, Refusal};
 
 mod hint;
 
@@ -272,6 +274,33 @@ impl From<store::Error> for Fail {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
                     .hint("look after the disk; `punchlist log` shows whether the change is still there.")
+            }
+        }
+    }
+}
+
+impl From<Mistake> for Fail {
+    fn from(mistake: Mistake) -> Self {
+        let code = match mistake.kind {
+            Kind::Unreadable => Code::Usage,
+            Kind::TooLong => Code::Refused,
+            Kind::NotFound => Code::NotFound,
+        };
+        Self { hint: mistake.hint, ..Self::new(code, mistake.message) }
+    }
+}
+
+impl From<NotOne> for Fail {
+    fn from(found: NotOne) -> Self {
+        match found {
+            NotOne::Nothing { typed } => {
+                Refusal::one(Broken::NotFound { what: format!("{typed:?}") }).into()
+            }
+            NotOne::Several { typed, items, lines } => {
+                let fail = Self::usage(format!("{typed:?} could be any of these items"))
+                    .details(lines)
+                    .hint("use the number, or more of the title.");
+                Self { items, ..fail }
             }
         }
     }

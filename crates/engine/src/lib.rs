@@ -13,14 +13,19 @@
 
 #![forbid(unsafe_code)]
 
+pub mod acp;
+pub mod answering;
 pub mod archive;
 pub mod around;
+pub mod change;
 pub mod check;
 pub mod conversation;
 pub mod engine;
 pub mod fail;
+pub mod goal;
 pub mod hook;
 pub mod merge;
+pub mod next;
 pub mod outputs;
 pub mod places;
 pub mod plan_service;
@@ -29,6 +34,7 @@ pub mod project;
 pub mod record;
 pub mod run;
 pub mod session;
+pub mod stream_input;
 pub mod tool_service;
 pub mod watch;
 

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use punchlist_formats::planfile::{self, FileItem, PlanFile, Tick};
+use punchlist_formats::planfile::{self, FileItem, PlanFile, Severity, Tick};
 use punchlist_model::{
     Check, ItemRef, NewItem, Number, Op, Origin, Patch, Plan, PlanPatch, Run, Status,
 };
+
+use crate::fail::Fail;
 
 /// What a checklist comes to.
 pub struct Merge {
@@ -14,6 +16,24 @@ pub struct Merge {
     pub ops: Vec<Op>,
     /// What was left as it is although the file says otherwise.
     pub notes: Vec<String>,
+}
+
+/// Reads a checklist. `name` is what a mistake in it is told of; a file without an item is one.
+pub fn checklist(text: &str, name: &str) -> Result<PlanFile, Fail> {
+    let file = planfile::read(text);
+    if file.items.is_empty() {
+        return Err(Fail::usage(format!("{name} has no item of a checklist")).hint(
+            "an item is a line like `- [ ] Build`; `punchlist add -` takes a title a line.",
+        ));
+    }
+    let mistakes = file.problems.iter().filter(|it| it.severity == Severity::Error);
+    let drawn: Vec<String> = mistakes.map(|it| planfile::draw(name, text, it)).take(10).collect();
+    if !drawn.is_empty() {
+        return Err(Fail::usage(format!("{name} has mistakes in it; nothing was imported"))
+            .details(drawn)
+            .hint("put that right and import it again."));
+    }
+    Ok(file)
 }
 
 /// Holds a checklist against a plan. `name` is what the evidence of ticked boxes names.

@@ -2,8 +2,8 @@
 //!
 //! Verbs, hooks, tool calls and programs that use the library all come here, so that they agree.
 //! [`find`] looks for the plan that is named. [`choose`] chooses where nobody named one. [`ensure`] makes
-//! a plan once, also where two callers do so at the same time. Nothing is printed here: what a person
-//! is told of a choice is the front end's part.
+//! a plan once, also where two callers do so at the same time. [`choice`] does both for somebody who can be
+//! told why it failed.
 
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::session::Store;
@@ -14,6 +14,7 @@ use punchlist_model::{MadeFor, PlanId, Session, Timestamp};
 
 use crate::session;
 
+pub mod choice;
 #[cfg(test)]
 mod tests;
 
@@ -242,6 +243,16 @@ pub async fn live_plans(
         plans.extend(attached.filter(|id| !plans.contains(id)));
     }
     Ok(plans)
+}
+
+/// The newest conversation that is attached to a plan. A plan made by hand has none.
+pub async fn attachment(
+    store: &dyn PlanStore,
+    plan: PlanId,
+) -> Result<Option<AttachmentKey>, Error> {
+    let id = Some(plan.0.simple().to_string());
+    let summaries = store.plans(Filter { id, ..Filter::default() }).await?;
+    Ok(summaries.into_iter().next().and_then(|summary| summary.attachment))
 }
 
 /// Whether a text could be an id: as many digits as lists of plans show, or more. Fewer are a name:

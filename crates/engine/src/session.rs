@@ -4,8 +4,10 @@
 //! above them. A hook is told the session's id and writes the agent's process down; the others look
 //! for that process among their ancestors. What a session does to its plan is not decided here.
 
+mod actor;
 mod adopt;
 mod agent;
+mod gate;
 mod left;
 #[cfg(test)]
 mod tests;
@@ -19,11 +21,13 @@ use punchlist_model::{Process, Timestamp};
 
 use punchlist_bridge::process::{self, Fate};
 
+pub use actor::actor;
 pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
     AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };
-pub use left::{Left, left_open};
+pub use gate::HoldingGate;
+pub use left::{Left, left_open, may_adopt, only};
 pub use written::written;
 
 /// How often a session is written before it is given up: so many hooks of one session do not run

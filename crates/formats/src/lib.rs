@@ -10,6 +10,7 @@ pub mod hook;
 pub mod planfile;
 pub mod prompt;
 pub mod text;
+pub mod typed;
 pub mod view;
 
 // The example names this crate as others do.

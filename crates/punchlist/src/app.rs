@@ -13,21 +13,25 @@ use std::sync::Arc;
 use clap::FromArgMatches;
 use clap::error::ErrorKind;
 use punchlist_engine::policy::trusted_files::FoundDatabase;
+use punchlist_engine::session;
 use punchlist_formats::text::Glyphs;
 use punchlist_formats::view;
 use punchlist_model::session::{SessionStore, Store};
-use punchlist_model::{Actor, Ctx, Holder, Mode, Timestamp};
+use punchlist_model::{Actor, Ctx, Holder, Mode, Session, Timestamp};
 use punchlist_sched::policy::Policy;
 use punchlist_store::Options;
 
 use crate::args::{self, Called, Globals};
 use crate::config::{self, Settings};
 use crate::current_session::CurrentSession;
-use crate::error::{Code, Fail};
+use crate::fail::Fail;
 use crate::print::{self, Reply, Screen};
 use crate::project::{self, Project};
 use crate::verb::{self, Row};
 use crate::{clock, database, hook_event, identity, patience, person, places, private, repository};
+
+/// There is no plan to work on.
+pub(crate) use punchlist_engine::plan_service::choice::no_plan;
 
 /// What a verb runs in.
 pub(crate) struct App {
@@ -311,32 +315,15 @@ impl App {
         Ok(self.current_session.get_or_init(|| session))
     }
 
-    /// Who asks: `--as`, else the session that the call is made in, else `user@host`. A name that an
-    /// agent gives itself is one within its session: under a stranger's it could hold its own items,
-    /// and nothing would keep it from stopping.
+    /// Who asks: `--as`, else the session that the call is made in, else `user@host`.
     pub(crate) fn actor(&self, store: &dyn SessionStore) -> Result<Actor, Fail> {
-        let given = self.globals.name.as_deref();
-        match &self.current_session(store)?.session {
-            Some(session) if given.is_none() => Ok(session.actor("")),
-            Some(session) => {
-                Ok(Actor::agent(format!("{}/{}", session.actor_name(""), identity::name(given)?)))
-            }
-            None => self.caller(),
-        }
+        self.actor_in(self.current_session(store)?.session.as_ref())
     }
 
-    /// Who asks where no session is known: a person, or an agent of which nothing else is known. An agent
-    /// is never taken for the person, whatever name it gives itself.
-    fn caller(&self) -> Result<Actor, Fail> {
+    fn actor_in(&self, session: Option<&Session>) -> Result<Actor, Fail> {
         let given = self.globals.name.as_deref();
         let name = identity::name(given)?;
-        Ok(match person::called_by().agent() {
-            None => identity::actor(&name),
-            Some(agent) => {
-                let agent = format!("{}@{}", agent.trim_start_matches("an "), identity::host());
-                Actor::agent(given.map_or(agent.clone(), |name| format!("{agent}/{name}")))
-            }
-        })
+        Ok(session::actor(session, given, &name, person::called_by(), &identity::host()))
     }
 
     /// Who asks and when, for a change of this store. It comes after [`Self::ctx`], which finds
@@ -350,7 +337,7 @@ impl App {
 
     /// Who asks and when, as far as the call itself says.
     pub(crate) fn ctx(&self) -> Result<Ctx, Fail> {
-        let actor = self.caller()?;
+        let actor = self.actor_in(None)?;
         Ok(Ctx {
             now: self.now,
             ids: clock::ids(self.now)?,
@@ -388,11 +375,4 @@ fn glyphs() -> Glyphs {
         Some(locale) if locale == "C" || locale == "POSIX" => Glyphs::Ascii,
         Some(_) | None => Glyphs::Unicode,
     }
-}
-
-/// There is no plan to work on.
-pub(crate) fn no_plan() -> Fail {
-    Fail::new(Code::NotFound, "there is no plan here yet").hint(
-        "start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.",
-    )
 }

@@ -7,7 +7,7 @@ use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
 use punchlist_engine::session;
-use punchlist_model::{Actor, Holder, Plan, Process};
+use punchlist_model::{Holder, Plan, Process};
 
 use crate::error::Fail;
 
@@ -24,11 +24,6 @@ pub(crate) fn name(given: Option<&str>) -> Result<String, Fail> {
         Some(name) => Ok(name.to_owned()),
         None => Ok(format!("{}@{}", user(), host())),
     }
-}
-
-/// The author of what this call changes.
-pub(crate) fn actor(name: &str) -> Actor {
-    Actor::person(name)
 }
 
 fn user() -> String {

@@ -10,7 +10,6 @@ mod app;
 mod args;
 mod called;
 mod change;
-mod checklist;
 mod clock;
 mod config;
 mod current_session;
@@ -33,15 +32,16 @@ mod plan_choice;
 mod print;
 mod repository;
 mod run;
-mod stream_input;
 mod survey;
 mod verb;
 mod watch;
 
 use punchlist_bridge::private;
-use punchlist_engine::check::{evidence, glob};
+use punchlist_engine::check::evidence;
 use punchlist_engine::outputs;
-use punchlist_engine::{archive, fail as error, merge, project};
+use punchlist_engine::{archive, fail, merge, project};
+// The name under which other modules still import it.
+use punchlist_engine::fail as error;
 // Waits for the answer of a store where there is no runtime.
 pub(crate) use pollster::block_on;
 

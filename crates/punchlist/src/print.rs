@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use punchlist_formats::text::{self, Line};
 use punchlist_formats::view::json;
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::keyboard::Keyboard;
 use crate::person;
 

@@ -8,7 +8,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use punchlist_sched::process::{Command, Exit, Processes};
-use tokio::runtime::Runtime;
 
 use super::evidence::Sum;
 use crate::fail::Fail;
@@ -16,9 +15,8 @@ use crate::fail::Fail;
 /// How much of the end of the output is kept for a person to read.
 const KEPT: usize = 16 * 1024;
 
-/// Runs checks, one after the other.
+/// Runs checks. It needs a tokio runtime with time and I/O.
 pub struct Checker {
-    runtime: Runtime,
     processes: Processes,
     environment: Vec<(OsString, OsString)>,
 }
@@ -54,17 +52,13 @@ impl Ran {
 impl Checker {
     /// Checks run below a guardian, a second process of this program, with these variables.
     pub fn new(environment: Vec<(OsString, OsString)>) -> Result<Self, Fail> {
-        let cannot = |why: String| Fail::ours(format!("checks cannot be run: {why}"));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|why| cannot(why.to_string()))?;
-        let processes = Processes::guarded().map_err(|why| cannot(why.to_string()))?;
-        Ok(Self { runtime, processes, environment })
+        let processes = Processes::guarded()
+            .map_err(|why| Fail::ours(format!("checks cannot be run: {why}")))?;
+        Ok(Self { processes, environment })
     }
 
     /// Runs one to its end.
-    pub fn run(
+    pub async fn run(
         &self,
         command: &str,
         directory: &Path,
@@ -77,36 +71,33 @@ impl Checker {
         }
         let mut sum = Sum::default();
         let mut said = Vec::new();
-        let exit = self.runtime.block_on(async {
-            let running = self.processes.spawn(started).await?;
-            let finish = running.finish(|_, bytes| {
-                sum.add(bytes);
-                said.extend_from_slice(bytes);
-                if said.len() > 2 * KEPT {
-                    said.drain(..said.len() - KEPT);
-                }
-            });
-            match seconds {
-                None => finish.await.map(Some),
-                Some(seconds) => {
-                    let limit = Duration::from_secs(u64::from(seconds));
-                    // Dropped, it is ended with all that came of it.
-                    tokio::time::timeout(limit, finish)
-                        .await
-                        .map_or(Ok(None), |exit| exit.map(Some))
-                }
+        let failed = |why| {
+            Fail::ours(format!("the check could not be run in {}: {why}", directory.display()))
+        };
+        let running = self.processes.spawn(started).await.map_err(failed)?;
+        let finish = running.finish(|_, bytes| {
+            sum.add(bytes);
+            said.extend_from_slice(bytes);
+            if said.len() > 2 * KEPT {
+                said.drain(..said.len() - KEPT);
             }
         });
-        let exit = exit.map_err(|why| {
-            Fail::ours(format!("the check could not be run in {}: {why}", directory.display()))
-        })?;
+        let exit = match seconds {
+            None => finish.await.map(Some),
+            Some(seconds) => {
+                let limit = Duration::from_secs(u64::from(seconds));
+                // Dropped, it is ended with all that came of it.
+                tokio::time::timeout(limit, finish).await.map_or(Ok(None), |exit| exit.map(Some))
+            }
+        };
+        let exit = exit.map_err(failed)?;
         let from = said.len().saturating_sub(KEPT);
         let said = String::from_utf8_lossy(&said[from..]).into_owned();
         Ok(Ran { exit, digest: sum.digits(), said })
     }
 
     /// Waits until nothing of what was started is left.
-    pub fn close(self) {
-        self.runtime.block_on(self.processes.close());
+    pub async fn close(self) {
+        self.processes.close().await;
     }
 }

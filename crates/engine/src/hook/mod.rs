@@ -1,7 +1,7 @@
 //! Hooks of other agents: an event of an agent's session in, what is said to it out.
 //!
 //! `mirror` keeps the agent's own list, `absent` notes what the agent no longer finds, [`spool`]
-//! keeps events that could not be applied, [`failures`] those that came to nothing. [`event`] decides one
+//! keeps events that could not be applied, [`UnderWay`] sees to it that they are kept, [`failures`] those that came to nothing. [`event`] decides one
 //! event, or applies those of the spool. What a
 //! conversation may do is in [`crate::conversation`]. Everything from outside is handed in
 //! ([`Given`]); the store's futures are awaited and nothing else, so with a store in a file the
@@ -15,6 +15,7 @@ pub(crate) mod mirror;
 pub mod spool;
 #[cfg(test)]
 mod tests;
+mod under_way;
 
 use std::sync::atomic::AtomicBool;
 
@@ -29,6 +30,7 @@ pub use crate::conversation::{
 };
 use crate::conversation::{Exchange, News};
 use crate::session::{Met, Seen, meet, write};
+pub use under_way::UnderWay;
 
 /// What to say to the agent.
 pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Result<Answer, Error> {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::{Check, Item, Number, Origin};
+use punchlist_model::{Check, Item, ItemRef, Number, Origin, Plan};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 
 use super::human::CalledBy;
@@ -53,6 +53,17 @@ pub fn permission(
         }
     };
     Err(Fail { items: vec![number], ..fail })
+}
+
+/// Whether the check of an item may be changed: one that a person wrote is not an agent's to change, since
+/// it is there to be met.
+pub fn may_change(plan: &Plan, item: &ItemRef, called_by: CalledBy) -> Result<(), Fail> {
+    let item = plan.find(item).ok().flatten().and_then(|number| plan.get(number));
+    let check = item.and_then(|it| it.check.as_ref());
+    if check.is_none_or(|it| it.origin == Origin::Agent) {
+        return Ok(());
+    }
+    called_by.not_an_agent("the checks that people wrote are changed")
 }
 
 /// Why a check does not run that a rule asks about, where there is no terminal to ask at.

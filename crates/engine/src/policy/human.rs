@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 
 use punchlist_bridge::process::Ancestor;
+use punchlist_model::Origin;
 
 use crate::fail::{ASK_USER, Fail};
 use crate::session;
@@ -105,6 +106,11 @@ impl CalledBy {
     /// The agent that makes the call, where only agents make it: a hook, or a call of the MCP server.
     pub fn find_agent(signs: &Signs<'_>) -> Self {
         Self::Agent(signs.agent().unwrap_or(UNNAMED))
+    }
+
+    /// Whose word a command is that comes with the call.
+    pub fn origin(self) -> Origin {
+        if self.is_agent() { Origin::Agent } else { Origin::Person }
     }
 
     /// The name of the agent, if one makes the call.

@@ -1,12 +1,14 @@
-//! One item in full.
+//! One item in full, and a plan without its items.
 
-use punchlist_model::store::Entry;
+use std::collections::BTreeSet;
+
+use punchlist_model::store::{AttachmentKey, Entry};
 use punchlist_model::{Evidence, Item, Mark, Number, Plan, Status, Timestamp, Verification};
 
 use super::log::{self, Show};
-use super::{Options, duration, shown};
+use super::{Options, duration, goal, shown};
 use crate::text::glyph::Sign;
-use crate::text::{Line, Style, isolated, many_lines, one_line, pad};
+use crate::text::{Line, Style, isolated, many_lines, one_line, pad, truncate};
 
 /// The names of fields are filled up to this column.
 const NAMES: usize = 12;
@@ -32,6 +34,59 @@ pub fn detail(
     times(item, &mut out);
     history(plan, item, entries, show, &mut out);
     out.out
+}
+
+/// What a plan is and how far it has come, a line for each field that is set.
+pub fn header(
+    plan: &Plan,
+    key: Option<&AttachmentKey>,
+    stale: &BTreeSet<Number>,
+    now: Timestamp,
+) -> String {
+    let progress = plan.progress();
+    let mut out = String::new();
+    let mut line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            out.push_str(&format!("{name:<13}{}\n", one_line(value)));
+        }
+    };
+    line("plan", &plan.id.to_string());
+    line("name", plan.name.as_deref().unwrap_or_default());
+    line("title", &plan.title);
+    line("project", &plan.project);
+    if let Some(key) = key {
+        line("agent", &key.agent);
+        line("conversation", &key.conversation);
+        line("turn", &key.turn);
+    }
+    line("revision", &plan.revision.to_string());
+    line("state", plan.end.words());
+    let (completed, total, percent) = (progress.completed, progress.total, progress.percent);
+    line("progress", &format!("{completed}/{total} ({percent}%), {} open", plan.open));
+    if let Some(aim) = &plan.goal {
+        line("goal", &aim.statement);
+        line("met", &goal::standing(plan, stale).unwrap_or_default());
+        line("budget", &goal::budget(plan, now).join("; "));
+    }
+    line("demands", plan.rules.demand.map(|it| it.as_str()).unwrap_or_default());
+    line("created", &duration::ago(plan.created_at, now));
+    line("changed", &duration::ago(plan.updated_at, now));
+    out
+}
+
+/// Items as a person sees them before they approve them: what was to be done, and what is said of it.
+pub fn before_approval(items: &[&Item]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for item in items {
+        let status = item.status.as_str();
+        lines.push(format!("{}  {}  ({status})", item.number, one_line(&item.title)));
+        let outcome = item.outcome.as_deref().unwrap_or_default();
+        let said = [("criteria", item.completion_criteria.as_str()), ("outcome", outcome)];
+        for (name, text) in said.into_iter().filter(|it| !it.1.is_empty()) {
+            lines.push(format!("    {name}: {}", truncate(&one_line(text), 200)));
+        }
+    }
+    lines
 }
 
 struct Lines<'a> {

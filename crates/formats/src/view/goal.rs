@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 
 use punchlist_model::goal::{Missing, Reached};
-use punchlist_model::{Level, Number, Plan, Status, Timestamp};
+use punchlist_model::{Goal, Level, Number, Plan, Status, Timestamp};
 
 use super::{Reader, shown};
-use crate::text::{Colour, Span, Style};
+use crate::text::{Colour, Span, Style, one_line};
 
 /// What belongs below a list, a line each: how it stands, what to do next if it is not met, and that it
 /// has cost too much. Empty without a goal.
@@ -149,9 +149,53 @@ fn next(plan: &Plan, missing: &[Missing], reader: Reader) -> String {
     }
 }
 
+fn line(name: &str, value: &str) -> String {
+    format!("{name:<13}{value}\n")
+}
+
+/// The goal in full and how it stands, what is demanded of every item, and what to do next.
+pub fn whole(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> String {
+    let mut out = String::new();
+    match plan.goal.as_deref() {
+        None => out.push_str("There is no goal. Say one: punchlist goal \"…\"\n"),
+        Some(Goal { statement, acceptance, given_up, .. }) => {
+            out.push_str(&line("goal", &one_line(statement)));
+            for (name, numbers) in [("accepted by", acceptance), ("given up", given_up)] {
+                for number in numbers {
+                    out.push_str(&line(name, &with_item(plan, *number)));
+                }
+            }
+            let budget = budget(plan, now);
+            if !budget.is_empty() {
+                out.push_str(&line("budget", &budget.join("; ")));
+            }
+            out.push_str(&line("met", &standing(plan, stale).unwrap_or_default()));
+        }
+    }
+    if let Some(level) = plan.rules.demand {
+        out.push_str(&line("demands", &format!("{} evidence of every item", level.as_str())));
+    }
+    if let Some(Reached::No(_)) = plan.reached(stale) {
+        // What is not met was said above; what to do about it was not.
+        let next = footer(plan, stale, now, reader).into_iter().nth(1);
+        out.extend(next.map(|it| it.text + "\n"));
+    }
+    out
+}
+
+/// `4  Publish (completed, checked)`.
+fn with_item(plan: &Plan, number: Number) -> String {
+    let Some(item) = plan.get(number) else { return number.to_string() };
+    let left = item.is_superseded().then(|| "dropped".to_owned());
+    let level = item.evidence_level().map(|it| it.as_str().to_owned());
+    let words: Vec<String> =
+        [Some(item.status.words().to_owned()), level, left].into_iter().flatten().collect();
+    format!("{number}  {} ({})", one_line(&item.title), words.join(", "))
+}
+
 #[cfg(test)]
 mod tests {
-    use punchlist_model::{Budget, Goal, Item, ItemId, Number, PlanId, Position};
+    use punchlist_model::{Budget, Item, ItemId, Number, PlanId, Position};
 
     use super::super::Options;
     use super::*;

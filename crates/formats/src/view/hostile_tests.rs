@@ -81,6 +81,11 @@ fn terminal_views(plan: &Plan, text: &str, options: &Options, colour: bool) -> V
         graph::dot(plan),
         graph::mermaid(plan),
         json::render(&json::list(plan, None, &BTreeSet::new())),
+        plain::dropped(plan, None),
+        plain::below(plan, &BTreeSet::new(), options.now, options.reader),
+        detail::header(plan, None, &BTreeSet::new(), options.now),
+        detail::before_approval(&plan.items.values().collect::<Vec<_>>()).join("\n"),
+        goal::whole(plan, &BTreeSet::new(), options.now, options.reader),
     ];
     views.extend(plan.items.values().map(|it| plain::transition(it, options).to_ansi(colour)));
     let entries = journal(plan, text);

@@ -380,3 +380,11 @@ fn quoted(text: &str) -> String {
 fn brief(text: &str) -> String {
     isolated(&truncate_with(&one_line(text), LONGEST, "…")).into_owned()
 }
+
+/// Every write of a worker renews its claims; beside what else it did, that is not worth a line.
+pub fn without_renewals(entry: &mut Entry) {
+    let is_renewal = |event: &Event| matches!(event, Event::Changed { what: What::Renewed, .. });
+    if !entry.events.iter().all(is_renewal) {
+        entry.events.retain(|event| !is_renewal(event));
+    }
+}

@@ -10,6 +10,8 @@
 
 pub mod boxed;
 pub mod call;
+pub mod change;
+pub mod check;
 pub mod detail;
 pub mod duration;
 mod frame;

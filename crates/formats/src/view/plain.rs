@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use punchlist_model::{Item, Number, Plan, Status};
+use punchlist_model::{Item, Number, Plan, Status, Timestamp};
 
-use super::{Options, label, shown};
+use super::{Options, Reader, goal, label, list, shown};
 use crate::text::glyph::{Sign, marker};
 use crate::text::{Line, Style, isolated, one_line};
 
@@ -124,4 +124,28 @@ pub fn transition(item: &Item, options: &Options) -> Line {
     let (label, arrow) = (label(item), options.glyphs.arrow());
     let line = format!("[Todo: \"{}\" {arrow} {}]", isolated(&label), item.status);
     Line::of(&line, Style::Dim)
+}
+
+/// The items that were dropped, a line each.
+pub fn dropped(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
+    let mut out = String::new();
+    let wanted = |item: &&Item| only.is_none_or(|only| only.contains(&item.number));
+    for item in plan.items.values().filter(|item| item.is_superseded()).filter(wanted) {
+        let Number(number) = item.number;
+        out.push_str(&format!("dropped {number}  {}\n", one_line(&item.title)));
+    }
+    out
+}
+
+/// What stands below a list that is not drawn with it: that it ended, and the news of its goal.
+pub fn below(plan: &Plan, stale: &BTreeSet<Number>, now: Timestamp, reader: Reader) -> String {
+    let mut lines = String::new();
+    if let Some(words) = list::ending(plan) {
+        lines.push_str(words);
+        lines.push('\n');
+    }
+    if plan.goal.is_some() {
+        lines.push_str(&goal::news(plan, stale, now, reader));
+    }
+    lines
 }

@@ -1,9 +1,12 @@
 //! The plans at a glance, one line each.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use punchlist_model::event::TOMBSTONE;
 use punchlist_model::store::{AttachmentKey, Summary};
 use punchlist_model::{End, PlanId};
+use serde_json::{Value, json};
 
 use super::{Options, duration, list};
 use crate::text::width::{pad_left, truncate_with};
@@ -147,5 +150,59 @@ impl Row {
             line.push("  ", Style::Plain).push(&pad_left(&self.age, widths.age), Style::Dim);
         }
         line
+    }
+}
+
+/// What a plan is called in a line of its own.
+pub fn called(plan: &Summary) -> Cow<'_, str> {
+    match (&plan.name, plan.title.as_str()) {
+        (Some(name), "") => name.into(),
+        (None, "") if plan.attachment.is_none() => "(the project's own)".into(),
+        (None, "") => "(no title)".into(),
+        (_, title) => title.into(),
+    }
+}
+
+/// How many plans an overview leaves out, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Folded {
+    finished: usize,
+    archived: usize,
+    deleted: usize,
+}
+
+impl Folded {
+    /// Takes out what an overview leaves out. What somebody works on at this moment stays.
+    pub fn away(summaries: &mut Vec<Summary>, live: &BTreeSet<PlanId>) -> Self {
+        let mut folded = Self::default();
+        summaries.retain(|plan| {
+            let count = match plan.end {
+                _ if live.contains(&plan.id) => return true,
+                _ if plan.title == TOMBSTONE => &mut folded.deleted,
+                _ if plan.archived => &mut folded.archived,
+                End::Drained => &mut folded.finished,
+                End::Open | End::Stopped => return true,
+            };
+            *count += 1;
+            false
+        });
+        folded
+    }
+
+    /// A line that says what is not shown, or nothing.
+    pub fn line(self) -> String {
+        let counts = [(self.finished, "finished"), (self.archived, "archived")];
+        let words: Vec<String> =
+            counts.iter().filter(|it| it.0 > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        if words.is_empty() {
+            return String::new();
+        }
+        format!("{} not shown: punchlist plans --finished\n", words.join(", "))
+    }
+
+    /// The same for programs.
+    pub fn json(self) -> Value {
+        let Self { finished, archived, deleted } = self;
+        json!({"finished": finished, "archived": archived, "deleted": deleted})
     }
 }

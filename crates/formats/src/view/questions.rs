@@ -124,6 +124,15 @@ pub fn asking(
     lines
 }
 
+/// What was answered to a question, in a line: `Publish: yes, this once`.
+pub fn given(question: &Question) -> String {
+    let word = match &question.standing {
+        Standing::Answered(answered) => word(&answered.answer),
+        Standing::Waiting | Standing::Settled => String::new(),
+    };
+    format!("{}: {word}", one_line(&question.asked.title))
+}
+
 /// What a set of rules allows, in words: `cd src, make test`, `edit src/a.rs`, `whatever edit does`.
 pub fn allowed(rules: &[Permit]) -> String {
     let one = |it: &Permit| match (&it.command, &it.argument, &it.tool, &it.server) {

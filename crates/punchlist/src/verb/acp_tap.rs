@@ -6,28 +6,25 @@
 use std::collections::BTreeSet;
 use std::env;
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::File;
+use std::io;
 use std::os::unix::process::{CommandExt, parent_id};
-use std::path::Path;
 use std::process::{self, Command};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use punchlist_bridge::acp_proxy::{self, Ear, Heard, Told};
-use punchlist_engine::hook::{self, AgentFacts, Given, Moment, PlanFacts};
-use punchlist_engine::session::{self, Seen};
-use punchlist_model::session::SessionKey;
+use punchlist_bridge::acp_proxy;
+use punchlist_engine::acp::{self, Journal, Recording};
 use punchlist_model::{ListEntry, Process};
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::clock::{self, Clock};
+use crate::fail::Fail;
 use crate::print::Reply;
-use crate::{clock, identity, places, plan_choice};
+use crate::{identity, places, plan_choice};
 
 /// Listen to the plans of an agent that speaks ACP
 ///
@@ -50,10 +47,6 @@ pub(crate) struct AcpTap {
 
 /// How long the listener may still take once the agent has said its last word.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// For how long what was heard is kept.
-const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// How long a file of what was heard may become.
-const MOST: u64 = 8 * 1024 * 1024;
 
 impl Verb for AcpTap {
     const NAME: &'static str = "acp-tap";
@@ -109,14 +102,21 @@ fn helper(app: &App, record: bool) -> Option<io::PipeWriter> {
 /// Passes stdin on to stdout, and ends with it.
 fn listen(app: &App, record: bool) -> ! {
     let (send, receive) = acp_proxy::line();
-    let journal = Journal::open();
-    let keeper = record.then(|| Keeper::new(app));
+    let journal = journal();
+    let mut keeper = record.then(|| Keeper::new(app));
     let listener = thread::Builder::new().name("listener".to_owned());
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let spawned = listener.spawn(move || {
         // A fault of ours ends the listening and nothing else.
         let _until_here = done;
-        hear(&receive, journal, keeper);
+        acp::hear(&receive, journal, &mut |session, entries| {
+            if let Some(keeper) = &mut keeper {
+                keeper.keep(session, entries);
+            }
+        });
+        if let Some(keeper) = keeper {
+            keeper.end();
+        }
     });
     // Without a listener everything is passed on just the same.
     drop(spawned);
@@ -140,80 +140,11 @@ fn close_stdout() {
     }
 }
 
-fn hear(receive: &Receiver<Heard>, mut journal: Option<Journal>, mut keeper: Option<Keeper>) {
-    let mut ear = Ear::default();
-    for heard in receive {
-        let mut told = Vec::new();
-        ear.hear(&heard, &mut |it| told.push(it));
-        for it in told {
-            match it {
-                Told::Message(message) => {
-                    if journal.as_mut().is_some_and(|it| it.write(&message).is_none()) {
-                        journal = None;
-                    }
-                }
-                Told::List { session, entries } => {
-                    if let Some(keeper) = &mut keeper {
-                        keeper.keep(&session, &entries);
-                    }
-                }
-            }
-        }
-    }
-    if let Some(keeper) = keeper {
-        keeper.end();
-    }
-}
-
-/// What was heard of plans, in a file of this run.
-struct Journal {
-    file: File,
-    began: std::time::Instant,
-    written: u64,
-}
-
-impl Journal {
-    fn open() -> Option<Self> {
-        let directory = places::acp_lists().ok()?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&directory).ok()?;
-        sweep(&directory);
-        let name = format!("{}-{}", clock::now().as_millisecond(), process::id());
-        let make = |kind: &str| {
-            let mut options = OpenOptions::new();
-            options.create_new(true).append(true).mode(0o600);
-            options.open(directory.join(format!("{name}.{kind}"))).ok()
-        };
-        // The agent says on which directory it works to nobody that we hear; it mostly is this one.
-        if let (Ok(here), Some(mut root)) = (env::current_dir(), make("root")) {
-            root.write_all(here.as_os_str().as_encoded_bytes()).ok();
-        }
-        let file = make("jsonl")?;
-        Some(Self { file, began: std::time::Instant::now(), written: 0 })
-    }
-
-    fn write(&mut self, message: &str) -> Option<()> {
-        let at = self.began.elapsed().as_millis();
-        let (seconds, rest) = (at / 1000, at % 1000);
-        let line = format!("{{\"t\":{seconds}.{rest:03},\"dir\":\"a2c\",\"msg\":{message}}}\n");
-        self.written = self.written.saturating_add(line.len() as u64);
-        if self.written > MOST {
-            return None;
-        }
-        self.file.write_all(line.as_bytes()).ok()
-    }
-}
-
-/// Removes files of runs that ended long ago.
-fn sweep(directory: &Path) {
-    let now = SystemTime::from(clock::now());
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        let written = entry.metadata().and_then(|it| it.modified()).ok();
-        let is_old = written.and_then(|it| now.duration_since(it).ok()).is_some_and(|it| it > KEPT);
-        let is_ours = entry.path().extension().is_some_and(|it| it == "jsonl" || it == "root");
-        if is_old && is_ours {
-            fs::remove_file(entry.path()).ok();
-        }
-    }
+/// Begins a file of what is heard. The agent says to nobody that we hear in which directory it works; it
+/// mostly is this one.
+fn journal() -> Option<Journal> {
+    let directory = places::acp_lists().ok()?;
+    Journal::open(&directory, env::current_dir().ok().as_deref(), clock::now())
 }
 
 /// Keeps lists as plans of the project.
@@ -245,40 +176,16 @@ impl Keeper {
 
     /// Writes a list, or that its session is over.
     fn write(&self, session: &str, entries: Option<&[ListEntry]>) -> Result<(), Fail> {
-        let now = clock::now();
         let app = &self.app;
-        let settings = app.settings()?;
-        let store = app.store()?;
-        let plan = app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?;
-        let project = &app.project()?.name;
-        let seen = Seen {
-            key: SessionKey { agent: "acp".to_owned(), id: session.to_owned() },
-            project: project.clone(),
-            directory: app.project()?.root.to_string_lossy().into_owned(),
-            process: self.agent.clone(),
-            interactive: Some(true),
-            now,
-            ended: entries.is_none(),
+        let recording = Recording {
+            project: &app.project()?.name,
+            directory: &app.project()?.root,
+            plan: app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?,
+            agent: self.agent.clone(),
+            settings: app.settings()?.conversation(),
+            host: &identity::host(),
+            around: &Clock,
         };
-        let recorded = block_on(session::record(&*store, seen))?;
-        let Some(entries) = entries else { return Ok(()) };
-        let given = Given {
-            moment: Moment { now, ids: clock::ids(now)?, host: &identity::host() },
-            agent: AgentFacts {
-                name: "acp",
-                has_server: false,
-                tools: None,
-                process: self.agent.clone(),
-                interactive: Some(true),
-                planning: false,
-                task_list: None,
-            },
-            plan: PlanFacts { project, name: plan, new_id: clock::plan_id(now)? },
-            settings: settings.conversation(),
-            task: &|_, _| None,
-            program: &|| "punchlist".to_owned(),
-            version: env!("CARGO_PKG_VERSION"),
-        };
-        Ok(block_on(hook::keep_list(&*store, &given, recorded, "", entries))?)
+        Ok(block_on(recording.record(&*app.store()?, session, entries))?)
     }
 }

@@ -1,16 +1,15 @@
 //! `punchlist add`.
 
-use punchlist_model::item::RESERVED;
-use punchlist_model::{Check, ItemRef, NewItem, Op, Origin, Place, Position, Status};
-use serde_json::{Map, Value};
+use punchlist_formats::typed::{self, titles};
+use punchlist_model::{Check, ItemRef, NewItem, Place, Position};
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several, Typed};
 use crate::print::Reply;
-use crate::{checklist, input, person};
+use crate::{input, person};
 
 /// Put items on the list
 ///
@@ -95,12 +94,16 @@ Examples:
   punchlist add - < notes.md";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let titles = titles(&self.titles, app.ctx()?.most_open())?;
+        let stdin = match self.titles.iter().any(|title| title == "-") {
+            true => input::stdin()?,
+            false => String::new(),
+        };
+        let titles = titles::given(&self.titles, &stdin, app.ctx()?.most_open())?;
         if self.active.is_some() && titles.len() > 1 {
             return Err(Fail::usage("--active is for one title; there are several")
                 .hint("add that item by itself."));
         }
-        let new = NewItem {
+        let model = NewItem {
             title: String::new(),
             active_form: self.active,
             context: self.context.unwrap_or_default(),
@@ -109,21 +112,13 @@ Examples:
             owner: self.owner,
             priority: self.priority,
             depends_on: items::each(app, &self.after)?,
-            parent: self.under.map(|it| it.find(app)).transpose()?,
+            parent: self.under.map(|it| items::one(app, &it)).transpose()?,
             waiting_on: self.wait,
             check: self.verify.map(|command| check(command, self.covers)),
-            metadata: self.meta.as_deref().map(meta).transpose()?,
+            metadata: self.meta.as_deref().map(typed::metadata).transpose()?,
             ..NewItem::default()
         };
-        let lines = entries(titles);
-        let mut ops = Vec::with_capacity(lines.len());
-        for (n, line) in (0..).zip(&lines) {
-            let place = self.place.of(app, n)?;
-            let parent = line.parent.map(ItemRef::Batch).or_else(|| new.parent.clone());
-            let title = line.title.clone();
-            ops.push(Op::Add(Box::new(NewItem { title, place, parent, ..new.clone() })));
-        }
-        ops.extend(settled(&lines));
+        let ops = titles::ops(titles, &model, |n| self.place.of(app, n))?;
         let request = Request::new(ops, self.changing);
         Request { makes_plan: true, ..request }.answer(app)
     }
@@ -140,127 +135,17 @@ impl Where {
             return Ok(Place::At(Position(at.saturating_add(n))));
         }
         if let Some(item) = &self.before {
-            return Ok(Place::Before(item.find(app)?));
+            return Ok(Place::Before(items::one(app, item)?));
         }
         match &self.behind {
             Some(_) if n > 0 => Ok(Place::After(ItemRef::Batch(n))),
-            Some(item) => Ok(Place::After(item.find(app)?)),
+            Some(item) => Ok(Place::After(items::one(app, item)?)),
             None => Ok(Place::Back),
         }
     }
 }
 
-/// The titles given, with those on stdin where `-` stands; at most so many.
-fn titles(given: &[String], most: Option<u32>) -> Result<Vec<Given>, Fail> {
-    let stdin =
-        if given.iter().any(|title| title == "-") { input::stdin()? } else { String::new() };
-    // Where a box stands says what it is under.
-    let cut = |line| if checklist::boxed(line).is_some() { line.trim_end() } else { line.trim() };
-    let lines = || stdin.lines().map(cut).filter(|line: &&str| !line.is_empty());
-    let on_stdin = if stdin.is_empty() { 0 } else { lines().count() };
-    let count = given.iter().filter(|title| *title != "-").count() + on_stdin;
-    // Decided here, because a refusal that names a million entries helps nobody.
-    // A person's plan has no cap, but one call does not bring a whole log file.
-    if most.is_none() && count > checklist::MOST {
-        return Err(checklist::too_many());
-    }
-    let most = most.unwrap_or(u32::MAX);
-    if count > usize::try_from(most).unwrap_or(usize::MAX) {
-        let message = format!("{count} items at once; a plan has at most {most} open");
-        return Err(
-            Fail::refused(message).hint("add fewer, or allow more with `-c limits.open_items=N`.")
-        );
-    }
-    if count == 0 {
-        return Err(Fail::usage("there is no title on stdin")
-            .hint("write one a line, or name a file with a checklist: `punchlist import FILE`."));
-    }
-    let mut titles = Vec::with_capacity(count);
-    let mut read = false;
-    for title in given {
-        if title != "-" {
-            titles.push(Given::Title(title.clone()));
-        } else if !std::mem::replace(&mut read, true) {
-            titles.extend(lines().map(|line| Given::Line(line.to_owned())));
-        }
-    }
-    Ok(titles)
-}
-
-/// A title as it was given.
-enum Given {
-    /// As an argument: it is what it is.
-    Title(String),
-    /// On a line of its own, which may be one of a checklist.
-    Line(String),
-}
-
-/// One item to be added: a title, or a line of a checklist.
-struct Entry {
-    title: String,
-    status: Status,
-    /// Which entry it stands under, from 1.
-    parent: Option<u32>,
-}
-
-/// What the lines say: `- [x] title` is a box, and what stands further in is under what is above it.
-fn entries(titles: Vec<Given>) -> Vec<Entry> {
-    let mut above: Vec<(usize, u32)> = Vec::new();
-    let mut entries = Vec::with_capacity(titles.len());
-    for (n, given) in (1..).zip(titles) {
-        let found = match &given {
-            Given::Line(line) => checklist::boxed(line),
-            Given::Title(_) => None,
-        };
-        let Some(found) = found else {
-            above.clear();
-            let (Given::Title(title) | Given::Line(title)) = given;
-            entries.push(Entry { title, status: Status::Pending, parent: None });
-            continue;
-        };
-        while above.last().is_some_and(|(indent, _)| *indent >= found.indent) {
-            above.pop();
-        }
-        let (title, parent) = (found.title.to_owned(), above.last().map(|it| it.1));
-        above.push((found.indent, n));
-        entries.push(Entry { title, status: found.status, parent });
-    }
-    entries
-}
-
-/// The steps for boxes that are ticked, from the bottom up. What is begun says nothing of who is at
-/// it, so it stays pending.
-fn settled(entries: &[Entry]) -> Vec<Op> {
-    let numbered = (1..).zip(entries).collect::<Vec<(u32, _)>>();
-    let step = |(n, entry): &(u32, &Entry)| match entry.status {
-        Status::Completed => {
-            Some(Op::Complete { item: ItemRef::Batch(*n), outcome: None, with_children: false })
-        }
-        Status::Cancelled => Some(Op::Cancel { item: ItemRef::Batch(*n), reason: None }),
-        Status::Pending | Status::InProgress => None,
-    };
-    numbered.iter().rev().filter_map(step).collect()
-}
-
 /// A check, and whose word it is.
 pub(super) fn check(command: String, covers: Vec<String>) -> Check {
-    let origin = if person::is_agent() { Origin::Agent } else { Origin::Person };
-    Check { command, covers, origin }
-}
-
-/// A JSON object as typed.
-pub(super) fn meta(text: &str) -> Result<Map<String, Value>, Fail> {
-    let fail = |why: String| {
-        Fail::usage(format!("--meta is not a JSON object: {why}"))
-            .hint("write it as `--meta '{\"ticket\": 12}'`.")
-    };
-    match serde_json::from_str(text) {
-        Ok(Value::Object(map)) if map.contains_key(RESERVED) => {
-            Err(Fail::usage(format!("the key {RESERVED:?} of --meta is reserved"))
-                .hint("`punchlist run` keeps there where a plan file lies; use another key."))
-        }
-        Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(fail("it is another kind of value".to_owned())),
-        Err(why) => Err(fail(why.to_string())),
-    }
+    Check { command, covers, origin: person::called_by().origin() }
 }

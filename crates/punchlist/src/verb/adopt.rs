@@ -2,7 +2,7 @@
 
 use punchlist_engine::session::{self, Left};
 use punchlist_formats::text;
-use punchlist_formats::view::{self, duration, json};
+use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::{Plan, PlanId, Session};
@@ -11,7 +11,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::current_session;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
@@ -52,7 +52,7 @@ Examples:
             None if self.list || !app.has_store()? => return Ok(told(app, &[])),
             None => app.store()?,
         };
-        let mut left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
+        let left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
         if self.list {
             return Ok(told(app, &left));
         }
@@ -61,12 +61,7 @@ Examples:
                 let id = named(app, &*store, name)?;
                 (id, left.into_iter().find(|it| it.plan.id == id).map(|it| it.session))
             }
-            None if left.len() > 1 => {
-                return Err(Fail::usage("several plans were left open")
-                    .details(left.iter().map(|it| line(app, it)).collect())
-                    .hint("choose one: `punchlist adopt PLAN`."));
-            }
-            None => match left.pop() {
+            None => match session::only(left, app.now)? {
                 Some(left) => (left.plan.id, Some(left.session)),
                 None => return Ok(told(app, &[])),
             },
@@ -91,12 +86,8 @@ impl Adopt {
         id: PlanId,
         before: Option<&Session>,
     ) -> Result<Reply, Fail> {
-        let attached = block_on(store.attachment(session.attachment()))?.map(|it| it.plan);
-        let busy = plan_choice::live_plans(app, store, &app.project()?.name)?;
-        if attached != Some(id) && busy.contains(&id) {
-            return Err(Fail::refused(format!("plan {} is another live session's", id.short()))
-                .hint("end that session first; several can share a plan that has a name, with `--plan`."));
-        }
+        let (project, host) = (&app.project()?.name, identity::host());
+        block_on(session::may_adopt(store, session, project, id, &host, app.now))?;
         let mut ctx = app.in_session(app.ctx()?, store)?;
         ctx.holder = session.holder("");
         let adopted = block_on(session::adopt(store, session, id, before, &ctx))?;
@@ -137,34 +128,11 @@ fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
 
 fn told(app: &App, left: &[Left]) -> Reply {
     if app.globals.json {
-        let one = |it: &Left| {
-            let mut value = json::summary(&it.plan);
-            value["session"] = serde_json::json!(it.session.key.id);
-            value["seenAt"] = serde_json::json!(json::time(it.session.seen_at));
-            value
-        };
-        let left: Vec<_> = left.iter().map(one).collect();
+        let left: Vec<_> = left.iter().map(Left::json).collect();
         return Reply::json(&serde_json::json!({ "leftOpen": left }));
     }
     if left.is_empty() {
         return Reply::text("No session that ended left anything open here.\n");
     }
-    let lines = left.iter().map(|it| line(app, it) + "\n");
-    Reply::text(lines.collect::<String>())
-}
-
-/// A plan that was left, on a line. Titles of its items are for whoever adopts it.
-fn line(app: &App, left: &Left) -> String {
-    let Left { plan, session } = left;
-    let name = session.actor_name("");
-    let title = plan.name.as_deref().filter(|it| !it.is_empty()).unwrap_or(&plan.title);
-    let called =
-        if title.is_empty() { String::new() } else { format!("  {}", text::one_line(title)) };
-    let seen = duration::ago(session.seen_at, app.now);
-    format!(
-        "{}  {} open  {}, last seen {seen}{called}",
-        plan.id.short(),
-        plan.open,
-        text::one_line(&name)
-    )
+    Reply::text(left.iter().map(|it| it.line(app.now) + "\n").collect::<String>())
 }

@@ -4,21 +4,18 @@ use std::env;
 use std::fs;
 use std::io::Write;
 
-use punchlist_bridge::{editor, process};
+use punchlist_bridge::editor;
+use punchlist_engine::answering::{self, With, Word};
 use punchlist_formats::view::questions::Below;
-use punchlist_formats::view::{duration, json, questions};
-use punchlist_model::call::{
-    Answer as Given, AnswerOutcome, Answered, Asked, Offer, Permit, Question, QuestionFilter,
-    Reach, RunFilter, Standing,
-};
+use punchlist_formats::view::{json, questions};
+use punchlist_model::call::{Answer as Given, Answered, Asked, Offer, Permit, Question, Reach};
 use punchlist_model::session::Store;
-use punchlist_sched::policy::Rule;
 use serde_json::Value;
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
 use crate::{identity, input, person, places, private};
@@ -49,38 +46,6 @@ pub(crate) struct Answer {
     arguments: Option<String>,
 }
 
-/// What can be answered.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Word {
-    Yes,
-    Session,
-    Always,
-    AlwaysPrefix,
-    AlwaysTool,
-    AlwaysServer,
-    Edit,
-    No,
-    Stop,
-}
-
-impl Word {
-    const ALL: [(&'static str, Self); 9] = [
-        ("yes", Self::Yes),
-        ("session", Self::Session),
-        ("always", Self::Always),
-        ("always-prefix", Self::AlwaysPrefix),
-        ("always-tool", Self::AlwaysTool),
-        ("always-server", Self::AlwaysServer),
-        ("edit", Self::Edit),
-        ("no", Self::No),
-        ("stop", Self::Stop),
-    ];
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(name, _)| *name == text).map(|it| it.1)
-    }
-}
-
 impl Verb for Answer {
     const NAME: &'static str = "answer";
     const GROUP: Group = Group::Plan;
@@ -97,20 +62,22 @@ Examples:
         let (id, word) = self.parsed()?;
         person::at_terminal("questions are answered", Self::NAME)?;
         if !app.has_store()? {
-            return Err(nothing_waits(id));
+            return Err(answering::nothing_waits(id));
         }
         let store = app.store()?;
-        let waiting = meant(app, &*store, id)?;
+        let waiting = block_on(answering::meant(&*store, &app.project()?.name, id, app.now))?;
         let mut replies = Vec::new();
         match (word, waiting.as_slice()) {
-            (_, []) => return Err(nothing_waits(id)),
-            (_, [question]) if !is_waiting(question) => return Err(late(question, app)),
+            (_, []) => return Err(answering::nothing_waits(id)),
+            (_, [question]) if !answering::is_waiting(question) => {
+                return Err(answering::late(question, app.now));
+            }
             (Some(word), [question]) => {
                 let answer = self.answer(word, &question.asked)?;
                 confirm(app, question, &answer)?;
                 replies.push(give(app, &*store, question, answer)?);
             }
-            (Some(_), several) => return Err(which(several, app)),
+            (Some(_), several) => return Err(answering::several(several, app.now)),
             (None, all) => {
                 let mut keyboard = person::keyboard().ok_or_else(unanswered)?;
                 for (at, question) in all.iter().enumerate() {
@@ -135,22 +102,9 @@ Examples:
 }
 
 impl Answer {
-    /// The id and the answer among the words.
+    /// The id and the answer among the words; options that do not belong to the answer are refused.
     fn parsed(&self) -> Result<(Option<&str>, Option<Word>), Fail> {
-        let parsed = match self.words.as_slice() {
-            [] => (None, None),
-            [one] => match Word::parse(one) {
-                Some(word) => (None, Some(word)),
-                None => (Some(one.as_str()), None),
-            },
-            [id, word, ..] => {
-                let known = Word::parse(word).ok_or_else(|| {
-                    Fail::usage(format!("{word:?} is no answer"))
-                        .hint("answer yes, session, always, edit, no or stop.")
-                })?;
-                (Some(id.as_str()), Some(known))
-            }
-        };
+        let parsed = answering::id_and_word(&self.words)?;
         if self.reason.is_some() && !matches!(parsed.1, Some(Word::No | Word::Stop)) {
             return Err(Fail::usage("`--reason` says why something is refused")
                 .hint("give it with the answer `no` or `stop`."));
@@ -167,113 +121,34 @@ impl Answer {
     }
 
     fn answer(&self, word: Word, asked: &Asked) -> Result<Given, Fail> {
-        let offered = |fits: fn(&Offer) -> bool| asked.offers.iter().find(|it| fits(it));
-        let reason = || self.reason.clone().filter(|it| !it.trim().is_empty());
-        Ok(match word {
-            Word::Yes => Given::Once,
-            Word::No => Given::Refuse(reason()),
-            Word::Stop => Given::RefuseAndStop(reason()),
-            Word::Session => match questions::sets(asked).first() {
-                Some(rules) => Given::Session(rules.to_vec()),
-                None => return Err(not_offered(asked)),
-            },
-            Word::Always => match questions::always(asked) {
-                Some((Given::Always { rules, reach }, _)) => {
-                    let reach = if self.everywhere { Reach::Everywhere } else { reach };
-                    if reach == Reach::Everywhere && rules.iter().any(Permit::is_local) {
-                        return Err(belongs_here());
-                    }
-                    Given::Always { rules, reach }
-                }
-                Some((answer, _)) => answer,
-                None => return Err(not_offered(asked)),
-            },
-            Word::AlwaysTool => Given::AlwaysTool,
-            Word::AlwaysServer => Given::AlwaysServer,
-            Word::AlwaysPrefix => match offered(|it| matches!(it, Offer::AlwaysPrefix(_))) {
-                Some(Offer::AlwaysPrefix(words)) => Given::AlwaysPrefix(words.clone()),
-                Some(_) | None => return Err(not_offered(asked)),
-            },
-            Word::Edit => match &self.arguments {
-                Some(text) => Given::Modify(parse(text)?),
-                None => match edited(asked)? {
-                    Some(arguments) => Given::Modify(arguments),
-                    None => return Err(unchanged()),
-                },
-            },
+        let with = With { reason: self.reason.as_deref(), everywhere: self.everywhere };
+        answering::answer(word, with, asked, || match &self.arguments {
+            Some(text) => answering::arguments(text).map(Some),
+            None => edited(asked),
         })
     }
-}
-
-/// The questions that are meant: the one with that id, else all that wait in this project.
-fn meant(app: &App, store: &dyn Store, id: Option<&str>) -> Result<Vec<Question>, Fail> {
-    let Some(id) = id else {
-        let project = Some(app.project()?.name.clone());
-        let filter = QuestionFilter { project, waiting: true, ..QuestionFilter::default() };
-        return Ok(block_on(store.questions(filter))?);
-    };
-    let id = Some(id.to_ascii_lowercase());
-    let mut found = block_on(store.questions(QuestionFilter { id, ..QuestionFilter::default() }))?;
-    // Of many that end alike, the ones that wait are meant.
-    if found.len() > 1 && found.iter().any(is_waiting) {
-        found.retain(is_waiting);
-    }
-    if found.len() > 1 {
-        return Err(which(&found, app));
-    }
-    Ok(found)
-}
-
-fn is_waiting(question: &Question) -> bool {
-    question.standing == Standing::Waiting
 }
 
 /// Answers, and says what came of it.
 fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Result<Reply, Fail> {
     let answered = Answered { answer, by: app.actor(store)?, at: app.now };
-    match block_on(store.answer(question.asked.id, answered))? {
-        AnswerOutcome::Taken(question) => taken(app, store, &question),
-        AnswerOutcome::NotOffered(question) => Err(not_offered(&question.asked)),
-        AnswerOutcome::Late(question) => Err(late(&question, app)),
-    }
-}
-
-fn taken(app: &App, store: &dyn Store, question: &Question) -> Result<Reply, Fail> {
+    let given = block_on(answering::give(store, question, answered, &identity::host()))?;
     let mut notes = Vec::new();
-    if is_over(store, question)? {
+    if given.is_over {
         notes.push("the run that asked has ended; it finds the answer when it goes on".to_owned());
     }
-    let out = if app.globals.json {
-        json::render(&json::question(question)) + "\n"
-    } else {
-        let word = match &question.standing {
-            Standing::Answered(answered) => questions::word(&answered.answer),
-            Standing::Waiting | Standing::Settled => String::new(),
-        };
-        let title = punchlist_formats::text::one_line(&question.asked.title).into_owned();
-        format!("{title}: {word}\n")
+    let out = match app.globals.json {
+        true => json::render(&json::question(&given.question)) + "\n",
+        false => questions::given(&given.question) + "\n",
     };
     Ok(Reply { out, notes, changed: true, exit: 0, prose: true })
-}
-
-/// Whether the run that asked is known to be over.
-fn is_over(store: &dyn Store, question: &Question) -> Result<bool, Fail> {
-    let filter = RunFilter { project: Some(question.project.clone()), ..RunFilter::default() };
-    let runs = block_on(store.runs(filter))?;
-    let run = runs.into_iter().find(|it| it.id == question.run);
-    let host = identity::host();
-    Ok(run.is_some_and(|it| {
-        it.ended_at.is_some() || it.process.is_some_and(|it| process::has_ended(&host, &it))
-    }))
 }
 
 /// Shows the question to which the answer was typed with the call, and asks whether it is meant: a
 /// script can type an answer, but has seen nothing. A refusal allows nothing, and is taken at once.
 fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
     let asked = &question.asked;
-    if !answer.is_among(&asked.offers) {
-        return Err(not_offered(asked));
-    }
+    answering::check_offered(asked, answer)?;
     if !answer.is_yes() {
         return Ok(());
     }
@@ -360,17 +235,7 @@ fn choose(keyboard: &mut Keyboard, asked: &Asked, project: &str) -> Result<Optio
 
 /// The rules that would be added, and where.
 fn written(rules: &[Permit], reach: Reach, project: &str) -> Result<Vec<String>, Fail> {
-    let project = (reach == Reach::Project).then(|| project.to_owned());
-    let mut lines = vec![format!("this is added to {}:", places::config()?.display())];
-    lines.extend(
-        rules.iter().map(|it| format!("  {}", Rule { project: project.clone(), ..Rule::from(it) })),
-    );
-    Ok(lines)
-}
-
-fn belongs_here() -> Fail {
-    Fail::usage("every project has its own program of that path")
-        .hint("answer `always` without `--everywhere`.")
+    Ok(answering::rules_to_add(rules, reach, project, &places::config()?))
 }
 
 /// The arguments as somebody leaves them in an editor; `None` if they are the same.
@@ -399,69 +264,8 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
             "the editor did not end well; nothing was answered",
         ));
     }
-    let arguments = parse(&after?)?;
+    let arguments = answering::arguments(&after?)?;
     Ok((arguments != asked.arguments).then_some(arguments))
-}
-
-fn parse(text: &str) -> Result<Value, Fail> {
-    serde_json::from_str(text).map_err(|why| {
-        Fail::usage(format!("the arguments are no JSON: {why}")).hint("the question waits still.")
-    })
-}
-
-fn nothing_waits(id: Option<&str>) -> Fail {
-    match id {
-        Some(id) => Fail::not_found(format!("there is no question {id:?}"))
-            .hint("`punchlist questions` shows those that wait."),
-        None => Fail::not_found("nothing waits for an answer here")
-            .hint("`punchlist questions --everywhere` looks in all projects."),
-    }
-}
-
-fn unchanged() -> Fail {
-    Fail::new(Code::Interrupted, "nothing was changed; the question waits still")
-}
-
-fn not_offered(asked: &Asked) -> Fail {
-    let offers = asked.offers.iter().map(|offer| match offer {
-        Offer::Once => "yes",
-        Offer::Always(_) => "session, always",
-        Offer::AlwaysTool => "always-tool",
-        Offer::AlwaysPrefix(_) => "always-prefix",
-        Offer::AlwaysServer => "always-server",
-        Offer::Modify => "edit",
-    });
-    let mut offers: Vec<&str> = offers.chain(["no", "stop"]).collect();
-    offers.dedup();
-    Fail::usage("that is none of the answers to this question")
-        .hint(format!("answer with one of: {}.", offers.join(", ")))
-}
-
-fn late(question: &Question, app: &App) -> Fail {
-    let message = match &question.standing {
-        Standing::Answered(answered) => format!(
-            "{} was first, {}: {}",
-            answered.by,
-            duration::ago(answered.at, app.now),
-            questions::word(&answered.answer)
-        ),
-        Standing::Waiting | Standing::Settled => {
-            "it waits no longer: what asked was cancelled, or allowed by another answer".to_owned()
-        }
-    };
-    Fail::new(Code::Conflict, message).hint("`punchlist questions --all` shows what was answered.")
-}
-
-fn which(several: &[Question], app: &App) -> Fail {
-    let line = |it: &Question| {
-        let asked = &it.asked;
-        let what: String = questions::sentence(asked).chars().take(160).collect();
-        let age = duration::ago(asked.at, app.now);
-        format!("{}  {what}  {age}", asked.id.short())
-    };
-    Fail::usage("several questions wait")
-        .details(several.iter().take(20).map(line).collect())
-        .hint("say which: `punchlist answer ID yes`; `punchlist answer` asks one by one.")
 }
 
 /// Several answers as one.

@@ -1,13 +1,14 @@
 //! `punchlist approve`.
 
-use punchlist_formats::text;
+use punchlist_formats::typed::items::find;
+use punchlist_formats::view::detail;
 use punchlist_model::needs::Needs;
-use punchlist_model::{Evidence, ItemRef, Level, Op, Patch};
+use punchlist_model::{Evidence, Level, Op, Patch};
 
-use super::{Group, Verb, show};
-use crate::app::{App, no_plan};
+use super::{Group, Verb};
+use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::items::{self, Several};
 use crate::person::{self, Act};
 use crate::print::Reply;
@@ -48,7 +49,9 @@ Examples:
         person::at_terminal(what, Self::NAME)?;
         let by = identity::name(app.globals.name.as_deref())?;
         let items = items::each(app, &self.items)?;
-        let about = shown(app, &items)?;
+        let (_, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let found = items.iter().map(|it| find(&plan, it));
+        let about = detail::before_approval(&found.collect::<Result<Vec<_>, _>>()?);
         let question = if self.done { "Approve and complete?" } else { "Approve?" };
         let otherwise = "nothing was approved";
         Act { what, verb: Self::NAME, about: &about, question, otherwise }.confirm()?;
@@ -68,21 +71,4 @@ Examples:
         }
         Request::new(ops, self.changing).answer(app)
     }
-}
-
-/// The items as a person sees them before they approve: what was to be done, and what is said of it.
-fn shown(app: &App, items: &[ItemRef]) -> Result<Vec<String>, Fail> {
-    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
-    let mut lines = Vec::new();
-    for item in items {
-        let item = show::find(&plan, item)?;
-        let status = item.status.as_str();
-        lines.push(format!("{}  {}  ({status})", item.number, text::one_line(&item.title)));
-        let said = [("criteria", item.completion_criteria.as_str())];
-        let outcome = [("outcome", item.outcome.as_deref().unwrap_or_default())];
-        for (name, text) in said.into_iter().chain(outcome).filter(|it| !it.1.is_empty()) {
-            lines.push(format!("    {name}: {}", text::truncate(&text::one_line(text), 200)));
-        }
-    }
-    Ok(lines)
 }

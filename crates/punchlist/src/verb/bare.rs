@@ -1,5 +1,6 @@
 //! `punchlist` without a verb: the list, and what comes next.
 
+use punchlist_engine::next::nothing_ready;
 use punchlist_formats::text;
 use punchlist_model::Status;
 use punchlist_model::needs::Needs;
@@ -30,7 +31,7 @@ pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
                 }
             }
         }
-        None => sentence(&next::nothing(&plan).message),
+        None => sentence(&nothing_ready(&plan).message),
     };
     reply.out.push_str(&format!("\n{line}\n"));
     Ok(reply)

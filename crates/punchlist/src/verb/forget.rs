@@ -8,7 +8,7 @@ use crate::app::{App, no_plan};
 use crate::args::Globals;
 use crate::block_on;
 use crate::error::{Code, Fail};
-use crate::items::Typed;
+use crate::items::{self, Typed};
 use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::{change, outputs, places, plan_choice};
@@ -49,7 +49,7 @@ Examples:
             let app = App::new(Globals { plan: Some(plan), ..app.globals.clone() });
             return Self::plan().run(&app);
         }
-        let item = self.item.map(|it| it.find(app)).transpose()?;
+        let item = self.item.map(|it| items::one(app, &it)).transpose()?;
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
         let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Err(no_plan()) };

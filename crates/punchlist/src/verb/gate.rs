@@ -1,7 +1,6 @@
 //! `punchlist gate`.
 
-use punchlist_engine::session;
-use punchlist_formats::text;
+use punchlist_engine::session::{self, HoldingGate};
 use punchlist_model::Session;
 use punchlist_model::guard::Gate as Setting;
 
@@ -9,7 +8,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::current_session;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person::{self, Act};
 use crate::print::Reply;
 
@@ -81,8 +80,8 @@ Examples:
         let store = app.store()?;
         let session = current_session::meant(app, &*store, self.session.as_deref())?
             .ok_or_else(no_session)?;
-        let (holds, _, _) = holding(Some(&session), configured);
-        let (then, _, _) = with(wanted.setting(), session.interactive, configured);
+        let holds = HoldingGate::of(Some(&session), configured).setting;
+        let then = HoldingGate::with(wanted.setting(), session.interactive, configured).setting;
         if then < holds {
             let (what, otherwise) = ("the gate is loosened", "the gate stays as it was");
             let name = session.actor_name("");
@@ -107,55 +106,11 @@ fn no_session() -> Fail {
     })
 }
 
-/// What holds for a session, where that comes from, and why.
-fn holding(
-    session: Option<&Session>,
-    configured: Option<Setting>,
-) -> (Setting, &'static str, &'static str) {
-    let set = session.and_then(|it| it.memory.gate);
-    with(set, session.and_then(|it| it.interactive), configured)
-}
-
-fn with(
-    set: Option<Setting>,
-    interactive: Option<bool>,
-    configured: Option<Setting>,
-) -> (Setting, &'static str, &'static str) {
-    match (set, configured) {
-        (Some(set), _) => (set, "session", "set for this session"),
-        (None, Some(configured)) => (configured, "configuration", "set in the configuration"),
-        (None, None) if interactive == Some(false) => {
-            (Setting::default_for(false), "default", "usual in headless sessions")
-        }
-        (None, None) => (Setting::default_for(true), "default", "usual in interactive sessions"),
-    }
-}
-
 /// What holds, and why.
 fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> Reply {
-    let interactive = session.and_then(|it| it.interactive);
-    let (setting, from, why) = holding(session, configured);
-    if app.globals.json {
-        return Reply::json(&serde_json::json!({
-            "agent": session.map(|it| &it.key.agent),
-            "session": session.map(|it| &it.key.id),
-            "interactive": interactive,
-            "gate": setting,
-            "from": from,
-        }));
+    let holds = HoldingGate::of(session, configured);
+    match app.globals.json {
+        true => Reply::json(&holds.json(session)),
+        false => Reply::prose(holds.text(session)),
     }
-    let name = session.map(|it| it.actor_name("")).unwrap_or_default();
-    let whose = match session {
-        Some(_) => format!("{}  ", text::one_line(&name)),
-        None => String::new(),
-    };
-    let mut out = format!("{whose}gate {}  ({why})\n", setting.as_str());
-    if (session, from) == (None, "default") {
-        out = format!("gate {}  (usual in interactive sessions)\n", setting.as_str());
-        out.push_str(&format!(
-            "gate {}  (usual in headless sessions)\n",
-            Setting::default_for(false).as_str()
-        ));
-    }
-    Reply::prose(out)
 }

@@ -8,18 +8,16 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use punchlist_engine::hook::failures;
-use punchlist_engine::hook::spool::{self, Spool, Spooled};
+use punchlist_engine::hook::{UnderWay, failures, spool};
 use punchlist_formats::hook::{Agent, Event, Version};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
-use crate::hook_event::{self, CaughtUp, Failed};
+use crate::fail::Fail;
+use crate::hook_event;
 use crate::print::Reply;
 use crate::{clock, person, places};
 
@@ -54,7 +52,7 @@ const CATCH_UP: Duration = Duration::from_millis(800);
 static SETTLED: AtomicBool = AtomicBool::new(false);
 
 /// The event that is being decided, to be kept should that take too long.
-static UNDER_WAY: Mutex<Option<(Spool, Spooled)>> = Mutex::new(None);
+static UNDER_WAY: UnderWay = UnderWay::new();
 
 impl Verb for Hook {
     const NAME: &'static str = "hook";
@@ -123,36 +121,16 @@ impl Hook {
         let database = app.database().map_err(|fail| fail.message)?;
         let spool = hook_event::spool(database);
         let kept = facts.spooled(agent, self.event.as_deref(), bytes);
-        let is_kept = spool::is_kept(&event.what);
-        if is_kept {
-            *under_way() = Some((spool.clone(), kept.clone()));
-        }
-        let caught_up = hook_event::catch_up(database, Some(Instant::now() + CATCH_UP));
-        let decided = match caught_up {
-            // It must not overtake those that happened before it.
-            CaughtUp::No if is_kept => {
-                Err(Failed::Store("events that happened before wait still".to_owned()))
-            }
-            CaughtUp::Yes | CaughtUp::No => hook_event::decide(app, agent, event, &facts),
-        };
-        // From here on the watchdog keeps nothing.
-        let is_ours = under_way().take().is_some();
-        match decided {
-            Ok(answer) => {
-                let asks = std::env::var("AI_AGENT").unwrap_or_default();
-                Ok(agent.write(&answer, &event.what, Version::of_claude(&asks)))
-            }
-            Err(Failed::Store(why)) if is_kept && is_ours => Err(match spool.add(&kept) {
-                Ok(()) => format!("{why}; the event is kept, and applied by the next hook or verb"),
-                Err(lost) => format!("{why}; the event is lost: {lost}"),
-            }),
-            Err(failed) => Err(failed.words()),
-        }
+        let answer = UNDER_WAY.decide(
+            &spool,
+            &kept,
+            spool::is_kept(&event.what),
+            || hook_event::catch_up(database, Some(Instant::now() + CATCH_UP)),
+            || hook_event::decide(app, agent, event, &facts),
+        )?;
+        let asks = std::env::var("AI_AGENT").unwrap_or_default();
+        Ok(agent.write(&answer, &event.what, Version::of_claude(&asks)))
     }
-}
-
-fn under_way() -> std::sync::MutexGuard<'static, Option<(Spool, Spooled)>> {
-    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn stdin() -> io::Result<Vec<u8>> {
@@ -198,16 +176,7 @@ fn watch(log: Log) {
     let spawned = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
         thread::sleep(CEILING);
         if !SETTLED.swap(true, Ordering::SeqCst) {
-            let what = match under_way().take().map(|(spool, event)| spool.add(&event)) {
-                None => "no answer within 2 seconds".to_owned(),
-                Some(Ok(())) => {
-                    "no answer within 2 seconds; the event is kept, and applied by the \
-                                 next hook or verb"
-                        .to_owned()
-                }
-                Some(Err(why)) => format!("no answer within 2 seconds; the event is lost: {why}"),
-            };
-            log.write(clock::now(), None, &what);
+            log.write(clock::now(), None, &UNDER_WAY.give_up());
             process::exit(0);
         }
     });

@@ -3,19 +3,16 @@
 use std::fs;
 use std::path::PathBuf;
 
-use punchlist_formats::planfile::{self, Severity};
-use punchlist_model::event::PlanDelta;
+use punchlist_engine::archive::import::{self, Imported};
+use punchlist_engine::archive::origin::Claims;
+use punchlist_model::MadeFor;
 use punchlist_model::needs::Needs;
-use punchlist_model::session::Store;
-use punchlist_model::store::Entry;
-use punchlist_model::{ActorKind, Event, Goal, MadeFor, Origin, Plan, PlanId, Revision};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::archive::origin::{self, Claims};
 use crate::block_on;
 use crate::change::{Changing, Request};
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::{archive, input, merge, person, plan_choice};
 
@@ -57,7 +54,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let text = input::file(&self.file)?;
-        if !is_archive(&text) {
+        if !archive::is_one(&text) {
             return self.merge(app, &text);
         }
         let plans = archive::read(&text)?;
@@ -66,129 +63,32 @@ Examples:
             return Err(Fail::usage("the file has several plans, and --plan names one")
                 .hint("import it without --plan; they keep their names."));
         }
+        let name = app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?;
+        // Plans of several projects stay where they belong.
+        let keeps_project = self.keep_project || several;
+        let project = if keeps_project { None } else { Some(app.project()?.name.as_str()) };
+        let called_by = person::called_by();
         let mut prepared = Vec::with_capacity(plans.len());
-        for (plan, journal) in plans {
-            // Those of several projects stay where they belong.
-            let keeps = self.keep_project || several;
-            prepared.push(self.prepare(app, plan, journal, keeps)?);
+        for plan in plans {
+            prepared.push(import::prepare(plan, project, name, called_by)?);
         }
         let store = app.store()?;
-        let mut taken = Vec::with_capacity(prepared.len());
-        let mut notes = Vec::new();
-        for (plan, journal) in prepared {
-            taken.push(take_in(&*store, plan, journal, &mut notes)?);
+        let mut imported = Vec::with_capacity(prepared.len());
+        for plan in prepared {
+            imported.push(block_on(import::take_in(&*store, plan, called_by, &is_taken_over))?);
         }
+        let notes = imported.iter().flat_map(|it| it.notes.iter().cloned()).collect();
         if app.globals.json {
-            let values: Vec<_> = taken.iter().map(Taken::json).collect();
+            let values: Vec<_> = imported.iter().map(Imported::json).collect();
             let value = match values.as_slice() {
                 [one] => one.clone(),
                 _ => serde_json::json!({"plans": values}),
             };
             return Ok(Reply { notes, changed: true, ..Reply::json(&value) });
         }
-        let out = taken.iter().map(Taken::line).collect::<String>();
+        let out = imported.iter().map(Imported::line).collect::<String>();
         Ok(Reply { notes, changed: true, ..Reply::text(out) })
     }
-}
-
-impl Import {
-    /// The plan as it is to be stored here.
-    fn prepare(
-        &self,
-        app: &App,
-        mut plan: Plan,
-        journal: Vec<Entry>,
-        keeps_project: bool,
-    ) -> Result<(Plan, Vec<Entry>), Fail> {
-        let is_persons = |goal: &Goal| goal.author != Some(ActorKind::Agent);
-        if plan.goal.as_deref().is_some_and(is_persons) {
-            // Whoever writes such a file could put words into a person's mouth.
-            person::not_an_agent("plans with goals of people are imported")?;
-        }
-        if !keeps_project {
-            plan.project.clone_from(&app.project()?.name);
-        }
-        if let Some(name) = &app.globals.plan {
-            plan.name = Some(plan_choice::valid_name(name)?.to_owned());
-            if journal.iter().flat_map(|entry| &entry.events).any(renames) {
-                return Err(Fail::usage("this plan was renamed in its history and keeps its name")
-                    .hint("import it without --plan."));
-            }
-        }
-        Ok((plan, journal))
-    }
-}
-
-/// What came of one plan.
-struct Taken {
-    plan: PlanId,
-    items: usize,
-    revision: Revision,
-    /// It was here already, with all that the file has.
-    is_known: bool,
-    /// The commands that a person is said to have typed, and whether that counts here.
-    commands: Vec<String>,
-    is_believed: bool,
-}
-
-impl Taken {
-    fn line(&self) -> String {
-        let Self { plan, items, revision, is_known, .. } = self;
-        let short = plan.short();
-        if *is_known {
-            return format!(
-                "plan {short} is here already, with all {revision} changes of the file\n"
-            );
-        }
-        format!("imported plan {short}: {items} items, {revision} changes\n")
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let Self { plan, items, revision, is_known, commands, is_believed } = self;
-        let mut value = serde_json::json!({"plan": plan, "revision": revision, "items": items});
-        if *is_known {
-            value["known"] = true.into();
-        } else {
-            value["commands"] = commands.as_slice().into();
-            value["believed"] = (*is_believed).into();
-        }
-        value
-    }
-}
-
-/// Stores a plan, unless it is here with all that the file has of it. What of it nobody here has seen is an
-/// agent's word, unless a person takes it over.
-fn take_in(
-    store: &dyn Store,
-    mut plan: Plan,
-    mut journal: Vec<Entry>,
-    notes: &mut Vec<String>,
-) -> Result<Taken, Fail> {
-    let (id, items, revision) = (plan.id, plan.items.len(), plan.revision);
-    let is_known = match block_on(store.read(id, Needs::header())) {
-        Ok(here) if here.project == plan.project => {
-            let most = u32::try_from(journal.len()).unwrap_or(u32::MAX);
-            block_on(store.journal(id, Revision(0), most))? == journal
-        }
-        Ok(_) | Err(_) => false,
-    };
-    let mut taken =
-        Taken { plan: id, items, revision, is_known, commands: Vec::new(), is_believed: true };
-    if is_known {
-        return Ok(taken);
-    }
-    origin::without_places(&mut plan, &mut journal);
-    let claims = Claims::of(&plan, &journal);
-    let is_agent = person::is_agent();
-    // Whoever writes such a file could put words into a person's mouth.
-    taken.is_believed = !is_agent && (claims.is_empty() || is_taken_over(&claims));
-    if !taken.is_believed {
-        origin::distrust(&mut plan, &mut journal, is_agent);
-        notes.extend(not_believed(&claims, is_agent));
-    }
-    taken.commands = claims.commands.into_iter().map(|it| it.1).collect();
-    block_on(store.import(plan, journal))?;
-    Ok(taken)
 }
 
 /// Whether a person has seen what a file claims, and takes it over.
@@ -204,27 +104,6 @@ fn is_taken_over(claims: &Claims) -> bool {
     keyboard.confirms("Take them over as your own?")
 }
 
-/// What somebody is told who imports a plan that is not believed.
-fn not_believed(claims: &Claims, is_agent: bool) -> Vec<String> {
-    if claims.is_empty() {
-        return Vec::new();
-    }
-    let mut notes = vec![
-        "the commands in this file are kept as an agent's, its checks and approvals as reports"
-            .to_owned(),
-    ];
-    notes.extend(claims.lines());
-    if !is_agent {
-        notes.push("import it at a terminal, into another database, to take them over".to_owned());
-    }
-    notes
-}
-
-/// Whether a text is what `export` writes: an object a line.
-fn is_archive(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
-}
-
 impl Import {
     /// Merges a checklist.
     fn merge(self, app: &App, text: &str) -> Result<Reply, Fail> {
@@ -232,28 +111,13 @@ impl Import {
             true => "stdin".to_owned(),
             false => self.file.display().to_string(),
         };
-        let file = planfile::read(text);
-        if file.items.is_empty() {
-            return Err(Fail::usage(format!("{name} has no item of a checklist")).hint(
-                "an item is a line like `- [ ] Build`; `punchlist add -` takes a title a line.",
-            ));
-        }
-        let problems = file.problems.iter().filter(|it| it.severity == Severity::Error);
-        let drawn: Vec<String> =
-            problems.map(|it| planfile::draw(&name, text, it)).take(10).collect();
-        if !drawn.is_empty() {
-            return Err(Fail::usage(format!("{name} has mistakes in it; nothing was imported"))
-                .details(drawn)
-                .hint("put that right and import it again."));
-        }
+        let file = merge::checklist(text, &name)?;
         let app = &self.target(app)?;
-        let plan = plan_choice::read(app, &Needs::whole());
-        let plan = match plan {
+        let plan = match plan_choice::read(app, &Needs::whole()) {
             Err(fail) if fail.code == Code::NotFound => None,
             other => other?.map(|it| it.1),
         };
-        let origin = if person::is_agent() { Origin::Agent } else { Origin::Person };
-        let merge = merge::merge(&file, plan.as_ref(), &name, origin);
+        let merge = merge::merge(&file, plan.as_ref(), &name, person::called_by().origin());
         let mut reply = if merge.ops.is_empty() {
             match app.globals.json {
                 true => Reply::json(&serde_json::json!({
@@ -280,19 +144,5 @@ impl Import {
             }
         }
         Ok(App::new(globals))
-    }
-}
-
-fn renames(event: &Event) -> bool {
-    match event {
-        Event::PlanChanged { deltas } => {
-            deltas.iter().any(|delta| matches!(delta, PlanDelta::Name { .. }))
-        }
-        Event::Added { .. }
-        | Event::Changed { .. }
-        | Event::Moved { .. }
-        | Event::Superseded { .. }
-        | Event::Restored { .. }
-        | Event::Forgotten { .. } => false,
     }
 }

@@ -6,12 +6,12 @@ use punchlist_formats::view::{json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Cursor, Entry, Scope};
-use punchlist_model::{Event, Plan, Revision, What};
+use punchlist_model::{Plan, Revision};
 
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::{self, Reply};
 
@@ -40,9 +40,7 @@ Examples:
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
         if self.follow {
             return self.go_on(app, &*store, &plan);
         }
@@ -91,7 +89,7 @@ fn lines(
         let lines = entries.iter().map(|entry| json::render(&json::entry(entry)) + "\n");
         return Ok(lines.collect());
     }
-    entries.iter_mut().for_each(without_renewals);
+    entries.iter_mut().for_each(log::without_renewals);
     let reader = app.actor(store)?;
     let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
     let screen = app.screen();
@@ -99,12 +97,4 @@ fn lines(
     // What is followed happens after the call began.
     options.now = entries.iter().map(|entry| entry.at).fold(options.now, Ord::max);
     Ok(screen.drawn(&log::log(plan, &entries, show, &options)))
-}
-
-/// Every write of a worker renews its claims; beside what else it did, that is not worth a line.
-fn without_renewals(entry: &mut Entry) {
-    let is_renewal = |event: &Event| matches!(event, Event::Changed { what: What::Renewed, .. });
-    if !entry.events.iter().all(is_renewal) {
-        entry.events.retain(|event| !is_renewal(event));
-    }
 }

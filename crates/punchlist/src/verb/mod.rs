@@ -52,7 +52,7 @@ mod watch;
 use clap::{ArgMatches, Args, Command};
 
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
 /// A verb: its arguments, and what it does.

@@ -5,8 +5,8 @@ use punchlist_model::{Op, Place, Position};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
-use crate::items::Typed;
+use crate::fail::Fail;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Move an item to another place on the list
@@ -56,11 +56,11 @@ Examples:
         let to = match self.place {
             Where { first: true, .. } => Place::Front,
             Where { to: Some(to), .. } => Place::At(Position(to)),
-            Where { before: Some(item), .. } => Place::Before(item.find(app)?),
-            Where { behind: Some(item), .. } => Place::After(item.find(app)?),
+            Where { before: Some(item), .. } => Place::Before(items::one(app, &item)?),
+            Where { behind: Some(item), .. } => Place::After(items::one(app, &item)?),
             Where { .. } => Place::Back,
         };
-        let op = Op::Move { item: self.item.find(app)?, to };
+        let op = Op::Move { item: items::one(app, &self.item)?, to };
         Request::new(vec![op], self.changing).answer(app)
     }
 }

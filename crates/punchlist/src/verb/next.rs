@@ -1,15 +1,16 @@
 //! `punchlist next`.
 
+use punchlist_engine::next;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::{Ctx, Item, Op, Plan, decide};
+use punchlist_model::{Ctx, Item, Op, Plan};
 
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::change::{self, Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
@@ -45,14 +46,12 @@ Examples:
             let (store, applied) = Request { pid: self.pid, ..request }.make(app)?;
             return match applied.decision.picked {
                 Some(_) => change::report(app, &*store, applied),
-                None => Err(nothing(&applied.plan)),
+                None => Err(next::nothing_ready(&applied.plan)),
             };
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::of(&[Op::Next]))? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::read_there(app, &Needs::of(&[Op::Next]))?;
         let Some(item) = picked(app, &*store, &plan)? else {
-            return Err(nothing(&plan));
+            return Err(next::nothing_ready(&plan));
         };
         if app.globals.json {
             let value = serde_json::json!({
@@ -65,27 +64,12 @@ Examples:
     }
 }
 
-/// The item that comes next. The same decision that a claim would be, so that both always mean the
-/// same item.
+/// The item that comes next.
 pub(super) fn picked<'a>(
     app: &App,
     store: &dyn Store,
     plan: &'a Plan,
 ) -> Result<Option<&'a Item>, Fail> {
     let ctx = Ctx { gone: identity::gone(plan), ..app.in_session(app.ctx()?, store)? };
-    let picked = decide(plan, &[Op::Next], &ctx)?.picked;
-    Ok(picked.and_then(|number| plan.get(number)))
-}
-
-pub(super) fn nothing(plan: &Plan) -> Fail {
-    match plan.open {
-        0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),
-        open => {
-            let items = if open == 1 { "item is" } else { "items are" };
-            Fail::not_found(format!(
-                "nothing is ready: {open} {items} open, but in progress, waiting or blocked"
-            ))
-            .hint("`punchlist list` shows what each of them waits for.")
-        }
-    }
+    Ok(next::picked(plan, &ctx)?)
 }

@@ -1,26 +1,26 @@
 //! `punchlist plans`.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use punchlist_formats::text;
-use punchlist_formats::view::{json, plans};
-use punchlist_model::event::TOMBSTONE;
+use punchlist_formats::view::json;
+use punchlist_formats::view::plans::{self, Folded};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Filter, Summary};
-use punchlist_model::{End, Op, PlanId, PlanPatch, Rules};
-use serde_json::Value;
+use punchlist_model::{Op, PlanId, PlanPatch, Rules};
 
 use super::forget::Forget;
 use super::{Group, Verb};
-use crate::app::{App, no_plan};
+use crate::app::App;
 use crate::args::Globals;
 use crate::block_on;
 use crate::change::{self, Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, plan_choice, repository};
+
+pub(super) use punchlist_formats::view::plans::called;
 
 /// Show the plans of this project, or of all
 ///
@@ -135,16 +135,6 @@ Examples:
     }
 }
 
-/// What a plan is called in a line of its own.
-pub(super) fn called(plan: &Summary) -> Cow<'_, str> {
-    match (&plan.name, plan.title.as_str()) {
-        (Some(name), "") => name.into(),
-        (None, "") if plan.attachment.is_none() => "(the project's own)".into(),
-        (None, "") => "(no title)".into(),
-        (_, title) => title.into(),
-    }
-}
-
 /// The plans that live sessions work on.
 pub(super) fn live(
     app: &App,
@@ -159,49 +149,6 @@ pub(super) fn live(
         live.extend(plan_choice::live_plans(app, store, project)?);
     }
     Ok(live)
-}
-
-/// How many plans an overview leaves out, and why.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Folded {
-    finished: usize,
-    archived: usize,
-    deleted: usize,
-}
-
-impl Folded {
-    /// Takes out what an overview leaves out. What somebody works on at this moment stays.
-    pub(super) fn away(summaries: &mut Vec<Summary>, live: &BTreeSet<PlanId>) -> Self {
-        let mut folded = Self::default();
-        summaries.retain(|plan| {
-            let count = match plan.end {
-                _ if live.contains(&plan.id) => return true,
-                _ if plan.title == TOMBSTONE => &mut folded.deleted,
-                _ if plan.archived => &mut folded.archived,
-                End::Drained => &mut folded.finished,
-                End::Open | End::Stopped => return true,
-            };
-            *count += 1;
-            false
-        });
-        folded
-    }
-
-    /// A line that says what is not shown, or nothing.
-    pub(super) fn line(self) -> String {
-        let counts = [(self.finished, "finished"), (self.archived, "archived")];
-        let words: Vec<String> =
-            counts.iter().filter(|it| it.0 > 0).map(|(n, word)| format!("{n} {word}")).collect();
-        if words.is_empty() {
-            return String::new();
-        }
-        format!("{} not shown: punchlist plans --finished\n", words.join(", "))
-    }
-
-    pub(super) fn json(self) -> Value {
-        let Self { finished, archived, deleted } = self;
-        serde_json::json!({"finished": finished, "archived": archived, "deleted": deleted})
-    }
 }
 
 impl Act {
@@ -245,9 +192,7 @@ fn change(
     words: &str,
 ) -> Result<Reply, Fail> {
     let app = of(app, plan);
-    let Some((store, before)) = plan_choice::read(&app, &Needs::header())? else {
-        return Err(no_plan());
-    };
+    let (store, before) = plan_choice::read_there(&app, &Needs::header())?;
     drop(store);
     let op = Op::Plan(Box::new(patch(before.rules)));
     let (store, applied) = Request::new(vec![op], changing).make(&app)?;

@@ -6,7 +6,7 @@ use punchlist_model::call::{Question, QuestionFilter, Standing};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person;
 use crate::print::Reply;
 

@@ -1,13 +1,14 @@
 //! `punchlist replace`.
 
+use punchlist_formats::typed::checklist;
 use punchlist_model::Op;
 
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
+use crate::fail::Fail;
+use crate::input;
 use crate::print::Reply;
-use crate::{checklist, input};
 
 /// Make the list what stdin says
 ///

@@ -5,18 +5,20 @@ use std::io::BufReader;
 use std::path::Path;
 
 use punchlist_engine::outputs::last_call::{self, LastCall};
+use punchlist_engine::plan_service;
 use punchlist_formats::text;
-use punchlist_formats::view::{self, detail, duration, json, log};
+use punchlist_formats::typed::items;
+use punchlist_formats::view::{self, detail, json, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::PlanStore;
-use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal, Revision};
+use punchlist_model::{Item, Number, Plan, Revision};
 
-use super::{Group, Verb, list};
-use crate::app::{App, no_plan};
+use super::{Group, Verb};
+use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
 use crate::evidence;
+use crate::fail::Fail;
 use crate::items::Typed;
 use crate::print::Reply;
 use crate::{outputs, pager, person, places, plan_choice};
@@ -46,17 +48,15 @@ Examples:
   punchlist show --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
-            return Err(no_plan());
-        };
+        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
         let Some(typed) = self.item else { return header(app, &*store, &plan) };
-        let item = find(&plan, &typed.within(&plan)?)?;
+        let item = items::find(&plan, &typed.within(&plan)?)?;
         if self.output {
             return output(app, &*store, &plan, item);
         }
         let stale = evidence::stale(&plan);
         if app.globals.json {
-            let key = list::attachment(&*store, &plan)?;
+            let key = block_on(plan_service::attachment(&*store, plan.id))?;
             let value = serde_json::json!({
                 "plan": json::header(&plan, key.as_ref()),
                 "item": json::item(&plan, item, stale.contains(&item.number)),
@@ -114,54 +114,19 @@ fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Repl
     Ok(reply)
 }
 
-/// The item that is meant; superseded ones can be looked at.
-pub(super) fn find<'a>(plan: &'a Plan, typed: &ItemRef) -> Result<&'a Item, Fail> {
-    let problem = Refusal::one;
-    let number = plan.find(typed).map_err(problem)?;
-    let item = number.and_then(|number| plan.get(number));
-    Ok(item.ok_or_else(|| problem(Broken::NotFound { what: typed.to_string() }))?)
-}
-
+/// What the plan is and how far it has come.
 fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> {
-    let key = list::attachment(store, plan)?;
+    let key = block_on(plan_service::attachment(store, plan.id))?;
+    let stale = evidence::stale(plan);
     if app.globals.json {
         let mut value = serde_json::json!({
             "plan": json::header(plan, key.as_ref()),
             "progress": json::progress(plan.progress()),
         });
         if plan.goal.is_some() {
-            value["goal"] = json::aim(plan, &evidence::stale(plan), app.now, person::reader());
+            value["goal"] = json::aim(plan, &stale, app.now, person::reader());
         }
         return Ok(Reply::json(&value));
     }
-    let progress = plan.progress();
-    let mut out = String::new();
-    let mut line = |name: &str, value: &str| {
-        if !value.is_empty() {
-            out.push_str(&format!("{name:<13}{}\n", text::one_line(value)));
-        }
-    };
-    line("plan", &plan.id.to_string());
-    line("name", plan.name.as_deref().unwrap_or_default());
-    line("title", &plan.title);
-    line("project", &plan.project);
-    if let Some(key) = &key {
-        line("agent", &key.agent);
-        line("conversation", &key.conversation);
-        line("turn", &key.turn);
-    }
-    line("revision", &plan.revision.to_string());
-    line("state", plan.end.words());
-    let (completed, total, percent) = (progress.completed, progress.total, progress.percent);
-    line("progress", &format!("{completed}/{total} ({percent}%), {} open", plan.open));
-    if let Some(goal) = &plan.goal {
-        let stale = evidence::stale(plan);
-        line("goal", &goal.statement);
-        line("met", &view::goal::standing(plan, &stale).unwrap_or_default());
-        line("budget", &view::goal::budget(plan, app.now).join("; "));
-    }
-    line("demands", plan.rules.demand.map(|it| it.as_str()).unwrap_or_default());
-    line("created", &duration::ago(plan.created_at, app.now));
-    line("changed", &duration::ago(plan.updated_at, app.now));
-    Ok(Reply::prose(out))
+    Ok(Reply::prose(detail::header(plan, key.as_ref(), &stale, app.now)))
 }

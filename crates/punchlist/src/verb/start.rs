@@ -5,8 +5,8 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
-use crate::items::Typed;
+use crate::fail::Fail;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Begin an item: it is in progress, and yours
@@ -39,7 +39,7 @@ Examples:
   punchlist start 3 --pid $$";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let request = Request::new(vec![Op::Start(self.item.find(app)?)], self.changing);
+        let request = Request::new(vec![Op::Start(items::one(app, &self.item)?)], self.changing);
         Request { pid: self.pid, anyway: self.anyway, ..request }.answer(app)
     }
 }

@@ -11,7 +11,7 @@ use punchlist_model::{Actor, Ctx, Holder};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::identity;
 use crate::input;
 use crate::plan_choice::{self, Missing};

@@ -4,7 +4,7 @@ use punchlist_formats::dialect::{Dialect, Surface};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
 /// Show the tools that a model is given

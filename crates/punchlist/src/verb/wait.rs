@@ -5,8 +5,8 @@ use punchlist_model::Op;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::change::{Changing, Request};
-use crate::error::Fail;
-use crate::items::Typed;
+use crate::fail::Fail;
+use crate::items::{self, Typed};
 use crate::print::Reply;
 
 /// Say what an item waits for, or that the wait is over
@@ -36,7 +36,7 @@ Examples:
   punchlist wait 4 --over";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let item = self.item.find(app)?;
+        let item = items::one(app, &self.item)?;
         let op = match self.what {
             Some(on) => Op::Wait { item, on },
             None => Op::Resume(item),

@@ -8,6 +8,7 @@
 mod approval;
 mod batch;
 mod call;
+mod connection;
 mod handler;
 mod pipe;
 mod prompts;
@@ -33,6 +34,7 @@ use tokio::sync::{Mutex, watch as signal};
 
 use punchlist_engine::tool_service::Caller;
 
+pub use connection::Connection;
 pub use stdio::{serve_stdio, serve_streams};
 
 /// What a server is told once.

@@ -6,19 +6,20 @@ mod filter;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use punchlist_engine::plan_service;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::store::{AttachmentKey, Filter, PlanStore};
-use punchlist_model::{Item, Number, Plan};
+use punchlist_model::store::{self, PlanStore};
+use punchlist_model::{Number, Plan};
 use serde_json::Value;
 
-use self::filter::Wanted;
+use self::filter::Filter;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{evidence, person, plan_choice};
 
@@ -29,7 +30,7 @@ use crate::{evidence, person, plan_choice};
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct List {
     #[command(flatten)]
-    wanted: Wanted,
+    filter: Filter,
     /// Every plan of this project that is neither finished nor archived
     #[arg(long, conflicts_with_all = ["plan", "view"])]
     all_plans: bool,
@@ -110,11 +111,8 @@ impl List {
         store: &dyn Store,
         plan: &Plan,
     ) -> Result<Option<BTreeSet<Number>>, Fail> {
-        if self.wanted.is_all() {
-            return Ok(None);
-        }
-        let me = self.wanted.asks_who().then(|| app.actor(store)).transpose()?;
-        Ok(Some(self.wanted.of(plan, me.as_ref().map(|it| it.name.as_str()))))
+        let me = self.filter.mine.then(|| app.actor(store)).transpose()?;
+        Ok(self.filter.wanted(me.as_ref().map(|it| it.name.as_str())).of(plan))
     }
 
     /// The list in a view for people.
@@ -150,10 +148,11 @@ impl List {
         }
         // The other views are notations of their own, in which there is no room for more.
         if matches!(view, View::List | View::Box | View::Plain) && self.all {
-            out.push_str(&dropped(plan, only));
+            out.push_str(&view::plain::dropped(plan, only));
         }
         if matches!(view, View::Box | View::Plain) && only.is_none() {
-            out.push_str(&below(app, plan));
+            let stale = evidence::stale(plan);
+            out.push_str(&view::plain::below(plan, &stale, app.now, person::reader()));
         }
         out
     }
@@ -166,7 +165,8 @@ impl List {
         plan: &Plan,
         only: Option<&BTreeSet<Number>>,
     ) -> Result<Value, Fail> {
-        let (key, stale) = (attachment(store, plan)?, evidence::stale(plan));
+        let key = block_on(plan_service::attachment(store, plan.id))?;
+        let stale = evidence::stale(plan);
         let mut value = json::list(plan, key.as_ref(), &stale);
         let mut items: Vec<_> = plan.listed();
         if self.all {
@@ -179,39 +179,6 @@ impl List {
         }
         Ok(value)
     }
-}
-
-/// What stands below a list that is not drawn with it.
-fn below(app: &App, plan: &Plan) -> String {
-    let mut lines = String::new();
-    if let Some(words) = view::list::ending(plan) {
-        lines.push_str(words);
-        lines.push('\n');
-    }
-    if plan.goal.is_some() {
-        lines.push_str(&view::goal::news(plan, &evidence::stale(plan), app.now, person::reader()));
-    }
-    lines
-}
-
-/// The newest conversation that is attached to a plan. A plan made by hand has none.
-pub(super) fn attachment(
-    store: &dyn PlanStore,
-    plan: &Plan,
-) -> Result<Option<AttachmentKey>, Fail> {
-    let id = Some(plan.id.0.simple().to_string());
-    let summaries = block_on(store.plans(Filter { id, ..Filter::default() }))?;
-    Ok(summaries.into_iter().next().and_then(|summary| summary.attachment))
-}
-
-fn dropped(plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
-    let mut out = String::new();
-    let wanted = |item: &&Item| only.is_none_or(|only| only.contains(&item.number));
-    for item in plan.items.values().filter(|item| item.is_superseded()).filter(wanted) {
-        let Number(number) = item.number;
-        out.push_str(&format!("dropped {number}  {}\n", text::one_line(&item.title)));
-    }
-    out
 }
 
 /// No plan is no error: there is just nothing on the list.
@@ -227,7 +194,7 @@ fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
     let project = &app.project()?.name;
     let mut out =
         format!("No plan here yet ({}). Start one: punchlist add \"…\"\n", text::one_line(project));
-    let filter = Filter { project: Some(project.clone()), ..Filter::default() };
+    let filter = store::Filter { project: Some(project.clone()), ..store::Filter::default() };
     if let Some(store) = app.store_to_read()?
         && !block_on(store.plans(filter))?.is_empty()
     {

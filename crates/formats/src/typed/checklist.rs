@@ -5,17 +5,16 @@
 use punchlist_model::{ItemRef, ListEntry, Status};
 use serde::Deserialize;
 
-use crate::error::Fail;
-use crate::items;
+use super::{Kind, Mistake, items};
 
 /// Most entries of a list.
-pub(crate) const MOST: usize = 10_000;
+pub const MOST: usize = 10_000;
 
 /// Reads a list.
-pub(crate) fn parse(text: &str) -> Result<Vec<ListEntry>, Fail> {
+pub fn parse(text: &str) -> Result<Vec<ListEntry>, Mistake> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
-        return Err(Fail::usage("there is no list on stdin")
+        return Err(Mistake::new("there is no list on stdin")
             .hint("to empty the list on purpose: `echo '[]' | punchlist replace`."));
     }
     if is_json(text) { json(text) } else { lines(text) }
@@ -43,9 +42,9 @@ struct Entry {
     waiting_on: Option<String>,
 }
 
-fn json(text: &str) -> Result<Vec<ListEntry>, Fail> {
+fn json(text: &str) -> Result<Vec<ListEntry>, Mistake> {
     let values: Vec<serde_json::Value> =
-        serde_json::from_str(text).map_err(|why| Fail::usage(format!("stdin: {why}")))?;
+        serde_json::from_str(text).map_err(|why| Mistake::new(format!("stdin: {why}")))?;
     if values.len() > MOST {
         return Err(too_many());
     }
@@ -53,13 +52,13 @@ fn json(text: &str) -> Result<Vec<ListEntry>, Fail> {
 }
 
 /// A list that is too long to be read at once.
-pub(crate) fn too_many() -> Fail {
-    Fail::refused(format!("a list of more than {MOST} entries"))
+pub fn too_many() -> Mistake {
+    Mistake { kind: Kind::TooLong, ..Mistake::new(format!("a list of more than {MOST} entries")) }
         .hint("split it into several plans with `--plan NAME`.")
 }
 
-fn bad_entry(n: usize, why: &str) -> Fail {
-    Fail::usage(format!("entry {n}: {why}"))
+fn bad_entry(n: usize, why: &str) -> Mistake {
+    Mistake::new(format!("entry {n}: {why}"))
         .hint("an entry is {\"title\": \"…\", \"status\": \"pending\"}, or just its title.")
 }
 
@@ -101,7 +100,7 @@ fn typed(id: &serde_json::Value) -> Option<ItemRef> {
     items::reference(text.strip_prefix('#').unwrap_or(&text))
 }
 
-fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
+fn lines(text: &str) -> Result<Vec<ListEntry>, Mistake> {
     let mut entries = Vec::new();
     for (n, line) in (1..).zip(text.lines()) {
         let line = line.trim();
@@ -109,7 +108,7 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
             continue;
         }
         let entry = line_entry(line).ok_or_else(|| {
-            Fail::usage(format!("line {n} is no entry of a list")).hint(
+            Mistake::new(format!("line {n} is no entry of a list")).hint(
                 "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for what is done, begun, given up.",
             )
         })?;
@@ -119,7 +118,7 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Fail> {
         }
     }
     if entries.is_empty() && !text.contains("No todos.") {
-        return Err(Fail::usage("there is no entry on stdin")
+        return Err(Mistake::new("there is no entry on stdin")
             .hint("to empty the list on purpose: `echo '[]' | punchlist replace`."));
     }
     Ok(entries)
@@ -153,17 +152,17 @@ fn line_entry(line: &str) -> Option<ListEntry> {
 
 /// A line with a box, wherever it stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Boxed<'a> {
+pub struct Boxed<'a> {
     /// How far in it stands.
-    pub(crate) indent: usize,
+    pub indent: usize,
     /// What the box says.
-    pub(crate) status: Status,
+    pub status: Status,
     /// The text behind the box, as it is written.
-    pub(crate) title: &'a str,
+    pub title: &'a str,
 }
 
 /// A line such as `  - [x] title`; `None` for any other.
-pub(crate) fn boxed(line: &str) -> Option<Boxed<'_>> {
+pub fn boxed(line: &str) -> Option<Boxed<'_>> {
     let body = line.trim_start();
     let indent =
         line[..line.len() - body.len()].chars().map(|it| if it == '\t' { 4 } else { 1 }).sum();

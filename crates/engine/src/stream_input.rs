@@ -3,6 +3,9 @@
 //! Memory does not grow with the input: a reader waits when what it has read is not taken. It writes
 //! nothing; whoever takes the pieces does.
 
+pub mod files;
+mod summary;
+
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
@@ -13,6 +16,8 @@ use std::time::Duration;
 
 use punchlist_streams::event::{Event, KindSet};
 use punchlist_streams::{Foreign, LOOK_AHEAD, Options, Source, Stream, Tally, foreign, recognise};
+
+pub use summary::Summary;
 
 /// How much is read at once. It and what comes of it stay in the processor's cache.
 const CHUNK: usize = 256 << 10;
@@ -25,7 +30,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 
 /// What is read.
 #[derive(Clone, Debug)]
-pub(crate) enum Input {
+pub enum Input {
     /// Stdin.
     Stdin,
     /// A file.
@@ -34,7 +39,7 @@ pub(crate) enum Input {
 
 impl Input {
     /// What a person calls it.
-    pub(crate) fn name(&self) -> String {
+    pub fn name(&self) -> String {
         match self {
             Self::Stdin => "stdin".to_owned(),
             Self::File(path) => path.display().to_string(),
@@ -51,18 +56,18 @@ impl Input {
 
 /// How it is read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct How {
+pub struct Reading {
     /// Whose streams they are, if it is known.
-    pub(crate) from: Option<Source>,
+    pub from: Option<Source>,
     /// Which events are wanted.
-    pub(crate) only: KindSet,
+    pub only: KindSet,
     /// How many are read side by side.
-    pub(crate) jobs: usize,
+    pub jobs: usize,
 }
 
 /// How reading one of them ended.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// At its end.
     Read(Tally),
     /// It could not be told whose it is, or it is another program's.
@@ -72,7 +77,7 @@ pub(crate) enum Ended {
 }
 
 /// What is given out.
-pub(crate) enum Given {
+pub enum Given {
     /// Lines of events.
     Lines(Vec<u8>),
     /// Nothing yet.
@@ -83,11 +88,11 @@ pub(crate) enum Given {
 
 /// How far reading has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reached {
+pub struct Reached {
     /// Bytes that were read.
-    pub(crate) bytes: u64,
+    pub bytes: u64,
     /// Inputs that are over and given out.
-    pub(crate) inputs: usize,
+    pub inputs: usize,
 }
 
 enum Piece {
@@ -96,9 +101,9 @@ enum Piece {
 }
 
 /// Reads all inputs and gives out what comes of them, in their order. Ends early if `take` says no.
-pub(crate) fn all<E>(
+pub fn all<E>(
     inputs: &[Input],
-    how: How,
+    how: Reading,
     mut take: impl FnMut(Given, Reached) -> Result<bool, E>,
 ) -> Result<(), E> {
     let (senders, receivers): (Vec<_>, Vec<_>) =
@@ -153,7 +158,7 @@ fn give<E>(
     Ok(())
 }
 
-fn read(input: &Input, how: How, bytes: &AtomicU64, sender: &SyncSender<Piece>) -> Ended {
+fn read(input: &Input, how: Reading, bytes: &AtomicU64, sender: &SyncSender<Piece>) -> Ended {
     match input.open().and_then(|mut source| pump(&mut *source, how, bytes, sender)) {
         Ok(ended) => ended,
         Err(why) => Ended::Failed(why),
@@ -162,7 +167,7 @@ fn read(input: &Input, how: How, bytes: &AtomicU64, sender: &SyncSender<Piece>) 
 
 fn pump(
     source: &mut dyn Read,
-    how: How,
+    how: Reading,
     bytes: &AtomicU64,
     sender: &SyncSender<Piece>,
 ) -> io::Result<Ended> {

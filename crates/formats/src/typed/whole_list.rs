@@ -2,16 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punchlist_formats::text;
-use punchlist_formats::view::markdown;
 use punchlist_model::{Item, ItemRef, NewItem, Number, Op, Patch, Place, Plan, Status};
 
-use crate::checklist;
-use crate::error::Fail;
+use super::{Kind, Mistake, checklist};
+use crate::text;
+use crate::view::markdown;
 
 /// What the edited text says of one item.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Line {
+pub struct ListLine {
     /// The item; a new one has no number.
     number: Option<Number>,
     status: Status,
@@ -21,7 +20,7 @@ pub(super) struct Line {
 }
 
 /// The text that is edited.
-pub(super) fn text(plan: &Plan) -> String {
+pub fn text(plan: &Plan) -> String {
     let mut out = String::from(
         "# One line an item: [ ] pending, [>] in progress, [x] completed, [-] cancelled.\n\
          # Lines may be changed, moved, indented, removed (the item is dropped) and added (without a number).\n\
@@ -32,8 +31,8 @@ pub(super) fn text(plan: &Plan) -> String {
 }
 
 /// What an edited text says.
-pub(super) fn read(edited: &str, plan: &Plan) -> Result<Vec<Line>, Fail> {
-    let mut lines: Vec<Line> = Vec::new();
+pub fn read(edited: &str, plan: &Plan) -> Result<Vec<ListLine>, Mistake> {
+    let mut lines: Vec<ListLine> = Vec::new();
     let mut above: Vec<(usize, usize)> = Vec::new();
     let mut seen = BTreeSet::new();
     for (n, typed) in (1..).zip(edited.lines()) {
@@ -41,21 +40,24 @@ pub(super) fn read(edited: &str, plan: &Plan) -> Result<Vec<Line>, Fail> {
             continue;
         }
         let Some(found) = checklist::boxed(typed) else {
-            return Err(Fail::usage(format!("line {n} is no entry of the list"))
+            return Err(Mistake::new(format!("line {n} is no entry of the list"))
                 .hint("write `- [ ] title` for a new item."));
         };
         let (number, title) = numbered(found.title);
         if let Some(number) = number {
             if plan.get(number).is_none_or(|it| it.is_superseded()) {
-                return Err(Fail::not_found(format!("line {n}: there is no item {number} here"))
-                    .hint("a new item has no number: write `- [ ] title`."));
+                return Err(Mistake {
+                    kind: Kind::NotFound,
+                    ..Mistake::new(format!("line {n}: there is no item {number} here"))
+                }
+                .hint("a new item has no number: write `- [ ] title`."));
             }
             if !seen.insert(number) {
-                return Err(Fail::usage(format!("line {n}: item {number} is there twice")));
+                return Err(Mistake::new(format!("line {n}: item {number} is there twice")));
             }
         }
         if title.is_empty() {
-            return Err(Fail::usage(format!("line {n} has no title"))
+            return Err(Mistake::new(format!("line {n} has no title"))
                 .hint("remove the whole line to drop an item."));
         }
         while above.last().is_some_and(|(indent, _)| *indent >= found.indent) {
@@ -63,7 +65,7 @@ pub(super) fn read(edited: &str, plan: &Plan) -> Result<Vec<Line>, Fail> {
         }
         let parent = above.last().map(|it| it.1);
         above.push((found.indent, lines.len()));
-        lines.push(Line { number, status: found.status, title: title.to_owned(), parent });
+        lines.push(ListLine { number, status: found.status, title: title.to_owned(), parent });
     }
     Ok(lines)
 }
@@ -78,7 +80,7 @@ fn numbered(text: &str) -> (Option<Number>, &str) {
 }
 
 /// The steps that make the list what the lines say.
-pub(super) fn ops(plan: &Plan, lines: &[Line]) -> Vec<Op> {
+pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
     let mut new = 0;
     let refs: Vec<ItemRef> = lines
         .iter()
@@ -92,13 +94,14 @@ pub(super) fn ops(plan: &Plan, lines: &[Line]) -> Vec<Op> {
         .collect();
     let kept: BTreeSet<Number> = lines.iter().filter_map(|line| line.number).collect();
     let shown: Vec<&Item> = markdown::order(plan);
-    let was = |line: &Line| line.number.and_then(|it| plan.get(it)).map(|it| it.status);
+    let was = |line: &ListLine| line.number.and_then(|it| plan.get(it)).map(|it| it.status);
     let status = |at: usize, status| {
         let patch = Patch { status: Some(status), ..Patch::default() };
         Op::Edit { item: refs[at].clone(), patch: Box::new(patch) }
     };
-    let is_opened =
-        |line: &Line| line.status.is_open() && was(line).is_some_and(|status| !status.is_open());
+    let is_opened = |line: &ListLine| {
+        line.status.is_open() && was(line).is_some_and(|status| !status.is_open())
+    };
     let mut ops = Vec::new();
     // First, from the top down: nothing open is put under what is settled.
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_opened(line)) {
@@ -140,7 +143,7 @@ pub(super) fn ops(plan: &Plan, lines: &[Line]) -> Vec<Op> {
 }
 
 /// What changes of an item besides its place and status.
-fn patch(line: &Line, item: Option<&Item>, parent: Option<&ItemRef>, plan: &Plan) -> Patch {
+fn patch(line: &ListLine, item: Option<&Item>, parent: Option<&ItemRef>, plan: &Plan) -> Patch {
     let Some(item) = item else { return Patch::default() };
     let title = (text::one_line(&item.title).trim() != line.title).then(|| line.title.clone());
     // An item whose parent was dropped long ago is shown at the top, and stays what it is.
@@ -151,7 +154,7 @@ fn patch(line: &Line, item: Option<&Item>, parent: Option<&ItemRef>, plan: &Plan
 }
 
 /// The items that need not move: the longest row of them that stands in the wanted order already.
-fn staying(shown: &[&Item], lines: &[Line]) -> BTreeSet<Number> {
+fn staying(shown: &[&Item], lines: &[ListLine]) -> BTreeSet<Number> {
     let at: BTreeMap<Number, usize> =
         shown.iter().enumerate().map(|(at, item)| (item.number, at)).collect();
     let wanted: Vec<(Number, usize)> = lines

@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use punchlist_formats::text;
-use punchlist_model::{Item, ItemRef, Number, Patch};
+use punchlist_model::{Check, Item, ItemRef, Number, Origin, Patch};
 
-use super::add;
-use crate::error::Fail;
-use crate::items;
+use super::{Mistake, items};
+use crate::text;
 
 /// The fields that stand on a line of their own.
 const LINES: [&str; 9] =
@@ -17,11 +15,11 @@ const BLOCKS: [&str; 3] = ["context", "criteria", "outcome"];
 
 /// What an item says, field by field, as it is shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Form(BTreeMap<&'static str, String>);
+pub struct ItemForm(BTreeMap<&'static str, String>);
 
-impl Form {
+impl ItemForm {
     /// What the item says now.
-    pub(super) fn of(item: &Item) -> Self {
+    pub fn of(item: &Item) -> Self {
         let line = |value: Option<&str>| text::one_line(value.unwrap_or_default()).into_owned();
         let block = |value: &str| text::many_lines(value).trim_end().to_owned();
         let after: Vec<String> = item.depends_on.iter().map(ToString::to_string).collect();
@@ -47,7 +45,7 @@ impl Form {
     }
 
     /// The text that is edited.
-    pub(super) fn text(&self, number: Number) -> String {
+    pub fn text(&self, number: Number) -> String {
         let mut out = format!(
             "# Item {number}. Change what stands behind the colons, save, and leave the editor.\n\
              # A file that comes back as it was, or empty, changes nothing.\n"
@@ -63,7 +61,7 @@ impl Form {
     }
 
     /// What an edited text says. A field that is missing is empty.
-    pub(super) fn read(edited: &str) -> Result<Self, Fail> {
+    pub fn read(edited: &str) -> Result<Self, Mistake> {
         let mut fields: BTreeMap<&'static str, String> =
             LINES.into_iter().chain(BLOCKS).map(|field| (field, String::new())).collect();
         let mut block: Option<&'static str> = None;
@@ -83,7 +81,7 @@ impl Form {
             let (name, value) = line.split_once(':').unwrap_or((line, ""));
             let field = LINES.into_iter().find(|it| *it == name.trim());
             let Some(field) = field.filter(|_| line.contains(':')) else {
-                return Err(Fail::usage(format!("line {n} is no field: {line:?}"))
+                return Err(Mistake::new(format!("line {n} is no field: {line:?}"))
                     .hint(format!("the fields are {}.", LINES.join(", "))));
             };
             fields.insert(field, value.trim().to_owned());
@@ -98,9 +96,9 @@ impl Form {
         Ok(form)
     }
 
-    fn check(&self) -> Result<(), Fail> {
+    fn check(&self) -> Result<(), Mistake> {
         if self.get("title").is_empty() {
-            return Err(Fail::usage("the title is empty").hint("say what is to be done."));
+            return Err(Mistake::new("the title is empty").hint("say what is to be done."));
         }
         self.priority()?;
         self.after()?;
@@ -108,41 +106,49 @@ impl Form {
         Ok(())
     }
 
-    fn priority(&self) -> Result<Option<u32>, Fail> {
+    fn priority(&self) -> Result<Option<u32>, Mistake> {
         let text = self.get("priority");
-        let wrong = || Fail::usage(format!("the priority {text:?} is no number"));
+        let wrong = || Mistake::new(format!("the priority {text:?} is no number"));
         (!text.is_empty()).then(|| text.parse().map_err(|_| wrong())).transpose()
     }
 
-    fn numbers(&self, field: &str) -> Result<BTreeSet<Number>, Fail> {
+    fn numbers(&self, field: &str) -> Result<BTreeSet<Number>, Mistake> {
         let parts = self.get(field).split(',').map(str::trim).filter(|it| !it.is_empty());
         let number = |part: &str| match items::reference(part.strip_prefix('#').unwrap_or(part)) {
             Some(ItemRef::Number(number)) => Ok(number),
-            _ => Err(Fail::usage(format!("{field}: {part:?} is no item's number"))),
+            _ => Err(Mistake::new(format!("{field}: {part:?} is no item's number"))),
         };
         parts.map(number).collect()
     }
 
-    fn after(&self) -> Result<BTreeSet<Number>, Fail> {
+    fn after(&self) -> Result<BTreeSet<Number>, Mistake> {
         self.numbers("after")
     }
 
-    fn under(&self) -> Result<Option<Number>, Fail> {
+    fn under(&self) -> Result<Option<Number>, Mistake> {
         let found = self.numbers("under")?;
         if found.len() > 1 {
-            return Err(Fail::usage("an item stands under one item, and several are named"));
+            return Err(Mistake::new("an item stands under one item, and several are named"));
         }
         Ok(found.first().copied())
     }
 
     /// The fields that differ.
-    pub(super) fn changed(&self, other: &Self) -> Vec<&'static str> {
+    pub fn changed(&self, other: &Self) -> Vec<&'static str> {
         let fields = LINES.into_iter().chain(BLOCKS);
         fields.filter(|field| self.get(field) != other.get(field)).collect()
     }
 
+    /// The fields that this text and somebody else both changed since `before`.
+    pub fn conflicts(&self, before: &Self, current: &Self) -> Vec<&'static str> {
+        let mine = self.changed(before);
+        current.changed(before).into_iter().filter(|it| mine.contains(it)).collect()
+    }
+
     /// What must change so that an item that says `before` says this.
-    pub(super) fn patch(&self, before: &Self, item: &Item) -> Result<Patch, Fail> {
+    ///
+    /// `origin` says who wrote the text: a check in it is their word.
+    pub fn patch(&self, before: &Self, item: &Item, origin: Origin) -> Result<Patch, Mistake> {
         let mut patch = Patch::default();
         let optional = |text: &str| Some((!text.is_empty()).then(|| text.to_owned()));
         for field in self.changed(before) {
@@ -162,20 +168,21 @@ impl Form {
                 "context" => patch.context = Some(value.to_owned()),
                 "criteria" => patch.completion_criteria = Some(value.to_owned()),
                 "outcome" => patch.outcome = optional(value),
-                _ => patch.check = Some(self.check_of(before, item)),
+                _ => patch.check = Some(self.check_of(before, item, origin)),
             }
         }
         Ok(patch)
     }
 
-    fn check_of(&self, before: &Self, item: &Item) -> Option<punchlist_model::Check> {
+    fn check_of(&self, before: &Self, item: &Item, origin: Origin) -> Option<Check> {
         let command = match (self.get("verify"), &item.check) {
             // As it is kept, and not as it is shown.
             (command, Some(check)) if command == before.get("verify") => check.command.clone(),
             (command, _) => command.to_owned(),
         };
         let covers = self.get("covers").split(',').map(str::trim).filter(|it| !it.is_empty());
-        (!command.is_empty()).then(|| add::check(command, covers.map(str::to_owned).collect()))
+        let covers = covers.map(str::to_owned).collect();
+        (!command.is_empty()).then_some(Check { command, covers, origin })
     }
 }
 

@@ -1,0 +1,26 @@
+//! Which item comes next.
+
+use punchlist_model::{Ctx, Item, Op, Plan, Refusal, decide};
+
+use crate::fail::Fail;
+
+/// The item that comes next. The same decision that a claim would be, so that both always mean the
+/// same item.
+pub fn picked<'a>(plan: &'a Plan, ctx: &Ctx) -> Result<Option<&'a Item>, Refusal> {
+    let picked = decide(plan, &[Op::Next], ctx)?.picked;
+    Ok(picked.and_then(|number| plan.get(number)))
+}
+
+/// Nothing is ready, and why.
+pub fn nothing_ready(plan: &Plan) -> Fail {
+    match plan.open {
+        0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),
+        open => {
+            let items = if open == 1 { "item is" } else { "items are" };
+            Fail::not_found(format!(
+                "nothing is ready: {open} {items} open, but in progress, waiting or blocked"
+            ))
+            .hint("`punchlist list` shows what each of them waits for.")
+        }
+    }
+}

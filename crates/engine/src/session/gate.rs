@@ -1,0 +1,63 @@
+//! How often a session's stop may be refused, and where that was said.
+
+use punchlist_formats::text;
+use punchlist_model::Session;
+use punchlist_model::guard::Gate;
+use serde_json::{Value, json};
+
+/// The gate that holds for a session.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HoldingGate {
+    /// The gate.
+    pub setting: Gate,
+    /// Where that was said: `session`, `configuration` or `default`.
+    pub from: &'static str,
+    why: &'static str,
+}
+
+impl HoldingGate {
+    /// The gate of a session, or of sessions to come.
+    pub fn of(session: Option<&Session>, configured: Option<Gate>) -> Self {
+        let set = session.and_then(|it| it.memory.gate);
+        Self::with(set, session.and_then(|it| it.interactive), configured)
+    }
+
+    /// The gate of a session for which this was set.
+    pub fn with(set: Option<Gate>, interactive: Option<bool>, configured: Option<Gate>) -> Self {
+        let (setting, from, why) = match (set, configured) {
+            (Some(set), _) => (set, "session", "set for this session"),
+            (None, Some(configured)) => (configured, "configuration", "set in the configuration"),
+            (None, None) if interactive == Some(false) => {
+                (Gate::default_for(false), "default", "usual in headless sessions")
+            }
+            (None, None) => (Gate::default_for(true), "default", "usual in interactive sessions"),
+        };
+        Self { setting, from, why }
+    }
+
+    /// For programs.
+    pub fn json(self, session: Option<&Session>) -> Value {
+        json!({
+            "agent": session.map(|it| &it.key.agent),
+            "session": session.map(|it| &it.key.id),
+            "interactive": session.and_then(|it| it.interactive),
+            "gate": self.setting,
+            "from": self.from,
+        })
+    }
+
+    /// For people.
+    pub fn text(self, session: Option<&Session>) -> String {
+        let Self { setting, from, why } = self;
+        if let Some(session) = session {
+            let name = session.actor_name("");
+            return format!("{}  gate {}  ({why})\n", text::one_line(&name), setting.as_str());
+        }
+        let mut out = format!("gate {}  ({why})\n", setting.as_str());
+        if from == "default" {
+            let headless = Gate::default_for(false).as_str();
+            out.push_str(&format!("gate {headless}  (usual in headless sessions)\n"));
+        }
+        out
+    }
+}
