@@ -1,4 +1,4 @@
-//! Files that hold text: read whole, politely refused if they are something else, and written as one.
+//! Text files: reads them whole, refuses other files, and writes them atomically.
 
 use std::fs::{self, File, Metadata};
 use std::io::{ErrorKind, Read};
@@ -9,21 +9,21 @@ use sha2::{Digest, Sha256};
 
 use super::place::Place;
 
-/// The largest file that is edited or shown in a diff.
+/// The largest file that is edited or shown in a diff, in bytes.
 pub(super) const MOST: u64 = 8 * 1024 * 1024;
 
-/// What is where a text may be.
+/// What is at a path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     /// Nothing.
     Nothing,
     /// A text, as it is in the file.
     Text(String, Stamp),
-    /// A file of another kind: why it is not text.
+    /// A file that is not text, and why.
     Other(String, Stamp),
 }
 
-/// What there is, if it is a file. Anything that is no plain file is an error.
+/// Reads what is at a path. Anything that is not a plain file is an error.
 pub(super) fn look(place: &Place) -> Result<Found, String> {
     let shown = &place.shown;
     let meta = match fs::symlink_metadata(&place.real) {
@@ -51,8 +51,8 @@ pub(super) fn look(place: &Place) -> Result<Found, String> {
     })
 }
 
-/// What is there, as far as a question about it rests on that: the content of a text, else what the file
-/// system says of the file.
+/// A stamp of the file that a question refers to: a digest of a text, otherwise the file system's
+/// metadata.
 pub(super) fn stamp(place: &Place) -> String {
     match look(place) {
         Ok(Found::Nothing) => "nothing".to_owned(),
@@ -68,7 +68,7 @@ pub(super) fn stamp(place: &Place) -> String {
     }
 }
 
-/// Whether it is a plain file, or what it is instead. Pipes and devices might never end.
+/// Checks for a plain file. Reading a pipe or a device might never end.
 pub(super) fn is_file(meta: &Metadata) -> Result<(), &'static str> {
     match meta {
         _ if meta.is_file() => Ok(()),
@@ -77,12 +77,12 @@ pub(super) fn is_file(meta: &Metadata) -> Result<(), &'static str> {
     }
 }
 
-/// Whether bytes are no text: no text has a NUL near its beginning.
+/// Whether the bytes are not text: text has no NUL near its beginning.
 pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.iter().take(8 * 1024).any(|it| *it == 0)
 }
 
-/// Puts a text there, with the directories that are missing. What was there keeps its mode.
+/// Writes a text, and creates missing directories. An existing file keeps its mode.
 pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String> {
     let failed = |why: std::io::Error| format!("cannot write {}: {why}", place.shown);
     let was = match found {
@@ -91,14 +91,14 @@ pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String
     };
     if let Some(directory) = place.real.parent() {
         fs::create_dir_all(directory).map_err(failed)?;
-        // Between the look and now, it may have become a way out.
+        // The directory may have been replaced by a link that leads out.
         if fs::canonicalize(directory).ok().as_deref() != Some(directory) {
             return Err(format!("{} has moved while it was looked at; try again", place.shown));
         }
     }
     if let Ok(meta) = fs::symlink_metadata(&place.real) {
         is_file(&meta).map_err(|what| format!("{} is {what}", place.shown))?;
-        // Renaming would get round it, which is not what whoever took the right away meant.
+        // Renaming would bypass a missing write permission, which is there for a reason.
         if meta.mode() & 0o200 == 0 {
             return Err(format!("{} is read-only", place.shown));
         }
@@ -111,18 +111,18 @@ pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String
     })
 }
 
-/// Whether every line of a text ends as on Windows.
+/// Whether every line ends with CRLF.
 pub(super) fn is_crlf(text: &str) -> bool {
     let all = text.matches('\n').count();
     all > 0 && text.matches("\r\n").count() == all
 }
 
-/// A text with every line ending as on Windows.
+/// The text with every line ending in CRLF.
 pub(super) fn to_crlf(text: &str) -> String {
     text.replace("\r\n", "\n").replace('\n', "\r\n")
 }
 
-/// How many lines, in words.
+/// The number of lines, in words.
 pub(super) fn lines(text: &str) -> String {
     match text.lines().count() {
         1 => "1 line".to_owned(),

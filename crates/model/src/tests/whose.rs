@@ -1,4 +1,4 @@
-//! Whose list it is: what is blocked, what is under another, what a person's word is worth.
+//! Stories about whose list it is: blocked items, sub-items, and what only a person may do.
 
 use super::story;
 
@@ -275,7 +275,7 @@ fn forgetting_an_open_item_settles_it() {
     );
 }
 
-/// Values within values, this many.
+/// A value nested in `levels` others.
 fn nested(levels: usize) -> String {
     format!("{{\"a\":{}1{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
 }

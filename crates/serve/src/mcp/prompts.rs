@@ -43,7 +43,7 @@ impl Server {
                 ("Plan a task before it is begun", prompt::plan_task(task, tools))
             }
             "review" if !self.inner.tools.is_empty() => {
-                // A store that cannot be used is told by the tools, once they are called.
+                // If the store cannot be used, the tools will report it when they are called.
                 let plan = self.plan(Which::Current, meta).await.ok().flatten();
                 ("Go through what is open, item by item", prompt::review(plan.as_ref(), tools))
             }

@@ -1,5 +1,5 @@
-//! From a change in one process to its entry in another, beside a byte through a pipe between the
-//! same two: what waking a process costs on this machine at this moment.
+//! Measures the time from a change in one process to its entry in another. For comparison: a byte
+//! through a pipe between the same two processes, which shows what waking a process costs now.
 
 use std::future::poll_fn;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -14,16 +14,16 @@ use punchlist_store::Durability;
 
 use super::{Outcome, desk, tell};
 
-/// How long the processes rest between two changes, so that the follower is asleep each time.
+/// The pause between two changes, so that the follower is asleep each time.
 const REST: Duration = Duration::from_millis(3);
 
-/// How long to wait for an entry before saying that it was lost.
+/// The timeout for an entry; after it, the entry counts as lost.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The writer's side: starts the follower, and tells what it says.
+/// The writer's side: starts the follower and prints its results.
 pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
     let database = directory.join("plans.db");
-    // `NORMAL`, so that the time from before the change is not that of the disk.
+    // `NORMAL`, so that the time does not include the disk.
     let store = desk::make(&database, Durability::Normal)?;
     let mut follower = Follower::start(&database, idle)?;
     follower.hear("ready")?;
@@ -40,7 +40,8 @@ pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
         follower.input.write_all(b"\n")?;
         tell("pipe", follower.hear("heard")?.saturating_sub(began))?;
     }
-    // The end of its input tells it to be idle for a while and to say what that cost.
+    // The end of its input tells the follower to stay idle for a while and to report what that
+    // cost.
     let Follower { child, input, said } = follower;
     drop(input);
     for line in said {
@@ -71,7 +72,7 @@ impl Follower {
         Ok(Self { child, input, said: lines(output) })
     }
 
-    /// The figure of the next line, which must have that name.
+    /// The number on the next line, which must have this name.
     fn hear(&self, expected: &str) -> Outcome<u128> {
         let (name, figure) = parse(&self.said.recv_timeout(PATIENCE)?)?;
         if name == expected { Ok(figure) } else { Err(format!("{name}, not {expected}").into()) }
@@ -95,14 +96,14 @@ fn parse(line: &str) -> Outcome<(String, u128)> {
     Ok((name.to_owned(), figure.parse()?))
 }
 
-/// The follower's side: says when it saw an entry or heard a byte. At the end of its input it says
-/// what being idle for a while costs.
+/// The follower's side: reports when it saw an entry or a byte. At the end of its input it reports
+/// what being idle costs.
 pub(crate) fn follow(database: &Path, idle: Duration) -> Outcome {
     let store = desk::open(database, Durability::Normal)?;
     let mut stream = desk::wait(store.follow(Cursor::Now, Scope::All))?;
     thread::spawn(move || {
         while let Some(Ok(_)) = desk::wait(poll_fn(|cx| stream.as_mut().poll_next(cx))) {
-            // Where nobody listens any more, the process is about to end.
+            // If nobody reads this any more, the process is about to end.
             drop(tell("seen", now()));
         }
     });
@@ -120,8 +121,7 @@ pub(crate) fn follow(database: &Path, idle: Duration) -> Outcome {
     tell("idle_wakes", wakes_after.saturating_sub(wakes))
 }
 
-/// What all threads of this process have used: nanoseconds on a processor, and how often they went
-/// to sleep.
+/// What all threads of this process have used: CPU nanoseconds, and the number of context switches.
 fn spent() -> Outcome<(u128, u128)> {
     let (mut time, mut wakes) = (0, 0);
     for thread in std::fs::read_dir("/proc/self/task")? {
@@ -135,7 +135,7 @@ fn spent() -> Outcome<(u128, u128)> {
     Ok((time, wakes))
 }
 
-/// Nanoseconds since 1970: two processes have no other clock in common.
+/// Nanoseconds since 1970, the only clock that two processes share.
 #[expect(clippy::disallowed_methods, reason = "a program of its own, with nobody to hand it in")]
 fn now() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
