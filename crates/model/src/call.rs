@@ -55,7 +55,7 @@ impl RunRecord {
 
     /// The error for a second start of the same run.
     pub fn begun_already(id: RunId) -> Error {
-        Error::Unusable { what: format!("run {id} has begun already"), source: None }
+        Error::Unusable { what: format!("run {id} has already begun"), source: None }
     }
 }
 

@@ -110,7 +110,7 @@ impl What {
             Self::Evidence => "added evidence to",
             Self::Parked => "parked",
             Self::Undone => "undid a change of",
-            Self::Unreadable => "did what cannot be read any more to",
+            Self::Unreadable => "made an unreadable change to",
         }
     }
 }

@@ -113,7 +113,7 @@ fn illegal(f: &mut fmt::Formatter<'_>, tag: &Tag, to: Status, legal: &[Status]) 
     if tag.status == to {
         write!(f, "{tag} is {is} already")?;
     } else if legal.contains(&to) && tag.status.is_open() {
-        write!(f, "{tag} is {is}: only what is closed can be reopened")?;
+        write!(f, "{tag} is {is}: only a closed item can be reopened")?;
     } else if legal.contains(&to) {
         return write!(f, "{tag} is {is}: it can be {} only if it is reopened", to.words());
     } else {
@@ -333,7 +333,7 @@ impl fmt::Display for Broken {
             Self::EmptyTitle { entry } => write!(f, "the title of entry {} is empty", entry + 1),
             Self::EmptyText { field } => write!(f, "needs a {field} that is not empty"),
             Self::PersonsGoal => {
-                f.write_str("the goal is a person's: an agent neither changes nor clears it")
+                f.write_str("a person set the goal: an agent cannot change or clear it")
             }
             Self::PersonsApproval => {
                 f.write_str("cannot be approved by an agent, only by a person")

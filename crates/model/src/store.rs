@@ -486,7 +486,7 @@ pub enum Error {
     #[error("plan {0} is in this store already")]
     Exists(PlanId),
     /// This plan was already made for the same.
-    #[error("plan {0} was made for that already")]
+    #[error("plan {0} was already made for the same")]
     AlreadyMade(PlanId),
     /// There is no run with this id.
     #[error("there is no run {0}")]

@@ -85,8 +85,7 @@ impl Wal {
             return Ok(());
         }
         let what = format!(
-            "the change is made, but the disk of {} did not confirm it: it may be gone after a loss \
-             of power",
+            "the change was made, but the disk of {} did not confirm it: a power loss may undo it",
             path.display()
         );
         Err(Error::Unconfirmed { what, source: Some(why.into()) })

@@ -100,7 +100,9 @@ impl Hub {
                 ending.0.end(failed.as_ref());
                 drop(watch);
             })
-            .map_err(|error| unusable("no thread can be started to follow".to_owned(), error))?;
+            .map_err(|error| {
+                unusable("cannot start a thread to follow the journal".to_owned(), error)
+            })?;
         hubs.retain(|_, hub| !hub.state().is_over);
         hubs.insert(path, Arc::clone(&hub));
         Ok(Subscription { hub, subscriber })

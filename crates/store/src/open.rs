@@ -105,7 +105,7 @@ pub(crate) fn to_write(options: &Options) -> Result<Database, Error> {
             return Ok(database);
         }
     }
-    let what = format!("{} is replaced again and again", options.path.display());
+    let what = format!("{} keeps being replaced", options.path.display());
     Err(Error::Unusable { what, source: None })
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn to_read(options: &Options) -> Result<Option<Database>, Error> {
     };
     match migrate::state_of(facts, &path)? {
         State::Current => {
-            let why = format!("{} was opened to read only", path.display());
+            let why = format!("{} was opened read-only", path.display());
             let identity = Some(Identity::of(&options.path, &path));
             let access = Access::Read { why, copy: None };
             Ok(Some(Database::new(conn, access, path, identity)))
@@ -333,7 +333,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     fn of(path: &Path) -> Result<Self, Error> {
-        let words = || format!("no copy of {} can be made to read it", path.display());
+        let words = || format!("cannot copy {} to read it", path.display());
         let failed = |error| unusable(words(), error);
         let copy = Self { directory: private_directory().map_err(failed)? };
         // Other processes may still write the files. The copy is valid if nothing changed
@@ -391,9 +391,7 @@ fn cannot_open(path: &Path, error: impl Into<Box<dyn std::error::Error + Send + 
 pub(crate) fn lock_failed(path: &Path, why: LockError) -> Error {
     match why {
         LockError::Failed(error) => not_written(path, error),
-        LockError::Held(who) => {
-            Error::Busy(format!("{who} and does not let go; nothing was changed"))
-        }
+        LockError::Held(who) => Error::Busy(format!("{who}; timed out, nothing was changed")),
     }
 }
 

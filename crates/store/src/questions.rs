@@ -101,7 +101,7 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Question> {
         run: rows::parsed(row, 1, str::parse::<RunId>)?,
         project: row.get(2)?,
         plan: if has_plan { Some(rows::parsed(row, 3, str::parse::<PlanId>)?) } else { None },
-        asked: rows::from_json(row, 6)?.ok_or_else(|| strange(6, "a question without words"))?,
+        asked: rows::from_json(row, 6)?.ok_or_else(|| strange(6, "a question without content"))?,
         standing: Standing::of(rows::from_json(row, 5)?, calls::state(row, 4)?),
     })
 }
@@ -120,7 +120,7 @@ pub(crate) fn forget(conn: &Connection, plan: PlanKey, item: Option<u32>) -> Res
     let mut update =
         conn.prepare_cached("UPDATE question SET answer = ?2, asked = ?3 WHERE id = ?1")?;
     for (id, mut answer, asked) in found {
-        let mut asked = asked.ok_or_else(|| strange(2, "a question without words"))?;
+        let mut asked = asked.ok_or_else(|| strange(2, "a question without content"))?;
         asked.forget();
         if let Some(answer) = &mut answer {
             answer.forget();

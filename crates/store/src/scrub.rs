@@ -37,8 +37,8 @@ pub(crate) fn purge(path: &Path) -> Result<(), Error> {
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).map_err(broken)?;
     if busy {
         let what = format!(
-            "the texts are erased, but a program that reads {} keeps its log from being emptied; \
-             end it and forget once more",
+            "the texts are erased, but copies remain in the WAL of {} while another program reads \
+             it; end that program and forget once more",
             path.display()
         );
         return Err(Error::Unusable { what, source: None });

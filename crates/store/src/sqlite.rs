@@ -199,7 +199,7 @@ impl Database {
         if is_saved {
             return Ok(());
         }
-        let what = format!("{words}; nothing was changed, and the one that is there is open now");
+        let what = format!("{words}; nothing was changed, and the new file is open now");
         Err(Error::Unusable { what, source: None })
     }
 

@@ -216,7 +216,7 @@ fn settings_are_as_promised() {
         ["journal_mode", "synchronous", "foreign_keys", "trusted_schema", "busy_timeout"]
             .map(pragma)
             .join(" ")
-            + if waits { " and we wait for the log" } else { "" }
+            + if waits { " and we sync the WAL" } else { "" }
     };
     let settings = || format!("{}\n{}", read(Durability::Full), read(Durability::Normal));
     let usual = settings();
@@ -278,7 +278,7 @@ fn a_change_that_the_disk_does_not_confirm_at_all_is_told_as_such() {
     let rung = bell();
     let error = titled(&store, plan, "in doubt").unwrap_err();
     let Error::Unconfirmed { what, source: Some(_) } = &error else { panic!("{error:?}") };
-    assert!(what.starts_with("the change is made, but the disk"), "{what}");
+    assert!(what.starts_with("the change was made, but the disk"), "{what}");
     assert_eq!(bell(), rung, "nobody is told");
     let items = || now(PlanStore::read(&store, plan, Needs::whole())).unwrap().items.len();
     assert_eq!(items(), 2, "it is made");

@@ -86,7 +86,7 @@ impl Worker {
         let thread = thread::Builder::new()
             .name(name.to_owned())
             .spawn(move || queue.into_iter().for_each(|job| job(&store)))
-            .map_err(|error| unusable("no thread can be started for the store".into(), error))?;
+            .map_err(|error| unusable("cannot start a thread for the store".into(), error))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
 

@@ -126,11 +126,11 @@ pub(crate) fn holder(file: &File, lock: Lock) -> Option<Holder> {
 pub(crate) fn describe(holder: Option<&Holder>, database: &Path) -> String {
     let database = database.display();
     let Some(Holder { program, pid, since }) = holder else {
-        return format!("another program holds the writers' lock of {database}");
+        return format!("another program holds the write lock of {database}");
     };
     let program = if program.is_empty() { "a program" } else { program };
     let since = since.map(|it| format!(" since {it:.0}")).unwrap_or_default();
-    format!("{program} (process {pid}) holds the writers' lock of {database}{since}")
+    format!("{program} (process {pid}) holds the write lock of {database}{since}")
 }
 
 /// Waits for a lock on a file until a time. Returns whether it was acquired. The wait itself is a
@@ -169,7 +169,7 @@ pub(crate) fn lock_until(
     match locked {
         Ok(locked) => locked.map(|()| true),
         Err(RecvTimeoutError::Timeout) => Ok(false),
-        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the thread that waits broke")),
+        Err(RecvTimeoutError::Disconnected) => Err(io::Error::other("the waiting thread panicked")),
     }
 }
 
@@ -220,7 +220,7 @@ mod tests {
         };
         assert_eq!(
             describe(Some(&named), Path::new("/a/plans.db")),
-            "punchlist add (process 7) holds the writers' lock of /a/plans.db since 1970-01-01T00:00:00Z"
+            "punchlist add (process 7) holds the write lock of /a/plans.db since 1970-01-01T00:00:00Z"
         );
     }
 }

@@ -35,7 +35,7 @@ struct Arguments {
     old: String,
     /// The text to put in its place.
     new: String,
-    /// Replace every place where the text is.
+    /// Replace every occurrence of the text.
     #[serde(default)]
     replace_all: bool,
 }
@@ -81,9 +81,9 @@ impl Tool for Edit {
         let diff = match text(&place) {
             Ok((_, old)) => match replaced(&old, &input) {
                 Ok((new, _)) => diff(&old, &new),
-                Err(why) => Some(format!("it would fail as the file is now: {why}\n")),
+                Err(why) => Some(format!("with the current file this would fail: {why}\n")),
             },
-            Err(why) => Some(format!("it would fail as things are now: {why}\n")),
+            Err(why) => Some(format!("at the moment this would fail: {why}\n")),
         };
         let what = format!("edit {}", place.shown);
         Preview { what, diff, touches: vec![place.shown], ..Preview::default() }

@@ -121,7 +121,7 @@ impl Root {
     /// Resolves a path.
     pub fn resolve(&self, text: &str) -> Result<Place, String> {
         if text.len() > LONGEST {
-            return Err(format!("a path of {} bytes leads nowhere", text.len()));
+            return Err(format!("the path is too long: {} bytes", text.len()));
         }
         if text.is_empty() || text.contains('\0') {
             return Err(format!("{text:?} is not a path"));
@@ -178,7 +178,7 @@ pub(super) fn is_guarded(path: &Path) -> bool {
 
 /// The refusal for such a place.
 pub(super) fn guarded(shown: &str) -> String {
-    format!("{shown} is not written by tools; ask the user to change it")
+    format!("tools may not write {shown}; ask the user to change it")
 }
 
 /// Whether a file usually contains secrets, judging by its name.
@@ -213,13 +213,13 @@ fn follow_links(path: &Path) -> Result<PathBuf, String> {
         match fs::canonicalize(there) {
             Ok(real) => {
                 if !rest.is_empty() && !real.is_dir() {
-                    return Err(format!("cannot be: {} is not a directory", real.display()));
+                    return Err(format!("cannot exist: {} is not a directory", real.display()));
                 }
                 return Ok(rest.iter().rev().fold(real, |real, name| real.join(name)));
             }
             Err(why) if why.kind() == ErrorKind::NotFound => {
                 if fs::symlink_metadata(there).is_ok() {
-                    return Err("is a link that leads nowhere".to_owned());
+                    return Err("is a link without a target".to_owned());
                 }
                 rest.push(there.file_name().ok_or("does not exist")?);
                 there = there.parent().ok_or("does not exist")?;

@@ -106,7 +106,7 @@ fn shown(place: &Place, offset: u64, limit: u64, work: &Work) -> Result<String, 
             continue;
         }
         if count == limit || out.len() >= MOST_BYTES {
-            out.push_str(&format!("(there is more; go on with offset {number})\n"));
+            out.push_str(&format!("(there is more; continue with offset {number})\n"));
             return Ok(out);
         }
         out.push_str(&format!("{number:>6}\t{}\n", line.text()));

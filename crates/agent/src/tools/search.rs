@@ -41,12 +41,12 @@ struct Arguments {
     pattern: String,
     /// Where: a file or directory, relative to the project's root; the root if left out.
     path: Option<String>,
-    /// Only files whose path fits, such as `*.rs` or `src/**/*.ts`.
+    /// Only files whose path matches this glob, such as `*.rs` or `src/**/*.ts`.
     glob: Option<String>,
     /// The pattern is plain text.
     #[serde(default)]
     literal: bool,
-    /// Capital and small letters are the same.
+    /// Ignore case.
     #[serde(default)]
     ignore_case: bool,
     /// How many lines around each match to show.

@@ -79,10 +79,10 @@ impl Tool for Shell {
     fn check(&self, input: &Value) -> Result<Checked, String> {
         let Arguments { command, directory } = arguments(input)?;
         if command.trim().is_empty() || command.contains('\0') {
-            return Err("the command is empty, or holds a NUL".to_owned());
+            return Err("the command is empty, or contains a NUL".to_owned());
         }
         if command.starts_with(['-', '+']) {
-            return Err("sh would take the command for an option".to_owned());
+            return Err("the command begins with - or +: sh would read it as an option".to_owned());
         }
         let place = self.directory(directory.as_deref())?;
         let subject = shell::subject_below(self.name(), &command, Some(&place.shown));

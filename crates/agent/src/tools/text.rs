@@ -29,12 +29,12 @@ pub(super) fn look(place: &Place) -> Result<Found, String> {
     let meta = match fs::symlink_metadata(&place.real) {
         Ok(meta) => meta,
         Err(why) if why.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
-        Err(why) => return Err(format!("cannot look at {shown}: {why}")),
+        Err(why) => return Err(format!("cannot read {shown}: {why}")),
     };
     is_file(&meta).map_err(|what| format!("{shown} is {what}"))?;
     let stamp = Stamp::from(&meta);
     if meta.len() > MOST {
-        let what = format!("it is {} bytes long, more than the {MOST} that are taken", meta.len());
+        let what = format!("it has {} bytes; at most {MOST} are allowed", meta.len());
         return Ok(Found::Other(what, stamp));
     }
     let mut bytes = Vec::new();
@@ -105,7 +105,7 @@ pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String
     }
     replace::with(&place.real, was, text.as_bytes(), 0o666).map_err(|why| {
         if why.kind() == ErrorKind::AlreadyExists {
-            return format!("somebody else just made {}; look at it first", place.shown);
+            return format!("somebody else has just created {}; read it first", place.shown);
         }
         failed(why)
     })

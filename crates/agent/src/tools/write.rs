@@ -96,7 +96,7 @@ fn written(place: &Place, content: String) -> Result<String, String> {
     let how_much = lines(&content);
     let message = match &found {
         Found::Text(old, _) if *old == content => {
-            return Ok(format!("{} is so already", place.shown));
+            return Ok(format!("{} already has this content", place.shown));
         }
         Found::Nothing => format!("created {} ({how_much})", place.shown),
         Found::Text(old, _) => {

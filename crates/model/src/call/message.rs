@@ -98,7 +98,7 @@ pub enum BadMessage {
     Nul,
     #[error("the message has {length} characters; at most {} are allowed", Message::LONGEST)]
     TooLong { length: usize },
-    #[error("{} messages wait already, and more are not taken", Message::MOST)]
+    #[error("the queue is full: {} messages are waiting", Message::MOST)]
     TooMany,
 }
 

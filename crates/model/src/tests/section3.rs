@@ -19,7 +19,7 @@ fn one_item_in_progress_per_worker_and_a_second_start_names_the_one_that_holds_i
         $ start 2
         picked 2
         $ reopen 3 start
-        refused: item 3 \"c\" is pending: only what is closed can be reopened; legal now: in progress, completed, cancelled
+        refused: item 3 \"c\" is pending: only a closed item can be reopened; legal now: in progress, completed, cancelled
         $ list
         [>] 1 a, me attempt 1
         [>] 2 b, you attempt 1

@@ -214,11 +214,11 @@ fn an_agent_neither_changes_nor_clears_a_persons_goal() {
         $ goal -- it ships
         $ agent
         $ goal -- it compiles
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ no-goal
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ goal 1 -- it ships
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ undo
         refused: me has no change left to undo in this plan
         $ done 1

@@ -101,7 +101,7 @@ impl Server {
         let opened = self.inner.codec.open_json_with(state, &binding(params, call));
         let Ok(approval) = opened else {
             let what =
-                "requestState does not belong to this call, or is too old: call again without";
+                "requestState does not belong to this call, or is too old: call again without it";
             return Err(ErrorData::invalid_params(what, None));
         };
         let response = params.input_responses.as_ref().and_then(|it| it.get(QUESTION));

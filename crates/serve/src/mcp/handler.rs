@@ -142,7 +142,7 @@ impl ServerHandler for Server {
         let is_older = context.protocol_version().is_none_or(|it| it.has_initialize());
         let others = if is_older { ONLY_NEWER } else { ONLY_OLDER };
         if KNOWN.contains(&method.as_str()) && !others.contains(&method.as_str()) {
-            let what = format!("the parameters of {method} do not fit");
+            let what = format!("invalid parameters for {method}");
             return Err(ErrorData::invalid_params(what, None));
         }
         Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))

@@ -197,11 +197,12 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Pipe<R
         for message in messages {
             let line = message.get().as_bytes();
             let bad = match serde_json::from_slice::<RxJsonRpcMessage<RoleServer>>(line) {
-                Ok(JsonRpcMessage::Request(it)) if is_initialize(&it.request) => {
-                    Some((Sender::Request(it.id), "initialize is no part of a batch".to_owned()))
-                }
+                Ok(JsonRpcMessage::Request(it)) if is_initialize(&it.request) => Some((
+                    Sender::Request(it.id),
+                    "initialize is not allowed in a batch".to_owned(),
+                )),
                 Ok(JsonRpcMessage::Request(it)) if !batch.awaits(it.id.clone()) => {
-                    Some((Sender::Unknown, "two requests of the batch have one id".to_owned()))
+                    Some((Sender::Unknown, "two requests of the batch have the same id".to_owned()))
                 }
                 Ok(message) => {
                     self.track(&message);
@@ -361,7 +362,7 @@ impl<W: AsyncWrite + Unpin> Out<W> {
 fn error_of(line: &[u8], why: &serde_json::Error) -> (Sender, ErrorCode, String) {
     match why.classify() {
         Category::Syntax | Category::Eof => {
-            let why = format!("Parse error: the line is no JSON ({why})");
+            let why = format!("Parse error: the line is not JSON ({why})");
             (Sender::Unknown, ErrorCode::PARSE_ERROR, why)
         }
         Category::Data | Category::Io => (

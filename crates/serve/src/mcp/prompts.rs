@@ -38,7 +38,10 @@ impl Server {
                 let task = params.arguments.as_ref().and_then(|it| it.get("task"));
                 let task = task.and_then(Value::as_str).filter(|it| !it.trim().is_empty());
                 let task = task.ok_or_else(|| {
-                    ErrorData::invalid_params("the argument `task` says what is to be done", None)
+                    ErrorData::invalid_params(
+                        "the argument `task` is missing: say what is to be done",
+                        None,
+                    )
                 })?;
                 ("Plan a task before it is begun", prompt::plan_task(task, tools))
             }

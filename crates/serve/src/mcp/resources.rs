@@ -66,7 +66,7 @@ impl Server {
             None => 0,
             Some(cursor) => cursor
                 .parse::<usize>()
-                .map_err(|_| ErrorData::invalid_params("the cursor is none of ours", None))?,
+                .map_err(|_| ErrorData::invalid_params("unknown cursor", None))?,
         };
         let mut resources = Vec::new();
         if from == 0 {

@@ -99,7 +99,7 @@ fn a_line_that_is_no_json_is_a_parse_error() {
         &"[".repeat(9000),
     ] {
         let why = check(line.as_bytes(), Value::Null, -32700);
-        assert!(why.starts_with("Parse error: the line is no JSON ("), "{why}");
+        assert!(why.starts_with("Parse error: the line is not JSON ("), "{why}");
     }
     check(b"\xff\xfe", Value::Null, -32700);
 }

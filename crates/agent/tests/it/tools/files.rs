@@ -22,11 +22,11 @@ fn a_file_is_read_in_pieces() {
     project.write("project/long", text);
     let all = read(&project, "long");
     assert!(all.starts_with("     1\tline 1\n"), "{all}");
-    assert!(all.ends_with("  2000\tline 2000\n(there is more; go on with offset 2001)\n"));
+    assert!(all.ends_with("  2000\tline 2000\n(there is more; continue with offset 2001)\n"));
     let piece = |offset: u64, limit: u64| {
         project.call("read", json!({"path": "long", "offset": offset, "limit": limit}))
     };
-    assert_eq!(piece(3, 1), "     3\tline 3\n(there is more; go on with offset 4)\n");
+    assert_eq!(piece(3, 1), "     3\tline 3\n(there is more; continue with offset 4)\n");
     assert_eq!(piece(5000, 9), "  5000\tline 5000\n");
     assert_eq!(piece(5001, 9), "failed: long has 5000 lines, none from 5001 on");
 }
@@ -47,7 +47,7 @@ fn a_huge_line_costs_no_more_than_is_shown_of_it() {
     project.write("project/wide", format!("{}\n", "x".repeat(1999)).repeat(2000));
     let output = read(&project, "wide");
     assert!(
-        output.len() < 70_000 && output.ends_with("go on with offset 34)\n"),
+        output.len() < 70_000 && output.ends_with("continue with offset 34)\n"),
         "{}",
         output.len()
     );
@@ -89,7 +89,10 @@ fn a_file_is_written_whole_and_keeps_what_it_was() {
         "replaced new/deep/a.txt (1 line, before 2 lines)"
     );
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o751);
-    assert_eq!(write(&project, "new/deep/a.txt", "three"), "new/deep/a.txt is so already");
+    assert_eq!(
+        write(&project, "new/deep/a.txt", "three"),
+        "new/deep/a.txt already has this content"
+    );
     // A link to a place inside stays a link.
     symlink("new/deep/a.txt", project.path("project/link")).unwrap();
     write(&project, "link", "four");
@@ -106,7 +109,7 @@ fn a_file_is_written_whole_and_keeps_what_it_was() {
     assert_eq!(write(&project, "binary", "text"), "replaced binary (1 line)");
     let left: Vec<_> = fs::read_dir(project.path("project")).unwrap().flatten().collect();
     assert_eq!(left.len(), 4, "no draft is left: {left:?}");
-    assert!(write(&project, "crlf/x", "y").starts_with("refused: \"crlf/x\" cannot be"));
+    assert!(write(&project, "crlf/x", "y").starts_with("refused: \"crlf/x\" cannot exist"));
 }
 
 #[test]
@@ -162,7 +165,9 @@ fn hostile_texts_are_written_and_read_as_what_they_are() {
         project.preview("edit", &json!({"path": "a", "old": it.text, "new": "b"}));
         let output = write(&project, "a", &it.text);
         assert!(
-            ["created", "replaced", "a is so already"].iter().any(|ok| output.starts_with(ok)),
+            ["created", "replaced", "a already has this content"]
+                .iter()
+                .any(|ok| output.starts_with(ok)),
             "{output}"
         );
         assert_eq!(project.text("project/a"), it.text, "{}", it.name);

@@ -54,7 +54,7 @@ pub(crate) fn what_is_unknown_is_said_to_be_unknown(world: &World) {
     assert!(is_unknown(wait(store.record(run_id(9), vec![], vec![], None)).unwrap_err()));
     wait(store.begin_run(run(1, None))).unwrap();
     let twice = wait(store.begin_run(run(1, None))).unwrap_err();
-    assert!(twice.to_string().contains("has begun already"), "{twice}");
+    assert!(twice.to_string().contains("has already begun"), "{twice}");
     let nobodys = wait(store.record(run_id(1), vec![], vec![asked(1, 4)], None)).unwrap_err();
     assert!(matches!(nobodys, Error::NoCall { call: 4, .. }), "{nobodys}");
 }
