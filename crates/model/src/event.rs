@@ -18,7 +18,7 @@ use crate::plan::{End, Plan, Rules};
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A new item was inserted at its position; the items behind it moved up.
+    /// A new item was inserted at its position; the positions behind it went up by one.
     Added {
         /// The item as it was added.
         item: Box<Item>,
@@ -32,7 +32,7 @@ pub enum Event {
         /// The changed fields.
         deltas: Vec<Delta>,
     },
-    /// An item was moved; the items in between moved by one.
+    /// An item was moved; the positions in between changed by one.
     Moved {
         /// Which item.
         number: Number,
@@ -41,7 +41,7 @@ pub enum Event {
         /// The new position.
         to: Position,
     },
-    /// An item left the list; the items behind it moved down.
+    /// An item left the list; the positions behind it went down by one.
     Superseded {
         /// Which item.
         number: Number,
@@ -50,7 +50,7 @@ pub enum Event {
         /// When it was superseded.
         at: Timestamp,
     },
-    /// A superseded item came back to the list; the items behind it moved up.
+    /// A superseded item came back to the list; the positions behind it went up by one.
     Restored {
         /// Which item.
         number: Number,

@@ -1,8 +1,8 @@
 //! The schema and its version.
 //!
-//! Version 7 is the first released schema. A database of version 5 or 6 is migrated; an older one
-//! is refused. From now on there are numbered migrations, forward only. A released migration never
-//! changes; a test checks their digests.
+//! Versions before 7 were never released. A database of version 5 or 6 is migrated nevertheless; an
+//! older one is refused. From now on there are numbered migrations, forward only. A released
+//! migration never changes; a test checks their digests.
 
 use std::path::Path;
 

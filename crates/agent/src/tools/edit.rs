@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::diff::diff;
-use super::text::{Found, MOST, is_crlf, look, put, stamp, to_crlf};
+use super::text::{Found, MOST, is_crlf, read_file, stamp, to_crlf, write_file};
 use super::{Place, Root, arguments, run_blocking, schema, writes};
 
 /// How many occurrences a message lists.
@@ -105,7 +105,7 @@ impl Tool for Edit {
 
 /// The text of the file.
 fn text(place: &Place) -> Result<(Found, String), String> {
-    let found = look(place)?;
+    let found = read_file(place)?;
     let shown = &place.shown;
     match &found {
         Found::Text(text, _) => {
@@ -120,7 +120,7 @@ fn text(place: &Place) -> Result<(Found, String), String> {
 fn edited(place: &Place, input: &Arguments) -> Result<String, String> {
     let (found, old) = text(place)?;
     let (new, places) = replaced(&old, input).map_err(|why| format!("{}: {why}", place.shown))?;
-    put(place, &found, &new)?;
+    write_file(place, &found, &new)?;
     let places = if places == 1 { "1 place".to_owned() } else { format!("{places} places") };
     Ok(format!("edited {} ({places})", place.shown))
 }

@@ -24,7 +24,7 @@ pub(super) enum Found {
 }
 
 /// Reads what is at a path. Anything that is not a plain file is an error.
-pub(super) fn look(place: &Place) -> Result<Found, String> {
+pub(super) fn read_file(place: &Place) -> Result<Found, String> {
     let shown = &place.shown;
     let meta = match fs::symlink_metadata(&place.real) {
         Ok(meta) => meta,
@@ -54,7 +54,7 @@ pub(super) fn look(place: &Place) -> Result<Found, String> {
 /// A stamp of the file that a question refers to: a digest of a text, otherwise the file system's
 /// metadata.
 pub(super) fn stamp(place: &Place) -> String {
-    match look(place) {
+    match read_file(place) {
         Ok(Found::Nothing) => "nothing".to_owned(),
         Ok(Found::Text(text, _)) => {
             let digest: Vec<String> =
@@ -83,7 +83,7 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// Writes a text, and creates missing directories. An existing file keeps its mode.
-pub(super) fn put(place: &Place, found: &Found, text: &str) -> Result<(), String> {
+pub(super) fn write_file(place: &Place, found: &Found, text: &str) -> Result<(), String> {
     let failed = |why: std::io::Error| format!("cannot write {}: {why}", place.shown);
     let was = match found {
         Found::Nothing => None,

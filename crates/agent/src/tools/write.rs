@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::diff::diff;
-use super::text::{Found, is_crlf, lines, look, put, stamp, to_crlf};
+use super::text::{Found, is_crlf, lines, read_file, stamp, to_crlf, write_file};
 use super::{Place, Root, arguments, run_blocking, schema, writes};
 
 /// The tool.
@@ -64,7 +64,7 @@ impl Tool for Write {
         let Ok((place, content)) = input else {
             return Preview { what: "write".to_owned(), ..Preview::default() };
         };
-        let found = look(&place).unwrap_or(Found::Nothing);
+        let found = read_file(&place).unwrap_or(Found::Nothing);
         let content = with_line_ends_of(&found, content);
         let verb = if found == Found::Nothing { "create" } else { "replace" };
         let diff = match &found {
@@ -91,7 +91,7 @@ impl Tool for Write {
 }
 
 fn written(place: &Place, content: String) -> Result<String, String> {
-    let found = look(place)?;
+    let found = read_file(place)?;
     let content = with_line_ends_of(&found, content);
     let how_much = lines(&content);
     let message = match &found {
@@ -104,6 +104,6 @@ fn written(place: &Place, content: String) -> Result<String, String> {
         }
         Found::Other(..) => format!("replaced {} ({how_much})", place.shown),
     };
-    put(place, &found, &content)?;
+    write_file(place, &found, &content)?;
     Ok(message)
 }

@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use super::{Load, Outcome};
 
 /// The timeout for one answer.
-const PATIENCE: Duration = Duration::from_secs(60);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// After this time no further calls are sent.
-const BUDGET: Duration = Duration::from_secs(60);
+const SEND_TIME: Duration = Duration::from_secs(60);
 
 /// How long a server may take to exit.
-const FAREWELL: Duration = Duration::from_secs(3);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How to wait for answers.
 #[derive(Clone, Copy)]
@@ -32,12 +32,12 @@ pub(crate) enum Waits {
 }
 
 /// Returns the next message and when it arrived. The time of parsing it is not the server's.
-type Said = Box<dyn FnMut() -> Outcome<(Instant, Value)>>;
+type NextMessage = Box<dyn FnMut() -> Outcome<(Instant, Value)>>;
 
 pub(crate) struct Client {
     child: Child,
     input: Option<ChildStdin>,
-    said: Said,
+    next_message: NextMessage,
 }
 
 impl Client {
@@ -47,18 +47,18 @@ impl Client {
         let mut child = command.spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or("the server has no output")?;
-        let said: Said = match waits {
+        let next_message: NextMessage = match waits {
             Waits::Bounded => {
-                let (sender, said) = mpsc::channel();
+                let (sender, receiver) = mpsc::channel();
                 thread::spawn(move || messages(output).try_for_each(|it| sender.send(it)));
-                Box::new(move || Ok(said.recv_timeout(PATIENCE)?))
+                Box::new(move || Ok(receiver.recv_timeout(ANSWER_TIMEOUT)?))
             }
             Waits::Directly => {
                 let mut messages = messages(output);
                 Box::new(move || messages.next().ok_or_else(|| "the server has ended".into()))
             }
         };
-        let mut client = Self { child, input, said };
+        let mut client = Self { child, input, next_message };
         client.send(&json!({
             "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
                 "protocolVersion": "2025-06-18", "capabilities": {},
@@ -78,7 +78,7 @@ impl Client {
     /// The next answer: its request, whether it succeeded, and when it arrived.
     fn answer(&mut self) -> Outcome<(u64, bool, Instant)> {
         loop {
-            let (at, message) = (self.said)()?;
+            let (at, message) = (self.next_message)()?;
             let id = message.get("id").cloned();
             match (message.get("method").and_then(Value::as_str), id) {
                 (Some(method), Some(id)) => {
@@ -108,7 +108,7 @@ impl Client {
         loop {
             while next <= load.count
                 && open.len() < usize::try_from(load.in_flight)?
-                && began.elapsed() < BUDGET
+                && began.elapsed() < SEND_TIME
             {
                 let params = json!({ "name": tool, "arguments": arguments(next) });
                 self.send(&json!({
@@ -169,7 +169,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         self.input = None;
         let began = Instant::now();
-        while began.elapsed() < FAREWELL {
+        while began.elapsed() < EXIT_TIMEOUT {
             if !matches!(self.child.try_wait(), Ok(None)) {
                 return;
             }

@@ -82,8 +82,8 @@ impl Peer {
         if output.status.success() {
             return Ok(());
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{command:?} ended with {}: {said}", output.status).into())
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{command:?} ended with {}: {stderr}", output.status).into())
     }
 
     /// Adds tasks from one process and returns how many were acknowledged.

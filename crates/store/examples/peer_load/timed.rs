@@ -27,32 +27,32 @@ pub(crate) fn run(peer: &str, installed: &Path, directory: &Path, count: u32) ->
     let (add, list) = peer.tools();
     // Printed at the end: a reader that wakes up in the middle of a call would disturb the
     // measurement.
-    let mut said = String::new();
-    let mut tell = |name: &str, took: Duration| writeln!(said, "{name} {}", took.as_nanos());
+    let mut report = String::new();
+    let mut add_line = |name: &str, took: Duration| writeln!(report, "{name} {}", took.as_nanos());
     let mut client = Client::start(peer.server()?, Waits::Directly)?;
     for n in 0..count {
-        tell("first", client.time(add, &peer.arguments(&n.to_string()))?)?;
+        add_line("first", client.time(add, &peer.arguments(&n.to_string()))?)?;
     }
     for _ in 0..count {
-        tell("list", client.time(list, &peer.list_arguments())?)?;
+        add_line("list", client.time(list, &peer.list_arguments())?)?;
     }
     let resident = client.resident()?;
     drop(client);
     let began = Instant::now();
     let mut client = Client::start(peer.server()?, Waits::Directly)?;
     client.time(list, &peer.list_arguments())?;
-    tell("start", began.elapsed())?;
+    add_line("start", began.elapsed())?;
     for n in count..2 * count {
         client.time(add, &peer.arguments(&n.to_string()))?;
     }
     thread::sleep(REST);
     let began = Instant::now();
     for n in (2 * count..).take(usize::try_from(MORE)?) {
-        tell("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
+        add_line("create", client.time(add, &peer.arguments(&n.to_string()))?)?;
         if began.elapsed() > BUDGET {
             break;
         }
     }
-    writeln!(said, "resident {resident}")?;
-    Ok(std::io::stdout().write_all(said.as_bytes())?)
+    writeln!(report, "resident {resident}")?;
+    Ok(std::io::stdout().write_all(report.as_bytes())?)
 }

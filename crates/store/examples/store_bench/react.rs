@@ -18,7 +18,7 @@ use super::{Outcome, desk, tell};
 const REST: Duration = Duration::from_millis(3);
 
 /// The timeout for an entry; after it, the entry counts as lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ENTRY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The writer's side: starts the follower and prints its results.
 pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
@@ -26,25 +26,25 @@ pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
     // `NORMAL`, so that the time does not include the disk.
     let store = desk::make(&database, Durability::Normal)?;
     let mut follower = Follower::start(&database, idle)?;
-    follower.hear("ready")?;
+    follower.read_figure("ready")?;
     for n in 1..=count {
         thread::sleep(REST);
         let began = now();
         desk::add(&store, n)?;
         let done = now();
-        let seen = follower.hear("seen")?;
+        let seen = follower.read_figure("seen")?;
         tell("from_call", seen.saturating_sub(began))?;
         tell("from_answer", seen.saturating_sub(done))?;
         thread::sleep(REST);
         let began = now();
         follower.input.write_all(b"\n")?;
-        tell("pipe", follower.hear("heard")?.saturating_sub(began))?;
+        tell("pipe", follower.read_figure("heard")?.saturating_sub(began))?;
     }
     // The end of its input tells the follower to stay idle for a while and to report what that
     // cost.
-    let Follower { child, input, said } = follower;
+    let Follower { child, input, lines } = follower;
     drop(input);
-    for line in said {
+    for line in lines {
         let (name, figure) = parse(&line)?;
         tell(&name, figure)?;
     }
@@ -55,7 +55,7 @@ pub(crate) fn run(directory: &Path, count: u64, idle: &str) -> Outcome {
 struct Follower {
     child: Child,
     input: ChildStdin,
-    said: mpsc::Receiver<String>,
+    lines: mpsc::Receiver<String>,
 }
 
 impl Follower {
@@ -69,12 +69,12 @@ impl Follower {
             .spawn()?;
         let input = child.stdin.take().ok_or("the follower has no input")?;
         let output = child.stdout.take().ok_or("the follower has no output")?;
-        Ok(Self { child, input, said: lines(output) })
+        Ok(Self { child, input, lines: lines(output) })
     }
 
     /// The number on the next line, which must have this name.
-    fn hear(&self, expected: &str) -> Outcome<u128> {
-        let (name, figure) = parse(&self.said.recv_timeout(PATIENCE)?)?;
+    fn read_figure(&self, expected: &str) -> Outcome<u128> {
+        let (name, figure) = parse(&self.lines.recv_timeout(ENTRY_TIMEOUT)?)?;
         if name == expected { Ok(figure) } else { Err(format!("{name}, not {expected}").into()) }
     }
 }
@@ -92,7 +92,7 @@ fn lines(output: ChildStdout) -> mpsc::Receiver<String> {
 }
 
 fn parse(line: &str) -> Outcome<(String, u128)> {
-    let (name, figure) = line.split_once(' ').ok_or("the follower said something odd")?;
+    let (name, figure) = line.split_once(' ').ok_or("the follower printed an unexpected line")?;
     Ok((name.to_owned(), figure.parse()?))
 }
 
