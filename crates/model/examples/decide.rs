@@ -27,8 +27,7 @@ pub(crate) fn main() {
     for event in &decision.events {
         plan.evolve(event);
     }
-    // At most one item is in progress per worker, so the second start is refused and changes
-    // nothing.
+    // One item in progress per worker: the second start is refused and changes nothing.
     let refusal = decide(&plan, &[start(2)], &ctx).expect_err("a rule says no");
     assert!(refusal.to_string().contains("item 1 \"Parse\" is in progress"), "{refusal}");
 }
