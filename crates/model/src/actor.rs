@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The author of a change, as the journal names it. `undo` takes back changes of an equal actor.
+/// The author of a change, as the journal names it. `undo` reverts changes of an equal actor.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Actor {
     /// What kind of author.

@@ -132,7 +132,7 @@ impl fmt::Display for Shown {
     }
 }
 
-/// Reads a file of results. Says what is wrong with each line that is none.
+/// Reads a file of results.
 ///
 /// # Errors
 /// One entry per bad line.
