@@ -1,6 +1,6 @@
-//! What an agent may use: [`tools`], the built-in tools.
+//! The built-in [`tools`] of an agent.
 //!
-//! Nothing here decides whether a call may run: that is policy's, in `sched`.
+//! Nothing here decides whether a call may run: the policy in `sched` does.
 
 #![forbid(unsafe_code)]
 

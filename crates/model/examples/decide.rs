@@ -1,4 +1,4 @@
-//! A plan in memory: what is asked is decided, and what was decided is applied.
+//! Decides two changes on a plan in memory: the first is applied, the second is refused.
 
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, Plan, PlanId, Timestamp,
@@ -27,7 +27,7 @@ pub(crate) fn main() {
     for event in &decision.events {
         plan.evolve(event);
     }
-    // One item in progress per worker: a second start is refused, and nothing has changed.
+    // One item in progress per worker: the second start is refused and changes nothing.
     let refusal = decide(&plan, &[start(2)], &ctx).expect_err("a rule says no");
     assert!(refusal.to_string().contains("item 1 \"Parse\" is in progress"), "{refusal}");
 }

@@ -1,7 +1,7 @@
-//! What happened to a plan: the journal's words, how they apply, and how they are taken back.
+//! Events: what happened to a plan, how to apply it and how to undo it.
 //!
-//! Events carry what was and what is, so that a plan can be replayed from its journal, a change can
-//! be undone, and a reader needs nothing else to tell the story. They are stored: a variant or field
+//! Events contain old and new values. So a plan can be replayed from its journal, a change can be
+//! undone, and a reader of the journal needs nothing else. Events are stored: variants and fields
 //! may be added, never changed.
 
 use std::collections::BTreeSet;
@@ -14,64 +14,64 @@ use crate::id::{Attempt, Number, Position};
 use crate::item::{Check, Claim, Evidence, Item, Mark, Run, Status};
 use crate::plan::{End, Plan, Rules};
 
-/// One thing that happened.
+/// One event of a change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A new item, at its position; those behind it moved up.
+    /// A new item was inserted at its position; the positions behind it went up by one.
     Added {
-        /// As it was made.
+        /// The item as it was added.
         item: Box<Item>,
     },
     /// Fields of an item changed.
     Changed {
         /// Which item.
         number: Number,
-        /// In one word.
+        /// The kind of change.
         what: What,
-        /// Field by field.
+        /// The changed fields.
         deltas: Vec<Delta>,
     },
-    /// An item changed places; those between moved by one.
+    /// An item was moved; the positions in between changed by one.
     Moved {
         /// Which item.
         number: Number,
-        /// Where it was.
+        /// The old position.
         from: Position,
-        /// Where it is.
+        /// The new position.
         to: Position,
     },
-    /// An item left the list; those behind it moved up.
+    /// An item left the list; the positions behind it went down by one.
     Superseded {
         /// Which item.
         number: Number,
-        /// Where it was.
+        /// Its last position.
         from: Position,
-        /// When.
+        /// When it was superseded.
         at: Timestamp,
     },
-    /// A superseded item came back; those behind it moved down.
+    /// A superseded item came back to the list; the positions behind it went up by one.
     Restored {
         /// Which item.
         number: Number,
-        /// Where it is.
+        /// Its new position.
         to: Position,
         /// When it had been superseded.
         superseded_at: Timestamp,
     },
     /// The plan's own fields changed.
     PlanChanged {
-        /// Field by field.
+        /// The changed fields.
         deltas: Vec<PlanDelta>,
     },
-    /// A person had texts erased: of one item, or of the whole plan.
+    /// A person had texts erased: those of one item, or of the whole plan.
     Forgotten {
-        /// Which item; `None` for all.
+        /// Which item; `None` for the whole plan.
         number: Option<Number>,
     },
 }
 
-/// What kind of change it was, for people who read the journal.
+/// The kind of a change, for people who read the journal.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the words that `log` prints")]
@@ -89,7 +89,7 @@ pub enum What {
     Evidence,
     Parked,
     Undone,
-    /// Nobody knows: what was stored of it cannot be read.
+    /// Unknown: the stored event cannot be read.
     Unreadable,
 }
 
@@ -110,7 +110,7 @@ impl What {
             Self::Evidence => "added evidence to",
             Self::Parked => "parked",
             Self::Undone => "undid a change of",
-            Self::Unreadable => "did what cannot be read any more to",
+            Self::Unreadable => "made an unreadable change to",
         }
     }
 }
@@ -127,7 +127,7 @@ macro_rules! deltas {
             $($variant { before: $type, after: $type },)*
         }
 
-        /// Which field a change is of.
+        /// The fields that a delta can be about.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[expect(missing_docs, reason = "each variant is a field")]
         pub enum $field_enum {
@@ -135,17 +135,17 @@ macro_rules! deltas {
         }
 
         impl $delta {
-            /// Which field it is of.
+            /// The field that changed.
             pub fn field(&self) -> $field_enum {
                 match self { $(Self::$variant { .. } => $field_enum::$variant,)* }
             }
 
-            /// Puts the new value in place.
+            /// Sets the new value.
             pub fn apply(&self, owner: &mut $owner) {
                 match self { $(Self::$variant { after, .. } => owner.$field = after.clone(),)* }
             }
 
-            /// The change back.
+            /// The delta that undoes this one.
             pub fn inverse(&self) -> Self {
                 match self {
                     $(Self::$variant { before, after } => {
@@ -154,7 +154,7 @@ macro_rules! deltas {
                 }
             }
 
-            /// Every field in which two values differ.
+            /// The deltas of all fields in which `old` and `new` differ.
             pub fn between(old: &$owner, new: &$owner) -> Vec<Self> {
                 let mut deltas = Vec::new();
                 $(if old.$field != new.$field {
@@ -217,11 +217,11 @@ deltas! {
     }
 }
 
-/// What a forgotten text is replaced by.
+/// The text that replaces a forgotten text.
 pub const TOMBSTONE: &str = "[forgotten]";
 
 impl Event {
-    /// The item that it is about, if it is about one.
+    /// The item that the event is about, if there is one.
     pub fn number(&self) -> Option<Number> {
         match self {
             Self::Added { item } => Some(item.number),
@@ -236,10 +236,12 @@ impl Event {
 }
 
 impl Plan {
-    /// Applies one decided event. Cannot fail: whatever could was refused by [`crate::decide()`].
+    /// Applies an event that was decided. This cannot fail: [`crate::decide()`] has refused
+    /// whatever could.
     ///
-    /// On a slice, items that are not loaded are passed over; the header is always right. Counts
-    /// saturate: a journal from elsewhere may say anything, and is held against its rows afterwards.
+    /// On a slice, items that are not loaded are skipped; the header is always correct. Counts
+    /// saturate, because an imported journal may contain anything; the import compares the result
+    /// with the rows.
     pub fn evolve(&mut self, event: &Event) {
         match event {
             Event::Added { item } => {
@@ -293,7 +295,7 @@ impl Plan {
     }
 
     fn shift(&mut self, from: Position, to: u32, by: i32) {
-        // What goes to the end moves nobody; long lists are made by that alone.
+        // A new last item moves no other. Long lists are built this way.
         if from.0 > self.placed {
             return;
         }
@@ -329,7 +331,7 @@ impl Plan {
 }
 
 impl Item {
-    /// Erases every text that somebody wrote, and keeps the rest.
+    /// Erases all texts of the item; other fields stay.
     pub fn forget(&mut self) {
         TOMBSTONE.clone_into(&mut self.title);
         self.active_form = None;

@@ -1,6 +1,6 @@
 //! Everything that writes to a plan: load, decide, write, in one transaction.
 //!
-//! What may happen is decided in the model; here is only the order of the steps.
+//! The model decides; this file has only the order of the steps.
 
 use punchlist_model::decide::{decide_since, journal_needed};
 use punchlist_model::needs::{Around, Needs, Reach};
@@ -15,7 +15,7 @@ use crate::load::{self, Failure, Loaded};
 use crate::rows::PlanKey;
 use crate::{attachments, calls, journal, messages, save};
 
-/// Makes an empty plan.
+/// Creates an empty plan.
 pub(crate) fn create(conn: &Connection, new: NewPlan) -> Result<Plan, Failure> {
     let plan = new.plan();
     check_new(conn, &plan)?;
@@ -34,7 +34,7 @@ pub(crate) fn set_made_for(
     Ok(save::made_for(conn, key, what)?)
 }
 
-/// Decides a change and writes what follows.
+/// Decides a change and writes the result.
 pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Applied, Failure> {
     let (key, plan) = load::header(conn, id)?;
     let needs = Needs::of(&change.ops);
@@ -52,8 +52,8 @@ pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Ap
         None => Vec::new(),
     };
     let decision = decide_since(&loaded.plan, &change.ops, &change.ctx, &since)?;
-    let done = Done { kind: change.kind, undoes: None, write: change.write };
-    let applied = commit(conn, loaded, decision, done, &change.ctx)?;
+    let entry_kind = EntryKind { kind: change.kind, undoes: None, write: change.write };
+    let applied = commit(conn, loaded, decision, entry_kind, &change.ctx)?;
     if !applied.decision.events.is_empty()
         && let Some(key) = change.has_shown(applied.revision())
     {
@@ -62,7 +62,7 @@ pub(crate) fn change(conn: &Connection, id: PlanId, change: Change) -> Result<Ap
     Ok(applied)
 }
 
-/// Takes back the caller's last change.
+/// Undoes the caller's last change.
 pub(crate) fn undo(
     conn: &Connection,
     id: PlanId,
@@ -72,7 +72,8 @@ pub(crate) fn undo(
     let (key, plan) = load::header(conn, id)?;
     check_revision(conn, key, &plan, expect)?;
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
-    // What is taken back is mostly near the end: the end is read first, then more of it.
+    // The change to undo is usually near the end of the journal, so the end is read first, then
+    // more.
     let mut most = 64_u64;
     loop {
         let after = Revision(plan.revision.0.saturating_sub(most));
@@ -80,8 +81,9 @@ pub(crate) fn undo(
         if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
             let loaded = load::fill(conn, key, plan, &Needs::whole())?;
             let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
-            let done = Done { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
-            return commit(conn, loaded, decision, done, &ctx);
+            let entry_kind =
+                EntryKind { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
+            return commit(conn, loaded, decision, entry_kind, &ctx);
         }
         if after == Revision(0) {
             return Err(undo::Conflict::Nothing(ctx.actor.name).into());
@@ -90,7 +92,7 @@ pub(crate) fn undo(
     }
 }
 
-/// Erases texts from rows and journal. What is left of them in the files is the caller's to purge.
+/// Erases texts from rows and journal. The caller must purge what remains in the files.
 pub(crate) fn forget(
     conn: &Connection,
     id: PlanId,
@@ -99,7 +101,7 @@ pub(crate) fn forget(
 ) -> Result<Applied, Failure> {
     let (key, plan) = load::header(conn, id)?;
     let needs = match item {
-        // What depends on it and what is under it is told of.
+        // The warnings need its dependants and sub-items.
         Some(item) => {
             let around = vec![Around::Dependants, Around::Children];
             Needs { items: vec![Reach { item: item.clone(), around }], ..Needs::default() }
@@ -108,11 +110,11 @@ pub(crate) fn forget(
     };
     let loaded = load::fill(conn, key, plan, &needs)?;
     let number = item.map(|item| forget::target(&loaded.plan, item)).transpose()?;
-    let mut seen = Revision(0);
+    let mut scrubbed_to = Revision(0);
     loop {
-        let entries = journal::after(conn, key, id, seen, 256)?;
+        let entries = journal::after(conn, key, id, scrubbed_to, 256)?;
         let Some(last) = entries.last() else { break };
-        seen = last.revision;
+        scrubbed_to = last.revision;
         for entry in entries {
             let mut scrubbed = entry.clone();
             forget::scrub(&mut scrubbed, number);
@@ -127,11 +129,11 @@ pub(crate) fn forget(
     }
     let ctx = Ctx { now: kept(ctx.now), ..ctx };
     let decision = forget::decide(&loaded.plan, number, ctx.now);
-    let done = Done { kind: Kind::Forget, undoes: None, write: None };
-    commit(conn, loaded, decision, done, &ctx)
+    let entry_kind = EntryKind { kind: Kind::Forget, undoes: None, write: None };
+    commit(conn, loaded, decision, entry_kind, &ctx)
 }
 
-/// Takes in a plan with its journal.
+/// Imports a plan with its journal.
 pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Result<(), Failure> {
     check_new(conn, plan)?;
     let key = save::new_plan(conn, plan)?;
@@ -142,21 +144,21 @@ pub(crate) fn import(conn: &Connection, plan: &Plan, entries: &[Entry]) -> Resul
     Ok(())
 }
 
-/// What a change is in the journal.
-struct Done {
+/// The fields of a journal entry that depend on the kind of change.
+struct EntryKind {
     kind: Kind,
-    /// The revision that is taken back.
+    /// The revision that is undone.
     undoes: Option<Revision>,
     /// The id of the write, if the caller gave one.
     write: Option<WriteId>,
 }
 
-/// Writes what was decided.
+/// Writes a decision.
 fn commit(
     conn: &Connection,
     loaded: Loaded,
     decision: Decision,
-    done: Done,
+    entry_kind: EntryKind,
     ctx: &Ctx,
 ) -> Result<Applied, Failure> {
     let Loaded { key, plan, whole } = loaded;
@@ -176,11 +178,11 @@ fn commit(
         revision: plan.revision,
         at: ctx.now,
         actor: ctx.actor.clone(),
-        kind: done.kind,
-        undoes: done.undoes,
+        kind: entry_kind.kind,
+        undoes: entry_kind.undoes,
         events: decision.events,
     };
-    let write = done.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
+    let write = entry_kind.write.unwrap_or_else(|| ctx.ids.write(plan.revision));
     journal::append(conn, key, Some(write), &entry)?;
     let decision = Decision { events: entry.events, ..decision };
     Ok(Applied { revision: plan.revision, plan, decision })

@@ -1,4 +1,4 @@
-//! Whether a database is whole and can be written, for those who ask.
+//! Whether a database is undamaged and can be written.
 
 use punchlist_model::store::Error;
 
@@ -7,21 +7,21 @@ use crate::migrate;
 use crate::open::Access;
 use crate::sqlite::Sqlite;
 
-/// How a database is.
+/// The health of a database.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Health {
-    /// The version of its schema.
+    /// The schema version.
     pub schema: u32,
-    /// How many plans it holds.
+    /// The number of plans.
     pub plans: u64,
-    /// How large it is, its log included.
+    /// The size, with the WAL.
     pub bytes: u64,
-    /// What SQLite finds wrong with it, a few at most; nothing, if it is whole.
+    /// What SQLite finds wrong, a few entries at most. Empty if the database is undamaged.
     pub damage: Vec<String>,
 }
 
 impl Sqlite {
-    /// Looks a database through. Takes as long as reading it does.
+    /// Checks a database. This reads all of it.
     pub fn health(&self) -> Result<Health, Error> {
         let database = self.database();
         let path = &database.path;
@@ -37,20 +37,21 @@ impl Sqlite {
         };
         let (damage, plans): (_, i64) = look().map_err(broken)?;
         let size = |path| std::fs::metadata(path).map_or(0, |it| it.len());
-        let bytes = size(path.clone()) + size(crate::open::log_of(path));
+        let bytes = size(path.clone()) + size(crate::open::wal_of(path));
         let plans = u64::try_from(plans).unwrap_or_default();
         Ok(Health { schema: migrate::LATEST, plans, bytes, damage })
     }
 
-    /// Whether the database was opened to read, because it cannot be written or was asked to be so.
+    /// Whether the database was opened read-only, because it cannot be written or because the
+    /// caller asked for it.
     pub fn is_read_only(&self) -> bool {
-        // Only a store that can write has a connection for reads. Asked first, because the connection that
-        // writes may be waiting for another process.
+        // Only a store that can write has a second connection for reads. Checked first, because the
+        // writing connection may be waiting for another process.
         let has_reads = self.reads().is_some();
         !has_reads && matches!(self.database().access, Access::Read { .. })
     }
 
-    /// Whether the database can be written, by a transaction that writes nothing.
+    /// Checks that the database can be written, with a transaction that writes nothing.
     pub fn is_writable(&self) -> Result<(), Error> {
         self.write(|_| Ok(()))
     }

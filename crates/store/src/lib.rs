@@ -1,12 +1,11 @@
-//! SQLite behind the model's store; migrations.
+//! The store on SQLite, and its migrations.
 //!
-//! A store here loads, asks [`punchlist_model::decide()`] and writes, in one transaction. It contains
-//! no rule, no clock but the one for waiting, no environment and no random number: what it needs of them
-//! comes in the call.
-//! This is the only crate that contains SQL.
+//! A store loads, calls [`punchlist_model::decide()`] and writes, in one transaction. It contains
+//! no rule and uses no environment and no random numbers. It uses a clock only for timeouts; all
+//! other times come from the caller. This is the only crate that contains SQL.
 //!
 //! [`Sqlite`] works in the caller's thread and needs no runtime; [`Threaded`] gives the same store
-//! threads of its own, for servers. A store that stays open reads through a connection of its own, so that
+//! its own threads, for servers. A store that stays open reads through a second connection, so that
 //! its reads do not wait for its writes.
 
 #![forbid(unsafe_code)]

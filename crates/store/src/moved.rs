@@ -1,4 +1,4 @@
-//! Giving the plans of a project that has moved to its new place.
+//! Gives the plans of a project that was moved to its new directory.
 
 use punchlist_model::store::{AttachmentKey, Error};
 use punchlist_model::{MadeFor, Plan, PlanId};
@@ -10,16 +10,16 @@ use crate::save;
 use crate::sqlite::Sqlite;
 
 impl Sqlite {
-    /// Gives everything of the project `from`, and of the projects in directories below it, to the
-    /// project `to` and the same directories there: plans, who is attached to them, sessions and runs.
-    /// The plans that it is about. Fails with [`Error::NameTaken`] if there is a plan of the same name
-    /// already.
+    /// Moves everything of the project `from`, and of projects in directories below it, to the
+    /// project `to` and the same directories below that: plans, attachments, sessions and runs.
+    /// Returns the plans. Fails with [`Error::NameTaken`] if there is already a plan of the same
+    /// name.
     pub fn move_project(&self, from: &str, to: &str) -> Result<Vec<PlanId>, Error> {
         self.write(|conn| move_all(conn, from, to))
     }
 }
 
-/// What a project is called after the move; nothing if it is not below `from`.
+/// The new path of a project; `None` if it is not `from` or below it.
 fn after(project: &str, from: &str, to: &str) -> Option<String> {
     let rest = project.strip_prefix(from)?;
     (rest.is_empty() || rest.starts_with('/')).then(|| format!("{to}{rest}"))
@@ -44,7 +44,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
                 MadeFor::Conversation(AttachmentKey { project: project.clone(), ..it })
             }
         });
-        // A plan that is there for the same already stays it.
+        // If another plan was already made for the same at the new place, that plan stays the one.
         let made_for = match made_for {
             Some(it) if save::plan_for(conn, &it)?.is_none_or(|id| id == plan.id) => Some(it),
             Some(_) | None => None,
@@ -54,7 +54,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
         save::made_for(conn, key, made_for.as_ref())?;
         moved.push(plan.id);
     }
-    // One that is attached at the new place already is left as it is.
+    // A conversation that is already attached at the new place stays unchanged.
     for (select, update) in [
         (
             "SELECT DISTINCT project FROM attachment",

@@ -1,4 +1,4 @@
-//! Plans at a glance.
+//! Overviews of plans.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::attachments;
 use crate::load::Failure;
 use crate::rows::{self, PlanKey, select_plan};
 
-/// The plans that fit, most recently changed first.
+/// The plans that match, most recently changed first.
 pub(crate) fn list(conn: &Connection, filter: &Filter) -> Result<Vec<Summary>, Failure> {
     match (&filter.project, &filter.name) {
         (Some(project), Some(name)) => {
@@ -40,7 +40,7 @@ fn select(
     let mut rows = select.query(params)?;
     let mut plans = Vec::new();
     while let Some(row) = rows.next()? {
-        // One that is not even known by name is passed over, and the others are there.
+        // A plan whose id cannot be read is skipped; the others are listed.
         let Ok((key, plan)) = rows::plan(row) else { continue };
         if filter.fits(plan.id, &plan.project, plan.name.as_deref()) {
             plans.push((key, plan));
@@ -68,8 +68,8 @@ fn select(
     Ok(plans.into_iter().map(summary).collect())
 }
 
-/// What `Plan::progress` says of whole plans, without loading them. `keys` is a JSON array. A plan without
-/// an item that counts is missing.
+/// What `Plan::progress` returns, without loading the plans. `keys` is a JSON array. A plan without
+/// countable items is missing from the result.
 fn progress(conn: &Connection, keys: &str) -> rusqlite::Result<HashMap<i64, Progress>> {
     let mut select = conn.prepare_cached(
         "WITH counted AS MATERIALIZED (SELECT plan, number, parent, status = 'completed' AS done \

@@ -1,4 +1,4 @@
-//! Whose list it is: what is blocked, what is under another, what a person's word is worth.
+//! Stories about whose list it is: blocked items, sub-items, and what only a person may do.
 
 use super::story;
 
@@ -214,11 +214,11 @@ fn an_agent_neither_changes_nor_clears_a_persons_goal() {
         $ goal -- it ships
         $ agent
         $ goal -- it compiles
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ no-goal
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ goal 1 -- it ships
-        refused: the goal is a person's: an agent neither changes nor clears it
+        refused: a person set the goal: an agent cannot change or clear it
         $ undo
         refused: me has no change left to undo in this plan
         $ done 1
@@ -275,7 +275,7 @@ fn forgetting_an_open_item_settles_it() {
     );
 }
 
-/// Values within values, this many.
+/// A value nested in `levels` others.
 fn nested(levels: usize) -> String {
     format!("{{\"a\":{}1{}}}", "[".repeat(levels - 1), "]".repeat(levels - 1))
 }

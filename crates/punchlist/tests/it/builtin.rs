@@ -273,11 +273,12 @@ async fn files_that_decide_what_runs_are_not_written() {
         let calls = [("write", json!({"path": path, "content": "x"}))];
         let (asked, ended) = project.calls(&calls, &Answer::Once).await;
         assert!(asked.is_empty(), "{path}");
-        assert!(ended[0].contains("is not written by tools; ask the user"), "{path}: {}", ended[0]);
+        assert!(ended[0].contains("tools may not write "), "{path}: {}", ended[0]);
+        assert!(ended[0].contains("; ask the user"), "{path}: {}", ended[0]);
     }
     let calls = [("shell", json!({"command": "echo x > .git/hooks/pre-commit"}))];
     let (_, ended) = project.calls(&calls, &Answer::Once).await;
-    assert!(ended[0].contains("is not written by tools"), "{}", ended[0]);
+    assert!(ended[0].contains("tools may not write "), "{}", ended[0]);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn whoever_waits_names_the_writer_that_was_stopped_and_ends_with_exit_8() {
     let lines: Vec<&str> = ran.err.lines().collect();
     assert!(lines[0].contains(&holder) && lines[0].ends_with("; waiting for it"), "{}", ran.err);
     assert!(lines[0].contains(" since 2026-01-02T03:"), "{}", ran.err);
-    assert!(lines[1].contains(&holder) && lines[1].contains("does not let go"), "{}", ran.err);
+    assert!(lines[1].contains(&holder) && lines[1].contains("; timed out, "), "{}", ran.err);
     assert!(ran.err.contains("nothing was changed"), "{}", ran.err);
     // Reading does not wait.
     assert_eq!(titles(&world), ["First"]);

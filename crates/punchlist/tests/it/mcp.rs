@@ -135,7 +135,11 @@ fn a_request_that_does_not_fit_is_told_so_and_an_unknown_one_that_it_is_unknown(
         let answer = client.ask(method, params.clone());
         assert_eq!(answer["error"]["code"], code, "{method} {params}: {answer}");
         let told = answer["error"]["message"].as_str().unwrap();
-        assert_eq!(told.contains("do not fit"), code == -32602 && !told.contains("nope"), "{told}");
+        assert_eq!(
+            told.contains("invalid parameters for"),
+            code == -32602 && !told.contains("nope"),
+            "{told}"
+        );
     }
     assert_eq!(client.titles(), [""; 0]);
 }

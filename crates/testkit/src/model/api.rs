@@ -1,4 +1,4 @@
-//! The APIs that are spoken, and what a server must know of each. Says how, and sends nothing.
+//! The supported APIs, and what the server must know about each. Sends nothing.
 
 use serde_json::Value;
 
@@ -6,10 +6,10 @@ use super::request::Entry;
 use super::script::Message;
 use super::{anthropic, gemini, openai};
 
-/// Most characters of a text in one event, so that texts come in several.
+/// Maximum of characters in one event, so that texts come in several.
 const CHUNK: usize = 40;
 
-/// A provider's way of talking to a model.
+/// A provider's API.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Api {
     /// Anthropic's Messages API: Claude Code.
@@ -28,7 +28,7 @@ pub(super) struct Event {
 }
 
 impl Api {
-    /// What the model is shown, in order.
+    /// The entries that the model is shown, in order.
     pub(super) fn entries(self, body: &Value) -> Vec<Entry> {
         match self {
             Self::Anthropic => anthropic::entries(body),
@@ -37,7 +37,7 @@ impl Api {
         }
     }
 
-    /// The names of the tools that are offered.
+    /// The names of the offered tools.
     pub(super) fn tools(self, body: &Value) -> Vec<String> {
         match self {
             Self::Anthropic => anthropic::tools(body),
@@ -46,7 +46,7 @@ impl Api {
         }
     }
 
-    /// The events of a message. `id` makes the ids in it different from those of other messages.
+    /// The events of a message. `id` makes its ids differ from those of other messages.
     pub(super) fn events(self, message: &Message, model: &str, id: usize) -> Vec<Event> {
         match self {
             Self::Anthropic => anthropic::events(message, model, id),
@@ -55,7 +55,7 @@ impl Api {
         }
     }
 
-    /// The same message for a client that asked for no stream.
+    /// The same message for a client that did not ask for a stream.
     pub(super) fn whole(self, message: &Message, model: &str, id: usize) -> Value {
         match self {
             Self::Anthropic => anthropic::whole(message, model, id),
@@ -64,7 +64,7 @@ impl Api {
         }
     }
 
-    /// The body of an answer that is an error.
+    /// The body of an error.
     pub(super) fn error(self, status: u16, kind: &str, id: usize) -> Value {
         match self {
             Self::Anthropic => anthropic::error(kind, id),
@@ -73,7 +73,7 @@ impl Api {
         }
     }
 
-    /// The body of the error that says that a conversation is too long.
+    /// The body of the error for a conversation that is too long.
     pub(super) fn too_long(self, id: usize) -> Value {
         let (kind, says) = match self {
             Self::Anthropic => {
@@ -94,7 +94,7 @@ impl Api {
         body
     }
 
-    /// What a model says that was asked something beside the conversation.
+    /// The answer to a request beside the conversation.
     pub(super) fn aside(self, body: &Value, text: &str) -> Message {
         match self {
             Self::Anthropic => Message::new().says(text),
@@ -104,19 +104,19 @@ impl Api {
     }
 }
 
-/// A text in pieces, none of which ends within a character.
+/// A text in pieces. No piece ends within a character.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = characters.chunks(CHUNK).map(|it| it.iter().collect()).collect();
     pieces.into_iter()
 }
 
-/// The members of an array, or nothing.
+/// The elements of an array; none if it is no array.
 pub(super) fn members(array: &Value) -> impl DoubleEndedIterator<Item = &Value> {
     array.as_array().into_iter().flatten()
 }
 
-/// A string, or nothing.
+/// A string; empty if it is no string.
 pub(super) fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }

@@ -1,8 +1,8 @@
-//! The Gemini API: what its requests say, and how a message looks. Sends nothing.
+//! The Gemini API: parses requests and writes messages. Sends nothing.
 //!
-//! Calls have no ids here, as those of the real API mostly have none. Gemini CLI asks a second model
-//! which one is to answer, whose turn it is, whether it runs in circles, each time with a schema for
-//! the answer; such a question is answered so that the conversation goes on.
+//! Calls have no ids here; in the real API most have none either. Gemini CLI asks a second model
+//! which model should answer, whose turn it is, and whether the conversation loops, each time with
+//! a schema for the answer. Such a question is answered so that the conversation continues.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::api::{Event, members, pieces, string};
 use super::request::Entry;
 use super::script::{Block, Ending, Message};
 
-/// How the answer to a question with a schema is chosen, where the smallest value would not do.
+/// Answers to questions with a schema, where the smallest valid value would be wrong.
 const ANSWERS: &[(&str, &str)] =
     &[("next_speaker", r#""user""#), ("model_choice", r#""flash""#), ("complexity_score", "5")];
 
@@ -27,8 +27,8 @@ pub(super) fn entries(body: &Value) -> Vec<Entry> {
             } else if answer.is_object() {
                 let response = &answer["response"];
                 let is_error = response.get("error").is_some();
-                let said = response.get("error").or(response.get("output")).unwrap_or(response);
-                let text = said.as_str().map_or_else(|| said.to_string(), str::to_owned);
+                let output = response.get("error").or(response.get("output")).unwrap_or(response);
+                let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
                 let (id, tool) = (string(&answer["id"]), string(&answer["name"]));
                 entries.push(Entry::Result { id, tool, text, is_error });
             } else if let Some(text) = part["text"].as_str().map(str::to_owned) {
@@ -44,7 +44,7 @@ pub(super) fn tools(body: &Value) -> Vec<String> {
     declared.filter_map(|it| it["name"].as_str()).map(str::to_owned).collect()
 }
 
-/// What the model says comes in pieces; what it calls comes together.
+/// The model's text comes in pieces; its calls come together.
 pub(super) fn events(message: &Message, model: &str) -> Vec<Event> {
     let mut groups: Vec<Vec<Value>> = Vec::new();
     let mut calls = Vec::new();
@@ -94,7 +94,7 @@ pub(super) fn aside(body: &Value, text: &str) -> Message {
     Message::new().says(schema.map_or_else(|| text.to_owned(), |it| filled(it).to_string()))
 }
 
-/// The smallest value that a schema allows, but for the known questions.
+/// The smallest value that a schema allows, except for the known questions.
 fn filled(schema: &Value) -> Value {
     if let Some(first) = members(&schema["enum"]).next() {
         return first.clone();

@@ -1,10 +1,10 @@
-//! A model that follows a script, on a loopback port, for tests that run a real agent against it.
+//! A scripted model on a loopback port, for tests that run a real agent against it.
 //!
-//! A [`Script`] is what the model does, a few lines per scenario; a [`Model`] holds one script per
-//! conversation and serves them; the [`Server`] tells afterwards what the model was sent. It speaks
-//! the Anthropic Messages API, the OpenAI Responses API and the Gemini API, all on one port, so a
-//! script does not say which agent will follow it. It thinks nothing up by itself, calls nobody, and
-//! keeps no header in which a key could be.
+//! A [`Script`] is what the model does, a few lines per scenario. A [`Model`] has one script per
+//! conversation and serves them. Afterwards the [`Server`] returns the requests that the model got.
+//! It supports the Anthropic Messages API, the OpenAI Responses API and the Gemini API, all on one
+//! port, so a script does not depend on the agent. It makes up nothing, connects to nobody, and
+//! stores no header that could contain a key.
 
 mod anthropic;
 mod api;

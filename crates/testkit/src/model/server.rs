@@ -1,4 +1,4 @@
-//! Serves scripts on a loopback port and keeps what was asked. How HTTP looks stands in `routes`.
+//! Serves scripts on a loopback port and keeps the requests. HTTP is in `routes`.
 
 use std::io;
 use std::net::SocketAddr;
@@ -28,17 +28,17 @@ impl Model {
         Self { scripts: vec![(String::new(), script)], aside: "ok".to_owned() }
     }
 
-    /// Follows another script in conversations that the user opened with this text: those of
-    /// sub-agents, or of a second agent.
+    /// Uses another script in conversations that the user opened with this text, such as those of
+    /// sub-agents or of a second agent.
     #[must_use]
     pub fn conversation(mut self, text: &str, script: Script) -> Self {
-        // The script for all the rest stays the last.
+        // The script for all other conversations stays last.
         self.scripts.insert(self.scripts.len().saturating_sub(1), (text.to_owned(), script));
         self
     }
 
-    /// What is answered to requests that offer no tools, or ask to sum the conversation up: agents
-    /// have titles made, and the like. Who wants JSON gets JSON, whatever this says.
+    /// Sets the answer to requests that offer no tools or ask for a summary, such as requests for a
+    /// title. A request for JSON gets JSON in any case.
     #[must_use]
     pub fn aside(mut self, text: &str) -> Self {
         text.clone_into(&mut self.aside);
@@ -48,7 +48,12 @@ impl Model {
     /// Serves the model on a port of this machine until the server is dropped.
     pub fn serve(self) -> io::Result<Server> {
         let state = Arc::new(Shared {
-            inner: Mutex::new(Inner { model: self, seen: Vec::new(), asides: Vec::new(), id: 0 }),
+            inner: Mutex::new(Inner {
+                model: self,
+                requests: Vec::new(),
+                asides: Vec::new(),
+                id: 0,
+            }),
             news: Condvar::new(),
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -62,7 +67,7 @@ impl Model {
                     Err(error) => return drop(tell.send(Err(error))),
                 };
                 drop(tell.send(listener.local_addr()));
-                // Streams that hang must not hold the end up, so nothing is waited for.
+                // Streams that hang must not delay the end, so the server does not wait for them.
                 tokio::select! {
                     ended = axum::serve(listener, routes).into_future() => drop(ended),
                     _ended = stopped => {}
@@ -93,18 +98,18 @@ pub(super) struct Shared {
 #[derive(Debug)]
 struct Inner {
     model: Model,
-    seen: Vec<Request>,
+    requests: Vec<Request>,
     asides: Vec<Request>,
     id: usize,
 }
 
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        // A script that panicked has failed its test already; what was seen is still worth showing.
+        // A script that panicked has already failed its test; its requests are still useful.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is answered, and a number that no other answer has.
+    /// The answer, and a number that is unique among answers.
     pub(super) fn answer(&self, api: Api, model: String, body: Value) -> (Turn, usize) {
         let mut inner = self.lock();
         let inner = &mut *inner;
@@ -121,12 +126,12 @@ impl Shared {
             request.conversation.clone_from(name);
             script.next(&request)
         });
-        inner.seen.push(request);
+        inner.requests.push(request);
         self.news.notify_all();
         (turn.unwrap_or_else(|| Message::new().says(OVER).into()), inner.id)
     }
 
-    /// What is answered to somebody who only wants the conversation summed up.
+    /// The answer to a request for a summary.
     pub(super) fn summary(&self, api: Api, model: String, body: Value) -> String {
         let mut inner = self.lock();
         inner.asides.push(Request { conversation: String::new(), api, model, body });
@@ -135,8 +140,8 @@ impl Shared {
 }
 
 impl Server {
-    /// Where it is: what agents take for `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL`. The base
-    /// of a provider in Codex ends in `/v1`.
+    /// The base URL, for `ANTHROPIC_BASE_URL` and `GOOGLE_GEMINI_BASE_URL`. The base URL of a
+    /// provider in Codex ends in `/v1`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
@@ -148,38 +153,39 @@ impl Server {
         self.address
     }
 
-    /// What the model was sent so far, in every conversation, in order.
+    /// The requests so far, of all conversations, in order.
     #[must_use]
     pub fn requests(&self) -> Vec<Request> {
-        self.state.lock().seen.clone()
+        self.state.lock().requests.clone()
     }
 
-    /// What it was sent in one conversation: the text that tells it apart, or empty.
+    /// The requests of one conversation: the text that identifies it, or empty.
     #[must_use]
     pub fn requests_of(&self, conversation: &str) -> Vec<Request> {
-        let seen = self.requests().into_iter();
-        seen.filter(|it| it.conversation == conversation).collect()
+        let requests = self.requests().into_iter();
+        requests.filter(|it| it.conversation == conversation).collect()
     }
 
-    /// Requests that were no part of a conversation.
+    /// The requests that belong to no conversation.
     #[must_use]
     pub fn asides(&self) -> Vec<Request> {
         self.state.lock().asides.clone()
     }
 
-    /// How many answers of all scripts were never asked for.
+    /// How many answers of all scripts were never requested.
     #[must_use]
     pub fn left(&self) -> usize {
         self.state.lock().model.scripts.iter().map(|it| it.1.left()).sum()
     }
 
-    /// Waits until this many requests have come in a conversation; whether they did in time.
+    /// Waits until a conversation has this many requests. Returns whether it has, before the
+    /// timeout.
     #[must_use]
     pub fn wait_for(&self, conversation: &str, requests: usize, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         let mut inner = self.state.lock();
         loop {
-            let count = inner.seen.iter().filter(|it| it.conversation == conversation).count();
+            let count = inner.requests.iter().filter(|it| it.conversation == conversation).count();
             if count >= requests {
                 return true;
             }
@@ -195,7 +201,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Dropping the sender is the signal, whether or not anybody still listens for it.
+        // Dropping the sender is the signal, whether or not anybody still waits for it.
         drop(self.stop.take());
         drop(self.thread.take().map(thread::JoinHandle::join));
     }

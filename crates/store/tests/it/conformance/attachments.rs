@@ -83,17 +83,17 @@ pub(crate) fn whoever_had_seen_all_has_seen_its_own_change(world: &World) {
         let change = Change { seen_by: Some(key("c", "")), ..Change::new(vec![op], ctx) };
         wait(desk.store.change(desk.plan, change))
     };
-    // Nobody is attached by a change.
+    // A change alone attaches nobody.
     write(0, add("a")).unwrap();
     assert_eq!(shown(), None);
     wait(desk.store.attach(key("c", ""), desk.plan, at(1))).unwrap();
     write(1, add("b")).unwrap();
     assert_eq!(shown(), Some(Revision(2)));
-    // Somebody else came in between: what that one did is not seen.
+    // Another worker's change came in between and was not shown to this conversation.
     desk.must(vec![add("c")]);
     write(2, add("d")).unwrap();
     assert_eq!(shown(), Some(Revision(2)));
-    // What changes nothing shows nothing, and what is refused neither.
+    // A change without effect and a refused change show nothing.
     let patch = Box::default();
     write(3, Op::Edit { item: Number(1).into(), patch }).unwrap();
     assert_eq!(shown(), Some(Revision(2)));
@@ -111,7 +111,7 @@ pub(crate) fn what_was_seen_in_an_earlier_stay_does_not_count(world: &World) {
     let change = Change { seen_by: Some(key("c", "")), ..Change::new(vec![add("a")], ctx) };
     wait(store.change(desk.plan, change)).unwrap();
     assert_eq!(shown(), Revision(1));
-    // What happens to a plan that it has left does not concern it.
+    // Changes of a plan that it has left do not concern it.
     wait(store.attach(key("c", ""), plan_id(7), at(2))).unwrap();
     assert_eq!(shown(), Revision(0));
     desk.must(vec![add("b")]);
@@ -131,7 +131,7 @@ pub(crate) fn two_conversations_take_turns_and_each_knows_what_it_saw(world: &Wo
     for who in ["c", "d"] {
         wait(desk.store.attach(key(who, ""), desk.plan, at(1))).unwrap();
     }
-    // Which of them writes, what it had seen, and what both have seen then.
+    // Which conversation writes, what it was shown before, and what both were shown afterwards.
     for (who, base, c, d) in [
         ("c", 0, 1, 0),
         ("c", 1, 2, 0),
@@ -147,7 +147,7 @@ pub(crate) fn two_conversations_take_turns_and_each_knows_what_it_saw(world: &Wo
     assert_eq!((shown("c"), shown("d")), (Revision(2), Revision(6)));
 }
 
-/// More calls than a store needs to settle in.
+/// More calls than any warm-up of a store takes.
 const LONG: i64 = 20;
 
 pub(crate) fn who_stays_for_long_knows_what_others_did_meanwhile(world: &World) {
@@ -156,7 +156,7 @@ pub(crate) fn who_stays_for_long_knows_what_others_did_meanwhile(world: &World) 
     wait(other.attach(key("c", ""), desk.plan, at(1))).unwrap();
     let mut revision = 0;
     for n in 0..LONG {
-        // Both write in turn, and each sees the other's.
+        // Both write alternately, and each sees the other's changes.
         desk.must(vec![add("mine")]);
         let title = format!("theirs {n}");
         let change = Change::new(vec![add(&title)], ctx("bob", n));

@@ -1,4 +1,4 @@
-//! Leases and fencing, between two handles.
+//! Leases and attempts, between two handles.
 
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{Attempt, Broken, Ctx, Number, Op};

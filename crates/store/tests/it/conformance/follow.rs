@@ -41,7 +41,7 @@ pub(crate) fn after_a_cursor_the_rest_comes(world: &World) {
     let (cursor, first) = next(&mut stream);
     assert_eq!(first.revision, Revision(1));
     drop(stream);
-    // Another handle of the same store understands it.
+    // Another handle of the same store understands the cursor.
     let other = world.handle();
     let mut rest = follow(&*other, cursor, Scope::All);
     assert_eq!(take(&mut rest, 2), desk.journal()[1..]);
@@ -54,8 +54,8 @@ pub(crate) fn entries_of_another_handle_wake_a_waiting_follower(world: &World) {
     let mut stream = follow(&*follower, Cursor::Start, Scope::All);
     next(&mut stream);
     thread::scope(|scope| {
-        // Each change waits for the one before it to be seen, so every one finds a follower that
-        // is asleep or about to be: a wake-up that gets lost would end the test.
+        // Each change waits until the previous one was seen, so every change finds a follower that
+        // is asleep or about to be: a lost wake-up would end the test.
         let (seen, was_seen) = std::sync::mpsc::channel::<()>();
         scope.spawn(move || {
             let desk = Desk::at(world.handle(), plan_id(1), "bob");

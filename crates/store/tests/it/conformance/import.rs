@@ -1,4 +1,4 @@
-//! Export is reading everything; import is the way back.
+//! Export reads everything; import writes it again.
 
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Error, NewPlan};
@@ -47,7 +47,7 @@ pub(crate) fn work_goes_on_after_an_import(world: &World) {
     wait(store.import(there.whole(), there.journal())).unwrap();
     let desk = Desk::at(store, there.plan, "ann");
     desk.wait_seconds(100);
-    // What was blocked is known to be blocked, and is free once the last of it is done.
+    // A blocked item is still blocked, and becomes ready when its last dependency is completed.
     assert_eq!(desk.must(vec![Op::Next]).decision.picked, Some(Number(2)));
     desk.must(vec![done(2)]);
     assert_eq!(desk.must(vec![Op::Next]).decision.picked, Some(Number(3)));

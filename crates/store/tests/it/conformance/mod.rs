@@ -1,7 +1,7 @@
-//! One list of cases that every store passes.
+//! The conformance suite: a list of cases that every store passes.
 //!
-//! A store joins by adding a line to `worlds!`. Cases see a store only through the trait, by as many
-//! handles as they like; a handle stands for a process.
+//! A store is added with a line in `worlds!`. Cases see a store only through its traits, through as
+//! many handles as they like; a handle stands for a process.
 
 mod attachments;
 mod calls;

@@ -1,4 +1,4 @@
-//! The files: who may read them, which are refused, and what is left in them.
+//! The files: who may read them, which are refused, and what remains in them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -96,7 +96,7 @@ fn a_damaged_database_is_said_to_be_damaged() {
     let mut bytes = fs::read(&options.path).unwrap();
     bytes[4096..].fill(0x5a);
     fs::write(&options.path, &bytes).unwrap();
-    // It may be noticed at once, or when the pages are read.
+    // The damage may be noticed at once, or when the pages are read.
     let error = Sqlite::open(&options).and_then(|store| {
         wait(PlanStore::read(&store, plan_id(1), punchlist_model::needs::Needs::whole()))
     });
@@ -181,7 +181,7 @@ fn a_bell_that_leads_elsewhere_is_refused_and_what_it_leads_to_is_left_alone() {
     }
 }
 
-/// Whether any file of the store holds the text.
+/// Whether any file of the store contains the text.
 fn is_anywhere(directory: &Path, text: &str) -> bool {
     fs::read_dir(directory).unwrap().any(|entry| {
         let bytes = fs::read(entry.unwrap().path()).unwrap();
@@ -200,7 +200,7 @@ fn check_forgotten(durability: Durability) {
     let (directory, options) = place();
     let options = Options { durability, ..options };
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
-    // Long enough for pages of their own, and rewritten, so that old copies lie about.
+    // Long enough to need their own pages, and rewritten, so that old copies remain in the file.
     let long = |n: u32| {
         let context = format!("hunter2 {n} ").repeat(600);
         let patch = punchlist_model::Patch { context: Some(context), ..Default::default() };
@@ -236,12 +236,12 @@ fn what_was_done_and_said_for_what_is_forgotten_is_in_no_file() {
     assert!(is_anywhere(directory.path(), "plain message"));
 }
 
-/// How many pages of the log a process reads that opens the database first.
+/// How many pages of the WAL the first process reads that opens the database.
 fn pages_to_recover(options: &Options) -> u64 {
     let mut path = options.path.clone().into_os_string();
     path.push("-wal");
     let log = fs::read(path).unwrap();
-    // Frames of the log's current run carry the two salts of its header.
+    // The valid frames of the WAL have the two salts of its header.
     let Some((header, frames)) = log.split_at_checked(32) else { return 0 };
     let current = |frame: &&[u8]| frame[8..16] == header[16..24];
     let page = usize::from(header[10]) * 256 + usize::from(header[11]);

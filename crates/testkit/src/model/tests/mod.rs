@@ -1,4 +1,4 @@
-//! The scripted model, asked over a socket as an agent would.
+//! The scripted model, over a socket, as an agent uses it.
 
 mod anthropic;
 mod gemini;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Server;
 
-/// What came back: the status, what was read of the body, and whether the body came to its end.
+/// The response: the status, the body as far as it was read, and whether the body was complete.
 struct Reply {
     status: u16,
     body: String,
@@ -35,7 +35,7 @@ impl Reply {
     }
 }
 
-/// Sends a request as it stands and reads until the server is done, or silent for too long.
+/// Sends a request and reads until the server is done, or silent for too long.
 fn send(server: &Server, path: &str, body: &str) -> Reply {
     let mut socket = TcpStream::connect(server.address()).unwrap();
     socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
