@@ -6,6 +6,7 @@
 
 mod adopt;
 mod agent;
+mod choice;
 mod left;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
     AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };
+pub use choice::{SessionQuery, choose, in_environment, is_id};
 pub use left::{Left, left_open};
 pub use written::written;
 

@@ -17,6 +17,7 @@ use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
 use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
+use crate::store::maintenance::MaintenanceStore;
 use crate::store::{Applied, AttachmentKey, Change, Error, PlanStore, kept};
 
 /// Which session: what the agent is called, and what it calls its session.
@@ -272,9 +273,9 @@ pub trait SessionStore: Send + Sync {
 }
 
 /// Plans, sessions and calls in one place.
-pub trait Store: PlanStore + SessionStore + CallStore {}
+pub trait Store: PlanStore + SessionStore + CallStore + MaintenanceStore {}
 
-impl<T: PlanStore + SessionStore + CallStore> Store for T {}
+impl<T: PlanStore + SessionStore + CallStore + MaintenanceStore> Store for T {}
 
 #[cfg(test)]
 mod tests {

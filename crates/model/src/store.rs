@@ -4,6 +4,7 @@
 //! transaction; it contains no rule of its own. The conformance suite in `store` is this contract as a
 //! program: a behaviour that is not in it, no caller may rely on.
 
+pub mod maintenance;
 pub mod memory;
 
 use std::collections::BTreeSet;
@@ -126,6 +127,16 @@ pub trait PlanStore: Send + Sync {
     /// Takes in a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`]
     /// gave them elsewhere. Fails with [`Error::Exists`] if a plan with that id is there.
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
+}
+
+/// What an acknowledged change survives, for a store that lets the user choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// `kill -9` and power loss.
+    #[default]
+    Full,
+    /// `kill -9`. After a power loss the last changes may be missing; the store stays whole.
+    Normal,
 }
 
 /// A time as every store keeps it: to the millisecond.

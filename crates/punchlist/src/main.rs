@@ -34,7 +34,6 @@ mod print;
 mod repository;
 mod run;
 mod stream_input;
-mod survey;
 mod verb;
 mod watch;
 

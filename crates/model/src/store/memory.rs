@@ -4,6 +4,7 @@
 //! what the contract means. Plans are held whole, so it never slices.
 
 mod calls;
+mod maintenance;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
