@@ -59,6 +59,9 @@ pub struct AgentToExamine {
     pub program: Option<PathBuf>,
 }
 
+/// Opens a database.
+pub type OpenStore<'a> = &'a dyn Fn(&Path) -> Result<Arc<dyn Store>, Fail>;
+
 /// Opens databases for an examination.
 #[expect(missing_debug_implementations, reason = "functions have nothing to show")]
 #[derive(Clone, Copy)]
@@ -66,7 +69,7 @@ pub struct Stores<'a> {
     /// Opens the database that verbs use here, to read; `None` if there is none.
     pub current: &'a dyn Fn() -> Result<Option<Arc<dyn Store>>, Fail>,
     /// Opens any database that exists, to read and write.
-    pub open: &'a dyn Fn(&Path) -> Result<Arc<dyn Store>, Fail>,
+    pub open: OpenStore<'a>,
 }
 
 /// Who calls the doctor, and where.

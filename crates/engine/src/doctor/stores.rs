@@ -180,3 +180,61 @@ fn without_session(plans: &[Summary], now: Timestamp) -> Option<Finding> {
     let fix = "see that the hooks above answer, then start the agent anew";
     Some(Finding::note("sessions", said, fix))
 }
+
+#[cfg(test)]
+mod tests {
+    use punchlist_bridge::doctor::State;
+    use punchlist_model::store::memory::Memory;
+    use punchlist_model::store::{AttachmentKey, NewPlan, PlanStore};
+    use punchlist_model::{IdSource, PlanId};
+
+    use super::*;
+
+    fn at() -> Timestamp {
+        Timestamp::from_second(1_800_000_000).unwrap()
+    }
+
+    #[test]
+    fn a_damaged_database_is_broken() {
+        let finding = |damage: &[&str]| {
+            let damage = damage.iter().map(|it| (*it).to_owned()).collect();
+            health(&Health { schema: 6, plans: 1, bytes: 4096, damage }, Path::new("/plans.db"))
+        };
+        let well = finding(&[]);
+        assert_eq!(well.said, "1 plan, 5 kB, schema 6, integrity ok  /plans.db");
+        assert_eq!(well.state, State::Good);
+        let damaged = finding(&["page 3", "page 4"]);
+        assert_eq!(damaged.said, "/plans.db is damaged: page 3; page 4");
+        assert_eq!(damaged.state, State::Bad);
+    }
+
+    #[test]
+    fn connections_without_a_session_are_named() {
+        let store = Memory::new();
+        let id = PlanId(IdSource::fixed(at(), 1).nth(0));
+        pollster::block_on(store.create(NewPlan::new(id, "/p", at()))).unwrap();
+        let key = AttachmentKey {
+            project: "/p".to_owned(),
+            agent: "mcp".to_owned(),
+            conversation: "mcp-12-34".to_owned(),
+            sub_agent: String::new(),
+            turn: String::new(),
+        };
+        pollster::block_on(store.attach(key, id, at())).unwrap();
+        let found = pollster::block_on(examine(&store, Path::new("/plans.db"), at())).unwrap();
+        let about: Vec<(&str, State)> = found.iter().map(|it| (it.about, it.state)).collect();
+        assert_eq!(about, [("database", State::Good), ("sessions", State::Note)]);
+        assert!(found[1].said.starts_with("1 connection to the MCP server met no session"));
+    }
+
+    #[test]
+    fn a_database_that_cannot_be_made_is_broken() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(missing(&dir.path().join("new/plans.db")).state, State::Good);
+        let broken = missing(&file.join("plans.db"));
+        assert_eq!(broken.state, State::Bad);
+        assert!(broken.said.ends_with("is not a directory"), "{}", broken.said);
+    }
+}

@@ -155,3 +155,78 @@ fn old_name(path: &Path) -> Result<String, Fail> {
         Fail::usage(format!("{path}: a project whose path is not UTF-8 cannot be named here"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::store::memory::Memory;
+    use punchlist_model::store::{NewPlan, PlanStore};
+    use punchlist_model::{Actor, Holder, IdSource, Limits, Mode, Timestamp};
+
+    use super::*;
+    use crate::around::System;
+
+    fn at() -> Timestamp {
+        Timestamp::from_second(1_800_000_000).unwrap()
+    }
+
+    fn ctx() -> Ctx {
+        Ctx {
+            now: at(),
+            ids: IdSource::fixed(at(), 9),
+            actor: Actor::person("ann"),
+            holder: Holder::named("ann"),
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: Limits::default(),
+            gone: Vec::new(),
+            anyway: false,
+        }
+    }
+
+    fn create(store: &Memory, n: u8, project: &str, name: Option<&str>) -> PlanId {
+        let id = PlanId(IdSource::fixed(at(), n).nth(0));
+        let name = name.map(str::to_owned);
+        let new = NewPlan { name, ..NewPlan::new(id, project, at()) };
+        pollster::block_on(store.create(new)).unwrap().id
+    }
+
+    #[test]
+    fn plans_whose_name_is_taken_at_the_new_place_are_renamed() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        let (old, new) = (root.join("old"), root.join("new"));
+        let (from, to) = (old.to_str().unwrap(), new.to_str().unwrap());
+        let store = Memory::new();
+        create(&store, 1, from, Some("x"));
+        create(&store, 2, from, None);
+        create(&store, 3, to, Some("x"));
+        create(&store, 4, to, Some("x (old)"));
+        create(&store, 5, to, None);
+        let relocation = Relocation::check(&old, to).unwrap();
+        pollster::block_on(relocation.check_plans(&store)).unwrap();
+        let database = root.join("plans.db");
+        let ctx = ctx();
+        let done = relocation.apply(&store, &database, &ctx, &System);
+        let done = pollster::block_on(done).unwrap();
+        assert_eq!(done.plans.len(), 2);
+        let mut names: Vec<&str> = done.renamed.iter().map(|it| it.1.as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["old", "x (old) 2"]);
+        assert_eq!(pollster::block_on(plans_of(&store, to)).unwrap().len(), 5);
+    }
+
+    #[test]
+    fn a_directory_that_is_still_there_keeps_its_plans() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        let to = root.join("new");
+        let to = to.to_str().unwrap();
+        let message = |old: &Path| Relocation::check(old, to).unwrap_err().message;
+        assert!(message(&root).contains("is still there"));
+        assert_eq!(message(Path::new(to)), "both names mean the same directory");
+        let gone = Relocation::check(&root.join("gone"), to).unwrap();
+        let nothing = pollster::block_on(gone.check_plans(&Memory::new())).unwrap_err();
+        assert!(nothing.message.starts_with("no plan belongs to"), "{}", nothing.message);
+    }
+}
