@@ -12,6 +12,7 @@ pub mod git;
 pub mod install;
 pub mod private;
 pub mod process;
+pub mod program;
 pub mod replace;
 pub mod spawn;
 pub mod watch;

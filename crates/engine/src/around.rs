@@ -56,3 +56,31 @@ impl Around for System {
         process::has_ended(&Self::host(), process)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use punchlist_model::{Attempt, Claim, Holder, Item, ItemId, Number, PlanId, Status};
+
+    use super::*;
+
+    #[test]
+    fn a_claim_is_freed_early_only_by_a_process_of_this_host_that_is_gone() {
+        let me = process::process(&System::host(), std::process::id()).unwrap();
+        let ended = Process { start_time: me.start_time - 1, ..me.clone() };
+        let elsewhere = Process { host: "another host".to_owned(), ..ended.clone() };
+        let gone = |process: &Process| {
+            let at = Timestamp::UNIX_EPOCH;
+            let ids = IdSource::fixed(at, 1);
+            let mut item = Item::new(ItemId(ids.nth(0)), Number(1), "a", at);
+            item.status = Status::InProgress;
+            let holder = Holder { name: "ann".to_owned(), process: Some(process.clone()) };
+            item.claim = Some(Claim { holder, attempt: Attempt(1), expires_at: at });
+            let mut plan = Plan::new(PlanId(ids.nth(1)), "/p", at);
+            plan.items.insert(Number(1), item);
+            gone(&System, &plan)
+        };
+        assert_eq!(gone(&me), []);
+        assert_eq!(gone(&elsewhere), []);
+        assert_eq!(gone(&ended), std::slice::from_ref(&ended));
+    }
+}

@@ -8,7 +8,8 @@
 //! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a
 //! dialect's tool on a conversation's plan. [`run`] runs plan files, and [`outputs`] keeps what their calls
 //! printed. [`watch`] joins the sessions of all agents with the plans. [`policy`] says who may do what, and
-//! [`places`] where the user's own files lie. Clock, random numbers, environment and configuration are
+//! [`places`] where the user's own files lie. [`settings`] reads configuration texts. [`install`] sets agents up,
+//! [`doctor`] finds what does not work, [`forget`] erases texts. Clock, random numbers, environment and configuration are
 //! handed in; plans are reached through the model's store, and no store is named here.
 
 #![forbid(unsafe_code)]
@@ -20,10 +21,13 @@ pub mod around;
 pub mod change;
 pub mod check;
 pub mod conversation;
+pub mod doctor;
 pub mod engine;
 pub mod fail;
+pub mod forget;
 pub mod goal;
 pub mod hook;
+pub mod install;
 pub mod merge;
 pub mod next;
 pub mod outputs;
@@ -35,6 +39,7 @@ pub mod record;
 pub mod run;
 pub mod session;
 pub mod stream_input;
+pub mod settings;
 pub mod tool_service;
 pub mod watch;
 

@@ -4,6 +4,11 @@
 //! is run, and a `.git` file is believed only as far as the repository that it names points back at
 //! it: otherwise any directory could claim to be part of somebody else's project.
 
+pub mod init;
+pub mod relocate;
+pub mod repository;
+mod survey;
+
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -26,6 +31,11 @@ pub struct Project {
 }
 
 impl Project {
+    /// The file of the project's own database, which need not exist.
+    pub fn own_database(&self) -> PathBuf {
+        self.root.join(FOLDER).join("punchlist.db")
+    }
+
     /// Whether its root is that of a repository.
     pub fn is_repository(&self) -> bool {
         self.root.join(".git").exists() || is_bare(&self.root)

@@ -7,6 +7,7 @@
 mod actor;
 mod adopt;
 mod agent;
+mod choice;
 mod gate;
 mod left;
 #[cfg(test)]
@@ -28,6 +29,8 @@ pub use agent::{
 };
 pub use gate::HoldingGate;
 pub use left::{Left, left_open, may_adopt, only};
+pub use choice::{SessionQuery, choose, in_environment, is_id};
+pub use left::{Left, left_open};
 pub use written::written;
 
 /// How often a session is written before it is given up: so many hooks of one session do not run

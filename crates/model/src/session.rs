@@ -17,6 +17,7 @@ use crate::call::CallStore;
 use crate::guard::{Gate, Turn};
 use crate::id::{Number, PlanId, Revision};
 use crate::remind::Watch;
+use crate::store::maintenance::MaintenanceStore;
 use crate::store::{Applied, AttachmentKey, Change, Error, PlanStore, kept};
 
 /// A session's key: the agent's name, and the id that the agent gave the session.
@@ -273,10 +274,10 @@ pub trait SessionStore: Send + Sync {
     ) -> BoxFuture<'_, Result<(Applied, Kept), Error>>;
 }
 
-/// A complete store: plans, sessions and calls.
-pub trait Store: PlanStore + SessionStore + CallStore {}
+/// Plans, sessions and calls in one place.
+pub trait Store: PlanStore + SessionStore + CallStore + MaintenanceStore {}
 
-impl<T: PlanStore + SessionStore + CallStore> Store for T {}
+impl<T: PlanStore + SessionStore + CallStore + MaintenanceStore> Store for T {}
 
 #[cfg(test)]
 mod tests {

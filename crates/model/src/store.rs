@@ -4,6 +4,7 @@
 //! transaction; it contains no rule. The conformance suite in the crate `store` tests this
 //! contract. Callers may rely only on what the suite tests.
 
+pub mod maintenance;
 pub mod memory;
 
 use std::collections::BTreeSet;
@@ -129,7 +130,17 @@ pub trait PlanStore: Send + Sync {
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
 }
 
-/// A time as stores keep it: to the millisecond.
+/// What an acknowledged change survives, for a store that lets the user choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Durability {
+    /// `kill -9` and power loss.
+    #[default]
+    Full,
+    /// `kill -9`. After a power loss the last changes may be missing; the store stays whole.
+    Normal,
+}
+
+/// A time as every store keeps it: to the millisecond.
 pub fn kept(at: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(at.as_millisecond()).unwrap_or(at)
 }

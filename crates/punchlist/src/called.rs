@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use punchlist_bridge::doctor::is_same_file;
-use punchlist_bridge::install::entries::quoted;
+use punchlist_bridge::install::entries::word;
 
 use crate::agent;
 use crate::app::App;
@@ -40,12 +40,6 @@ fn database(app: &App) -> Option<PathBuf> {
     let plain = App::new(Globals { db: None, ..app.globals.clone() });
     let other = plain.database().ok().is_none_or(|it| !is_same_file(it, used));
     other.then(|| std::path::absolute(used).unwrap_or_else(|_| used.clone()))
-}
-
-/// A word for a shell, in quotes only where it needs them.
-pub(crate) fn word(text: &str) -> String {
-    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+:@%".contains(it);
-    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
 }
 
 #[cfg(test)]

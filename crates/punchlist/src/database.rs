@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use punchlist_model::PlanId;
 use punchlist_model::session::Store;
 use punchlist_model::store::Error;
 use punchlist_store::{Options, Sqlite, Threaded};
@@ -20,11 +19,6 @@ pub(crate) fn open_to_read(options: &Options) -> Result<Option<Arc<dyn Store>>, 
 /// The store on a thread of its own, for those who must not block. Made if it is not there.
 pub(crate) fn open_on_thread(options: &Options) -> Result<Arc<dyn Store>, Error> {
     Ok(Arc::new(Threaded::open(options)?))
-}
-
-/// Gives the plans of a project, and of those below it, to another one. Says which.
-pub(crate) fn move_project(options: &Options, from: &str, to: &str) -> Result<Vec<PlanId>, Error> {
-    Sqlite::open(options)?.move_project(from, to)
 }
 
 /// A store that is opened when it is first needed and stays open, for servers.

@@ -6,9 +6,10 @@
 use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
-use punchlist_engine::session;
-use punchlist_model::{Holder, Plan, Process};
+use punchlist_engine::{around, session};
+use punchlist_model::{Actor, Holder, Plan, Process};
 
+use crate::clock::Clock;
 use crate::error::Fail;
 
 /// The name that changes are made under: `--as`, else `user@host`.
@@ -62,19 +63,8 @@ pub(crate) fn process() -> Option<Process> {
 }
 
 /// The processes behind claims of this plan that are known to have ended.
-///
-/// Only a process of this host, boot and pid namespace can be known; any other has to let its lease
-/// run out.
 pub(crate) fn gone(plan: &Plan) -> Vec<Process> {
-    let claimed: Vec<&Process> = plan
-        .in_progress()
-        .filter_map(|item| item.claim.as_ref()?.holder.process.as_ref())
-        .collect();
-    if claimed.is_empty() {
-        return Vec::new();
-    }
-    let host = host();
-    claimed.into_iter().filter(|it| process::has_ended(&host, it)).cloned().collect()
+    around::gone(&Clock, plan)
 }
 
 /// The processes above this one, nearest first, up to the one looked for.
@@ -98,32 +88,7 @@ pub(crate) fn up_to_agent() -> Vec<Ancestor> {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_model::{
-        Attempt, Claim, IdSource, Item, ItemId, Number, PlanId, Status, Timestamp,
-    };
-
     use super::*;
-
-    #[test]
-    fn a_claim_is_freed_early_only_by_a_process_of_this_host_that_is_gone() {
-        let me = process::process(&host(), std::process::id()).unwrap();
-        let ended = Process { start_time: me.start_time - 1, ..me.clone() };
-        let elsewhere = Process { host: "another host".to_owned(), ..ended.clone() };
-        let gone = |process: &Process| {
-            let at = Timestamp::UNIX_EPOCH;
-            let ids = IdSource::fixed(at, 1);
-            let mut item = Item::new(ItemId(ids.nth(0)), Number(1), "a", at);
-            item.status = Status::InProgress;
-            let holder = Holder { name: "ann".to_owned(), process: Some(process.clone()) };
-            item.claim = Some(Claim { holder, attempt: Attempt(1), expires_at: at });
-            let mut plan = Plan::new(PlanId(ids.nth(1)), "/p", at);
-            plan.items.insert(Number(1), item);
-            gone(&plan)
-        };
-        assert_eq!(gone(&me), []);
-        assert_eq!(gone(&elsewhere), []);
-        assert_eq!(gone(&ended), std::slice::from_ref(&ended));
-    }
 
     #[test]
     fn a_process_that_is_not_there_cannot_hold() {

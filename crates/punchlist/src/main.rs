@@ -32,7 +32,6 @@ mod plan_choice;
 mod print;
 mod repository;
 mod run;
-mod survey;
 mod verb;
 mod watch;
 

@@ -15,9 +15,6 @@ use crate::error::{Code, Fail};
 use crate::identity;
 use crate::keyboard::Keyboard;
 
-/// What an agent is told that may not do something itself.
-pub(crate) use punchlist_engine::fail::ASK_USER;
-
 /// Who makes this call. It does not change while the process runs.
 static CALLED_BY: OnceLock<CalledBy> = OnceLock::new();
 

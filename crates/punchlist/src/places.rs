@@ -14,7 +14,7 @@ use crate::error::Fail;
 use crate::person;
 
 /// The user's directories.
-fn find() -> Result<Places, Fail> {
+pub(crate) fn find() -> Result<Places, Fail> {
     let directories = choose_native_strategy().ok().map(|it| Directories {
         data: it.data_dir().join("punchlist"),
         config: it.config_dir().join("punchlist"),

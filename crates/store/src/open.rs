@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use punchlist_model::store::Error;
+use punchlist_model::store::{Durability, Error};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
@@ -44,16 +44,6 @@ pub struct Options {
     pub path: PathBuf,
     /// What an acknowledged change survives.
     pub durability: Durability,
-}
-
-/// What an acknowledged change survives.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Durability {
-    /// `kill -9` and power loss.
-    #[default]
-    Full,
-    /// `kill -9`. After a power loss the last changes may be missing; the database stays intact.
-    Normal,
 }
 
 /// An open database.

@@ -14,8 +14,8 @@ use punchlist_model::{
 
 use crate::disk::Wal;
 use crate::load::{IN_PROGRESS, NEXT_READY};
-use crate::open::{self, Access, Database, Durability, Options};
-use crate::{Sqlite, changes, journal, load, save, sessions};
+use crate::open::{self, Access, Database, Options};
+use crate::{Durability, Sqlite, changes, journal, load, save, sessions};
 
 const ITEMS: u32 = 10_000;
 

@@ -112,6 +112,12 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
+/// A word for a shell, quoted only if it needs quotes.
+pub fn word(text: &str) -> String {
+    let is_plain = |it: char| it.is_ascii_alphanumeric() || "/._-+:@%".contains(it);
+    if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }
+}
+
 /// An argument of the command inside a guard.
 pub(crate) fn argument(guard: &str, name: &str) -> Option<String> {
     let (_, mut rest) = guard.split_once(&format!(" {name} '"))?;

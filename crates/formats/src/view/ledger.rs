@@ -3,6 +3,9 @@
 use punchlist_model::Session;
 use punchlist_model::remind::{Kind, Ledger, Tally};
 
+use serde_json::{Value, json};
+
+use super::json::{camel_case, time};
 use super::{Options, duration};
 use crate::text::width::pad_left;
 use crate::text::{Line, Style, one_line, width};
@@ -46,6 +49,32 @@ pub fn ledger(sessions: &[Session], options: &Options) -> Vec<Line> {
     lines.push(Line::new());
     lines.extend(table("session", "last seen", &by_session, options));
     lines
+}
+
+/// The same as JSON: `{sessions, kinds, total}`. `is_live` says of a session whether it is live.
+pub fn json(sessions: &[Session], is_live: impl Fn(&Session) -> bool) -> Value {
+    let one = |it: &Session| {
+        let ledger = &it.memory.watch.ledger;
+        json!({
+            "agent": it.key.agent,
+            "session": it.key.id,
+            "project": it.project,
+            "live": is_live(it),
+            "begunAt": time(it.begun_at),
+            "seenAt": time(it.seen_at),
+            "kinds": kinds(ledger),
+            "total": ledger.total(),
+        })
+    };
+    let all = sum(sessions);
+    let sessions: Vec<Value> = sessions.iter().map(one).collect();
+    json!({"sessions": sessions, "kinds": kinds(&all), "total": all.total()})
+}
+
+fn kinds(ledger: &Ledger) -> Value {
+    let of = |kind: Kind| ledger.kinds.get(&kind).copied().unwrap_or_default();
+    let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str().to_owned(), json!(of(kind))));
+    camel_case(Value::Object(kinds.collect()))
 }
 
 /// The books of several sessions as one.

@@ -4,6 +4,7 @@
 //! shows what the contract means. Plans are kept whole; only reads are sliced.
 
 mod calls;
+mod maintenance;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;

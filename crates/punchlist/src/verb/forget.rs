@@ -1,7 +1,7 @@
 //! `punchlist forget`.
 
+use punchlist_engine::forget::Erasure;
 use punchlist_model::needs::{Needs, Reach};
-use punchlist_model::{Broken, Plan, Refusal};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -11,7 +11,7 @@ use crate::error::{Code, Fail};
 use crate::items::{self, Typed};
 use crate::person::{self, Act};
 use crate::print::Reply;
-use crate::{change, outputs, places, plan_choice};
+use crate::{change, places, plan_choice};
 
 /// Erase what was written in an item, or in a whole plan
 ///
@@ -53,31 +53,12 @@ Examples:
         let items = item.iter().map(|item| Reach { item: item.clone(), around: Vec::new() });
         let needs = Needs { items: items.collect(), ..Needs::default() };
         let Some((_, plan)) = plan_choice::read(app, &needs)? else { return Err(no_plan()) };
-        let mut number = None;
-        let question = match &item {
-            None => {
-                let name = plan.name.as_deref().unwrap_or(&plan.title);
-                let name = if name.is_empty() { String::new() } else { format!(" {name:?}") };
-                format!("Erase every text of plan {}{name} for ever?", plan.id.short())
-            }
-            Some(item) => {
-                let what = item.to_string();
-                let problem = Refusal::one;
-                let found = plan.find(item).map_err(problem)?;
-                let found =
-                    *number.insert(found.ok_or_else(|| problem(Broken::NotFound { what }))?);
-                format!("Erase every text of item {found} {:?} for ever?", title(&plan, found))
-            }
-        };
-        let otherwise = "nothing was erased";
-        let question = question.as_str();
+        let erasure = Erasure::find(&plan, item)?;
+        let (question, otherwise) = (&erasure.question(), "nothing was erased");
         Act { what, verb: Self::NAME, about: &[], question, otherwise }.confirm()?;
         let store = app.store()?;
         let ctx = app.in_session(app.ctx()?, &*store)?;
-        // While the store still knows where they are.
-        let directory = places::outputs()?;
-        outputs::erase(&block_on(outputs::of(&*store, &directory, plan.id, number))?)?;
-        let applied = block_on(store.forget(plan.id, item, ctx))?;
+        let applied = block_on(erasure.apply(&*store, &places::outputs()?, ctx))?;
         let mut reply = change::report(app, &*store, applied)?;
         if self.whole_plan && !app.globals.json {
             reply.out = format!("forgotten: every text of plan {}\n", plan.id.short());
@@ -119,8 +100,4 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
             .hint("use the item's number, or `punchlist plans delete` for the plan."));
     }
     Ok(Some(name.clone()))
-}
-
-fn title(plan: &Plan, number: punchlist_model::Number) -> String {
-    plan.get(number).map(|item| item.title.chars().take(80).collect()).unwrap_or_default()
 }

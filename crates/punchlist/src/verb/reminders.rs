@@ -1,11 +1,9 @@
 //! `punchlist reminders`.
 
 use punchlist_engine::session;
-use punchlist_formats::view::{json, ledger};
+use punchlist_formats::view::ledger;
 use punchlist_model::Session;
-use punchlist_model::remind::{Kind, Ledger, Tally};
 use punchlist_model::session::SessionFilter;
-use serde_json::{Value, json};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -45,7 +43,9 @@ Examples:
             None => Vec::new(),
         };
         if app.globals.json {
-            return Ok(Reply::json(&value(app, &sessions)));
+            let host = identity::host();
+            let is_live = |it: &Session| session::is_live(it, &host, app.now);
+            return Ok(Reply::json(&ledger::json(&sessions, is_live)));
         }
         if sessions.is_empty() {
             let place = if self.all { "anywhere" } else { "here" };
@@ -54,36 +54,4 @@ Examples:
         let screen = app.screen();
         Ok(Reply::prose(screen.drawn(&ledger::ledger(&sessions, &app.view(screen)))))
     }
-}
-
-fn value(app: &App, sessions: &[Session]) -> Value {
-    let host = identity::host();
-    let one = |it: &Session| {
-        json!({
-            "agent": it.key.agent,
-            "session": it.key.id,
-            "project": it.project,
-            "live": session::is_live(it, &host, app.now),
-            "begunAt": json::time(it.begun_at),
-            "seenAt": json::time(it.seen_at),
-            "kinds": kinds(&it.memory.watch.ledger),
-            "total": tally(it.memory.watch.ledger.total()),
-        })
-    };
-    let all = ledger::sum(sessions);
-    json!({
-        "sessions": sessions.iter().map(one).collect::<Vec<_>>(),
-        "kinds": kinds(&all),
-        "total": tally(all.total()),
-    })
-}
-
-fn kinds(ledger: &Ledger) -> Value {
-    let of = |kind: Kind| ledger.kinds.get(&kind).copied().unwrap_or_default();
-    let kinds = Kind::ALL.into_iter().map(|kind| (kind.as_str().to_owned(), tally(of(kind))));
-    json::camel_case(Value::Object(kinds.collect()))
-}
-
-fn tally(tally: Tally) -> Value {
-    json!(tally)
 }

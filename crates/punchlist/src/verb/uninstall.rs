@@ -1,7 +1,8 @@
 //! `punchlist uninstall`.
 
-use punchlist_bridge::install;
+use punchlist_engine::install;
 
+use super::install::reply;
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
@@ -46,26 +47,13 @@ Examples:
         let goal = if self.project { Goal::Project } else { Goal::User };
         let options = agent::options(app, agent, goal)?;
         if self.dry_run {
-            let would = install::would_uninstall(&options).map_err(agent::fail)?;
-            let removed = would.iter().filter(|it| it.after.is_none()).count();
-            let last = match would.len() {
-                0 => "nothing would change: there is nothing of Punchlist's\n".to_owned(),
-                n => format!("{} would change, {removed} removed\n", agent::files(n - removed)),
-            };
-            return agent::dry_run(app, agent, goal, &would, &last);
+            return Ok(reply(app, &install::preview_uninstall(&options)?));
         }
-        // What is taken out is what holds the agent.
-        person::not_an_agent("Punchlist is taken out")?;
-        let changes = install::uninstall(&options).map_err(agent::fail)?;
-        // With the last installation goes what agents' calls were told.
-        if !options.data.join("installed").exists() {
+        let outcome = install::uninstall(&options, person::called_by())?;
+        // With the last installation goes the record of directories for the calls of agents.
+        if !install::is_anything_installed(&options) {
             places::forget();
         }
-        let last = if changes.is_empty() {
-            "nothing to do: there is nothing of Punchlist's"
-        } else {
-            "Plans stay where they are; sessions that run keep their hooks until they end."
-        };
-        agent::done(app, agent, goal, &changes, last)
+        Ok(reply(app, &outcome))
     }
 }

@@ -49,7 +49,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
     ("clap_mangen", &["punchlist"]),
     ("etcetera", &["punchlist"]),
     ("getrandom", &["engine", "punchlist"]),
-    ("toml", &["engine", "punchlist"]),
+    ("toml", &["engine"]),
     ("notify", &["bridge", "store"]),
     ("rusqlite", &["store"]),
     ("axum", &["testkit"]),
@@ -305,6 +305,26 @@ fn only_the_store_speaks_sql() {
                 let what = "SQL belongs into `store`; ask the store instead";
                 breaches.extend(paths_and_lines(it, &[*line], what));
             }
+        }
+    }
+    check(breaches);
+}
+
+/// The file that opens the store. Everyone else holds a trait object from `model`.
+const OPENS_THE_STORE: &str = "crates/punchlist/src/database.rs";
+
+#[test]
+fn only_the_file_that_opens_the_store_names_its_kind() {
+    let is_example = |it: &Rust| it.file.path.contains("/examples/");
+    let mut breaches = Vec::new();
+    for it in rust().iter().filter(|it| !it.is_test && !is_example(it)) {
+        let path = it.file.path.as_str();
+        if it.file.crate_name() == Some("store") || path == OPENS_THE_STORE {
+            continue;
+        }
+        for kind in ["Sqlite", "Threaded"] {
+            let what = format!("{path} names `{kind}`; take a store as a trait object instead");
+            breaches.extend(paths_and_lines(it, &it.source.lines_with(kind), &what));
         }
     }
     check(breaches);

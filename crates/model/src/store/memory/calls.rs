@@ -298,6 +298,15 @@ impl Work {
         self.runs.iter().find(|run| run.id == id).ok_or(Error::NoRun(id))
     }
 
+    /// Renames the projects of runs, where `after` has a new name.
+    pub(super) fn move_runs(&mut self, after: impl Fn(&str) -> Option<String>) {
+        for run in &mut self.runs {
+            if let Some(project) = after(&run.project) {
+                run.project = project;
+            }
+        }
+    }
+
     fn run_mut(&mut self, id: RunId) -> Result<&mut RunRecord, Error> {
         self.runs.iter_mut().find(|run| run.id == id).ok_or(Error::NoRun(id))
     }

@@ -11,6 +11,7 @@ mod follow;
 pub(crate) mod forget;
 mod import;
 mod journal;
+mod maintenance;
 mod messages;
 mod plans;
 mod questions;
@@ -126,6 +127,12 @@ worlds! {
             filters_by_project_name_and_either_end_of_the_id
             progress_counts_the_leaves
             the_newest_conversation_is_named;
+        maintenance:
+            a_sound_store_says_so_and_counts_its_plans
+            everything_of_a_moved_project_is_found_at_its_new_place
+            a_taken_name_stops_the_move_and_nothing_is_moved
+            a_project_with_a_plan_of_its_own_keeps_it_as_such
+            a_project_that_nobody_knows_has_nothing_to_move;
         follow:
             from_the_start_everything_comes_in_order
             from_now_on_only_what_is_new_comes

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use punchlist_model::Number;
+use punchlist_model::store::maintenance::MaintenanceStore;
 use punchlist_model::store::{Error, PlanStore};
 use punchlist_store::{Durability, Options, Sqlite};
 
@@ -289,14 +290,14 @@ fn a_server_leaves_no_long_log_behind() {
 fn a_database_says_how_it_is_and_whether_it_can_be_written() {
     let (_directory, options) = place();
     let store = Sqlite::open(&options).unwrap();
-    let health = store.health().unwrap();
+    let health = wait(store.health()).unwrap();
     assert_eq!((health.plans, health.damage), (0, Vec::new()));
     assert!(health.bytes > 0 && health.schema > 0);
-    store.is_writable().unwrap();
+    wait(store.check_writable()).unwrap();
     drop(store);
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     desk.must(vec![add("a")]);
     let reader = Sqlite::open_to_read(&options).unwrap().unwrap();
-    assert_eq!(reader.health().unwrap().plans, 1);
-    assert!(matches!(reader.is_writable(), Err(Error::ReadOnly(_))));
+    assert_eq!(wait(reader.health()).unwrap().plans, 1);
+    assert!(matches!(wait(reader.check_writable()), Err(Error::ReadOnly(_))));
 }

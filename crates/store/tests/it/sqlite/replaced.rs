@@ -136,15 +136,3 @@ fn a_database_whose_directory_is_gone_is_not_made_anew() {
     wait(store.create(new_plan(3))).unwrap();
     assert_eq!(found(&options), 2);
 }
-
-#[test]
-fn everything_of_a_project_that_moved_is_found_at_its_new_place() {
-    let (_directory, options) = place();
-    let store = Sqlite::open(&options).unwrap();
-    let plan = wait(store.create(new_plan(1))).unwrap();
-    let moved = store.move_project(&plan.project, "/moved").unwrap();
-    assert_eq!(moved, [plan.id]);
-    let filter = |project: &str| Filter { project: Some(project.to_owned()), ..Filter::default() };
-    assert_eq!(wait(store.plans(filter("/moved"))).unwrap().len(), 1);
-    assert_eq!(wait(store.plans(filter(&plan.project))).unwrap().len(), 0);
-}

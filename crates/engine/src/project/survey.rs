@@ -1,18 +1,16 @@
-//! What lies in a project that commands could come from, for a person to look at before they trust it.
+//! What a project contains that commands could come from, for a person to read before they trust it.
 //!
-//! Only looks, within bounds: a project may be of any size, and from anybody.
+//! It only reads, within bounds: a project may be of any size, and from anybody.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use punchlist_engine::policy::trusted_files::FileToTrust;
 use punchlist_formats::{planfile, text};
 use punchlist_model::needs::Needs;
-use punchlist_model::store::Filter;
+use punchlist_model::store::{Error, Filter, PlanStore};
 use punchlist_model::{Item, Origin};
-use punchlist_store::{Durability, Options};
 
-use crate::{block_on, database};
+use crate::policy::trusted_files::FileToTrust;
 
 /// Most commands, and most lines of a configuration, that are shown.
 const SHOWN: usize = 50;
@@ -23,9 +21,10 @@ const LONGEST: u64 = 1024 * 1024;
 /// How much of a line is shown.
 const WIDTH: usize = 160;
 
-/// What a person sees before they trust a database and the other new files.
-pub(crate) fn lines(root: &Path, database: &Path, new: &[FileToTrust]) -> Vec<String> {
-    let mut lines = plans(database);
+/// What a person reads before they trust the other new files beside a database. `plans` are the lines about
+/// that.
+pub(super) fn lines(root: &Path, plans: Vec<String>, new: &[FileToTrust]) -> Vec<String> {
+    let mut lines = plans;
     for file in new {
         let Some(text) = &file.text else { continue };
         let is_said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
@@ -61,22 +60,17 @@ fn path(path: &Path) -> String {
     text::one_line(&path.to_string_lossy()).into_owned()
 }
 
+/// That a database cannot be read, and why.
+pub(super) fn unreadable(database: &Path, why: &Error) -> Vec<String> {
+    vec![format!("{} cannot be read as it is: {why}", path(database))]
+}
+
 /// The plans in a database, and the commands of their items.
-fn plans(database: &Path) -> Vec<String> {
-    if !database.exists() {
-        return Vec::new();
-    }
+pub(super) async fn plans(database: &Path, store: &dyn PlanStore) -> Vec<String> {
     let name = path(database);
-    let unread = |why: String| vec![format!("{name} cannot be read as it is: {why}")];
-    let options = Options { path: database.to_owned(), durability: Durability::default() };
-    let store = match database::open_to_read(&options) {
-        Ok(Some(store)) => store,
-        Ok(None) => return Vec::new(),
-        Err(why) => return unread(why.to_string()),
-    };
-    let plans = match block_on(store.plans(Filter::default())) {
+    let plans = match store.plans(Filter::default()).await {
         Ok(plans) => plans,
-        Err(why) => return unread(why.to_string()),
+        Err(why) => return unreadable(database, &why),
     };
     let titles = plans.iter().map(|it| {
         let title = if it.title.is_empty() { "(no title)" } else { &it.title };
@@ -86,7 +80,7 @@ fn plans(database: &Path) -> Vec<String> {
     let mut lines = part(&format!("Plans in {name}:"), titles.collect());
     let mut commands = Vec::new();
     for plan in &plans {
-        if let Ok(plan) = block_on(store.read(plan.id, Needs::whole())) {
+        if let Ok(plan) = store.read(plan.id, Needs::whole()).await {
             commands.extend(plan.items.values().flat_map(of_item));
         }
     }
@@ -95,7 +89,7 @@ fn plans(database: &Path) -> Vec<String> {
 }
 
 /// The commands of an item, and whose they say that they are.
-pub(crate) fn of_item(item: &Item) -> Vec<String> {
+fn of_item(item: &Item) -> Vec<String> {
     let check = item.check.as_ref().map(|it| ("verify", &it.command, it.origin));
     let run = item.run.as_ref().map(|it| ("run", &it.command, it.origin));
     let line = |(kind, command, origin): (&str, &String, Origin)| {
