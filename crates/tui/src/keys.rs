@@ -5,7 +5,7 @@
 
 /// A key, or what was pasted.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Key {
+pub(crate) enum Key {
     /// A letter or sign.
     Char(char),
     /// A letter with the Ctrl key, in small.
@@ -55,7 +55,7 @@ const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// Makes keys of bytes.
 #[derive(Default)]
-pub struct Decoder {
+pub(crate) struct Decoder {
     /// Bytes that are no whole key yet.
     held: Vec<u8>,
     /// What was pasted so far.
@@ -64,7 +64,7 @@ pub struct Decoder {
 
 impl Decoder {
     /// The keys that these bytes complete.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
         let mut rest = all.as_slice();

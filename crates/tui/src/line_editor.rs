@@ -13,26 +13,26 @@ const LONGEST: usize = 16 * 1024;
 
 /// A line that is typed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct LineEditor {
+pub(crate) struct LineEditor {
     before: String,
     after: String,
 }
 
 impl LineEditor {
     /// A line with the cursor at its end.
-    pub fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         let mut editor = Self::default();
         editor.insert(text);
         editor
     }
 
     /// What was typed.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         format!("{}{}", self.before, self.after)
     }
 
     /// Does what a key means.
-    pub fn key(&mut self, key: &Key) {
+    pub(crate) fn key(&mut self, key: &Key) {
         match key {
             Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
             Key::Paste(text) => self.insert(text),
@@ -130,7 +130,7 @@ impl LineEditor {
     }
 
     /// The part around the cursor in so many columns, with the cursor in it, and signs where more is.
-    pub fn shown(&self, columns: usize, glyphs: Glyphs) -> Line {
+    pub(crate) fn shown(&self, columns: usize, glyphs: Glyphs) -> Line {
         let cut = glyphs.ellipsis();
         let sign = if glyphs == Glyphs::Ascii { "$" } else { "↵" };
         let show = |it: &str| if it == "\n" { sign.to_owned() } else { it.to_owned() };

@@ -217,14 +217,14 @@ fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Belo
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use punchlist_model::{IdSource, Number, Timestamp};
     use serde_json::json;
 
     use super::*;
     use crate::keys::Decoder;
 
-    fn asked(n: u32, tool: &str) -> Asked {
+    pub(in crate::run) fn asked(n: u32, tool: &str) -> Asked {
         let at = Timestamp::UNIX_EPOCH;
         Asked {
             id: QuestionId(IdSource::fixed(at, 1).nth(n)),
@@ -247,7 +247,7 @@ mod tests {
         }
     }
 
-    fn prompt() -> Prompt {
+    pub(in crate::run) fn prompt() -> Prompt {
         Prompt::new("/home/me/config.toml".to_owned(), "/home/me/shop".to_owned())
     }
 

@@ -14,14 +14,14 @@ const END_FRAME: &str = "\x1b[?7h\x1b[?2026l";
 
 /// The lines that are drawn now, as far as a pure function can know them.
 #[derive(Default, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     lines: Vec<String>,
 }
 
 impl Frame {
     /// What to write so that these lines stand there. Nothing, if they do already. If something has
     /// happened to so many lines of the terminal, they are cleared first.
-    pub fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> String {
+    pub(crate) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> String {
         if anew.is_none() && lines == self.lines {
             return String::new();
         }

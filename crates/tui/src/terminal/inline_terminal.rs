@@ -31,7 +31,7 @@ fn left() -> MutexGuard<'static, Option<Left>> {
 }
 
 /// A terminal that is drawn on.
-pub struct InlineTerminal {
+pub(crate) struct InlineTerminal {
     frame: Frame,
     /// What it can show.
     screen: Screen,
@@ -40,7 +40,7 @@ pub struct InlineTerminal {
 
 impl InlineTerminal {
     /// Takes the terminal over. Where it has no keyboard, there are no keys.
-    pub fn open(screen: Screen) -> Result<Self, Fail> {
+    pub(crate) fn open(screen: Screen) -> Result<Self, Fail> {
         let keyboard = File::open("/dev/tty").ok();
         let mut terminal = Self { frame: Frame::default(), screen, keyboard };
         hook_panics();
@@ -54,7 +54,7 @@ impl InlineTerminal {
     }
 
     /// Takes the terminal over, at first or again.
-    pub fn enter(&mut self) -> Result<(), Fail> {
+    pub(crate) fn enter(&mut self) -> Result<(), Fail> {
         // One that was never given back is not as it was.
         let known = left().take().and_then(|it| it.terminal).map(|it| it.1);
         let terminal = self.keyboard.as_ref().and_then(|it| {
@@ -73,7 +73,7 @@ impl InlineTerminal {
     }
 
     /// Draws these lines. Says whether anybody looks.
-    pub fn draw(&mut self, lines: &[Line], anew: Option<usize>) -> Result<bool, Fail> {
+    pub(crate) fn draw(&mut self, lines: &[Line], anew: Option<usize>) -> Result<bool, Fail> {
         let lines = lines.iter().map(|it| self.screen.line(it)).collect();
         let out = self.frame.draw(lines, anew);
         if let Some(left) = &mut *left() {
@@ -83,7 +83,7 @@ impl InlineTerminal {
     }
 
     /// Writes a line above what is drawn, where it stays. What is drawn is drawn again below it.
-    pub fn above(&mut self, line: &str) -> Result<bool, Fail> {
+    pub(crate) fn above(&mut self, line: &str) -> Result<bool, Fail> {
         let lines = std::mem::take(&mut self.frame).into_lines();
         let line = format!("\r{}{line}\r\n", cleared(lines.len()));
         let frame = self.frame.draw(lines, None);
@@ -94,7 +94,7 @@ impl InlineTerminal {
     }
 
     /// Gives the terminal back as it was, with the last frame above.
-    pub fn leave(&mut self) {
+    pub(crate) fn leave(&mut self) {
         give_back();
     }
 }
