@@ -49,6 +49,8 @@ pub use engine::{Engine, PlanHandle, Worker, item};
 pub use plan_service::Which;
 /// Puts a new text in the place of a file, wholly or not at all.
 pub use punchlist_bridge::replace;
+/// The user's editor and pager, started at the terminal of whoever calls.
+pub use punchlist_bridge::{editor, pager};
 /// What can go wrong with a store.
 pub use punchlist_model::store::Error;
 

@@ -8,6 +8,7 @@
 //! `file`, `moved`, `left` and `prepare` come before anything runs; `schedule` says what is run and in which
 //! order; `start` hands it to the scheduler; `step` and `worker` are the tools that are called; `ledger`
 //! writes to the store; `board` holds how each item stands; `runner` is the loop that connects them.
+//! [`JsonEvents`] writes a run down for programs.
 
 mod allow;
 mod board;
@@ -15,6 +16,7 @@ mod end;
 mod file;
 mod fresh;
 mod front_end;
+mod json_events;
 mod ledger;
 mod left;
 mod lock;
@@ -45,6 +47,7 @@ pub use board::{Board, Sum};
 pub use end::{Aim, Ended};
 pub use file::Source;
 pub use front_end::{Event, FrontEnd, Input};
+pub use json_events::JsonEvents;
 pub use options::{Caller, Choice, Earlier, OnFailure, Options, Permissions, Person, Surroundings};
 pub use schedule::{Held, Planned, Schedule, Task};
 pub use step::BY_HAND;

@@ -354,7 +354,18 @@ impl App {
 
     /// What stdout leads to.
     pub(crate) fn screen(&self) -> Screen {
-        Screen::look(self.globals.color)
+        print::screen(self.globals.color)
+    }
+
+    /// What a front end at the terminal is told.
+    pub(crate) fn terminal(&self) -> punchlist_tui::Options {
+        let screen = self.screen();
+        punchlist_tui::Options {
+            json: self.globals.json,
+            screen,
+            draws_in_place: print::draws_in_place(),
+            view: self.view(screen),
+        }
     }
 
     /// How views are drawn.

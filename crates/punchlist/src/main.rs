@@ -1,7 +1,7 @@
 //! The binary: verbs, configuration, and the only place where the rooms are joined.
 //!
 //! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
-//! the terminal, and nothing but [`clock`] looks at the clock or draws random numbers.
+//! stdout and stderr, and nothing but [`clock`] looks at the clock or draws random numbers.
 
 #![forbid(unsafe_code)]
 
@@ -17,12 +17,7 @@ mod database;
 mod editing;
 mod hook_event;
 mod identity;
-mod inline_terminal;
-mod input;
 mod items;
-mod keyboard;
-mod keys;
-mod line_editor;
 mod pager;
 mod patience;
 mod permission;
@@ -41,6 +36,7 @@ use punchlist_engine::outputs;
 use punchlist_engine::{archive, fail, merge, project};
 // The name under which other modules still import it.
 use punchlist_engine::fail as error;
+use punchlist_tui::terminal::{input, keyboard};
 // Waits for the answer of a store where there is no runtime.
 pub(crate) use pollster::block_on;
 

@@ -11,6 +11,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+use punchlist_model::call::Permit;
 use punchlist_sched::policy::{Decision, Policy, Rule, Subject, Verdict};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -70,6 +71,14 @@ impl Rules {
         let user = at(&self.user).map(|line| (Whose::User, line));
         user.or_else(|| at(&self.project).map(|line| (Whose::Project, line)))
     }
+}
+
+/// What is permitted, each on a line as the rule that would be written into a file: for one project, or
+/// without a project for all.
+pub fn written(permits: &[Permit], project: Option<&str>) -> Vec<String> {
+    let project = project.map(str::to_owned);
+    let rule = |permit: &Permit| Rule { project: project.clone(), ..Rule::from(permit) };
+    permits.iter().map(|it| rule(it).to_string()).collect()
 }
 
 /// Whether a rule of the user's is looked at in a project.

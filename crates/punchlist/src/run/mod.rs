@@ -1,14 +1,8 @@
-//! `punchlist run` at a terminal: what the engine's run needs from this process, and how it is shown.
+//! `punchlist run`: what the engine's run needs from this process. `dry` draws a preview.
 //!
-//! The run itself is `punchlist_engine::run`. `terminal` is its front end: `show` draws, `prompt` asks,
-//! `json_events` writes for programs, `wake` hears keys and signals. `dry` draws a preview.
+//! The run itself is `punchlist_engine::run`, and `punchlist_tui::run` shows it.
 
 mod dry;
-mod json_events;
-mod prompt;
-mod show;
-mod terminal;
-mod wake;
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -20,13 +14,13 @@ use punchlist_engine::run::{
     Caller, Options, Permissions, Person, Source, Surroundings, run as run_plan,
 };
 use punchlist_sched::process;
+use punchlist_tui::run::Terminal;
 
 use crate::app::App;
-use crate::clock::Clock;
+use crate::clock::{self, Clock};
 use crate::error::Fail;
 use crate::print::{self, Reply};
 use crate::{database, identity, person, places, project};
-use terminal::Terminal;
 
 /// What is asked for.
 pub(crate) struct Ask {
@@ -59,11 +53,15 @@ pub(crate) fn run(app: &App, ask: &Ask) -> Result<Reply, Fail> {
     let surroundings = surroundings(app, person)?;
     let permissions = permissions(app, source.directory())?;
     let project = project::find(source.directory())?.name;
-    let mut terminal = Terminal::new(app, ask.verbose, project)?;
+    let rules_file = places::config()?.display().to_string();
+    let mut terminal = Terminal::new(app.terminal(), ask.verbose, rules_file, project);
     let ended = runtime.block_on(async {
         run_plan(source, &ask.options, &surroundings, &permissions, &mut terminal).await
     })?;
-    terminal.end(ended, app.globals.json)
+    terminal.end(&ended, clock::now())?;
+    let exit = ended.code().map_or(0, |it| it.exit());
+    let out = if app.globals.json { String::new() } else { ended.words() };
+    Ok(Reply { out, notes: ended.notes, exit, changed: true, prose: false })
 }
 
 /// How many processors there are.

@@ -1,16 +1,16 @@
 //! The question that a person is asked, and what their keys mean. Pure.
 
+use punchlist_engine::policy::rules;
+use punchlist_engine::run::BY_HAND;
 use punchlist_formats::text::{Line, Style, width};
 use punchlist_formats::view::Options;
 use punchlist_formats::view::questions::{self, Below};
 use punchlist_model::QuestionId;
 use punchlist_model::call::{Answer, Asked, Offer, Permit, Reach};
-use punchlist_sched::policy::Rule;
 use serde_json::Value;
 
 use crate::keys::Key;
 use crate::line_editor::LineEditor;
-use punchlist_engine::run::BY_HAND;
 
 /// Questions that wait, the oldest first, and what is being done about the first.
 pub(super) struct Prompt {
@@ -81,10 +81,8 @@ impl Prompt {
         let sets = questions::sets(asked);
         let set: &[Permit] = sets.get(at).copied().unwrap_or_default();
         let mut text = vec![format!("this would be added to {}:", self.file)];
-        text.extend(set.iter().map(|it| {
-            let project = Some(self.project.clone());
-            format!("  {}", Rule { project, ..Rule::from(it) })
-        }));
+        let rules = rules::written(set, Some(&self.project));
+        text.extend(rules.iter().map(|it| format!("  {it}")));
         let mut keys = vec!["p add it for this project".to_owned()];
         if !set.iter().any(Permit::is_local) {
             keys.push("g add it without project, for all".to_owned());
@@ -219,14 +217,14 @@ fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Belo
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use punchlist_model::{IdSource, Number, Timestamp};
     use serde_json::json;
 
     use super::*;
     use crate::keys::Decoder;
 
-    fn asked(n: u32, tool: &str) -> Asked {
+    pub(in crate::run) fn asked(n: u32, tool: &str) -> Asked {
         let at = Timestamp::UNIX_EPOCH;
         Asked {
             id: QuestionId(IdSource::fixed(at, 1).nth(n)),
@@ -249,7 +247,7 @@ mod tests {
         }
     }
 
-    fn prompt() -> Prompt {
+    pub(in crate::run) fn prompt() -> Prompt {
         Prompt::new("/home/me/config.toml".to_owned(), "/home/me/shop".to_owned())
     }
 

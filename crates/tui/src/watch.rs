@@ -1,29 +1,28 @@
-//! `punchlist watch` at a terminal or for a program: one loop that is woken, looks, and shows the rows.
+//! All agents at a glance, at a terminal or for a program: one loop that is woken, looks, and shows the rows.
 //!
-//! The engine's watcher reads, joins and records. Here are the sources of wakes, the view and the way out.
+//! The engine's watcher reads, joins and records. `wake` has the sources of wakes, `selection` what the viewer
+//! has chosen, `show` the ways out.
 
+mod selection;
 mod show;
 mod wake;
 
-use std::env;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use punchlist_engine::watch::{Homes, Options, Recorder, StoreSource, Viewer, Watcher};
+use pollster::block_on;
+use punchlist_engine::Around;
+use punchlist_engine::fail::Fail;
+use punchlist_engine::watch::{self, Recorder, StoreSource, Viewer, Watcher};
 use punchlist_model::agents::Row;
 use punchlist_model::store::Following;
-use punchlist_streams::event::KindSet;
 
-use crate::app::App;
-use crate::block_on;
-use crate::clock::Clock;
-use crate::error::{Code, Fail};
-use crate::print::Reply;
-use crate::{identity, places, print};
-use show::{Pressed, Show};
-use wake::{Sort, Wake};
+use crate::options::Options;
+use crate::terminal::output;
+use crate::terminal::signals::Request;
+use show::Show;
+use wake::Wake;
 
 /// How often spans of time on the screen are brought up to date.
 const TICK: Duration = Duration::from_secs(1);
@@ -34,43 +33,34 @@ const SHARE: u32 = 5;
 /// The longest that a frame may wait for what else comes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// What is asked for.
-pub(crate) struct Ask {
-    pub(crate) files: Vec<PathBuf>,
-    pub(crate) since_ms: i64,
-    pub(crate) record: bool,
-    pub(crate) only: KindSet,
-    pub(crate) once: bool,
+/// What is watched.
+pub struct Watch<'a> {
+    /// Which sessions and files.
+    pub options: watch::Options,
+    /// Where plans are read from, if they are shown.
+    pub source: Option<StoreSource<'a>>,
+    /// Records lists as plans, if that is wanted.
+    pub recorder: Option<Recorder<'a>>,
+    /// The clock.
+    pub around: Arc<dyn Around>,
+    /// What is known is shown once.
+    pub once: bool,
+    /// For agents without a list: the agent, and the command that gives it one.
+    pub offers: Vec<(String, String)>,
 }
 
-/// Watches until it is told to end.
-pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
+/// Watches until it is told to end. Gives the exit code.
+pub fn run(watch: Watch<'_>, options: Options) -> Result<u8, Fail> {
+    let Watch { options: watched, source, recorder, around, once, offers } = watch;
     let (tell, woken) = channel();
-    let finds_sessions = ask.files.is_empty();
-    let is_piped = ask.files.iter().any(|it| it.as_os_str() == "-");
-    let files: Vec<PathBuf> =
-        ask.files.iter().filter(|it| it.as_os_str() != "-").map(|it| at(app, it)).collect();
-    for file in &files {
-        check(file)?;
-    }
-    let options = Options {
-        homes: homes(),
-        files,
-        is_piped,
-        since_ms: ask.since_ms,
-        json: if app.globals.json { ask.only } else { KindSet::NONE },
-        host: identity::host(),
-    };
-    let source =
-        StoreSource { file: app.database().ok().cloned(), open: Box::new(|| app.store_to_read()) };
-    let source = (finds_sessions || ask.record).then_some(source);
-    let recorder = if ask.record { Some(recorder(app)?) } else { None };
     let wake = tell.clone();
     let wake = move || drop(wake.send(Wake::Files));
-    let watcher = Watcher::new(options, Arc::new(Clock), source, recorder, wake);
+    let is_piped = watched.is_piped;
+    let watcher = Watcher::new(watched, around.clone(), source, recorder, wake);
     // Before the terminal is taken over: whoever interrupts finds it as it was.
     wake::signals(tell.clone());
-    let show = Show::open(app, app.screen(), ask.once)?;
+    let for_programs = options.json;
+    let show = Show::open(options, once, offers, around)?;
     if let Some(keyboard) = show.keyboard() {
         wake::keys(keyboard, tell.clone());
     }
@@ -80,19 +70,11 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     let watching = Watching {
         watcher,
         output: Output { show, tell, is_closed: false },
-        for_programs: app.globals.json,
-        ends_at_once: ask.once && !is_piped,
+        for_programs,
+        ends_at_once: once && !is_piped,
         exit: None,
     };
     watching.run(&woken)
-}
-
-/// Records in the store, which is made if it does not exist.
-fn recorder(app: &App) -> Result<Recorder<'_>, Fail> {
-    let store = app.store()?;
-    let mut lock = app.database()?.clone().into_os_string();
-    lock.push("-watch");
-    Ok(Recorder::new(store, app.settings()?.conversation(), lock.into(), identity::host()))
 }
 
 /// Where rows and lines go.
@@ -105,7 +87,7 @@ struct Output {
 
 impl Viewer for Output {
     fn lines(&mut self, lines: Vec<u8>) -> Result<(), Fail> {
-        self.is_closed |= !print::live_json(lines)?;
+        self.is_closed |= !output::live_json(lines)?;
         Ok(())
     }
 
@@ -130,7 +112,7 @@ struct Watching<'a> {
 }
 
 impl Watching<'_> {
-    fn run(mut self, woken: &Receiver<Wake>) -> Result<Reply, Fail> {
+    fn run(mut self, woken: &Receiver<Wake>) -> Result<u8, Fail> {
         loop {
             let began = Instant::now();
             self.output.show.begin_reading();
@@ -145,12 +127,7 @@ impl Watching<'_> {
             self.wait(woken, Instant::now() + pause.min(LONGEST_PAUSE));
         }
         self.output.show.leave();
-        let exit = match self.exit {
-            Some(Ok(exit)) => exit,
-            Some(Err(fail)) => return Err(fail),
-            None => 0,
-        };
-        Ok(Reply { exit, ..Reply::default() })
+        self.exit.unwrap_or(Ok(0))
     }
 
     /// Shows the rows. Says whether anybody looks.
@@ -197,21 +174,21 @@ impl Watching<'_> {
                 Ok(())
             }
             Wake::Key(key) => {
-                if self.output.show.key(key) == Pressed::Leave {
+                if self.output.show.key(&key) {
                     self.exit = Some(Ok(0));
                 }
                 Ok(())
             }
-            Wake::Signal(Sort::Leave(code)) => {
+            Wake::Signal(Request::Leave(code)) => {
                 self.exit = Some(Ok(code));
                 Ok(())
             }
-            Wake::Signal(Sort::Resize) => {
+            Wake::Signal(Request::Resize) => {
                 self.output.show.resized();
                 Ok(())
             }
-            Wake::Signal(Sort::Pause) => self.output.show.pause(),
-            Wake::Signal(Sort::Resume) => self.output.show.resume(),
+            Wake::Signal(Request::Pause) => self.output.show.pause(),
+            Wake::Signal(Request::Resume) => self.output.show.resume(),
             Wake::Bytes(bytes) => self.watcher.pipe(Some(&bytes), &mut self.output),
             Wake::End(why) => {
                 let ended = self.watcher.pipe(None, &mut self.output);
@@ -227,37 +204,5 @@ impl Watching<'_> {
         } else if self.exit.is_none() {
             self.leave_if_closed();
         }
-    }
-}
-
-/// A file as seen from where the call is made.
-fn at(app: &App, file: &Path) -> PathBuf {
-    let file = app.globals.directory.as_deref().map_or_else(|| file.to_owned(), |it| it.join(file));
-    std::path::absolute(&file).unwrap_or(file)
-}
-
-/// A file that is not there may yet come, if it has a place to come to.
-fn check(file: &Path) -> Result<(), Fail> {
-    if file.is_dir() {
-        return Err(Fail::usage(format!("{} is a directory", file.display()))
-            .hint("name a file; without one, all sessions are found."));
-    }
-    if !file.exists() && !file.parent().is_some_and(Path::is_dir) {
-        return Err(Fail::new(Code::NotFound, format!("there is no {}", file.display())));
-    }
-    Ok(())
-}
-
-/// Where the agents keep their sessions: where they are told to, else in the user's home.
-fn homes() -> Homes {
-    let set = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
-    let home = |name: &str| places::home().map(|it| it.join(name));
-    // Unlike the others, Gemini's variable names the directory that its own is in.
-    let gemini = set("GEMINI_CLI_HOME").map(|it| it.join(".gemini"));
-    Homes {
-        claude: set("CLAUDE_CONFIG_DIR").or_else(|| home(".claude")),
-        codex: set("CODEX_HOME").or_else(|| home(".codex")),
-        gemini: gemini.or_else(|| home(".gemini")),
-        acp: places::acp_lists().ok(),
     }
 }

@@ -26,6 +26,7 @@ impl LineEditor {
         editor
     }
 
+    /// What was typed.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", self.before, self.after)
     }
@@ -55,7 +56,14 @@ impl LineEditor {
                 self.word_right();
                 self.before = before;
             }
-            Key::Enter | Key::Escape | Key::Tab | Key::Ctrl(_) | Key::Alt(_) | Key::Other => {}
+            Key::Enter
+            | Key::Escape
+            | Key::Tab
+            | Key::Up
+            | Key::Down
+            | Key::Ctrl(_)
+            | Key::Alt(_)
+            | Key::Other => {}
         }
     }
 

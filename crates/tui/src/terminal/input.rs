@@ -4,23 +4,23 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::error::{Fail, unreadable};
+use punchlist_engine::fail::{Fail, unreadable};
 
 /// The most that is read, far above any sensible input.
 const MOST: u64 = 256 * 1024 * 1024;
 
 /// All of stdin, as it is.
-pub(crate) fn stdin_bytes() -> Result<Vec<u8>, Fail> {
+pub fn stdin_bytes() -> Result<Vec<u8>, Fail> {
     read(io::stdin().lock(), "stdin")
 }
 
 /// All of stdin.
-pub(crate) fn stdin() -> Result<String, Fail> {
+pub fn stdin() -> Result<String, Fail> {
     text(stdin_bytes()?, "stdin")
 }
 
 /// All of a file; `-` is stdin.
-pub(crate) fn file(path: &Path) -> Result<String, Fail> {
+pub fn file(path: &Path) -> Result<String, Fail> {
     if path.as_os_str() == "-" {
         return stdin();
     }

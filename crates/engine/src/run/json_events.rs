@@ -6,13 +6,17 @@
 
 use std::collections::BTreeMap;
 
-use punchlist_model::{Number, Plan, RunId};
-use punchlist_streams::event::{AgentId, AgentType, Event, Kind, Outcome, RawJson, Text};
+use punchlist_formats::view::questions;
+use punchlist_model::{Number, RunId, Timestamp};
+use punchlist_streams::event::{self, AgentId, AgentType, Kind, Outcome, RawJson, Text};
 use punchlist_streams::watch::tell;
 use serde_json::Value;
 
-/// Writes a run's events down.
-pub(super) struct Teller {
+use super::end::Ended;
+use super::front_end::Event;
+
+/// Writes a run down as unified events, one JSON object a line.
+pub struct JsonEvents {
     agent: AgentId,
     /// How many events were told, lists left aside.
     told: u64,
@@ -31,29 +35,76 @@ struct Call {
     is_other: bool,
 }
 
-impl Teller {
+impl JsonEvents {
     /// Of this run.
-    pub(super) fn new(run: RunId) -> Self {
+    pub fn new(run: RunId) -> Self {
         Self { agent: AgentId::new(run.to_string()), told: 0, calls: BTreeMap::new() }
     }
 
+    /// The lines that tell of what happened; none, if it is nothing that programs are told.
+    pub fn event(&mut self, event: Event<'_>, now: Timestamp) -> Vec<u8> {
+        let (now, mut out) = (now.as_millisecond(), Vec::new());
+        match event {
+            Event::Begins { directory, name, .. } => {
+                self.begins(&directory.to_string_lossy(), name, now, &mut out);
+            }
+            Event::Plan(plan) => tell::list_of(&self.agent, plan, &mut out),
+            Event::Planned { item, tool, arguments } => self.knows(item, tool, arguments),
+            Event::Changed { item, arguments } => self.changed(item, arguments),
+            Event::Scheduled(item) => self.scheduled(item, now, &mut out),
+            Event::Asked { item, what } => self.asks(item, what, now, &mut out),
+            Event::Answered { asked, answered, .. } => {
+                if let Some(item) = asked.item {
+                    let (word, by) = (questions::word(&answered.answer), &*answered.by.name);
+                    self.answered(item, &word, Some(by), now, &mut out);
+                }
+            }
+            Event::Starts(item) => self.started(item, now, &mut out),
+            Event::Completed { item, status, text } => {
+                self.completed(item, status, text, now, &mut out);
+            }
+            Event::Held(_)
+            | Event::Retries(_)
+            | Event::Stops(_)
+            | Event::Printed { .. }
+            | Event::Lost(_)
+            | Event::Question(_)
+            | Event::Withdrawn(_)
+            | Event::Over => {}
+        }
+        out
+    }
+
+    /// The lines that tell how the run ended.
+    pub fn end(&mut self, ended: &Ended, now: Timestamp) -> Vec<u8> {
+        let status = match (ended.code(), ended.sum.is_broken()) {
+            (None, _) => Outcome::Success,
+            (Some(_), true) => Outcome::Error,
+            (Some(_), false) => Outcome::Cancelled,
+        };
+        let words = format!("{}\n{}", ended.sum.words(), ended.aim.words);
+        let (reason, mut out) = (Some(Text::from(words.trim_end())), Vec::new());
+        self.write(now.as_millisecond(), Kind::TurnCompleted { status, reason }, &mut out);
+        out
+    }
+
     /// What will be called for an item.
-    pub(super) fn knows(&mut self, item: Number, tool: &str, input: &Value) {
+    fn knows(&mut self, item: Number, tool: &str, input: &Value) {
         let (tool, input) = (tool.to_owned(), input.to_string());
         let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_other: false };
         self.calls.insert(item, call);
     }
 
     /// Somebody changed what will be called for an item.
-    pub(super) fn changed(&mut self, item: Number, input: &Value) {
+    fn changed(&mut self, item: Number, input: &Value) {
         if let Some(call) = self.calls.get_mut(&item) {
             (call.input, call.is_other) = (input.to_string(), true);
         }
     }
 
-    fn event(&mut self, now: i64, kind: Kind<'_>, out: &mut Vec<u8>) {
+    fn write(&mut self, now: i64, kind: Kind<'_>, out: &mut Vec<u8>) {
         self.told += 1;
-        let event = Event {
+        let event = event::Event {
             agent: &self.agent,
             agent_type: AgentType::Punchlist,
             timestamp: Some(now),
@@ -65,42 +116,37 @@ impl Teller {
     }
 
     /// The run has begun, in this directory.
-    pub(super) fn begins(&mut self, cwd: &str, what: &str, now: i64, out: &mut Vec<u8>) {
+    fn begins(&mut self, cwd: &str, what: &str, now: i64, out: &mut Vec<u8>) {
         let version = Some(Text::from(env!("CARGO_PKG_VERSION")));
         let kind = Kind::SessionStarted { model: None, cwd: Some(Text::from(cwd)), version };
-        self.event(now, kind, out);
-        self.event(now, Kind::TurnStarted { prompt: Some(Text::from(what)) }, out);
-    }
-
-    /// The plan as it is now.
-    pub(super) fn list(&self, plan: &Plan, out: &mut Vec<u8>) {
-        tell::list_of(&self.agent, plan, out);
+        self.write(now, kind, out);
+        self.write(now, Kind::TurnStarted { prompt: Some(Text::from(what)) }, out);
     }
 
     /// An item is to be done. That is told once.
-    pub(super) fn scheduled(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
+    fn scheduled(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         let Some(call) = self.calls.get_mut(&item) else { return };
         if std::mem::replace(&mut call.is_scheduled, true) {
             return;
         }
         let (tool, input) = (call.tool.clone(), call.input.clone());
         let (call_id, name) = (id(item), Text::from(tool.as_str()));
-        self.event(now, Kind::ToolScheduled { call_id, name, input: RawJson::of(&input) }, out);
+        self.write(now, Kind::ToolScheduled { call_id, name, input: RawJson::of(&input) }, out);
     }
 
     /// A person is asked.
-    pub(super) fn asks(&mut self, item: Number, question: &str, now: i64, out: &mut Vec<u8>) {
+    fn asks(&mut self, item: Number, question: &str, now: i64, out: &mut Vec<u8>) {
         self.scheduled(item, now, out);
         self.withdrawn(item, now, out);
         if let Some(call) = self.calls.get_mut(&item) {
             call.is_waiting = true;
         }
         let question = Text::from(question);
-        self.event(now, Kind::ToolWaiting { call_id: id(item), question }, out);
+        self.write(now, Kind::ToolWaiting { call_id: id(item), question }, out);
     }
 
     /// Somebody answered.
-    pub(super) fn answered(
+    fn answered(
         &mut self,
         item: Number,
         answer: &str,
@@ -112,7 +158,7 @@ impl Teller {
             call.is_waiting = false;
         }
         let (answer, by) = (Text::from(answer), by.map(Text::from));
-        self.event(now, Kind::ToolAnswered { call_id: id(item), answer, by }, out);
+        self.write(now, Kind::ToolAnswered { call_id: id(item), answer, by }, out);
     }
 
     /// A question that nobody answered, and that is not asked any more.
@@ -123,7 +169,7 @@ impl Teller {
     }
 
     /// An item begins.
-    pub(super) fn started(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
+    fn started(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         self.scheduled(item, now, out);
         self.withdrawn(item, now, out);
         let Some(call) = self.calls.get_mut(&item) else { return };
@@ -131,11 +177,11 @@ impl Teller {
         let is_other = std::mem::take(&mut call.is_other);
         let input = RawJson::of(&input).filter(|_| is_other);
         let name = Some(Text::from(tool.as_str()));
-        self.event(now, Kind::ToolStarted { call_id: id(item), name, input }, out);
+        self.write(now, Kind::ToolStarted { call_id: id(item), name, input }, out);
     }
 
     /// An item's call ended.
-    pub(super) fn completed(
+    fn completed(
         &mut self,
         item: Number,
         status: Outcome,
@@ -148,13 +194,7 @@ impl Teller {
         let tool = self.calls.get(&item).map(|it| it.tool.clone());
         let output = (!output.is_empty()).then(|| Text::from(output));
         let (call_id, name) = (id(item), tool.as_deref().map(Text::from));
-        self.event(now, Kind::ToolCompleted { call_id, name, status, output }, out);
-    }
-
-    /// The run is over.
-    pub(super) fn ends(&mut self, status: Outcome, words: &str, now: i64, out: &mut Vec<u8>) {
-        let reason = Some(Text::from(words));
-        self.event(now, Kind::TurnCompleted { status, reason }, out);
+        self.write(now, Kind::ToolCompleted { call_id, name, status, output }, out);
     }
 }
 
@@ -165,7 +205,6 @@ fn id(item: Number) -> Text<'static> {
 #[cfg(test)]
 mod tests {
     use punchlist_model::IdSource;
-    use punchlist_model::Timestamp;
     use serde_json::json;
 
     use super::*;
@@ -185,7 +224,7 @@ mod tests {
     fn a_call_is_scheduled_once_and_whatever_waits_is_answered() {
         let at = Timestamp::UNIX_EPOCH;
         let (item, mut out) = (Number(1), Vec::new());
-        let mut teller = Teller::new(RunId(IdSource::fixed(at, 1).nth(0)));
+        let mut teller = JsonEvents::new(RunId(IdSource::fixed(at, 1).nth(0)));
         teller.knows(item, "shell", &json!({"item": 1, "command": "make"}));
         teller.scheduled(item, 0, &mut out);
         teller.asks(item, "make", 0, &mut out);
@@ -211,7 +250,7 @@ mod tests {
     fn a_call_that_never_got_so_far_is_scheduled_all_the_same_and_other_arguments_are_told() {
         let at = Timestamp::UNIX_EPOCH;
         let (item, mut out) = (Number(1), Vec::new());
-        let mut teller = Teller::new(RunId(IdSource::fixed(at, 1).nth(0)));
+        let mut teller = JsonEvents::new(RunId(IdSource::fixed(at, 1).nth(0)));
         teller.knows(item, "shell", &json!({"command": "make"}));
         teller.changed(item, &json!({"command": "make all"}));
         teller.started(item, 0, &mut out);

@@ -12,18 +12,33 @@ pub(crate) enum Key {
     Ctrl(char),
     /// A letter with the Alt key.
     Alt(char),
+    /// Enter.
     Enter,
+    /// Escape.
     Escape,
+    /// Tab.
     Tab,
+    /// Backspace.
     Backspace,
     /// Backspace with the Alt key.
     WordBackspace,
+    /// Delete.
     Delete,
+    /// The arrow up.
+    Up,
+    /// The arrow down.
+    Down,
+    /// The arrow to the left.
     Left,
+    /// The arrow to the right.
     Right,
+    /// The arrow to the left with Alt or Ctrl.
     WordLeft,
+    /// The arrow to the right with Alt or Ctrl.
     WordRight,
+    /// Home.
     Home,
+    /// End.
     End,
     /// Text that came from a clipboard.
     Paste(String),
@@ -145,6 +160,8 @@ fn named(sequence: &[u8]) -> Key {
     // Shift alone changes nothing here; Alt and Ctrl go word by word.
     let by_word = matches!(parameters.next(), Some("3" | "4" | "5" | "6" | "7"));
     match (letter, number, by_word) {
+        ("A", _, false) => Key::Up,
+        ("B", _, false) => Key::Down,
         ("C", _, false) => Key::Right,
         ("C", _, true) => Key::WordRight,
         ("D", _, false) => Key::Left,
@@ -179,6 +196,7 @@ mod tests {
                 "\u{1b}[D\u{1b}[1~\u{1b}[3~y\u{1b}OPn",
                 vec![Left, Home, Delete, Char('y'), Other, Char('n')],
             ),
+            ("\u{1b}[A\u{1b}OBjk", vec![Up, Down, Char('j'), Char('k')]),
             ("\u{1b}[1;5C\u{1b}[1;3D\u{1b}[H\u{1b}OF", vec![WordRight, WordLeft, Home, End]),
             ("\u{1}\u{5}\u{15}\u{b}\u{17}", ['a', 'e', 'u', 'k', 'w'].map(Ctrl).to_vec()),
             ("\u{1b}b\u{1b}\u{7f}\u{7f}", vec![Alt('b'), WordBackspace, Backspace]),

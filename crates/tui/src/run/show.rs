@@ -2,17 +2,18 @@
 
 use std::fs::File;
 
-use punchlist_formats::text::{Line, one_line};
-use punchlist_formats::view::Options;
-use punchlist_formats::view::run::{Run, line, printed_lines, run};
-use punchlist_model::{Number, Timestamp};
-use rustix::process::{Signal, getpid, kill_process};
+use punchlist_engine::fail::Fail;
+use punchlist_engine::run::{Board, Ended, Event, JsonEvents};
+use punchlist_formats::text::one_line;
+use punchlist_formats::view;
+use punchlist_formats::view::run::{Run, line, printed_lines};
+use punchlist_model::{Number, RunId, Timestamp};
 
-use crate::app::App;
-use crate::error::Fail;
-use crate::inline_terminal::{self, InlineTerminal};
-use crate::print::{self, Screen};
-use punchlist_engine::run::Board;
+use super::prompt::Prompt;
+use super::view::picture;
+use crate::options::{Options, Screen};
+use crate::terminal::inline_terminal::{self, InlineTerminal};
+use crate::terminal::{output, signals};
 
 /// How it is shown.
 enum Way {
@@ -21,33 +22,14 @@ enum Way {
     /// A line per change.
     Lines,
     /// As events.
-    Events,
-}
-
-/// How a run is to be shown.
-#[derive(Clone)]
-pub(super) struct Look {
-    /// Programs read it.
-    pub(super) json: bool,
-    screen: Screen,
-    options: Options,
-    /// All that steps print is shown.
-    is_verbose: bool,
-}
-
-impl Look {
-    /// As this call wants it.
-    pub(super) fn new(app: &App, is_verbose: bool) -> Self {
-        let screen = app.screen();
-        Self { json: app.globals.json, screen, options: app.view(screen), is_verbose }
-    }
+    Events(JsonEvents),
 }
 
 /// Where a run is shown.
 pub(super) struct Show {
     way: Way,
     screen: Screen,
-    options: Options,
+    options: view::Options,
     /// The terminal has changed: everything is to be drawn again.
     anew: bool,
     /// Somebody reads what is written.
@@ -58,12 +40,11 @@ pub(super) struct Show {
 
 impl Show {
     /// Looks where it leads, and takes a terminal over.
-    pub(super) fn open(look: Look) -> Result<Self, Fail> {
-        let Look { json, screen, options, is_verbose } = look;
-        let is_dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
+    pub(super) fn open(options: Options, is_verbose: bool, run: RunId) -> Result<Self, Fail> {
+        let Options { json, screen, draws_in_place, view: options } = options;
         let way = if json {
-            Way::Events
-        } else if screen.is_terminal && !is_dumb {
+            Way::Events(JsonEvents::new(run))
+        } else if draws_in_place {
             Way::Live(InlineTerminal::open(screen)?)
         } else {
             Way::Lines
@@ -74,8 +55,8 @@ impl Show {
     /// The keyboard, if somebody is at it.
     pub(super) fn keyboard(&self) -> Option<File> {
         match &self.way {
-            Way::Live(canvas) => canvas.keyboard(),
-            Way::Lines | Way::Events => None,
+            Way::Live(terminal) => terminal.keyboard(),
+            Way::Lines | Way::Events(_) => None,
         }
     }
 
@@ -105,7 +86,7 @@ impl Show {
     /// Lines below one that was said.
     fn below(&mut self, lines: &[String]) -> Result<(), Fail> {
         if !lines.is_empty() && self.is_read {
-            self.is_read = print::live(&(lines.join("\n") + "\n"))?;
+            self.is_read = output::live(&(lines.join("\n") + "\n"))?;
         }
         Ok(())
     }
@@ -118,11 +99,11 @@ impl Show {
         let line = format!("{} | {}", one_line(title), one_line(text));
         match &mut self.way {
             Way::Lines => self.say(now, &line),
-            Way::Live(canvas) => {
-                self.is_read = canvas.above(&line)?;
+            Way::Live(terminal) => {
+                self.is_read = terminal.above(&line)?;
                 Ok(())
             }
-            Way::Events => Ok(()),
+            Way::Events(_) => Ok(()),
         }
     }
 
@@ -130,41 +111,47 @@ impl Show {
     pub(super) fn say(&mut self, now: Timestamp, text: &str) -> Result<(), Fail> {
         if matches!(self.way, Way::Lines) && self.is_read {
             let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
-            self.is_read = print::live(&format!("{at}  {text}\n"))?;
+            self.is_read = output::live(&format!("{at}  {text}\n"))?;
         }
         Ok(())
     }
 
-    /// Events for programs.
-    pub(super) fn events(&mut self, lines: Vec<u8>) -> Result<(), Fail> {
-        if !matches!(self.way, Way::Events) || lines.is_empty() || !self.is_read {
-            return Ok(());
+    /// Tells programs what happened.
+    pub(super) fn event(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Fail> {
+        let Way::Events(events) = &mut self.way else { return Ok(()) };
+        let lines = events.event(event, now);
+        self.lines(lines)
+    }
+
+    /// Tells programs how the run ended.
+    pub(super) fn end(&mut self, ended: &Ended, now: Timestamp) -> Result<(), Fail> {
+        let Way::Events(events) = &mut self.way else { return Ok(()) };
+        let lines = events.end(ended, now);
+        self.lines(lines)
+    }
+
+    fn lines(&mut self, lines: Vec<u8>) -> Result<(), Fail> {
+        if !lines.is_empty() && self.is_read {
+            self.is_read = output::live_json(lines)?;
         }
-        self.is_read = print::live_json(lines)?;
         Ok(())
     }
 
-    /// Draws the board with a hint, and below it a panel, which is told how many lines it has.
+    /// Draws the board with a hint, and below it what is asked.
     pub(super) fn draw(
         &mut self,
         board: &Board,
         hint: &str,
-        panel: impl FnOnce(usize, &Options) -> Vec<Line>,
+        prompt: Option<&Prompt>,
         now: Timestamp,
     ) -> Result<(), Fail> {
-        let Way::Live(canvas) = &mut self.way else { return Ok(()) };
+        let Way::Live(terminal) = &mut self.way else { return Ok(()) };
         let (width, height) = inline_terminal::size().unwrap_or((self.screen.width, 24));
-        self.options.width = width;
-        self.options.now = now;
-        let most = usize::from(height).saturating_sub(1).max(3);
-        // What is asked is more than how it stands; but that it stands somehow should be seen.
-        let panel = panel(most.saturating_sub(3).max(2), &self.options);
-        let room = most.saturating_sub(panel.len());
-        let view = Run { hint: hint.to_owned(), ..board.view(now.as_millisecond()) };
-        let mut lines = run(&view, Some(room), &self.options);
-        lines.extend(panel);
+        (self.options.width, self.options.now) = (width, now);
+        let run = Run { hint: hint.to_owned(), ..board.view(now.as_millisecond()) };
+        let lines = picture(&run, prompt, height, &self.options);
         let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
-        self.is_read = canvas.draw(&lines, anew)?;
+        self.is_read = terminal.draw(&lines, anew)?;
         Ok(())
     }
 
@@ -176,23 +163,22 @@ impl Show {
     /// Stops until somebody wakes the process, with the terminal as it was.
     pub(super) fn pause(&mut self) -> Result<(), Fail> {
         self.leave();
-        kill_process(getpid(), Signal::STOP)
-            .map_err(|why| Fail::ours(format!("cannot stop: {why}")))
+        signals::pause()
     }
 
     /// Goes on after that.
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
-            Way::Live(canvas) => canvas.enter(),
-            Way::Lines | Way::Events => Ok(()),
+            Way::Live(terminal) => terminal.enter(),
+            Way::Lines | Way::Events(_) => Ok(()),
         }
     }
 
     /// Gives the terminal back, with the last frame above.
     pub(super) fn leave(&mut self) {
-        if let Way::Live(canvas) = &mut self.way {
-            canvas.leave();
+        if let Way::Live(terminal) = &mut self.way {
+            terminal.leave();
         }
     }
 }

@@ -1,43 +1,16 @@
-//! A few lines at the bottom of a terminal that are drawn over and over, in place.
+//! A few lines that are drawn over and over, in place: what to send to a terminal. Pure.
 //!
 //! Between two frames the cursor rests, hidden, at the beginning of the first line. A terminal keeps its
 //! cursor in the line that it stands in, whatever happens to the window; so however the lines below were
-//! wrapped or cut when it was resized, drawing begins where it must, and nothing above is touched. On the
-//! way out the last frame stays, the cursor goes below it, and the terminal is as it was: also after a
-//! panic.
-
-use std::fs::File;
-use std::io;
-use std::panic;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
-use punchlist_formats::text::Line;
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
-};
-
-use crate::error::Fail;
-use crate::print::{self, Screen};
+//! wrapped or cut when it was resized, drawing begins where it must, and nothing above is touched.
 
 /// What is pasted meanwhile comes between marks, so that it can be told from keys.
-const HIDE_CURSOR: &str = "\x1b[?25l\x1b[?2004h";
+pub(super) const HIDE_CURSOR: &str = "\x1b[?25l\x1b[?2004h";
 const SHOW_CURSOR: &str = "\x1b[?2004l\x1b[?25h";
 /// A terminal that knows them shows all between them at once. Lines are cut at its edge and not wrapped: it
 /// may have become narrower since it was asked, and a line that takes two would put the cursor too low.
 const BEGIN_FRAME: &str = "\x1b[?2026h\x1b[?7l";
 const END_FRAME: &str = "\x1b[?7h\x1b[?2026l";
-
-/// How the terminal was, and how many lines stand below the cursor; for whoever must leave in a hurry.
-static LEFT: Mutex<Option<Left>> = Mutex::new(None);
-
-struct Left {
-    terminal: Option<(File, Termios)>,
-    below: usize,
-}
-
-fn left() -> MutexGuard<'static, Option<Left>> {
-    LEFT.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The lines that are drawn now, as far as a pure function can know them.
 #[derive(Default, Debug)]
@@ -77,15 +50,20 @@ impl Frame {
         out
     }
 
+    /// The lines that stand there.
+    pub(super) fn into_lines(self) -> Vec<String> {
+        self.lines
+    }
+
     /// How many lines stand below the cursor.
-    fn below(&self) -> usize {
+    pub(super) fn below(&self) -> usize {
         self.lines.len()
     }
 }
 
 /// Clears so many lines from the cursor's on, one by one: some terminals keep in their history what is
 /// cleared in one go.
-fn cleared(lines: usize) -> String {
+pub(super) fn cleared(lines: usize) -> String {
     format!("\x1b7{}\x1b[2K\x1b8", "\x1b[2K\x1b[B".repeat(lines.saturating_sub(1)))
 }
 
@@ -94,110 +72,8 @@ fn up(lines: usize) -> String {
 }
 
 /// The way below what is drawn. Line feeds and not a move: below may be the end of the screen.
-fn leave_frame(below: usize) -> String {
+pub(super) fn leave_frame(below: usize) -> String {
     "\r\n".repeat(below) + SHOW_CURSOR
-}
-
-/// A terminal that is drawn on.
-pub(crate) struct InlineTerminal {
-    frame: Frame,
-    /// What it can show.
-    screen: Screen,
-    keyboard: Option<File>,
-}
-
-impl InlineTerminal {
-    /// Takes the terminal over. Where it has no keyboard, there are no keys.
-    pub(crate) fn open(screen: Screen) -> Result<Self, Fail> {
-        let keyboard = File::open("/dev/tty").ok();
-        let mut terminal = Self { frame: Frame::default(), screen, keyboard };
-        hook_panics();
-        terminal.enter()?;
-        Ok(terminal)
-    }
-
-    /// The keyboard, for whoever reads it.
-    pub(crate) fn keyboard(&self) -> Option<File> {
-        self.keyboard.as_ref()?.try_clone().ok()
-    }
-
-    /// Takes the terminal over, at first or again.
-    pub(crate) fn enter(&mut self) -> Result<(), Fail> {
-        // One that was never given back is not as it was.
-        let known = left().take().and_then(|it| it.terminal).map(|it| it.1);
-        let terminal = self.keyboard.as_ref().and_then(|it| {
-            let before = known.or_else(|| tcgetattr(it).ok())?;
-            let mut modes = before.clone();
-            // Keys come one by one and are not shown. Ctrl-C stays a signal.
-            modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-            modes.special_codes[SpecialCodeIndex::VMIN] = 1;
-            modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-            tcsetattr(it, OptionalActions::Now, &modes).ok()?;
-            Some((it.try_clone().ok()?, before))
-        });
-        *left() = Some(Left { terminal, below: 0 });
-        self.frame = Frame::default();
-        print::live(HIDE_CURSOR).map(|_| ())
-    }
-
-    /// Draws these lines. Says whether anybody looks.
-    pub(crate) fn draw(&mut self, lines: &[Line], anew: Option<usize>) -> Result<bool, Fail> {
-        let lines = lines.iter().map(|it| self.screen.line(it)).collect();
-        let out = self.frame.draw(lines, anew);
-        if let Some(left) = &mut *left() {
-            left.below = self.frame.below();
-        }
-        if out.is_empty() { Ok(true) } else { print::live(&out) }
-    }
-
-    /// Writes a line above what is drawn, where it stays. What is drawn is drawn again below it.
-    pub(crate) fn above(&mut self, line: &str) -> Result<bool, Fail> {
-        let lines = std::mem::take(&mut self.frame).lines;
-        let line = format!("\r{}{line}\r\n", cleared(lines.len()));
-        let frame = self.frame.draw(lines, None);
-        if let Some(left) = &mut *left() {
-            left.below = self.frame.below();
-        }
-        print::live(&(line + &frame))
-    }
-
-    /// Gives the terminal back as it was, with the last frame above.
-    pub(crate) fn leave(&mut self) {
-        give_back();
-    }
-}
-
-impl Drop for InlineTerminal {
-    fn drop(&mut self) {
-        give_back();
-    }
-}
-
-fn give_back() {
-    let Some(Left { terminal, below }) = left().take() else { return };
-    // If nobody looks any more, there is nothing to tidy up.
-    drop(print::live(&leave_frame(below)));
-    if let Some((file, before)) = terminal {
-        tcsetattr(&file, OptionalActions::Drain, &before).ok();
-    }
-}
-
-/// A message of a panic belongs below what is drawn, on a terminal that is as it was.
-fn hook_panics() {
-    static ONCE: std::sync::Once = std::sync::Once::new();
-    ONCE.call_once(|| {
-        let before = panic::take_hook();
-        panic::set_hook(Box::new(move |info| {
-            give_back();
-            before(info);
-        }));
-    });
-}
-
-/// Columns and lines of the terminal that stdout leads to.
-pub(crate) fn size() -> Option<(u16, u16)> {
-    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
-    Some((size.ws_col, size.ws_row)).filter(|it| it.0 > 0 && it.1 > 0)
 }
 
 #[cfg(test)]

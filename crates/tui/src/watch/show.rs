@@ -2,32 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use punchlist_bridge::install;
+use punchlist_engine::Around;
+use punchlist_engine::fail::Fail;
 use punchlist_formats::text::{Line, Style};
+use punchlist_formats::view;
 use punchlist_formats::view::watch::{Look, line, watch};
+use punchlist_model::Timestamp;
 use punchlist_model::agents::Row;
-use rustix::process::{Signal, getpid, kill_process};
 
-use crate::agent::{self, Goal};
-use crate::app::App;
-use crate::error::Fail;
-use crate::inline_terminal::{self, InlineTerminal};
-use crate::print::{self, Screen};
-use crate::{clock, person};
+use super::selection::{Pressed, Selection};
+use crate::keys::Key;
+use crate::options::{Options, Screen};
+use crate::terminal::inline_terminal::{self, InlineTerminal};
+use crate::terminal::{output, signals};
 
 /// Reading what was there before is told of when it takes longer than this.
 const LONG: Duration = Duration::from_secs(1);
-
-/// What a key asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Pressed {
-    /// To leave.
-    Leave,
-    /// Something else, or nothing.
-    Stay,
-}
 
 /// How it is shown.
 enum Way {
@@ -45,14 +38,14 @@ enum Way {
 pub(super) struct Show {
     way: Way,
     screen: Screen,
-    options: punchlist_formats::view::Options,
-    /// The rows as they stand, by key; what the keys move over.
-    keys: Vec<String>,
-    selected: Option<String>,
-    opened: Option<String>,
+    options: view::Options,
+    around: Arc<dyn Around>,
+    selection: Selection,
     /// The terminal has changed: everything is to be drawn again.
     anew: bool,
+    /// For agents without a list: the agent, and the command that gives it one.
     offers: Vec<(String, String)>,
+    /// Notes that were printed.
     told: Vec<String>,
     /// When reading began.
     began: Instant,
@@ -61,38 +54,32 @@ pub(super) struct Show {
 }
 
 impl Show {
-    pub(super) fn open(app: &App, screen: Screen, once: bool) -> Result<Self, Fail> {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|it| it == "dumb");
-        let way = if app.globals.json {
+    /// Looks where it leads, and takes a terminal over.
+    pub(super) fn open(
+        options: Options,
+        once: bool,
+        offers: Vec<(String, String)>,
+        around: Arc<dyn Around>,
+    ) -> Result<Self, Fail> {
+        let Options { json, screen, draws_in_place, view: options } = options;
+        let way = if json {
             Way::Nothing
         } else if once {
             Way::Once
-        } else if screen.is_terminal && !is_dumb {
+        } else if draws_in_place {
             Way::Live(InlineTerminal::open(screen)?)
         } else {
             Way::Lines(BTreeMap::new())
-        };
-        let install = |name: &str| {
-            let agent = agent::named(name).ok()?;
-            // Who is set up already needs no advice: the agent just has not planned anything.
-            let is_set_up =
-                |goal| agent::options(app, agent, goal).is_ok_and(|it| install::is_set_up(&it));
-            if is_set_up(Goal::User) || is_set_up(Goal::Project) {
-                return None;
-            }
-            // Agents are set up by people.
-            (!person::is_agent()).then(|| (name.to_owned(), format!("punchlist install {name}")))
         };
         let now = Instant::now();
         Ok(Self {
             way,
             screen,
-            options: app.view(screen),
-            keys: Vec::new(),
-            selected: None,
-            opened: None,
+            options,
+            around,
+            selection: Selection::default(),
             anew: true,
-            offers: ["claude", "codex", "gemini"].into_iter().filter_map(install).collect(),
+            offers,
             told: Vec::new(),
             began: now,
             drawn: now,
@@ -104,6 +91,7 @@ impl Show {
         matches!(self.way, Way::Live(_))
     }
 
+    /// The keyboard, if somebody is at it.
     pub(super) fn keyboard(&self) -> Option<File> {
         match &self.way {
             Way::Live(terminal) => terminal.keyboard(),
@@ -118,9 +106,8 @@ impl Show {
         notes: &[String],
         last: bool,
     ) -> Result<bool, Fail> {
-        self.options.now = clock::now();
-        self.keys = rows.iter().map(|it| it.key.clone()).collect();
-        self.selected.take_if(|it| !self.keys.contains(it));
+        self.options.now = self.around.now();
+        self.selection.see(rows);
         let (width, height) = inline_terminal::size().unwrap_or((self.screen.width, 24));
         let mut look = Look { notes, offers: &self.offers, ..Look::default() };
         match &mut self.way {
@@ -130,15 +117,12 @@ impl Show {
             }
             Way::Once => {
                 let lines = watch(rows, look, &self.options);
-                print::live(&self.screen.drawn(&lines))
+                output::live(&self.screen.drawn(&lines))
             }
             Way::Live(terminal) => {
                 self.options.width = width;
-                look.selected = self.selected.as_deref().filter(|_| !last);
-                look.opened = self.opened.as_deref();
                 look.height = Some(usize::from(height).saturating_sub(1).max(2));
-                look.keys = !last;
-                let lines = watch(rows, look, &self.options);
+                let lines = self.selection.view(rows, look, last, &self.options);
                 let anew = std::mem::take(&mut self.anew).then_some(usize::from(height));
                 terminal.draw(&lines, anew)
             }
@@ -149,14 +133,13 @@ impl Show {
                 for row in rows {
                     let text = line(row);
                     if printed.get(&row.key) != Some(&text) {
-                        let at = punchlist_model::Timestamp::from_second(now)
-                            .unwrap_or(self.options.now);
+                        let at = Timestamp::from_second(now).unwrap_or(self.options.now);
                         out.push_str(&format!("{at}  {text}\n"));
                         printed.insert(row.key.clone(), text);
                     }
                 }
-                printed.retain(|key, _| self.keys.contains(key));
-                if out.is_empty() { Ok(true) } else { print::live(&out) }
+                printed.retain(|key, _| self.selection.has(key));
+                if out.is_empty() { Ok(true) } else { output::live(&out) }
             }
         }
     }
@@ -182,35 +165,14 @@ impl Show {
         }
     }
 
-    pub(super) fn key(&mut self, key: u8) -> Pressed {
-        let at = self.selected.as_ref().and_then(|it| self.keys.iter().position(|key| key == it));
-        match key {
-            // `q`, Ctrl-C where it is no signal, Ctrl-D.
-            b'q' | b'Q' | 3 | 4 => return Pressed::Leave,
-            b'j' => {
-                let next = at.map_or(0, |it| (it + 1).min(self.keys.len().saturating_sub(1)));
-                self.selected = self.keys.get(next).cloned();
-            }
-            b'k' => {
-                let next = at.unwrap_or(0).saturating_sub(1);
-                self.selected = self.keys.get(next).cloned();
-            }
-            b'\r' | b'\n' | b' ' => {
-                if self.selected.is_none() {
-                    self.selected = self.keys.first().cloned();
-                }
-                let is_open = self.opened.is_some() && self.opened == self.selected;
-                self.opened = if is_open { None } else { self.selected.clone() };
-            }
-            // Escape goes back by one step; Ctrl-L draws everything again.
-            0x1b if self.opened.is_some() => self.opened = None,
-            0x1b => self.selected = None,
-            12 => self.anew = true,
-            _ => {}
-        }
-        Pressed::Stay
+    /// A key was pressed. Says whether it asks to leave.
+    pub(super) fn key(&mut self, key: &Key) -> bool {
+        let pressed = self.selection.key(key);
+        self.anew |= pressed == Pressed::Redraw;
+        pressed == Pressed::Leave
     }
 
+    /// The terminal has another size.
     pub(super) fn resized(&mut self) {
         self.anew = true;
     }
@@ -220,10 +182,10 @@ impl Show {
         if let Way::Live(terminal) = &mut self.way {
             terminal.leave();
         }
-        kill_process(getpid(), Signal::STOP)
-            .map_err(|why| Fail::ours(format!("cannot stop: {why}")))
+        signals::pause()
     }
 
+    /// Goes on after that.
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
@@ -244,7 +206,7 @@ impl Show {
 fn tell(told: &mut Vec<String>, notes: &[String]) {
     let new: Vec<String> = notes.iter().filter(|it| !told.contains(it)).cloned().collect();
     for note in &new {
-        print::aside(note, None);
+        output::aside(note, None);
     }
     told.retain(|it| notes.contains(it));
     told.extend(new);
