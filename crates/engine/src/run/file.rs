@@ -9,9 +9,12 @@ use punchlist_model::{Limits, MadeFor, Number, Origin, Plan, PlanId};
 
 use super::moved::Found;
 use crate::fail::{self, Fail};
+use crate::plan_service::Which;
 
 /// The largest plan file that is read.
 const MOST: u64 = 16 << 20;
+/// The longest name of a file that a plan is called by, in characters.
+const LONGEST_NAME: usize = 60;
 /// How many problems are drawn.
 const DRAWN: usize = 10;
 
@@ -113,6 +116,14 @@ impl Source {
     pub(crate) fn belongs(&mut self, found: Found) -> Vec<String> {
         (self.plan, self.is_moved) = (found.plan, found.is_moved);
         found.notes
+    }
+
+    /// Its plan. It is called by the file's name.
+    pub(super) fn which(&self) -> Which {
+        let name = self.path.file_name().and_then(|it| it.to_str()).map(str::trim);
+        let name = name.filter(|it| !it.is_empty() && it.chars().count() <= LONGEST_NAME);
+        let path = self.path.to_string_lossy().into_owned();
+        Which::File { path, name: name.map(str::to_owned) }
     }
 
     /// What its plan is made for.

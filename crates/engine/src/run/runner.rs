@@ -1,7 +1,7 @@
 //! The loop of a run: what the scheduler reports goes to the board and to the front end; what a person says
 //! goes back to the scheduler.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,34 +9,33 @@ use std::time::Duration;
 use punchlist_model::call::{
     Answer, AnswerOutcome, Answered, Asked, News, QuestionFilter, RunRecord, Standing,
 };
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::store::Change;
 use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, QuestionId, RunId, Timestamp};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::machine::Target;
 use punchlist_sched::policy::{Policy, Rule};
 use punchlist_sched::run::{self, Run};
 use punchlist_streams::event::Outcome as Told;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::board::Board;
 use super::end::{self, Ended};
 use super::file::Source;
 use super::front_end::{Event, FrontEnd, Input};
-use super::ledger::RunLedger;
+use super::ledger::{RunLedger, RunProgress};
 use super::left::Late;
 use super::lock::Lock;
 use super::options::{Options, Permissions, Surroundings};
 use super::prepare::{self, Prepared};
+use super::reports::{Report, Reports};
 use super::schedule::{Schedule, Task, There, Tree};
-use super::state::Shared;
-use super::step::{self, BY_HAND, Resumed, SHELL};
-use super::worker::Heard;
+use super::start::Basis;
+use super::step::{self, BY_HAND, SHELL};
 use super::{allow, printed, start, sub_lists, worker_session};
 use crate::fail::{Code, Fail};
 use crate::outputs;
+use crate::plan_service::LivePlan;
 use crate::policy::rules;
 
 /// How often a run says that it still holds its items.
@@ -53,14 +52,15 @@ pub(crate) async fn work(
     front_end: &mut dyn FrontEnd,
 ) -> Result<Ended, Fail> {
     let Surroundings { store, caller, .. } = surroundings;
-    let Prepared { plan, mut not, resumed, late, notes } = prepared;
-    not.extend(prepare::unchecked(permissions, &plan, surroundings.caller.person.reader()));
+    let Prepared { plan: mut live, mut not, resumed, late, notes } = prepared;
+    let plan = live.plan();
+    not.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
     notes.iter().for_each(|it| front_end.warn(it));
-    let tree = Arc::new(Tree::of(&plan));
-    let chosen = prepare::chosen(&options.choice, &plan)?;
+    let tree = Arc::new(Tree::of(plan));
+    let chosen = prepare::chosen(&options.choice, plan)?;
     let is_attended = caller.person.is_there || options.wait;
     let there = There { person: is_attended, yes: options.yes, answered: late.answered() };
-    let schedule = Schedule::plot(&plan, &tree, &chosen, &there, &not);
+    let schedule = Schedule::plot(plan, &tree, &chosen, &there, &not);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
     let ctx = prepare::ctx(caller, caller.process.clone());
@@ -73,52 +73,76 @@ pub(crate) async fn work(
         begun_at: begun,
         ended_at: None,
     };
-    let printed = printed::earlier(&**store, &surroundings.outputs(), &plan, &schedule).await?;
+    let printed = printed::earlier(&**store, &surroundings.outputs(), plan, &schedule).await?;
     store.begin_run(record).await?;
     let jobs = options.jobs.get();
     let how = vec![
         if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") },
         format!("plan {}", plan.id.short()),
     ];
-    let board = Board::new(&plan, &tree, &schedule, how, begun.as_millisecond());
-    let spots = source.spots(&plan);
-    let shared = Shared::new(plan);
+    let mut board = Board::new(plan, &tree, &schedule, how, begun.as_millisecond());
+    let spots = source.spots(plan);
+    let jobs = start::jobs(&schedule, plan, &resumed, caller.person);
+    close_idle_groups(&mut live, &tree, &mut board, &ctx).await?;
     let items: Arc<Vec<Number>> = Arc::new(schedule.planned.iter().map(|it| it.number).collect());
+    let (reports, received) = Reports::channel();
     let ledger = RunLedger {
         store: Arc::clone(store),
         around: Arc::clone(&caller.around),
         run: id,
-        plan: source.plan(),
         items: Arc::clone(&items),
         tree,
-        shared: shared.clone(),
+        plan: live.clone(),
+        reports: reports.clone(),
         ctx: ctx.clone(),
         spots,
         printed,
+        progress: RunProgress::default(),
     };
-    let (tell, heard) = unbounded_channel();
+    let policy = &permissions.steps;
+    let basis = Basis { source, surroundings, policy, plan: live.plan(), ctx: &ctx, run: id };
+    let place = start::place(&basis, jobs, reports);
     let runner = Runner {
         source,
         options,
         surroundings,
         front_end,
         run: id,
-        shared,
-        heard,
+        plan: live,
+        reports: received,
         board,
         items,
+        begun: BTreeSet::new(),
         schedule,
         ctx,
         late,
         is_attended,
-        policy: permissions.steps.clone(),
+        policy: policy.clone(),
         waiting: Vec::new(),
         stopping: 0,
         outputs: Vec::new(),
+        notes: Vec::new(),
         listed: None,
     };
-    let place = runner.place(&resumed, tell);
-    runner.run(place, lock, ledger).await
+    runner.run(&place, lock, ledger).await
+}
+
+/// Completes groups under which everything was ticked off by hand.
+async fn close_idle_groups(
+    plan: &mut LivePlan,
+    tree: &Tree,
+    board: &mut Board,
+    ctx: &Ctx,
+) -> Result<(), Fail> {
+    let idle = tree.idle(plan.plan());
+    let done = |it: &Number| Op::Complete {
+        item: ItemRef::Number(*it),
+        outcome: None,
+        with_children: false,
+    };
+    plan.change(ctx, |plan| tree.idle(plan).iter().map(done).collect()).await?;
+    idle.iter().for_each(|it| board.done(*it, None, ctx.now.as_millisecond()));
+    Ok(())
 }
 
 /// A run under way.
@@ -128,12 +152,14 @@ struct Runner<'a> {
     surroundings: &'a Surroundings,
     front_end: &'a mut dyn FrontEnd,
     run: RunId,
-    shared: Shared,
-    /// What is heard of workers.
-    heard: UnboundedReceiver<Heard>,
+    plan: LivePlan,
+    /// What the ledger and the tools report.
+    reports: UnboundedReceiver<Report>,
     board: Board,
     /// The item of each call.
     items: Arc<Vec<Number>>,
+    /// Items that this run has in progress.
+    begun: BTreeSet<Number>,
     schedule: Schedule,
     ctx: Ctx,
     /// What was asked by runs that are gone.
@@ -148,46 +174,34 @@ struct Runner<'a> {
     stopping: u32,
     /// What failed items said.
     outputs: Vec<(Number, Output)>,
+    /// What a person should know.
+    notes: Vec<String>,
     /// The revision of the list that was told last.
     listed: Option<u64>,
 }
 
 impl Runner<'_> {
-    fn place(
-        &self,
-        resumed: &BTreeMap<Number, Resumed>,
-        tell: UnboundedSender<Heard>,
-    ) -> step::Place {
-        let jobs = {
-            let known = self.shared.lock();
-            let person = self.surroundings.caller.person;
-            start::jobs(&self.schedule, &known.plan, resumed, person)
-        };
-        let (state, policy) = ((self.shared.clone(), tell), self.policy.clone());
-        start::place(self.source, self.run, jobs, state, &self.ctx, policy, self.surroundings)
-    }
-
     async fn run(
         mut self,
-        place: step::Place,
+        place: &Arc<step::Place>,
         lock: &Lock,
         ledger: RunLedger,
     ) -> Result<Ended, Fail> {
-        let plan = self.shared.lock().plan.clone();
         let is_attended = self.is_attended || self.options.yes;
         let attended = start::attended(is_attended, &self.schedule, &self.late.answered());
         let (jobs, policy) = (self.options.jobs.get(), self.policy.clone());
         let options = start::options(jobs, policy, attended, self.run, self.surroundings)?;
-        let run = Run::builder(start::tools(&place)?)
+        let run = Run::builder(start::tools(place)?)
             .options(options)
             .processes(start::processes(lock, self.surroundings))
             .ledger(ledger)
             .start();
         let mut events = run.subscribe();
         let mut news: Option<News> = None;
-        self.begin(&plan).await?;
+        self.begin()?;
         if !self.schedule.planned.is_empty() {
-            let requests = start::requests(self.options.on_failure, &self.schedule, &plan);
+            let requests = 
+                start::requests(self.options.on_failure, &self.schedule, self.plan.plan());
             for (item, it) in Arc::clone(&self.items).iter().zip(&requests) {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
                 self.tell(Event::Planned { item: *item, tool, arguments })?;
@@ -206,16 +220,14 @@ impl Runner<'_> {
                 }
                 tokio::select! {
                     event = events.next() => {
-                        // What a worker said comes before how its call ended.
-                        while let Ok(heard) = self.heard.try_recv() {
-                            self.hear(heard).await?;
-                        }
+                        // What was written, and what a worker said, comes before how its call ended.
+                        self.read_reports().await?;
                         match event {
                             Some(run::Event::BatchDone(_)) | None => break,
                             Some(event) => self.happened(event, &run).await?,
                         }
                     }
-                    Some(heard) = self.heard.recv() => self.hear(heard).await?,
+                    Some(report) = self.reports.recv() => self.take(report).await?,
                     input = self.front_end.input() => self.input(input?, &run).await?,
                     () = is_told(news.as_mut()) => self.look(&run).await?,
                     () = sleep_until(renew) => {
@@ -251,23 +263,7 @@ impl Runner<'_> {
     }
 
     /// What is told before anything has happened.
-    async fn begin(&mut self, plan: &Plan) -> Result<(), Fail> {
-        let tree = Tree::of(plan);
-        let idle = tree.idle(plan);
-        if !idle.is_empty() {
-            // Everything under these was ticked off by hand.
-            let done = |it: &Number| Op::Complete {
-                item: ItemRef::Number(*it),
-                outcome: None,
-                with_children: false,
-            };
-            let change = Change::new(idle.iter().map(done).collect::<Vec<_>>(), self.ctx.clone());
-            self.store().change(plan.id, change).await?;
-            let whole = self.store().read(plan.id, Needs::whole()).await?;
-            self.shared.lock().plan = whole;
-            let now = self.now().as_millisecond();
-            idle.iter().for_each(|it| self.board.done(*it, None, now));
-        }
+    fn begin(&mut self) -> Result<(), Fail> {
         let (directory, name) = (self.source.directory(), &*self.source.name);
         self.tell(Event::Begins { run: self.run, directory, name })?;
         self.list()?;
@@ -283,8 +279,7 @@ impl Runner<'_> {
     }
 
     fn title(&self, call: CallId) -> String {
-        let known = self.shared.lock();
-        let item = self.item(call).and_then(|it| known.plan.get(it));
+        let item = self.item(call).and_then(|it| self.plan.plan().get(it));
         item.map(|it| it.title.clone()).unwrap_or_default()
     }
 
@@ -327,10 +322,12 @@ impl Runner<'_> {
                 self.tell(Event::Stops(item))
             }
             State::Live(Live::Executing { stopping: None, .. }) => {
+                self.begun.insert(item);
                 self.board.begins(item, now);
                 self.tell(Event::Starts(item))
             }
             State::Done(outcome) => {
+                self.begun.remove(&item);
                 let (status, text) = self.ended(item, &outcome, now);
                 self.tell(Event::Completed { item, status, text: &text })
             }
@@ -341,11 +338,10 @@ impl Runner<'_> {
     fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
         match outcome {
             Outcome::Success(output) => {
-                let known = self.shared.lock();
-                let (done, parents) = (known.plan.get(item), end::closed_above(&known.plan, item));
+                let plan = self.plan.plan();
+                let (done, parents) = (plan.get(item), end::closed_above(plan, item));
                 let level = done.and_then(|it| it.evidence_level());
                 let title = done.map(|it| it.title.clone()).unwrap_or_default();
-                drop(known);
                 let printed = printed::of(&title, output);
                 printed.into_iter().for_each(|it| self.board.printed(item, it));
                 if output.whole.is_some() {
@@ -415,57 +411,59 @@ impl Runner<'_> {
         (Told::Error, with_output(words, Some(&output)))
     }
 
-    /// Writes down what was heard of an agent: its session, and its own list under the item that it is at.
-    async fn hear(&mut self, heard: Heard) -> Result<(), Fail> {
-        let shared = self.shared.clone();
-        let _turn = shared.turn().await;
-        let (item, agent, mut ops) = {
-            let mut known = self.shared.lock();
-            let agent = |item: Number| {
-                known.plan.get(item).and_then(|it| it.agent_type.clone()).unwrap_or_default()
-            };
-            match heard {
-                Heard::Note(note) => {
-                    known.notes.push(note);
-                    return Ok(());
-                }
-                Heard::Session(item, session) => {
-                    (item, agent(item), vec![worker_session::noted(item, &session)])
-                }
-                Heard::List(item, list) => {
-                    let agent = agent(item);
-                    let ops = sub_lists::ops(&known.plan, item, &agent, &list);
-                    (item, agent, ops)
-                }
+    /// Takes the reports that have come in.
+    async fn read_reports(&mut self) -> Result<(), Fail> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.take(report).await?;
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, report: Report) -> Result<(), Fail> {
+        match report {
+            Report::Changed(applied) => Ok(self.plan.follow(&applied).await?),
+            Report::LeftToOthers(item, said) => {
+                self.notes.push(format!("item {item} is left as it is: {said}"));
+                Ok(())
             }
-        };
-        let plan = self.source.plan();
-        while !ops.is_empty() {
-            // The run holds what its worker has begun: if it is killed, both are free again.
-            let actor = Actor::agent(agent.clone());
-            let ctx = Ctx { actor, mode: Mode::Recorded, ..self.ctx_now()? };
-            self.store().change(plan, Change::new(ops, ctx)).await?;
-            let whole = self.store().read(plan, Needs::whole()).await?;
-            // The item may have ended meanwhile. Whatever this comes to, it comes to nothing again.
-            ops = sub_lists::overtaken(&whole, item, &agent);
-            let mut known = self.shared.lock();
-            // What the run itself has written since is not lost: it reads anew when it sees a gap.
-            if whole.revision > known.plan.revision {
-                known.plan = whole;
+            Report::Note(note) => {
+                self.notes.push(note);
+                Ok(())
+            }
+            Report::Session(item, session) => {
+                self.keep(item, |_, _| vec![worker_session::noted(item, &session)]).await
+            }
+            Report::List(item, list) => {
+                self.keep(item, |plan, agent| sub_lists::ops(plan, item, agent, &list)).await
             }
         }
+    }
+
+    /// Writes down what was heard of the agent that does an item: its session, or its own list, which stands
+    /// under the item.
+    async fn keep(
+        &mut self,
+        item: Number,
+        ops: impl Fn(&Plan, &str) -> Vec<Op>,
+    ) -> Result<(), Fail> {
+        let agent = self.plan.plan().get(item).and_then(|it| it.agent_type.clone());
+        let agent = agent.unwrap_or_default();
+        // The run holds what its worker has begun: if it is killed, both are free again.
+        let ctx = Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
+        self.plan.change(&ctx, |plan| ops(plan, &agent)).await?;
+        // The item may have ended meanwhile.
+        let ctx = Ctx { ids: self.ctx_now()?.ids, ..ctx };
+        self.plan.change(&ctx, |plan| sub_lists::overtaken(plan, item, &agent)).await?;
         self.list()
     }
 
     /// Tells the front end the plan, if it is another than the last one.
     fn list(&mut self) -> Result<(), Fail> {
-        let now = self.now();
-        let known = self.shared.lock();
-        let revision = known.plan.revision.0;
-        if self.listed.replace(revision) == Some(revision) {
+        let (plan, now) = (self.plan.plan(), self.now());
+        if self.listed.replace(plan.revision.0) == Some(plan.revision.0) {
             return Ok(());
         }
-        self.front_end.event(Event::Plan(&known.plan), &self.board, now)
+        self.front_end.event(Event::Plan(plan), &self.board, now)
     }
 
     async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
@@ -591,7 +589,7 @@ impl Runner<'_> {
             Ok(false) => Ok(()),
             Err(why) => {
                 let note = format!("what you allowed holds for this run alone: {why}");
-                self.shared.lock().notes.push(note);
+                self.notes.push(note);
                 Ok(())
             }
         }
@@ -611,29 +609,29 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Says that the items in progress are still held.
+    /// Says that the items in progress are still held. Each by itself: one that has ended meanwhile, or that
+    /// somebody has taken, does not hold up the others.
     async fn renew(&mut self) -> Result<(), Fail> {
-        let begun: Vec<Number> = self.shared.lock().begun.iter().copied().collect();
-        if begun.is_empty() {
-            return Ok(());
+        for item in self.begun.clone() {
+            let ctx = self.ctx_now()?;
+            let start = |_: &Plan| vec![Op::Start(ItemRef::Number(item))];
+            // Should somebody have taken it meanwhile, that shows when it ends.
+            drop(self.plan.change(&ctx, start).await);
         }
-        let ops: Vec<_> = begun.into_iter().map(|it| Op::Start(ItemRef::Number(it))).collect();
-        let change = Change::new(ops, self.ctx_now()?);
-        // Should somebody have taken one meanwhile, that shows when it ends.
-        drop(self.store().change(self.source.plan(), change).await);
         Ok(())
     }
 
     fn draw(&mut self) -> Result<(), Fail> {
         let now = self.now();
-        self.board.progress = self.shared.lock().plan.progress();
+        self.board.progress = self.plan.plan().progress();
         self.front_end.draw(&self.board, now)
     }
 
     /// Everything has ended: what is left is to say so.
     async fn end(mut self, ended: Result<(), run::Error>) -> Result<Ended, Fail> {
+        self.read_reports().await?;
         let now = self.now();
-        self.board.progress = self.shared.lock().plan.progress();
+        self.board.progress = self.plan.plan().progress();
         self.tell(Event::Over)?;
         ended.map_err(|why| end::broken(&why))?;
         self.store().end_run(self.run, now).await?;
@@ -641,10 +639,7 @@ impl Runner<'_> {
         outputs::ended(&directory, self.run);
         outputs::tidy(&directory, now);
         self.list()?;
-        let (plan, mut notes) = {
-            let mut known = self.shared.lock();
-            (known.plan.clone(), std::mem::take(&mut known.notes))
-        };
+        let (plan, mut notes) = (self.plan.plan().clone(), self.notes);
         if self.options.write_back {
             notes.extend(end::write_back(self.source, &plan)?);
         }
