@@ -19,11 +19,12 @@ use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome
 use punchlist_sched::policy::TO_ALLOW;
 use punchlist_sched::run::{Ledger, LedgerError, Page};
 
-use super::proof::Proof;
-use super::reports::{Report, Reports};
+use super::prepare::earlier_runs;
+use super::printed;
+use super::runner::reports::{Report, Reports};
 use super::schedule::Tree;
-use super::step::BY_HAND;
-use super::{left, printed, sub_lists};
+use super::steps::proof::Proof;
+use super::steps::{BY_HAND, sub_lists};
 use crate::around::Around;
 use crate::plan_service::LivePlan;
 
@@ -155,7 +156,7 @@ impl RunLedger {
                     let mut ops: Vec<Op> = evidence
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
-                    ops.extend(was_interrupted.then(|| left::unmarked(item)));
+                    ops.extend(was_interrupted.then(|| earlier_runs::unmarked(item)));
                     if let Some(agent) = plan.get(item).and_then(|it| it.agent_type.as_ref()) {
                         ops.extend(sub_lists::left_open(plan, item, agent));
                     }
@@ -175,7 +176,9 @@ impl RunLedger {
                         .collect();
                     ops.extend(sub_lists::let_go(plan, item));
                     ops.extend(was_begun.then(|| Op::Release(by.clone())));
-                    ops.extend(progress.begun_again.remove(&item).then(|| left::unmarked(item)));
+                    ops.extend(
+                        progress.begun_again.remove(&item).then(|| earlier_runs::unmarked(item)),
+                    );
                     // A person who says that it is not done yet has refused nothing.
                     let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
                     if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {

@@ -1,5 +1,8 @@
 //! Before anything runs: the plan is made what the file says, or with `--fresh` as if it had never been run.
 
+pub(crate) mod earlier_runs;
+pub(crate) mod late_answer;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,18 +13,17 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store;
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
 
-use super::file::Source;
-use super::fresh;
 use super::front_end::FrontEnd;
 use super::ledger;
-use super::left::{self, Late, Left};
 use super::lock;
 use super::options::{Caller, Choice, Options, Permissions, Surroundings};
+use super::plan_file::{Source, fresh};
 use super::schedule::{Chosen, Held};
-use super::step::Resumed;
+use super::steps::Resumed;
 use crate::fail::Fail;
 use crate::plan_service::{self, LivePlan, PlanRequest, Which};
 use crate::policy::checks;
+use earlier_runs::{Late, Left};
 
 /// A plan that is ready to be worked off.
 pub(crate) struct Prepared {
@@ -78,7 +80,7 @@ pub(crate) async fn prepare(
     }
     let mut notes = Vec::new();
     let Left { mut plan, not, resumed, late } =
-        left::behind(options, surroundings, plan, &ctx, front_end).await?;
+        earlier_runs::left(options, surroundings, plan, &ctx, front_end).await?;
     let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
     let import = source.import(plan.plan(), origin);
     for item in import.dropped.iter().filter(|it| it.open) {

@@ -1,19 +1,21 @@
 //! The loop of a run: what the scheduler reports goes to the board and to the front end; what a person says
 //! goes back to the scheduler.
 
+mod questions;
+pub(crate) mod reports;
+mod start;
+
 use std::collections::BTreeSet;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_model::call::{
-    Answer, AnswerOutcome, Answered, Asked, News, QuestionFilter, RunRecord, Standing,
-};
+use punchlist_model::call::{Asked, News, RunRecord};
 use punchlist_model::session::Store;
-use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, QuestionId, RunId, Timestamp};
+use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, RunId, Timestamp};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::machine::Target;
-use punchlist_sched::policy::{Policy, Rule};
+use punchlist_sched::policy::Policy;
 use punchlist_sched::run::{self, Run};
 use punchlist_streams::event::Outcome as Told;
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -21,22 +23,21 @@ use tokio::time::{Instant, sleep_until};
 
 use super::board::Board;
 use super::end::{self, Ended};
-use super::file::Source;
 use super::front_end::{Event, FrontEnd, Input};
 use super::ledger::{RunLedger, RunProgress};
-use super::left::Late;
 use super::lock::Lock;
 use super::options::{Options, Permissions, Surroundings};
+use super::plan_file::Source;
+use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
-use super::reports::{Report, Reports};
+use super::printed;
 use super::schedule::{Schedule, Task, There, Tree};
-use super::start::Basis;
-use super::step::{self, BY_HAND, SHELL};
-use super::{allow, printed, start, sub_lists, worker_session};
+use super::steps::{self, sub_lists, worker_session};
 use crate::fail::{Code, Fail};
 use crate::outputs;
 use crate::plan_service::LivePlan;
-use crate::policy::rules;
+use reports::{Report, Reports};
+use start::Basis;
 
 /// How often a run says that it still holds its items.
 const RENEW: Duration = Duration::from_secs(240);
@@ -183,7 +184,7 @@ struct Runner<'a> {
 impl Runner<'_> {
     async fn run(
         mut self,
-        place: &Arc<step::Place>,
+        place: &Arc<steps::Place>,
         lock: &Lock,
         ledger: RunLedger,
     ) -> Result<Ended, Fail> {
@@ -200,7 +201,7 @@ impl Runner<'_> {
         let mut news: Option<News> = None;
         self.begin()?;
         if !self.schedule.planned.is_empty() {
-            let requests = 
+            let requests =
                 start::requests(self.options.on_failure, &self.schedule, self.plan.plan());
             for (item, it) in Arc::clone(&self.items).iter().zip(&requests) {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
@@ -449,7 +450,8 @@ impl Runner<'_> {
         let agent = self.plan.plan().get(item).and_then(|it| it.agent_type.clone());
         let agent = agent.unwrap_or_default();
         // The run holds what its worker has begun: if it is killed, both are free again.
-        let ctx = Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
+        let ctx =
+            Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
         self.plan.change(&ctx, |plan| ops(plan, &agent)).await?;
         // The item may have ended meanwhile.
         let ctx = Ctx { ids: self.ctx_now()?.ids, ..ctx };
@@ -466,132 +468,11 @@ impl Runner<'_> {
         self.front_end.event(Event::Plan(plan), &self.board, now)
     }
 
-    async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
-        let Some(item) = self.item(CallId(asked.call)) else { return Ok(()) };
-        let (id, now) = (asked.id, self.now());
-        self.board.asks(item, now.as_millisecond());
-        let what = asked.command.as_deref().unwrap_or(&asked.what);
-        self.tell(Event::Asked { item, what })?;
-        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
-        let known = self.store().questions(filter).await?;
-        let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
-        let late = self.late.take(&*self.surroundings.store, &question.asked, now).await?;
-        self.waiting.push(question.asked.clone());
-        // Who says yes to everything now has said so last.
-        if self.options.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, run).await;
-        }
-        if let Some(mut answered) = late {
-            answered.answer = allow::alone(answered.answer);
-            return self.give(id, answered, run).await;
-        }
-        if !self.is_attended {
-            // Somebody has answered, but something else than what is asked now.
-            let why = "nobody is there to be asked, and what was answered was another question";
-            let reason = CancelReason::Declined(why.to_owned());
-            run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
-            return Ok(());
-        }
-        self.tell(Event::Question(&question.asked))?;
-        // Somebody may have answered already; nobody else tells the scheduler.
-        self.stands(id, question.standing, run).await
-    }
-
     async fn input(&mut self, input: Input, run: &Run) -> Result<(), Fail> {
         match input {
             Input::Answer(id, answer) => self.say(id, answer, run).await,
             Input::Stop => self.stop(run).await,
             Input::Draw => self.draw(),
-        }
-    }
-
-    /// The person at the front end answers: it is written down first, as anybody's answer is.
-    async fn say(&mut self, id: QuestionId, answer: Answer, run: &Run) -> Result<(), Fail> {
-        let answered = Answered { answer, by: self.ctx.actor.clone(), at: self.now() };
-        self.give(id, answered, run).await
-    }
-
-    /// An answer is written down, whoever gave it, and counts.
-    async fn give(&mut self, id: QuestionId, answered: Answered, run: &Run) -> Result<(), Fail> {
-        match self.store().answer(id, answered.clone()).await? {
-            AnswerOutcome::Taken(_) => self.heard(id, &answered, run).await,
-            // Somebody else was first.
-            AnswerOutcome::Late(question) => self.stands(id, question.standing, run).await,
-            AnswerOutcome::NotOffered(_) => Ok(()),
-        }
-    }
-
-    /// Looks for answers that were given elsewhere.
-    async fn look(&mut self, run: &Run) -> Result<(), Fail> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
-        for question in self.store().questions(filter).await? {
-            if self.waiting.iter().any(|it| it.id == question.asked.id) {
-                self.stands(question.asked.id, question.standing, run).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// How a question stands was looked up.
-    async fn stands(&mut self, id: QuestionId, standing: Standing, run: &Run) -> Result<(), Fail> {
-        match standing {
-            Standing::Waiting => Ok(()),
-            Standing::Settled => {
-                self.settle(id);
-                self.tell(Event::Withdrawn(id))
-            }
-            Standing::Answered(answered) => self.heard(id, &answered, run).await,
-        }
-    }
-
-    /// A question that waits no longer. Returns what it was.
-    fn settle(&mut self, id: QuestionId) -> Option<Asked> {
-        let at = self.waiting.iter().position(|it| it.id == id)?;
-        Some(self.waiting.remove(at))
-    }
-
-    /// An answer counts: the scheduler is told.
-    async fn heard(&mut self, id: QuestionId, answered: &Answered, run: &Run) -> Result<(), Fail> {
-        let asked = self.settle(id);
-        let item = asked.as_ref().and_then(|it| it.item);
-        let tool = asked.as_ref().map_or_else(|| SHELL.to_owned(), |it| it.tool.clone());
-        if let Some(asked) = &asked {
-            let is_by_other = answered.by != self.ctx.actor;
-            self.tell(Event::Answered { asked, answered, is_by_other })?;
-        }
-        let mut answer = answered.answer.clone();
-        if let (Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
-            // Another command may be run for the item, but not another item's.
-            step::keep_item(arguments, item);
-            self.tell(Event::Changed { item, arguments })?;
-        }
-        self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
-        // A run that is over says so at the end.
-        run.answer(id, answer, Some(answered.by.clone())).await.ok();
-        Ok(())
-    }
-
-    /// "Always" holds for later runs too: the rules go into the user's own file.
-    fn remember(&mut self, answer: &Answer, rules: &[Rule]) -> Result<(), Fail> {
-        if rules.is_empty() || matches!(answer, Answer::Session(_)) {
-            return Ok(());
-        }
-        let path = &self.surroundings.rules_file;
-        match rules::remember(path, rules) {
-            Ok(true) => {
-                let what = if rules.len() == 1 { "a rule" } else { "rules" };
-                let text = format!("from now on allowed by {what} in {}", path.display());
-                self.front_end.say(&text, self.now())
-            }
-            Ok(false) => Ok(()),
-            Err(why) => {
-                let note = format!("what you allowed holds for this run alone: {why}");
-                self.notes.push(note);
-                Ok(())
-            }
         }
     }
 

@@ -20,11 +20,11 @@ use punchlist_sched::policy::Subject;
 use punchlist_sched::tool::{Preview, Tool, Work};
 use serde_json::{Value, json};
 
-use super::reports::Report;
-use super::step::{self, AGENT, PLAN, Place, badly, item};
 use super::sub_lists::Entry;
 use super::worker_session::{self, Destination};
+use super::{AGENT, PLAN, Place, badly, item};
 use crate::outputs;
+use crate::run::runner::reports::Report;
 
 /// How much of what it said on the side is kept, for when it fails.
 const KEPT: usize = 8 << 10;
@@ -118,7 +118,7 @@ impl Tool for Agent {
         Preview {
             what,
             command,
-            why: known.and_then(step::Job::why),
+            why: known.and_then(super::Job::why),
             is_fixed: true,
             ..Preview::default()
         }

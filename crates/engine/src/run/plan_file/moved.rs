@@ -14,11 +14,11 @@ use punchlist_model::session::Store;
 use punchlist_model::store::{self, Filter};
 use punchlist_model::{Item, MadeFor, Plan, PlanId, Status, legacy_ids};
 
-use super::file::Source;
-use super::front_end::FrontEnd;
-use super::options::{Caller, Options};
+use super::Source;
 use crate::fail::{Code, Fail};
 use crate::plan_service::{self, Which};
+use crate::run::front_end::FrontEnd;
+use crate::run::options::{Caller, Options};
 
 /// The plan of a file, and what there is to say of that.
 pub(crate) struct Found {
@@ -35,11 +35,7 @@ struct Gone {
 }
 
 /// The plan that was made for the file at a path.
-async fn made_for(
-    path: &Path,
-    store: &dyn Store,
-    caller: &Caller,
-) -> Result<Option<PlanId>, Fail> {
+async fn made_for(path: &Path, store: &dyn Store, caller: &Caller) -> Result<Option<PlanId>, Fail> {
     let which = Which::File { path: path.to_string_lossy().into_owned(), name: None };
     Ok(plan_service::find(store, &caller.project, &which).await?)
 }

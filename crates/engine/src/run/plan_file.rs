@@ -1,5 +1,8 @@
 //! The plan file of a run: where it really is, what it says, and what is wrong with it.
 
+pub(crate) mod fresh;
+pub(crate) mod moved;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +10,9 @@ use std::path::{Path, PathBuf};
 use punchlist_formats::planfile::{self, Import, PlanFile, Severity};
 use punchlist_model::{Limits, MadeFor, Number, Origin, Plan, PlanId};
 
-use super::moved::Found;
 use crate::fail::{self, Fail};
 use crate::plan_service::Which;
+use moved::Found;
 
 /// The largest plan file that is read.
 const MOST: u64 = 16 << 20;

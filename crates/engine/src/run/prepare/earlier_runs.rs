@@ -19,17 +19,16 @@ use punchlist_model::{
 };
 use serde_json::{Map, Value};
 
-use super::front_end::FrontEnd;
-use super::options::{Options, Surroundings};
-use super::prepare::anew;
-use super::schedule::Held;
-use super::step::Resumed;
-use super::sub_lists;
-use super::worker_session::{self, Destination};
+use super::anew;
 use crate::around;
 use crate::fail::Fail;
 use crate::outputs::last_call;
 use crate::plan_service::LivePlan;
+use crate::run::front_end::FrontEnd;
+use crate::run::options::{Options, Surroundings};
+use crate::run::schedule::Held;
+use crate::run::steps::worker_session::{self, Destination};
+use crate::run::steps::{Resumed, sub_lists};
 
 /// In how many runs answers are looked for that nobody has heard, the newest first.
 const RUNS: u32 = 64;
@@ -107,7 +106,7 @@ impl Unheard {
 
 /// Looks at what earlier runs left, marks what was under way and frees it, and finds out what may be done
 /// with it. Nobody else runs this plan now, so whatever did has ended.
-pub(crate) async fn behind(
+pub(crate) async fn left(
     options: &Options,
     surroundings: &Surroundings,
     mut plan: LivePlan,

@@ -12,16 +12,15 @@ use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::process::{self, Processes};
 use punchlist_sched::{Batch, Options, PlannedCall, output, tool::Tools};
 
-use super::file::Source;
-use super::lock::Lock;
-use super::options::{OnFailure, Person, Surroundings};
-use super::proof::Prover;
 use super::reports::Reports;
-use super::schedule::{Planned, Schedule, Task};
-use super::step::{self, ByHand, Job, Place, Resumed, Shell};
-use super::worker;
 use crate::fail::Fail;
 use crate::policy::checks;
+use crate::run::lock::Lock;
+use crate::run::options::{OnFailure, Person, Surroundings};
+use crate::run::plan_file::Source;
+use crate::run::schedule::{Planned, Schedule, Task};
+use crate::run::steps::proof::Prover;
+use crate::run::steps::{self, ByHand, Job, Place, Resumed, Shell, worker};
 
 /// How long to wait before an item is tried again, where its file does not say.
 const RETRY_WAIT_MS: u64 = 1_000;
@@ -84,7 +83,7 @@ pub(crate) fn place(
     let (directory, by) = (source.directory().to_owned(), ctx.actor.name.clone());
     let mut environment: Vec<(OsString, OsString)> = surroundings.environment.clone();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
-    environment.push((step::PLAN.into(), plan.id.to_string().into()));
+    environment.push((steps::PLAN.into(), plan.id.to_string().into()));
     Arc::new(Place {
         jobs,
         plan: plan.id,
@@ -118,14 +117,14 @@ pub(crate) fn requests(on_failure: OnFailure, schedule: &Schedule, plan: &Plan) 
         let command = item.and_then(|it| it.run.as_ref()).map(|it| it.command.as_str());
         Request {
             tool: match it.task {
-                Task::Step => step::SHELL.to_owned(),
-                Task::ByHand => step::BY_HAND.to_owned(),
-                Task::Agent(_) => step::AGENT.to_owned(),
+                Task::Step => steps::SHELL.to_owned(),
+                Task::ByHand => steps::BY_HAND.to_owned(),
+                Task::Agent(_) => steps::AGENT.to_owned(),
             },
             arguments: match (&it.task, item) {
                 (Task::Agent(agent), Some(item)) => worker::arguments(item, agent),
                 (Task::Agent(_) | Task::Step | Task::ByHand, _) => {
-                    step::arguments(it.number, command)
+                    steps::arguments(it.number, command)
                 }
             },
             timeout_ms: item.and_then(|it| it.timeout).map(|seconds| u64::from(seconds) * 1_000),

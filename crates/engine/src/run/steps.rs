@@ -3,6 +3,11 @@
 //! One tool per kind of item. The arguments name the item and the command, so that a question shows what
 //! will happen and an answer may change it. A command that succeeded counts only if the check says so too.
 
+pub(crate) mod proof;
+pub(crate) mod sub_lists;
+pub(crate) mod worker;
+pub(crate) mod worker_session;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,11 +24,11 @@ use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
 
 use super::end;
-use super::proof::{Proof, Prover};
-use super::reports::Reports;
+use super::runner::reports::Reports;
 use crate::around::Around;
 use crate::outputs;
 use crate::policy::{checks, shell};
+use proof::{Proof, Prover};
 
 /// Names the plan to what a step runs.
 pub(crate) const PLAN: &str = "PUNCHLIST_PLAN";
