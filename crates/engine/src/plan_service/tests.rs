@@ -192,8 +192,10 @@ fn a_copy_that_others_have_overtaken_is_read_again_and_decides_anew() {
     assert_eq!(*other.plan(), *copy().plan());
     assert_eq!(other.plan().progress().completed, 2);
     assert_eq!(one.plan().progress().completed, 0, "it has heard of nothing");
-    block_on(one.change(&ctx(4), |plan| plan.listed().iter().skip(2).map(|it| complete(it)).collect()))
-        .unwrap();
+    block_on(
+        one.change(&ctx(4), |plan| plan.listed().iter().skip(2).map(|it| complete(it)).collect()),
+    )
+    .unwrap();
     assert_eq!(one.plan().progress().completed, 0, "nothing to do in its copy: nothing is written");
     block_on(one.read_again()).unwrap();
     assert_eq!(*one.plan(), *copy().plan());
