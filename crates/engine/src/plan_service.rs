@@ -3,7 +3,8 @@
 //! Verbs, hooks, tool calls and programs that use the library all come here, so that they agree.
 //! [`find`] looks for the plan that is named. [`choose`] chooses where nobody named one. [`ensure`] makes
 //! a plan once, also where two callers do so at the same time. [`choice`] does both for somebody who can be
-//! told why it failed.
+//! told why it failed. `LivePlan` is for whoever keeps a plan in memory and changes it. Nothing is printed
+//! here: what a person is told of a choice is the front end's part.
 
 use punchlist_model::event::TOMBSTONE;
 use punchlist_model::session::Store;
@@ -15,8 +16,11 @@ use punchlist_model::{MadeFor, PlanId, Session, Timestamp};
 use crate::session;
 
 pub mod choice;
+mod live_plan;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use live_plan::LivePlan;
 
 /// Which plan is meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +33,13 @@ pub enum Which {
     Attached(AttachmentKey),
     /// The project's own, which people make by hand.
     Project,
+    /// The one of a plan file.
+    File {
+        /// The real path of the file.
+        path: String,
+        /// What a new plan is called, unless another plan of the project is called so.
+        name: Option<String>,
+    },
 }
 
 /// The plan that is meant; `None` if there is none. Makes nothing.
@@ -48,6 +59,7 @@ pub async fn find(
         }
         Which::Attached(key) => store.attached(key.clone()).await,
         Which::Project => store.plan_for(MadeFor::Project(project.to_owned())).await,
+        Which::File { path, .. } => store.plan_for(MadeFor::File(path.clone())).await,
     }
 }
 
@@ -77,6 +89,7 @@ pub async fn ensure(store: &dyn PlanStore, request: PlanRequest) -> Result<PlanI
         Which::Named(name) => (Some(name.clone()), None),
         Which::Attached(key) => (None, Some(MadeFor::Conversation(key.clone()))),
         Which::Project => (None, Some(MadeFor::Project(project.clone()))),
+        Which::File { path, name } => (name.clone(), Some(MadeFor::File(path.clone()))),
     };
     let mut new = NewPlan { name, made_for, title, ..NewPlan::new(id, project.clone(), now) };
     loop {
@@ -84,6 +97,8 @@ pub async fn ensure(store: &dyn PlanStore, request: PlanRequest) -> Result<PlanI
             Ok(plan) => return Ok(plan.id),
             // Somebody else was first: the plan is there, and that is all that was requested.
             Err(Error::AlreadyMade(id)) => return Ok(id),
+            // The path of a file is what counts.
+            Err(Error::NameTaken(_)) if matches!(which, Which::File { .. }) => new.name = None,
             Err(error @ Error::NameTaken(_)) => {
                 return find(store, &project, &which).await?.ok_or(error);
             }

@@ -5,34 +5,23 @@
 //! answers of a person. [`preview`] shows what would be done. Whether a rule allows a call is decided by the
 //! scheduler's policy, never here.
 //!
-//! `file`, `moved`, `left` and `prepare` come before anything runs; `schedule` says what is run and in which
-//! order; `start` hands it to the scheduler; `step` and `worker` are the tools that are called; `ledger`
-//! writes to the store; `board` holds how each item stands; `runner` is the loop that connects them.
-//! [`JsonEvents`] writes a run down for programs.
+//! `plan_file` and `prepare` come before anything runs; `schedule` says what is run and in which order; `steps`
+//! are the tools that are called; `ledger` writes to the store; `board` holds how each item stands; `runner` is
+//! the loop that connects them. [`JsonEvents`] writes a run down for programs.
 
-mod allow;
 mod board;
 mod end;
-mod file;
-mod fresh;
 mod front_end;
 mod json_events;
 mod ledger;
-mod left;
 mod lock;
-mod moved;
 mod options;
+mod plan_file;
 mod prepare;
 mod printed;
-mod proof;
 mod runner;
 mod schedule;
-mod start;
-mod state;
-mod step;
-mod sub_lists;
-mod worker;
-mod worker_session;
+mod steps;
 
 use punchlist_model::Plan;
 use punchlist_model::needs::Needs;
@@ -41,16 +30,17 @@ use punchlist_model::store;
 
 use crate::fail::Fail;
 use lock::Lock;
+use plan_file::{fresh, moved};
 use schedule::{There, Tree};
 
 pub use board::{Board, Sum};
 pub use end::{Aim, Ended};
-pub use file::Source;
 pub use front_end::{Event, FrontEnd, Input};
 pub use json_events::JsonEvents;
 pub use options::{Caller, Choice, Earlier, OnFailure, Options, Permissions, Person, Surroundings};
+pub use plan_file::Source;
 pub use schedule::{Held, Planned, Schedule, Task};
-pub use step::BY_HAND;
+pub use steps::BY_HAND;
 
 /// Runs a plan file to its end. Returns how it ended; what went wrong before or around it is an error.
 pub async fn run(

@@ -216,7 +216,9 @@ impl Found {
 fn empty(caller: &Caller, now: Timestamp) -> Plan {
     let name = match &caller.plan {
         Some(Which::Named(name)) => Some(name.clone()),
-        Some(Which::Id(_) | Which::Attached(_) | Which::Project) | None => None,
+        Some(Which::Id(_) | Which::Attached(_) | Which::Project | Which::File { .. }) | None => {
+            None
+        }
     };
     Plan { name, ..Plan::new(PlanId::NIL, caller.key.project.clone(), now) }
 }

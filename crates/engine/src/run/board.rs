@@ -11,7 +11,7 @@ use punchlist_model::call::Printed;
 use punchlist_model::{Item, Level, Number, Plan, Progress, Status};
 
 use super::schedule::{Held, Schedule, Task, Tree};
-use super::sub_lists;
+use super::steps::sub_lists;
 
 /// How many lines of what it printed stand under a step.
 const UNDER: usize = 3;

@@ -11,7 +11,7 @@ use punchlist_sched::call::Output;
 use punchlist_sched::run;
 
 use super::board::Sum;
-use super::file::Source;
+use super::plan_file::Source;
 use crate::check::evidence;
 use crate::fail::{Code, Fail};
 use crate::outputs;

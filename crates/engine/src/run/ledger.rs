@@ -10,44 +10,58 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_model::call::{Asked, CallRecord, CallState, Printed};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::store::{Applied, Change, Error};
+use punchlist_model::store::{Change, Error};
 use punchlist_model::{
-    ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, PlanId, Refusal, RunId,
-    Timestamp,
+    ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, Refusal, RunId, Timestamp,
 };
 use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
 use punchlist_sched::policy::TO_ALLOW;
 use punchlist_sched::run::{Ledger, LedgerError, Page};
 
-use super::proof::Proof;
+use super::prepare::earlier_runs;
+use super::printed;
+use super::runner::reports::{Report, Reports};
 use super::schedule::Tree;
-use super::state::Shared;
-use super::step::BY_HAND;
-use super::{left, printed, sub_lists};
+use super::steps::proof::Proof;
+use super::steps::{BY_HAND, sub_lists};
 use crate::around::Around;
+use crate::plan_service::LivePlan;
 
 /// Where a run writes.
 pub(crate) struct RunLedger {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) around: Arc<dyn Around>,
     pub(crate) run: RunId,
-    pub(crate) plan: PlanId,
     /// The item of each call, by the call's number.
     pub(crate) items: Arc<Vec<Number>>,
     pub(crate) tree: Arc<Tree>,
-    pub(crate) shared: Shared,
+    pub(crate) plan: LivePlan,
+    /// The loop of the run is told here what was written.
+    pub(crate) reports: Reports,
     /// Who asks; the time and the ids are new each time.
     pub(crate) ctx: Ctx,
     /// Where items stand in their file: `release.md:12`.
     pub(crate) spots: BTreeMap<Number, String>,
     /// What steps have printed, in this run and before.
     pub(crate) printed: BTreeMap<Number, Printed>,
+    pub(crate) progress: RunProgress,
+}
+
+/// How far the items of a run have come.
+#[derive(Clone, Default)]
+pub(crate) struct RunProgress {
+    /// Items that this run has in progress.
+    begun: BTreeSet<Number>,
+    /// Items that were interrupted in an earlier run and have really begun again in this one.
+    begun_again: BTreeSet<Number>,
+    /// Items that somebody else has taken or closed while this run was at it.
+    left: BTreeSet<Number>,
 }
 
 /// What is to be done to an item.
 struct Deed {
+    call: CallId,
     item: Number,
     ops: Vec<Op>,
 }
@@ -64,10 +78,7 @@ impl Ledger for RunLedger {
             }
             self.describe(&mut page);
             let asked = page.asked.to_vec();
-            let shared = self.shared.clone();
-            let _turn = shared.turn().await;
-            let deeds = self.deeds(&page);
-            self.write(page.at, calls, asked, deeds).await.map_err(failed)
+            self.write(&mut page, calls, asked).await.map_err(failed)
         })
     }
 }
@@ -86,8 +97,8 @@ impl RunLedger {
         for (call, state) in page.moved() {
             let Some(output) = state.outcome().and_then(Outcome::output) else { continue };
             let Some(item) = self.item(call) else { continue };
-            let title = self.shared.lock().plan.get(item).map(|it| it.title.clone());
-            let printed = printed::of(&title.unwrap_or_default(), output);
+            let title = self.plan.plan().get(item).map(|it| it.title.as_str());
+            let printed = printed::of(title.unwrap_or_default(), output);
             self.printed.extend(printed.map(|it| (item, it)));
         }
     }
@@ -107,68 +118,67 @@ impl RunLedger {
 
     /// Adds to what people are asked what the plan says about it.
     fn describe(&self, page: &mut Page<'_>) {
-        let known = self.shared.lock();
+        let plan = self.plan.plan();
         for asked in page.asked.iter_mut() {
             let number = self.item(CallId(asked.call));
-            let Some(item) = number.and_then(|it| known.plan.get(it)) else { continue };
-            let what = format!("item {} of {}", item.number, known.plan.title);
+            let Some(item) = number.and_then(|it| plan.get(it)) else { continue };
+            let what = format!("item {} of {}", item.number, plan.title);
             asked.item = number;
             asked.title.clone_from(&item.title);
             asked.place = [what].into_iter().chain(self.spots.get(&item.number).cloned()).collect();
             asked.context.clone_from(&item.context);
-            asked.printed = printed::before(&known.plan, &self.printed, item);
+            asked.printed = printed::before(plan, &self.printed, item);
         }
     }
 
-    /// What the page means for the plan.
-    fn deeds(&self, page: &Page<'_>) -> Vec<Deed> {
-        let mut known = self.shared.lock();
+    /// What the page means for the plan. `progress` is how far the items have come before the page, and then
+    /// after it.
+    fn deeds(&self, page: &Page<'_>, progress: &mut RunProgress) -> Vec<Deed> {
+        let plan = self.plan.plan();
         let mut closed = BTreeSet::new();
         let mut deeds = Vec::new();
         for (call, state) in page.moved() {
             let Some(item) = self.item(call) else { continue };
-            let is_begun = known.begun.contains(&item);
+            let was_begun = progress.moved(item, state);
+            let was_interrupted = plan.get(item).is_some_and(Item::is_interrupted);
             let by = ItemRef::Number(item);
             let ops = match state {
-                State::Live(Live::Executing { stopping: None, .. }) if !is_begun => {
-                    known.begun.insert(item);
+                State::Live(Live::Executing { stopping: None, .. }) if !was_begun => {
                     // That it was interrupted stays until it is known what comes of it now.
-                    let was_interrupted = known.plan.get(item).is_some_and(Item::is_interrupted);
                     let forget = (!was_interrupted).then(|| forget_failure(item));
                     forget.into_iter().chain([Op::Start(by)]).collect()
                 }
                 State::Live(_) => continue,
-                State::Done(_) if known.taken.contains_key(&item) => continue,
+                State::Done(_) if progress.left.contains(&item) => continue,
                 State::Done(Outcome::Success(output)) => {
-                    known.begun.remove(&item);
-                    let is_marked = known.plan.get(item).is_some_and(Item::is_interrupted);
                     let proof = Proof::of(Some(output));
                     let evidence = proof.evidence.into_iter();
                     let mut ops: Vec<Op> = evidence
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
-                    ops.extend(is_marked.then(|| left::unmarked(item)));
-                    if let Some(agent) = known.plan.get(item).and_then(|it| it.agent_type.clone()) {
-                        ops.extend(sub_lists::left_open(&known.plan, item, &agent));
+                    ops.extend(was_interrupted.then(|| earlier_runs::unmarked(item)));
+                    if let Some(agent) = plan.get(item).and_then(|it| it.agent_type.as_ref()) {
+                        ops.extend(sub_lists::left_open(plan, item, agent));
                     }
                     let complete =
                         |item, outcome| Op::Complete { item, outcome, with_children: false };
                     ops.push(complete(by, proof.outcome.map(|it| self.within_limits(&it))));
-                    for group in self.tree.finished_by(&known.plan, item, &mut closed) {
+                    for group in self.tree.finished_by(plan, item, &mut closed) {
                         ops.push(complete(ItemRef::Number(group), None));
                     }
                     ops
                 }
                 State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. })) => {
-                    let was_begun = known.begun.remove(&item);
                     let evidence = Proof::of(outcome.output()).evidence;
                     let mut ops: Vec<Op> = evidence
                         .into_iter()
                         .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
                         .collect();
-                    ops.extend(sub_lists::let_go(&known.plan, item));
+                    ops.extend(sub_lists::let_go(plan, item));
                     ops.extend(was_begun.then(|| Op::Release(by.clone())));
-                    ops.extend(known.retried.remove(&item).then(|| left::unmarked(item)));
+                    ops.extend(
+                        progress.begun_again.remove(&item).then(|| earlier_runs::unmarked(item)),
+                    );
                     // A person who says that it is not done yet has refused nothing.
                     let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
                     if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
@@ -178,7 +188,7 @@ impl RunLedger {
                     ops
                 }
             };
-            deeds.push(Deed { item, ops });
+            deeds.push(Deed { call, item, ops });
         }
         deeds
     }
@@ -189,23 +199,45 @@ impl RunLedger {
         text.chars().filter(|it| *it != '\0').take(most).collect()
     }
 
-    /// Writes it down. What a rule refuses is left to whoever made it so, and the rest is written.
+    /// Writes it down. What a rule refuses is left to whoever made it so, and the rest is written. If the
+    /// plan has changed, what the page means for it is decided anew.
     async fn write(
-        &self,
-        at: Timestamp,
+        &mut self,
+        page: &mut Page<'_>,
         calls: Vec<CallRecord>,
         asked: Vec<Asked>,
-        mut deeds: Vec<Deed>,
     ) -> Result<(), Error> {
+        let mut progress = self.progress.clone();
+        let mut deeds = self.deeds(page, &mut progress);
+        let mut left = Vec::new();
         loop {
             let ops: Vec<Op> = deeds.iter().flat_map(|it| it.ops.clone()).collect();
-            let change =
-                if ops.is_empty() { None } else { Some((self.plan, self.change(at, ops)?)) };
+            let change = if ops.is_empty() { None } else { Some(self.change(page.at, ops)?) };
+            let change = change.map(|it| (self.plan.plan().id, it));
             match self.store.record(self.run, calls.clone(), asked.clone(), change).await {
-                Ok(None) => return Ok(()),
-                Ok(Some(applied)) => return self.keep_up(&applied).await,
+                Ok(applied) => {
+                    self.progress = progress;
+                    for (call, item, said) in left {
+                        page.decline(call, String::clone(&said));
+                        self.reports.send(Report::LeftToOthers(item, said));
+                    }
+                    if let Some(applied) = applied {
+                        self.plan.follow(&applied).await?;
+                        self.reports.send(Report::Changed(Box::new(applied)));
+                    }
+                    return Ok(());
+                }
+                Err(Error::Revision { .. }) => {
+                    self.plan.read_again().await?;
+                    progress = self.progress.clone();
+                    deeds = self.deeds(page, &mut progress);
+                    left.clear();
+                }
                 Err(Error::Refused(refusal)) if !deeds.is_empty() => {
-                    self.leave(&refusal, &mut deeds);
+                    for Deed { call, item, .. } in refused(&refusal, &mut deeds) {
+                        progress.leave(item);
+                        left.push((call, item, refusal.to_string()));
+                    }
                 }
                 Err(error) => return Err(error),
             }
@@ -220,48 +252,49 @@ impl RunLedger {
         if ops.iter().any(is_approved) {
             ctx.actor.kind = ActorKind::Engine;
         }
-        Ok(Change::new(ops, ctx))
+        Ok(Change { expect: Some(self.plan.plan().revision), ..Change::new(ops, ctx) })
+    }
+}
+
+/// Takes out what was refused. If nobody can tell what that is, everything.
+fn refused(refusal: &Refusal, deeds: &mut Vec<Deed>) -> Vec<Deed> {
+    let about: BTreeSet<Number> =
+        refusal.problems.iter().filter_map(|it| it.item.as_ref()).map(|it| it.number).collect();
+    let is_refused =
+        |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
+    let mut refused: Vec<Deed> = deeds.extract_if(.., |it| is_refused(it)).collect();
+    if refused.is_empty() {
+        refused.append(deeds);
+    }
+    refused
+}
+
+impl RunProgress {
+    /// An item is left to somebody else.
+    fn leave(&mut self, item: Number) {
+        self.begun.remove(&item);
+        self.left.insert(item);
     }
 
-    /// Takes out what was refused. If nobody can tell what that is, everything.
-    fn leave(&self, refusal: &Refusal, deeds: &mut Vec<Deed>) {
-        let about: BTreeSet<Number> =
-            refusal.problems.iter().filter_map(|it| it.item.as_ref()).map(|it| it.number).collect();
-        let is_left =
-            |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
-        let mut left: Vec<Deed> = deeds.extract_if(.., |it| is_left(it)).collect();
-        if left.is_empty() {
-            left.append(deeds);
-        }
-        let mut known = self.shared.lock();
-        let said = refusal.to_string();
-        for deed in left {
-            known.begun.remove(&deed.item);
-            known.taken.insert(deed.item, said.clone());
-            known.notes.push(format!("item {} is left as it is: {said}", deed.item));
-        }
-    }
-
-    /// Brings the plan that everybody looks at up to date.
-    async fn keep_up(&self, applied: &Applied) -> Result<(), Error> {
-        let is_next = {
-            let mut known = self.shared.lock();
-            let is_next = known.plan.revision.0.saturating_add(1) == applied.revision().0;
-            if is_next {
-                for event in &applied.decision.events {
-                    known.plan.evolve(event);
+    /// A call of an item has moved. Returns whether the item was in progress before.
+    fn moved(&mut self, item: Number, state: &State) -> bool {
+        match state {
+            State::Live(Live::Executing { stopping: None, .. }) => !self.begun.insert(item),
+            State::Live(Live::Scheduled { said, .. }) => {
+                // An attempt failed, and another will follow.
+                if Proof::of(said.as_deref()).has_begun_again {
+                    self.begun_again.insert(item);
                 }
-                known.plan.revision = applied.revision();
-                known.plan.updated_at = applied.plan.updated_at;
+                self.begun.contains(&item)
             }
-            is_next
-        };
-        // Somebody else has changed something in between.
-        if !is_next && applied.revision() != self.shared.lock().plan.revision {
-            let plan = self.store.read(self.plan, Needs::whole()).await?;
-            self.shared.lock().plan = plan;
+            State::Live(_) => self.begun.contains(&item),
+            State::Done(outcome) => {
+                if Proof::of(outcome.output()).has_begun_again {
+                    self.begun_again.insert(item);
+                }
+                self.begun.remove(&item)
+            }
         }
-        Ok(())
     }
 }
 

@@ -1,29 +1,33 @@
 //! Before anything runs: the plan is made what the file says, or with `--fresh` as if it had never been run.
 
+pub(crate) mod earlier_runs;
+pub(crate) mod late_answer;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use punchlist_formats::planfile::{Changed, Import};
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
 use punchlist_model::needs::Needs;
-use punchlist_model::store::{self, Change, NewPlan};
+use punchlist_model::store;
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
 
-use super::file::Source;
-use super::fresh;
 use super::front_end::FrontEnd;
 use super::ledger;
-use super::left::{self, Late, Left};
 use super::lock;
 use super::options::{Caller, Choice, Options, Permissions, Surroundings};
+use super::plan_file::{Source, fresh};
 use super::schedule::{Chosen, Held};
-use super::step::Resumed;
+use super::steps::Resumed;
 use crate::fail::Fail;
+use crate::plan_service::{self, LivePlan, PlanRequest, Which};
 use crate::policy::checks;
+use earlier_runs::{Late, Left};
 
 /// A plan that is ready to be worked off.
 pub(crate) struct Prepared {
-    pub(crate) plan: Plan,
+    pub(crate) plan: LivePlan,
     /// Items that cannot be done in this run, and why.
     pub(crate) not: BTreeMap<Number, Held>,
     /// Items that an earlier run left half done, and what may be done with them.
@@ -65,17 +69,20 @@ pub(crate) async fn prepare(
 ) -> Result<Prepared, Fail> {
     let caller = &surroundings.caller;
     let ctx = ctx(caller, None);
-    let plan = found_or_made(source, surroundings, &ctx).await?;
-    if plan.made_for != Some(source.made_for()) {
-        surroundings.store.set_made_for(plan.id, Some(source.made_for())).await?;
+    let mut plan = found_or_made(source, surroundings, &ctx).await?;
+    if plan.plan().made_for != Some(source.made_for()) {
+        let made_for = Some(source.made_for());
+        surroundings.store.set_made_for(plan.plan().id, made_for).await?;
+        plan.read_again().await?;
     }
-    let plan =
-        if source.is_moved { renamed(surroundings, plan, source, &ctx).await? } else { plan };
+    if source.is_moved {
+        rename(surroundings, &mut plan, source, &ctx).await?;
+    }
     let mut notes = Vec::new();
-    let Left { plan, not, resumed, late } =
-        left::behind(options, surroundings, plan, &ctx, front_end).await?;
+    let Left { mut plan, not, resumed, late } =
+        earlier_runs::left(options, surroundings, plan, &ctx, front_end).await?;
     let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
-    let import = source.import(&plan, origin);
+    let import = source.import(plan.plan(), origin);
     for item in import.dropped.iter().filter(|it| it.open) {
         let title = text::one_line(&item.title).into_owned();
         notes.push(format!(
@@ -87,7 +94,7 @@ pub(crate) async fn prepare(
     let again = if fresh {
         BTreeSet::new()
     } else {
-        again(&plan, &import, caller, &mut notes, front_end).await
+        again(plan.plan(), &import, caller, &mut notes, front_end).await
     };
     let mut ops = import.ops(|changed| fresh || again.contains(&changed.number));
     // How many run at once is the scheduler's business; here is room for them, and for what agents have
@@ -97,19 +104,22 @@ pub(crate) async fn prepare(
         .unwrap_or(u32::MAX)
         .saturating_mul(100)
         .saturating_add(options.jobs.get());
-    let rules = Rules { max_in_progress: Some(room), ..plan.rules };
-    if rules != plan.rules {
+    let rules = Rules { max_in_progress: Some(room), ..plan.plan().rules };
+    if rules != plan.plan().rules {
         ops.push(Op::Plan(Box::new(PlanPatch { rules: Some(rules), ..PlanPatch::default() })));
     }
-    let plan = changed(surroundings, plan, ops, &ctx).await?;
-    let plan = if fresh {
-        let ops = fresh::ops(&plan, source);
-        changed(surroundings, plan, ops, &ctx).await?
-    } else {
-        plan
-    };
-    let resumed = resumed.into_iter().filter(|(number, _)| is_open(&plan, *number)).collect();
+    plan.change(&anew(surroundings, &ctx)?, |_| ops.clone()).await?;
+    if fresh {
+        plan.change(&anew(surroundings, &ctx)?, |plan| fresh::ops(plan, source)).await?;
+    }
+    let is_open = |number: Number| plan.plan().get(number).is_some_and(Item::is_open);
+    let resumed = resumed.into_iter().filter(|(number, _)| is_open(*number)).collect();
     Ok(Prepared { plan, not, resumed, late, notes })
+}
+
+/// The same author, with ids for another change.
+pub(crate) fn anew(surroundings: &Surroundings, ctx: &Ctx) -> Result<Ctx, Fail> {
+    Ok(Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() })
 }
 
 /// The plan of the file, made if it is not there.
@@ -117,74 +127,45 @@ async fn found_or_made(
     source: &Source,
     surroundings: &Surroundings,
     ctx: &Ctx,
-) -> Result<Plan, Fail> {
+) -> Result<LivePlan, Fail> {
     let (store, id) = (&surroundings.store, source.plan());
-    match store.read(id, Needs::whole()).await {
-        Ok(plan) => return Ok(plan),
-        Err(store::Error::NoPlan(_)) => {}
+    let plan = match store.read(id, Needs::whole()).await {
+        Ok(plan) => plan,
+        Err(store::Error::NoPlan(_)) => {
+            // What the file asks for is looked at first: a refused one leaves no empty plan behind.
+            look(None, source, ctx)?;
+            let project = surroundings.caller.project.clone();
+            let (which, title, now) = (source.which(), source.title(), ctx.now);
+            let request = PlanRequest { project, which, title, id, now };
+            let made = plan_service::ensure(&**store, request).await?;
+            if made != id {
+                return Err(lock::is_run(&source.name, None));
+            }
+            store.read(id, Needs::whole()).await?
+        }
         Err(error) => return Err(error.into()),
-    }
-    // What the file asks for is looked at first: a refused one leaves no empty plan behind.
-    look(None, source, ctx)?;
-    let title = source.title();
-    let new = |name| NewPlan {
-        name,
-        made_for: Some(source.made_for()),
-        title: title.clone(),
-        ..NewPlan::new(id, surroundings.caller.project.clone(), ctx.now)
     };
-    match store.create(new(name(source))).await {
-        // A name is a convenience; the file's path is what counts.
-        Err(store::Error::NameTaken(_)) => Ok(store.create(new(None)).await?),
-        Err(store::Error::AlreadyMade(_)) => Err(lock::is_run(&source.name, None)),
-        other => Ok(other?),
-    }
+    Ok(LivePlan::new(Arc::clone(store), plan))
 }
 
-/// The plan after these steps.
-async fn changed(
+/// Calls the plan of a file that was moved by the file's name, if that is free.
+async fn rename(
     surroundings: &Surroundings,
-    plan: Plan,
-    ops: Vec<Op>,
-    ctx: &Ctx,
-) -> Result<Plan, Fail> {
-    if ops.is_empty() {
-        return Ok(plan);
-    }
-    let store = &surroundings.store;
-    let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
-    store.change(plan.id, Change::new(ops, ctx)).await?;
-    Ok(store.read(plan.id, Needs::whole()).await?)
-}
-
-fn is_open(plan: &Plan, number: Number) -> bool {
-    plan.get(number).is_some_and(Item::is_open)
-}
-
-/// The plan of a file that was moved, called by the file's name if that is free.
-async fn renamed(
-    surroundings: &Surroundings,
-    plan: Plan,
+    plan: &mut LivePlan,
     source: &Source,
     ctx: &Ctx,
-) -> Result<Plan, Fail> {
-    let name = name(source).filter(|it| plan.name.as_ref() != Some(it));
-    let Some(name) = name else { return Ok(plan) };
-    let store = &surroundings.store;
-    let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
-    let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
-    match store.change(plan.id, Change::new(vec![Op::Plan(Box::new(patch))], ctx)).await {
-        // A name is a convenience.
-        Err(store::Error::NameTaken(_)) => Ok(plan),
-        Err(error) => Err(error.into()),
-        Ok(_) => Ok(store.read(plan.id, Needs::whole()).await?),
+) -> Result<(), Fail> {
+    let Which::File { name: Some(name), .. } = source.which() else { return Ok(()) };
+    if plan.plan().name.as_ref() == Some(&name) {
+        return Ok(());
     }
-}
-
-/// What the plan of a file is called: by the file's name.
-fn name(source: &Source) -> Option<String> {
-    let name = source.path.file_name()?.to_str()?.trim();
-    (!name.is_empty() && name.chars().count() <= 60).then(|| name.to_owned())
+    let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
+    let op = Op::Plan(Box::new(patch));
+    match plan.change(&anew(surroundings, ctx)?, |_| vec![op.clone()]).await {
+        // The path of a file is what counts.
+        Err(store::Error::NameTaken(_)) => Ok(()),
+        other => Ok(other?),
+    }
 }
 
 /// The finished items that the file has changed and that are to be done again.

@@ -1,43 +1,43 @@
 //! The loop of a run: what the scheduler reports goes to the board and to the front end; what a person says
 //! goes back to the scheduler.
 
-use std::collections::BTreeMap;
+mod questions;
+pub(crate) mod reports;
+mod start;
+
+use std::collections::BTreeSet;
 use std::future::{pending, poll_fn};
 use std::sync::Arc;
 use std::time::Duration;
 
-use punchlist_model::call::{
-    Answer, AnswerOutcome, Answered, Asked, News, QuestionFilter, RunRecord, Standing,
-};
-use punchlist_model::needs::Needs;
+use punchlist_model::call::{Asked, News, RunRecord};
 use punchlist_model::session::Store;
-use punchlist_model::store::Change;
-use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, QuestionId, RunId, Timestamp};
+use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, RunId, Timestamp};
 use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Output, State};
 use punchlist_sched::machine::Target;
-use punchlist_sched::policy::{Policy, Rule};
+use punchlist_sched::policy::Policy;
 use punchlist_sched::run::{self, Run};
 use punchlist_streams::event::Outcome as Told;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
 use super::board::Board;
 use super::end::{self, Ended};
-use super::file::Source;
 use super::front_end::{Event, FrontEnd, Input};
-use super::ledger::RunLedger;
-use super::left::Late;
+use super::ledger::{RunLedger, RunProgress};
 use super::lock::Lock;
 use super::options::{Options, Permissions, Surroundings};
+use super::plan_file::Source;
+use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
+use super::printed;
 use super::schedule::{Schedule, Task, There, Tree};
-use super::state::Shared;
-use super::step::{self, BY_HAND, Resumed, SHELL};
-use super::worker::Heard;
-use super::{allow, printed, start, sub_lists, worker_session};
+use super::steps::{self, sub_lists, worker_session};
 use crate::fail::{Code, Fail};
 use crate::outputs;
-use crate::policy::rules;
+use crate::plan_service::LivePlan;
+use reports::{Report, Reports};
+use start::Basis;
 
 /// How often a run says that it still holds its items.
 const RENEW: Duration = Duration::from_secs(240);
@@ -53,14 +53,15 @@ pub(crate) async fn work(
     front_end: &mut dyn FrontEnd,
 ) -> Result<Ended, Fail> {
     let Surroundings { store, caller, .. } = surroundings;
-    let Prepared { plan, mut not, resumed, late, notes } = prepared;
-    not.extend(prepare::unchecked(permissions, &plan, surroundings.caller.person.reader()));
+    let Prepared { plan: mut live, mut not, resumed, late, notes } = prepared;
+    let plan = live.plan();
+    not.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
     notes.iter().for_each(|it| front_end.warn(it));
-    let tree = Arc::new(Tree::of(&plan));
-    let chosen = prepare::chosen(&options.choice, &plan)?;
+    let tree = Arc::new(Tree::of(plan));
+    let chosen = prepare::chosen(&options.choice, plan)?;
     let is_attended = caller.person.is_there || options.wait;
     let there = There { person: is_attended, yes: options.yes, answered: late.answered() };
-    let schedule = Schedule::plot(&plan, &tree, &chosen, &there, &not);
+    let schedule = Schedule::plot(plan, &tree, &chosen, &there, &not);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
     let ctx = prepare::ctx(caller, caller.process.clone());
@@ -73,52 +74,76 @@ pub(crate) async fn work(
         begun_at: begun,
         ended_at: None,
     };
-    let printed = printed::earlier(&**store, &surroundings.outputs(), &plan, &schedule).await?;
+    let printed = printed::earlier(&**store, &surroundings.outputs(), plan, &schedule).await?;
     store.begin_run(record).await?;
     let jobs = options.jobs.get();
     let how = vec![
         if jobs == 1 { "1 job".to_owned() } else { format!("{jobs} jobs") },
         format!("plan {}", plan.id.short()),
     ];
-    let board = Board::new(&plan, &tree, &schedule, how, begun.as_millisecond());
-    let spots = source.spots(&plan);
-    let shared = Shared::new(plan);
+    let mut board = Board::new(plan, &tree, &schedule, how, begun.as_millisecond());
+    let spots = source.spots(plan);
+    let jobs = start::jobs(&schedule, plan, &resumed, caller.person);
+    close_idle_groups(&mut live, &tree, &mut board, &ctx).await?;
     let items: Arc<Vec<Number>> = Arc::new(schedule.planned.iter().map(|it| it.number).collect());
+    let (reports, received) = Reports::channel();
     let ledger = RunLedger {
         store: Arc::clone(store),
         around: Arc::clone(&caller.around),
         run: id,
-        plan: source.plan(),
         items: Arc::clone(&items),
         tree,
-        shared: shared.clone(),
+        plan: live.clone(),
+        reports: reports.clone(),
         ctx: ctx.clone(),
         spots,
         printed,
+        progress: RunProgress::default(),
     };
-    let (tell, heard) = unbounded_channel();
+    let policy = &permissions.steps;
+    let basis = Basis { source, surroundings, policy, plan: live.plan(), ctx: &ctx, run: id };
+    let place = start::place(&basis, jobs, reports);
     let runner = Runner {
         source,
         options,
         surroundings,
         front_end,
         run: id,
-        shared,
-        heard,
+        plan: live,
+        reports: received,
         board,
         items,
+        begun: BTreeSet::new(),
         schedule,
         ctx,
         late,
         is_attended,
-        policy: permissions.steps.clone(),
+        policy: policy.clone(),
         waiting: Vec::new(),
         stopping: 0,
         outputs: Vec::new(),
+        notes: Vec::new(),
         listed: None,
     };
-    let place = runner.place(&resumed, tell);
-    runner.run(place, lock, ledger).await
+    runner.run(&place, lock, ledger).await
+}
+
+/// Completes groups under which everything was ticked off by hand.
+async fn close_idle_groups(
+    plan: &mut LivePlan,
+    tree: &Tree,
+    board: &mut Board,
+    ctx: &Ctx,
+) -> Result<(), Fail> {
+    let idle = tree.idle(plan.plan());
+    let done = |it: &Number| Op::Complete {
+        item: ItemRef::Number(*it),
+        outcome: None,
+        with_children: false,
+    };
+    plan.change(ctx, |plan| tree.idle(plan).iter().map(done).collect()).await?;
+    idle.iter().for_each(|it| board.done(*it, None, ctx.now.as_millisecond()));
+    Ok(())
 }
 
 /// A run under way.
@@ -128,12 +153,14 @@ struct Runner<'a> {
     surroundings: &'a Surroundings,
     front_end: &'a mut dyn FrontEnd,
     run: RunId,
-    shared: Shared,
-    /// What is heard of workers.
-    heard: UnboundedReceiver<Heard>,
+    plan: LivePlan,
+    /// What the ledger and the tools report.
+    reports: UnboundedReceiver<Report>,
     board: Board,
     /// The item of each call.
     items: Arc<Vec<Number>>,
+    /// Items that this run has in progress.
+    begun: BTreeSet<Number>,
     schedule: Schedule,
     ctx: Ctx,
     /// What was asked by runs that are gone.
@@ -148,46 +175,34 @@ struct Runner<'a> {
     stopping: u32,
     /// What failed items said.
     outputs: Vec<(Number, Output)>,
+    /// What a person should know.
+    notes: Vec<String>,
     /// The revision of the list that was told last.
     listed: Option<u64>,
 }
 
 impl Runner<'_> {
-    fn place(
-        &self,
-        resumed: &BTreeMap<Number, Resumed>,
-        tell: UnboundedSender<Heard>,
-    ) -> step::Place {
-        let jobs = {
-            let known = self.shared.lock();
-            let person = self.surroundings.caller.person;
-            start::jobs(&self.schedule, &known.plan, resumed, person)
-        };
-        let (state, policy) = ((self.shared.clone(), tell), self.policy.clone());
-        start::place(self.source, self.run, jobs, state, &self.ctx, policy, self.surroundings)
-    }
-
     async fn run(
         mut self,
-        place: step::Place,
+        place: &Arc<steps::Place>,
         lock: &Lock,
         ledger: RunLedger,
     ) -> Result<Ended, Fail> {
-        let plan = self.shared.lock().plan.clone();
         let is_attended = self.is_attended || self.options.yes;
         let attended = start::attended(is_attended, &self.schedule, &self.late.answered());
         let (jobs, policy) = (self.options.jobs.get(), self.policy.clone());
         let options = start::options(jobs, policy, attended, self.run, self.surroundings)?;
-        let run = Run::builder(start::tools(&place)?)
+        let run = Run::builder(start::tools(place)?)
             .options(options)
             .processes(start::processes(lock, self.surroundings))
             .ledger(ledger)
             .start();
         let mut events = run.subscribe();
         let mut news: Option<News> = None;
-        self.begin(&plan).await?;
+        self.begin()?;
         if !self.schedule.planned.is_empty() {
-            let requests = start::requests(self.options.on_failure, &self.schedule, &plan);
+            let requests =
+                start::requests(self.options.on_failure, &self.schedule, self.plan.plan());
             for (item, it) in Arc::clone(&self.items).iter().zip(&requests) {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
                 self.tell(Event::Planned { item: *item, tool, arguments })?;
@@ -206,16 +221,14 @@ impl Runner<'_> {
                 }
                 tokio::select! {
                     event = events.next() => {
-                        // What a worker said comes before how its call ended.
-                        while let Ok(heard) = self.heard.try_recv() {
-                            self.hear(heard).await?;
-                        }
+                        // What was written, and what a worker said, comes before how its call ended.
+                        self.read_reports().await?;
                         match event {
                             Some(run::Event::BatchDone(_)) | None => break,
                             Some(event) => self.happened(event, &run).await?,
                         }
                     }
-                    Some(heard) = self.heard.recv() => self.hear(heard).await?,
+                    Some(report) = self.reports.recv() => self.take(report).await?,
                     input = self.front_end.input() => self.input(input?, &run).await?,
                     () = is_told(news.as_mut()) => self.look(&run).await?,
                     () = sleep_until(renew) => {
@@ -251,23 +264,7 @@ impl Runner<'_> {
     }
 
     /// What is told before anything has happened.
-    async fn begin(&mut self, plan: &Plan) -> Result<(), Fail> {
-        let tree = Tree::of(plan);
-        let idle = tree.idle(plan);
-        if !idle.is_empty() {
-            // Everything under these was ticked off by hand.
-            let done = |it: &Number| Op::Complete {
-                item: ItemRef::Number(*it),
-                outcome: None,
-                with_children: false,
-            };
-            let change = Change::new(idle.iter().map(done).collect::<Vec<_>>(), self.ctx.clone());
-            self.store().change(plan.id, change).await?;
-            let whole = self.store().read(plan.id, Needs::whole()).await?;
-            self.shared.lock().plan = whole;
-            let now = self.now().as_millisecond();
-            idle.iter().for_each(|it| self.board.done(*it, None, now));
-        }
+    fn begin(&mut self) -> Result<(), Fail> {
         let (directory, name) = (self.source.directory(), &*self.source.name);
         self.tell(Event::Begins { run: self.run, directory, name })?;
         self.list()?;
@@ -283,8 +280,7 @@ impl Runner<'_> {
     }
 
     fn title(&self, call: CallId) -> String {
-        let known = self.shared.lock();
-        let item = self.item(call).and_then(|it| known.plan.get(it));
+        let item = self.item(call).and_then(|it| self.plan.plan().get(it));
         item.map(|it| it.title.clone()).unwrap_or_default()
     }
 
@@ -327,10 +323,12 @@ impl Runner<'_> {
                 self.tell(Event::Stops(item))
             }
             State::Live(Live::Executing { stopping: None, .. }) => {
+                self.begun.insert(item);
                 self.board.begins(item, now);
                 self.tell(Event::Starts(item))
             }
             State::Done(outcome) => {
+                self.begun.remove(&item);
                 let (status, text) = self.ended(item, &outcome, now);
                 self.tell(Event::Completed { item, status, text: &text })
             }
@@ -341,11 +339,10 @@ impl Runner<'_> {
     fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
         match outcome {
             Outcome::Success(output) => {
-                let known = self.shared.lock();
-                let (done, parents) = (known.plan.get(item), end::closed_above(&known.plan, item));
+                let plan = self.plan.plan();
+                let (done, parents) = (plan.get(item), end::closed_above(plan, item));
                 let level = done.and_then(|it| it.evidence_level());
                 let title = done.map(|it| it.title.clone()).unwrap_or_default();
-                drop(known);
                 let printed = printed::of(&title, output);
                 printed.into_iter().for_each(|it| self.board.printed(item, it));
                 if output.whole.is_some() {
@@ -415,88 +412,60 @@ impl Runner<'_> {
         (Told::Error, with_output(words, Some(&output)))
     }
 
-    /// Writes down what was heard of an agent: its session, and its own list under the item that it is at.
-    async fn hear(&mut self, heard: Heard) -> Result<(), Fail> {
-        let shared = self.shared.clone();
-        let _turn = shared.turn().await;
-        let (item, agent, mut ops) = {
-            let mut known = self.shared.lock();
-            let agent = |item: Number| {
-                known.plan.get(item).and_then(|it| it.agent_type.clone()).unwrap_or_default()
-            };
-            match heard {
-                Heard::Note(note) => {
-                    known.notes.push(note);
-                    return Ok(());
-                }
-                Heard::Session(item, session) => {
-                    (item, agent(item), vec![worker_session::noted(item, &session)])
-                }
-                Heard::List(item, list) => {
-                    let agent = agent(item);
-                    let ops = sub_lists::ops(&known.plan, item, &agent, &list);
-                    (item, agent, ops)
-                }
+    /// Takes the reports that have come in.
+    async fn read_reports(&mut self) -> Result<(), Fail> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.take(report).await?;
+        }
+        Ok(())
+    }
+
+    async fn take(&mut self, report: Report) -> Result<(), Fail> {
+        match report {
+            Report::Changed(applied) => Ok(self.plan.follow(&applied).await?),
+            Report::LeftToOthers(item, said) => {
+                self.notes.push(format!("item {item} is left as it is: {said}"));
+                Ok(())
             }
-        };
-        let plan = self.source.plan();
-        while !ops.is_empty() {
-            // The run holds what its worker has begun: if it is killed, both are free again.
-            let actor = Actor::agent(agent.clone());
-            let ctx = Ctx { actor, mode: Mode::Recorded, ..self.ctx_now()? };
-            self.store().change(plan, Change::new(ops, ctx)).await?;
-            let whole = self.store().read(plan, Needs::whole()).await?;
-            // The item may have ended meanwhile. Whatever this comes to, it comes to nothing again.
-            ops = sub_lists::overtaken(&whole, item, &agent);
-            let mut known = self.shared.lock();
-            // What the run itself has written since is not lost: it reads anew when it sees a gap.
-            if whole.revision > known.plan.revision {
-                known.plan = whole;
+            Report::Note(note) => {
+                self.notes.push(note);
+                Ok(())
+            }
+            Report::Session(item, session) => {
+                self.keep(item, |_, _| vec![worker_session::noted(item, &session)]).await
+            }
+            Report::List(item, list) => {
+                self.keep(item, |plan, agent| sub_lists::ops(plan, item, agent, &list)).await
             }
         }
+    }
+
+    /// Writes down what was heard of the agent that does an item: its session, or its own list, which stands
+    /// under the item.
+    async fn keep(
+        &mut self,
+        item: Number,
+        ops: impl Fn(&Plan, &str) -> Vec<Op>,
+    ) -> Result<(), Fail> {
+        let agent = self.plan.plan().get(item).and_then(|it| it.agent_type.clone());
+        let agent = agent.unwrap_or_default();
+        // The run holds what its worker has begun: if it is killed, both are free again.
+        let ctx =
+            Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
+        self.plan.change(&ctx, |plan| ops(plan, &agent)).await?;
+        // The item may have ended meanwhile.
+        let ctx = Ctx { ids: self.ctx_now()?.ids, ..ctx };
+        self.plan.change(&ctx, |plan| sub_lists::overtaken(plan, item, &agent)).await?;
         self.list()
     }
 
     /// Tells the front end the plan, if it is another than the last one.
     fn list(&mut self) -> Result<(), Fail> {
-        let now = self.now();
-        let known = self.shared.lock();
-        let revision = known.plan.revision.0;
-        if self.listed.replace(revision) == Some(revision) {
+        let (plan, now) = (self.plan.plan(), self.now());
+        if self.listed.replace(plan.revision.0) == Some(plan.revision.0) {
             return Ok(());
         }
-        self.front_end.event(Event::Plan(&known.plan), &self.board, now)
-    }
-
-    async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
-        let Some(item) = self.item(CallId(asked.call)) else { return Ok(()) };
-        let (id, now) = (asked.id, self.now());
-        self.board.asks(item, now.as_millisecond());
-        let what = asked.command.as_deref().unwrap_or(&asked.what);
-        self.tell(Event::Asked { item, what })?;
-        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
-        let known = self.store().questions(filter).await?;
-        let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
-        let late = self.late.take(&*self.surroundings.store, &question.asked, now).await?;
-        self.waiting.push(question.asked.clone());
-        // Who says yes to everything now has said so last.
-        if self.options.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, run).await;
-        }
-        if let Some(mut answered) = late {
-            answered.answer = allow::alone(answered.answer);
-            return self.give(id, answered, run).await;
-        }
-        if !self.is_attended {
-            // Somebody has answered, but something else than what is asked now.
-            let why = "nobody is there to be asked, and what was answered was another question";
-            let reason = CancelReason::Declined(why.to_owned());
-            run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
-            return Ok(());
-        }
-        self.tell(Event::Question(&question.asked))?;
-        // Somebody may have answered already; nobody else tells the scheduler.
-        self.stands(id, question.standing, run).await
+        self.front_end.event(Event::Plan(plan), &self.board, now)
     }
 
     async fn input(&mut self, input: Input, run: &Run) -> Result<(), Fail> {
@@ -504,96 +473,6 @@ impl Runner<'_> {
             Input::Answer(id, answer) => self.say(id, answer, run).await,
             Input::Stop => self.stop(run).await,
             Input::Draw => self.draw(),
-        }
-    }
-
-    /// The person at the front end answers: it is written down first, as anybody's answer is.
-    async fn say(&mut self, id: QuestionId, answer: Answer, run: &Run) -> Result<(), Fail> {
-        let answered = Answered { answer, by: self.ctx.actor.clone(), at: self.now() };
-        self.give(id, answered, run).await
-    }
-
-    /// An answer is written down, whoever gave it, and counts.
-    async fn give(&mut self, id: QuestionId, answered: Answered, run: &Run) -> Result<(), Fail> {
-        match self.store().answer(id, answered.clone()).await? {
-            AnswerOutcome::Taken(_) => self.heard(id, &answered, run).await,
-            // Somebody else was first.
-            AnswerOutcome::Late(question) => self.stands(id, question.standing, run).await,
-            AnswerOutcome::NotOffered(_) => Ok(()),
-        }
-    }
-
-    /// Looks for answers that were given elsewhere.
-    async fn look(&mut self, run: &Run) -> Result<(), Fail> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
-        for question in self.store().questions(filter).await? {
-            if self.waiting.iter().any(|it| it.id == question.asked.id) {
-                self.stands(question.asked.id, question.standing, run).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// How a question stands was looked up.
-    async fn stands(&mut self, id: QuestionId, standing: Standing, run: &Run) -> Result<(), Fail> {
-        match standing {
-            Standing::Waiting => Ok(()),
-            Standing::Settled => {
-                self.settle(id);
-                self.tell(Event::Withdrawn(id))
-            }
-            Standing::Answered(answered) => self.heard(id, &answered, run).await,
-        }
-    }
-
-    /// A question that waits no longer. Returns what it was.
-    fn settle(&mut self, id: QuestionId) -> Option<Asked> {
-        let at = self.waiting.iter().position(|it| it.id == id)?;
-        Some(self.waiting.remove(at))
-    }
-
-    /// An answer counts: the scheduler is told.
-    async fn heard(&mut self, id: QuestionId, answered: &Answered, run: &Run) -> Result<(), Fail> {
-        let asked = self.settle(id);
-        let item = asked.as_ref().and_then(|it| it.item);
-        let tool = asked.as_ref().map_or_else(|| SHELL.to_owned(), |it| it.tool.clone());
-        if let Some(asked) = &asked {
-            let is_by_other = answered.by != self.ctx.actor;
-            self.tell(Event::Answered { asked, answered, is_by_other })?;
-        }
-        let mut answer = answered.answer.clone();
-        if let (Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
-            // Another command may be run for the item, but not another item's.
-            step::keep_item(arguments, item);
-            self.tell(Event::Changed { item, arguments })?;
-        }
-        self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
-        // A run that is over says so at the end.
-        run.answer(id, answer, Some(answered.by.clone())).await.ok();
-        Ok(())
-    }
-
-    /// "Always" holds for later runs too: the rules go into the user's own file.
-    fn remember(&mut self, answer: &Answer, rules: &[Rule]) -> Result<(), Fail> {
-        if rules.is_empty() || matches!(answer, Answer::Session(_)) {
-            return Ok(());
-        }
-        let path = &self.surroundings.rules_file;
-        match rules::remember(path, rules) {
-            Ok(true) => {
-                let what = if rules.len() == 1 { "a rule" } else { "rules" };
-                let text = format!("from now on allowed by {what} in {}", path.display());
-                self.front_end.say(&text, self.now())
-            }
-            Ok(false) => Ok(()),
-            Err(why) => {
-                let note = format!("what you allowed holds for this run alone: {why}");
-                self.shared.lock().notes.push(note);
-                Ok(())
-            }
         }
     }
 
@@ -611,29 +490,29 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Says that the items in progress are still held.
+    /// Says that the items in progress are still held. Each by itself: one that has ended meanwhile, or that
+    /// somebody has taken, does not hold up the others.
     async fn renew(&mut self) -> Result<(), Fail> {
-        let begun: Vec<Number> = self.shared.lock().begun.iter().copied().collect();
-        if begun.is_empty() {
-            return Ok(());
+        for item in self.begun.clone() {
+            let ctx = self.ctx_now()?;
+            let start = |_: &Plan| vec![Op::Start(ItemRef::Number(item))];
+            // Should somebody have taken it meanwhile, that shows when it ends.
+            drop(self.plan.change(&ctx, start).await);
         }
-        let ops: Vec<_> = begun.into_iter().map(|it| Op::Start(ItemRef::Number(it))).collect();
-        let change = Change::new(ops, self.ctx_now()?);
-        // Should somebody have taken one meanwhile, that shows when it ends.
-        drop(self.store().change(self.source.plan(), change).await);
         Ok(())
     }
 
     fn draw(&mut self) -> Result<(), Fail> {
         let now = self.now();
-        self.board.progress = self.shared.lock().plan.progress();
+        self.board.progress = self.plan.plan().progress();
         self.front_end.draw(&self.board, now)
     }
 
     /// Everything has ended: what is left is to say so.
     async fn end(mut self, ended: Result<(), run::Error>) -> Result<Ended, Fail> {
+        self.read_reports().await?;
         let now = self.now();
-        self.board.progress = self.shared.lock().plan.progress();
+        self.board.progress = self.plan.plan().progress();
         self.tell(Event::Over)?;
         ended.map_err(|why| end::broken(&why))?;
         self.store().end_run(self.run, now).await?;
@@ -641,10 +520,7 @@ impl Runner<'_> {
         outputs::ended(&directory, self.run);
         outputs::tidy(&directory, now);
         self.list()?;
-        let (plan, mut notes) = {
-            let mut known = self.shared.lock();
-            (known.plan.clone(), std::mem::take(&mut known.notes))
-        };
+        let (plan, mut notes) = (self.plan.plan().clone(), self.notes);
         if self.options.write_back {
             notes.extend(end::write_back(self.source, &plan)?);
         }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use punchlist_model::{Item, Number, Plan, Status};
 
-use super::sub_lists;
+use super::steps::sub_lists;
 
 /// Which items are meant.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

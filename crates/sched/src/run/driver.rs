@@ -106,6 +106,8 @@ pub(super) struct Driver<L> {
     again: BTreeSet<CallId>,
     /// Who has said yes to a call, until it has ended.
     approved: BTreeMap<CallId, Actor>,
+    /// Calls that the ledger declined, and why, until they have ended.
+    declined: BTreeMap<CallId, String>,
     now: Timestamp,
     ended: watch::Sender<Option<Result<(), Error>>>,
 }
@@ -153,6 +155,7 @@ impl<L: Ledger> Driver<L> {
             stamps: BTreeMap::new(),
             again: BTreeSet::new(),
             approved: BTreeMap::new(),
+            declined: BTreeMap::new(),
             ended,
         };
         (driver, run)
@@ -386,7 +389,8 @@ impl<L: Ledger> Driver<L> {
         }
         if !effects.is_empty() {
             let (machine, effects) = (&self.machine, effects.as_slice());
-            let page = Page { at: self.now, asked: &mut asked, effects, machine };
+            let (asked, declined) = (&mut asked, &mut self.declined);
+            let page = Page { at: self.now, asked, declined, effects, machine };
             self.ledger.record(page).await?;
         }
         for effect in effects {
@@ -397,6 +401,7 @@ impl<L: Ledger> Driver<L> {
                         self.stamps.remove(&call);
                         self.again.remove(&call);
                         self.approved.remove(&call);
+                        self.declined.remove(&call);
                     }
                     self.around.watchers.tell(&Event::Moved { call, state });
                 }
@@ -487,6 +492,9 @@ impl<L: Ledger> Driver<L> {
         // A call may be told to stop before its attempt begins: it does not begin then.
         if self.machine.is_stopping(call) {
             return self.ended(call, attempt, badly("stopped before it began"));
+        }
+        if let Some(why) = self.declined.get(&call).cloned() {
+            return self.ended(call, attempt, Ended::Declined(why));
         }
         let is_changed = self.is_changed(call);
         if self.stamps.remove(&call).is_some() && is_changed && !self.machine.is_given(call) {

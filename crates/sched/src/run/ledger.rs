@@ -3,6 +3,7 @@
 //! The driver tells a ledger of every transition and every question, and goes on only when the ledger
 //! says that this would survive a crash. Where it is kept is the ledger's business.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
@@ -40,6 +41,8 @@ pub struct Page<'a> {
     /// What people are asked. The ledger may add what it knows of it (title, place, context): whoever
     /// is asked is then shown that too.
     pub asked: &'a mut [Asked],
+    /// Calls that must not run, and why.
+    pub(super) declined: &'a mut BTreeMap<CallId, String>,
     pub(super) effects: &'a [Effect],
     pub(super) machine: &'a Scheduler,
 }
@@ -57,6 +60,12 @@ impl<'a> Page<'a> {
             | Effect::BatchDone(_)
             | Effect::Illegal(..) => None,
         })
+    }
+
+    /// The call must not run, and why: for example, somebody else has done its work. Its attempt then ends as
+    /// [declined](crate::call::Ended::Declined), and its tool is not called.
+    pub fn decline(&mut self, call: CallId, why: String) {
+        self.declined.insert(call, why);
     }
 
     /// A call as it stands at the end of the page: its batch, its request, its newest state.

@@ -175,6 +175,15 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
 }
 
 #[tokio::test]
+async fn a_call_that_the_ledger_declines_is_never_run() {
+    let stage = Stage::declining(CallId(0));
+    let outcomes = stage.outcomes(vec![act("well"), act("well")]).await;
+    let declined = CancelReason::Declined("somebody else has done it".to_owned());
+    assert_eq!(outcomes, [cancelled(declined, ""), well("well")]);
+    assert!(!stage.log.all().contains(&"call 0 runs".to_owned()), "{:?}", stage.log.all());
+}
+
+#[tokio::test]
 async fn a_call_that_is_cancelled_before_it_began_never_begins() {
     let stage = Stage::new();
     let mut events = stage.run.subscribe();
@@ -291,7 +300,7 @@ async fn whoever_is_dropped_keeps_what_it_has_said() {
     let directory = Some(dir.path().join("run"));
     let output = output::Options { directory, ..output::Options::default() };
     let patience = Duration::from_millis(20);
-    let stage = Stage::with(Options { patience, output, ..options() }, None);
+    let stage = Stage::with(Options { patience, output, ..options() });
     let batch = stage.run.schedule(vec![act("says, never stops")]).await.unwrap();
     stage.until("call 0 waits").await;
     stage.run.cancel(Target::Batch(batch.id()), nobody()).await.unwrap();

@@ -166,10 +166,12 @@ pub(crate) struct Memory {
     pub(crate) log: Log,
     /// Fails when it would write this.
     pub(crate) fails_at: Option<&'static str>,
+    /// Declines this call.
+    pub(crate) declines: Option<CallId>,
 }
 
 impl Ledger for Memory {
-    fn record<'a>(&'a mut self, page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
+    fn record<'a>(&'a mut self, mut page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
         Box::pin(async move {
             let mut lines: Vec<String> =
                 page.moved().map(|(call, state)| format!("{call} is {}", state.name())).collect();
@@ -180,6 +182,9 @@ impl Ledger for Memory {
                 return Err(LedgerError::new("the disk is full"));
             }
             lines.into_iter().for_each(|it| self.log.add(it));
+            if let Some(call) = self.declines {
+                page.decline(call, "somebody else has done it".to_owned());
+            }
             Ok(())
         })
     }
@@ -215,20 +220,27 @@ pub(crate) fn tools(log: &Log, doors: &Doors) -> Tools {
 
 impl Stage {
     pub(crate) fn new() -> Self {
-        Self::with(options(), None)
+        Self::with(options())
     }
 
     pub(crate) fn patient(patience: Duration) -> Self {
-        Self::with(Options { patience, ..options() }, None)
+        Self::with(Options { patience, ..options() })
     }
 
     pub(crate) fn failing(fails_at: &'static str) -> Self {
-        Self::with(options(), Some(fails_at))
+        Self::with_ledger(options(), Memory { fails_at: Some(fails_at), ..Memory::default() })
     }
 
-    pub(crate) fn with(options: Options, fails_at: Option<&'static str>) -> Self {
-        let (log, doors) = (Log::default(), Doors::default());
-        let ledger = Memory { log: log.clone(), fails_at };
+    pub(crate) fn declining(call: CallId) -> Self {
+        Self::with_ledger(options(), Memory { declines: Some(call), ..Memory::default() })
+    }
+
+    pub(crate) fn with(options: Options) -> Self {
+        Self::with_ledger(options, Memory::default())
+    }
+
+    fn with_ledger(options: Options, ledger: Memory) -> Self {
+        let (log, doors) = (ledger.log.clone(), Doors::default());
         let run = Run::builder(tools(&log, &doors)).options(options).ledger(ledger).start();
         Self { run, log, doors }
     }

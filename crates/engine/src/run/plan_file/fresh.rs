@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use punchlist_formats::planfile::{self, Tick};
 use punchlist_model::{Item, ItemRef, Number, Op, Plan, Status};
 
-use super::file::Source;
-use super::sub_lists;
+use super::Source;
+use crate::run::steps::sub_lists;
 
 /// What must happen so that the plan of a file starts over.
 pub(crate) fn ops(plan: &Plan, source: &Source) -> Vec<Op> {

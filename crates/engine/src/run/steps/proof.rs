@@ -24,15 +24,18 @@ pub(crate) struct Proof {
     /// What was said of it, by whoever did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<String>,
+    /// An earlier run was ended while the item was under way, and it has really begun again in this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) has_begun_again: bool,
 }
 
 impl Proof {
     /// Puts it into the output of a step.
     pub(crate) fn attach(self, output: Output) -> Output {
-        if self.evidence.is_none() && self.outcome.is_none() {
+        if self.evidence.is_none() && self.outcome.is_none() && !self.has_begun_again {
             return output;
         }
-        // Both parts are plain data, so this does not fail.
+        // All parts are plain data, so this does not fail.
         output.with_data(serde_json::to_value(self).unwrap_or_default())
     }
 

@@ -20,24 +20,14 @@ use punchlist_sched::policy::Subject;
 use punchlist_sched::tool::{Preview, Tool, Work};
 use serde_json::{Value, json};
 
-use super::step::{self, AGENT, PLAN, Place, badly, item};
 use super::sub_lists::Entry;
-use super::worker_session;
+use super::worker_session::{self, Destination};
+use super::{AGENT, PLAN, Place, badly, item};
 use crate::outputs;
+use crate::run::runner::reports::Report;
 
 /// How much of what it said on the side is kept, for when it fails.
 const KEPT: usize = 8 << 10;
-
-/// What is heard of a worker while it runs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Heard {
-    /// Its session, by the item that it does.
-    Session(Number, String),
-    /// Its own list, by the item that it does.
-    List(Number, Vec<Entry>),
-    /// Something that a person should know.
-    Note(String),
-}
 
 /// The arguments of an item's call.
 pub(crate) fn arguments(item: &Item, agent: &str) -> Value {
@@ -70,12 +60,12 @@ fn job(arguments: &Value) -> Option<Job<'_>> {
 
 /// Has an agent do an item.
 struct Agent {
-    place: Place,
+    place: Arc<Place>,
     schema: Value,
 }
 
 /// The tool, ready to be called.
-pub(crate) fn tool(place: &Place) -> Arc<dyn Tool> {
+pub(crate) fn tool(place: &Arc<Place>) -> Arc<dyn Tool> {
     let text = json!({"type": "string"});
     let schema = json!({
         "type": "object",
@@ -86,7 +76,7 @@ pub(crate) fn tool(place: &Place) -> Arc<dyn Tool> {
         "required": ["item", "agent", "title"],
         "additionalProperties": false,
     });
-    Arc::new(Agent { place: place.clone(), schema })
+    Arc::new(Agent { place: Arc::clone(place), schema })
 }
 
 impl Tool for Agent {
@@ -128,20 +118,20 @@ impl Tool for Agent {
         Preview {
             what,
             command,
-            why: known.and_then(step::Job::why),
+            why: known.and_then(super::Job::why),
             is_fixed: true,
             ..Preview::default()
         }
     }
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
-        let place = self.place.clone();
-        Box::pin(async move { place.have_done(&arguments, work).await })
+        let place = Arc::clone(&self.place);
+        Box::pin(async move { place.have_done(&arguments, &work).await })
     }
 }
 
 impl Place {
-    async fn have_done(&self, arguments: &Value, work: Work) -> Ended {
+    async fn have_done(&self, arguments: &Value, work: &Work) -> Ended {
         let known = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
         let (Some((number, known)), Some(job)) = (known, job(arguments)) else {
             return badly(
@@ -149,14 +139,15 @@ impl Place {
                 Output::default(),
             );
         };
-        if let Some(said) = self.shared.lock().taken.get(&number) {
-            return Ended::Declined(said.clone());
-        }
-        if let Some(ended) = self.left_behind(number, known, &work).await {
+        if let Some(ended) = self.left_behind(number, known, work).await {
             return ended;
         }
+        known.ended(self.run_agent(number, &job, work).await)
+    }
+
+    async fn run_agent(&self, number: Number, job: &Job<'_>, work: &Work) -> Ended {
         let agent = job.agent.as_str();
-        let mut words = spawn::command(&job).into_iter();
+        let mut words = spawn::command(job).into_iter();
         let mut command = Command::new(words.next().unwrap_or_default(), &self.directory)
             .envs(self.environment.iter().filter(|(name, _)| name != PLAN).cloned())
             .env("PUNCHLIST_ITEM", number.to_string());
@@ -191,11 +182,11 @@ impl Place {
                             doing.take(text.as_bytes());
                             doing.take(b"\n");
                         }
-                        self.hear(number, news, &work);
+                        self.hear(number, news, work);
                     }
                     if let Some(session) = worker.session().filter(|_| !is_met) {
                         is_met = true;
-                        self.tell(Heard::Session(number, session.to_owned()));
+                        self.reports.send(Report::Session(number, session.to_owned()));
                     }
                 }
             })
@@ -222,12 +213,7 @@ impl Place {
             return badly(&what, output(said));
         }
         let said = Some(mask(&ended.answer).into_owned()).filter(|it| !it.is_empty());
-        self.verified(number, output(ended.answer), said, &work).await
-    }
-
-    fn tell(&self, heard: Heard) {
-        // A run that is over writes nothing more.
-        drop(self.heard.send(heard));
+        self.verified(number, output(ended.answer), said, work).await
     }
 
     /// Passes on what was heard.
@@ -237,25 +223,25 @@ impl Place {
             News::List(list) => {
                 let entry =
                     |it: punchlist_model::ListEntry| Entry { title: it.title, status: it.status };
-                self.tell(Heard::List(number, list.into_iter().map(entry).collect()));
+                self.reports.send(Report::List(number, list.into_iter().map(entry).collect()));
             }
         }
     }
 
     /// What the worker's session has on a plan of its own goes under its item.
     async fn take_over(&self, number: Number, key: SessionKey) {
-        let plan = self.shared.lock().plan.clone();
         let now = self.around.now();
         let Ok(ids) = self.around.ids(now) else { return };
         let ctx = Ctx { now, ids, ..self.ctx.clone() };
-        match worker_session::taken_over(&*self.store, key, (&plan, number), &ctx).await {
+        let to = Destination { plan: self.plan, title: &self.title, item: number };
+        match worker_session::taken_over(&*self.store, key, to, &ctx).await {
             Ok(list) if list.is_empty() => {}
-            Ok(list) => self.tell(Heard::List(number, list)),
+            Ok(list) => self.reports.send(Report::List(number, list)),
             // The item is done or not whatever became of the worker's own list.
             Err(why) => {
                 let note =
                     format!("the list of item {number}'s worker was left where it is: {why}");
-                self.tell(Heard::Note(note));
+                self.reports.send(Report::Note(note));
             }
         }
     }

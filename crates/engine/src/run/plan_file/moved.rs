@@ -1,7 +1,8 @@
 //! Which plan a file belongs to, also after it was renamed or moved.
 //!
-//! A plan is recorded as made for the real path of its file. When a file is unknown, but says what one said whose path is gone, it was most likely moved:
-//! whether what was done there counts, a person says. Nothing is run again in silence.
+//! A plan is recorded as made for the real path of its file. A file without a plan may contain what another
+//! file contained that is gone. Then it was most likely moved, and a person says whether what was done there
+//! counts. Nothing is run again in silence.
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +14,11 @@ use punchlist_model::session::Store;
 use punchlist_model::store::{self, Filter};
 use punchlist_model::{Item, MadeFor, Plan, PlanId, Status, legacy_ids};
 
-use super::file::Source;
-use super::front_end::FrontEnd;
-use super::options::{Caller, Options};
+use super::Source;
 use crate::fail::{Code, Fail};
+use crate::plan_service::{self, Which};
+use crate::run::front_end::FrontEnd;
+use crate::run::options::{Caller, Options};
 
 /// The plan of a file, and what there is to say of that.
 pub(crate) struct Found {
@@ -32,9 +34,10 @@ struct Gone {
     path: PathBuf,
 }
 
-/// The plan that was made for a file.
-async fn made_for(path: &Path, store: &dyn Store) -> Result<Option<PlanId>, Fail> {
-    Ok(store.plan_for(MadeFor::File(path.to_string_lossy().into_owned())).await?)
+/// The plan that was made for the file at a path.
+async fn made_for(path: &Path, store: &dyn Store, caller: &Caller) -> Result<Option<PlanId>, Fail> {
+    let which = Which::File { path: path.to_string_lossy().into_owned(), name: None };
+    Ok(plan_service::find(store, &caller.project, &which).await?)
 }
 
 /// The plan that a version before schema 7 made for a file that it never ran: found by the old id, if nothing
@@ -55,10 +58,10 @@ pub(crate) async fn find(
 ) -> Result<Found, Fail> {
     let at_once = |plan| Ok(Found { plan, is_moved: false, notes: Vec::new() });
     if let Some(from) = &options.earlier.moved_from {
-        let gone = named(from, source, store).await?;
+        let gone = named(from, source, store, caller).await?;
         return Ok(taken_up(caller, source, gone));
     }
-    if let Some(plan) = made_for(&source.path, store).await? {
+    if let Some(plan) = plan_service::find(store, &caller.project, &source.which()).await? {
         return at_once(plan);
     }
     if let Some(plan) = made_before_schema_7(source, store).await? {
@@ -160,7 +163,12 @@ fn came_with_its_project(caller: &Caller, gone: &Gone) -> bool {
 }
 
 /// The plan of a file that is named and gone.
-async fn named(from: &Path, source: &Source, store: &dyn Store) -> Result<Gone, Fail> {
+async fn named(
+    from: &Path,
+    source: &Source,
+    store: &dyn Store,
+    caller: &Caller,
+) -> Result<Gone, Fail> {
     let name = from.display();
     let unknown = || {
         Fail::new(Code::NotFound, format!("no run of {name} is known"))
@@ -174,9 +182,9 @@ async fn named(from: &Path, source: &Source, store: &dyn Store) -> Result<Gone, 
         return Err(Fail::refused(format!("{name} is still there: it was copied, not moved"))
             .hint("a copy is a plan of its own; run it without `--moved-from`."));
     }
-    let plan = match made_for(&real, store).await? {
+    let plan = match made_for(&real, store, caller).await? {
         Some(plan) => Some(plan),
-        None => made_for(&from, store).await?,
+        None => made_for(&from, store, caller).await?,
     };
     let plan = plan.ok_or_else(unknown)?;
     let plan = read(store, plan, Needs::whole()).await?.ok_or_else(unknown)?;

@@ -7,7 +7,7 @@
 use punchlist_model::needs::Needs;
 use punchlist_model::session::{SessionKey, Store};
 use punchlist_model::store::{Change, Error};
-use punchlist_model::{Ctx, Item, ItemRef, MadeFor, Mode, Number, Op, Patch, Plan, PlanPatch};
+use punchlist_model::{Ctx, Item, ItemRef, MadeFor, Mode, Number, Op, Patch, PlanId, PlanPatch};
 use serde_json::{Map, Value};
 
 use super::sub_lists::Entry;
@@ -28,18 +28,27 @@ pub(crate) fn of(item: &Item) -> Option<SessionKey> {
     Some(SessionKey { agent: item.agent_type.clone()?, id })
 }
 
+/// Where a worker's list goes: under an item of the plan that is run.
+#[derive(Clone, Copy)]
+pub(crate) struct Destination<'a> {
+    pub(crate) plan: PlanId,
+    /// The plan's title.
+    pub(crate) title: &'a str,
+    pub(crate) item: Number,
+}
+
 /// Takes over what a worker's session has on a plan of its own, and leaves that plan empty. Gives the list.
 pub(crate) async fn taken_over(
     store: &dyn Store,
     key: SessionKey,
-    to: (&Plan, Number),
+    to: Destination<'_>,
     ctx: &Ctx,
 ) -> Result<Vec<Entry>, Error> {
     let Some(session) = store.session(key).await? else { return Ok(Vec::new()) };
     let attachment = session.attachment();
     // A plan that somebody named, or that was there before, is not the session's alone.
     let own = store.plan_for(MadeFor::Conversation(attachment.clone())).await?;
-    let Some(own) = own.filter(|own| *own != to.0.id) else { return Ok(Vec::new()) };
+    let Some(own) = own.filter(|own| *own != to.plan) else { return Ok(Vec::new()) };
     if store.attached(attachment).await? != Some(own) {
         return Ok(Vec::new());
     }
@@ -52,7 +61,7 @@ pub(crate) async fn taken_over(
     let entries = listed.iter().map(entry).collect();
     let mut ops: Vec<Op> =
         listed.iter().map(|it| Op::Supersede(ItemRef::Number(it.number))).collect();
-    let patch = PlanPatch { title: Some(title(to.0, to.1)), ..PlanPatch::default() };
+    let patch = PlanPatch { title: Some(title(to)), ..PlanPatch::default() };
     ops.push(Op::Plan(Box::new(patch)));
     let gone = session.process.iter().cloned().collect();
     let ctx = Ctx { mode: Mode::Recorded, gone, ..ctx.clone() };
@@ -61,7 +70,7 @@ pub(crate) async fn taken_over(
 }
 
 /// `a worker's list: see item 2 of Release 1.2`
-fn title(plan: &Plan, item: Number) -> String {
-    let of: String = plan.title.chars().take(300).collect();
-    format!("a worker's list: see item {item} of {of}")
+fn title(of: Destination<'_>) -> String {
+    let (item, plan): (_, String) = (of.item, of.title.chars().take(300).collect());
+    format!("a worker's list: see item {item} of {plan}")
 }

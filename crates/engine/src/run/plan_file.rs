@@ -1,5 +1,8 @@
 //! The plan file of a run: where it really is, what it says, and what is wrong with it.
 
+pub(crate) mod fresh;
+pub(crate) mod moved;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +10,14 @@ use std::path::{Path, PathBuf};
 use punchlist_formats::planfile::{self, Import, PlanFile, Severity};
 use punchlist_model::{Limits, MadeFor, Number, Origin, Plan, PlanId};
 
-use super::moved::Found;
 use crate::fail::{self, Fail};
+use crate::plan_service::Which;
+use moved::Found;
 
 /// The largest plan file that is read.
 const MOST: u64 = 16 << 20;
+/// The longest name of a file that a plan is called by, in characters.
+const LONGEST_NAME: usize = 60;
 /// How many problems are drawn.
 const DRAWN: usize = 10;
 
@@ -113,6 +119,14 @@ impl Source {
     pub(crate) fn belongs(&mut self, found: Found) -> Vec<String> {
         (self.plan, self.is_moved) = (found.plan, found.is_moved);
         found.notes
+    }
+
+    /// Its plan. It is called by the file's name.
+    pub(super) fn which(&self) -> Which {
+        let name = self.path.file_name().and_then(|it| it.to_str()).map(str::trim);
+        let name = name.filter(|it| !it.is_empty() && it.chars().count() <= LONGEST_NAME);
+        let path = self.path.to_string_lossy().into_owned();
+        Which::File { path, name: name.map(str::to_owned) }
     }
 
     /// What its plan is made for.

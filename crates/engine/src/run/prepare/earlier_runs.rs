@@ -13,22 +13,22 @@ use punchlist_model::call::{
     Answered, Asked, CallRecord, CallState, INTERRUPTED, Question, QuestionFilter, RunFilter,
     RunRecord, Said, Standing,
 };
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::store::Change;
 use punchlist_model::{
     Actor, Ctx, Item, ItemRef, Mode, Number, Op, Patch, Plan, RunId, Status, Timestamp,
 };
 use serde_json::{Map, Value};
 
-use super::front_end::FrontEnd;
-use super::options::{Options, Surroundings};
-use super::schedule::Held;
-use super::step::Resumed;
-use super::{sub_lists, worker_session};
+use super::anew;
 use crate::around;
 use crate::fail::Fail;
 use crate::outputs::last_call;
+use crate::plan_service::LivePlan;
+use crate::run::front_end::FrontEnd;
+use crate::run::options::{Options, Surroundings};
+use crate::run::schedule::Held;
+use crate::run::steps::worker_session::{self, Destination};
+use crate::run::steps::{Resumed, sub_lists};
 
 /// In how many runs answers are looked for that nobody has heard, the newest first.
 const RUNS: u32 = 64;
@@ -38,7 +38,7 @@ const SAID: &str = "interrupted: the run was ended while it was under way";
 
 /// What earlier runs left.
 pub(crate) struct Left {
-    pub(crate) plan: Plan,
+    pub(crate) plan: LivePlan,
     /// Items that cannot be done in this run, and why.
     pub(crate) not: BTreeMap<Number, Held>,
     /// Items that were under way, and what may be done with them.
@@ -106,22 +106,22 @@ impl Unheard {
 
 /// Looks at what earlier runs left, marks what was under way and frees it, and finds out what may be done
 /// with it. Nobody else runs this plan now, so whatever did has ended.
-pub(crate) async fn behind(
+pub(crate) async fn left(
     options: &Options,
     surroundings: &Surroundings,
-    plan: Plan,
+    mut plan: LivePlan,
     ctx: &Ctx,
     front_end: &mut dyn FrontEnd,
 ) -> Result<Left, Fail> {
     let (store, caller) = (&*surroundings.store, &surroundings.caller);
-    let filter = RunFilter { plan: Some(plan.id), running: true, ..RunFilter::default() };
+    let filter = RunFilter { plan: Some(plan.plan().id), running: true, ..RunFilter::default() };
     let ended = store.runs(filter).await?;
     let under_way = under_way(store, &ended).await?;
-    let gone = around::gone(&*caller.around, &plan);
+    let gone = around::gone(&*caller.around, plan.plan());
     let mut not = BTreeMap::new();
     let mut resumed = BTreeMap::new();
     let mut ops = Vec::new();
-    for item in plan.listed().into_iter().filter(|it| it.is_open()) {
+    for item in plan.plan().listed().into_iter().filter(|it| it.is_open()) {
         let is_begun = item.status == Status::InProgress;
         if is_begun {
             let holder = item.claim.as_ref().map(|it| &it.holder);
@@ -157,21 +157,15 @@ pub(crate) async fn behind(
             false => drop(not.insert(item.number, Held::Interrupted)),
         }
     }
-    let plan = if ops.is_empty() {
-        plan
-    } else {
-        let ids = caller.around.ids(ctx.now)?;
-        store.change(plan.id, Change::new(ops, Ctx { gone, ids, ..ctx.clone() })).await?;
-        store.read(plan.id, Needs::whole()).await?
-    };
+    plan.change(&Ctx { gone, ..anew(surroundings, ctx)? }, |_| ops.clone()).await?;
     // Only now: as long as these have not ended, the next run finds what they left.
     for run in &ended {
         let said = said_so_far(surroundings, run.id).await?;
         store.interrupt(run.id, ctx.now, said).await?;
         store.end_run(run.id, ctx.now).await?;
     }
-    let plan = from_workers(surroundings, plan, &under_way, ctx).await?;
-    let late = late(options, store, &plan, ctx.now).await?;
+    from_workers(surroundings, &mut plan, &under_way, ctx).await?;
+    let late = late(options, store, plan.plan(), ctx.now).await?;
     Ok(Left { plan, not, resumed, late })
 }
 
@@ -188,31 +182,30 @@ async fn under_way(store: &dyn Store, ended: &[RunRecord]) -> Result<BTreeSet<Nu
 /// What workers that were killed had on plans of their own goes under their items.
 async fn from_workers(
     surroundings: &Surroundings,
-    mut plan: Plan,
+    plan: &mut LivePlan,
     under_way: &BTreeSet<Number>,
     ctx: &Ctx,
-) -> Result<Plan, Fail> {
+) -> Result<(), Fail> {
     let store = &*surroundings.store;
     for number in under_way {
-        let Some(item) = plan.get(*number).filter(|it| it.is_open()) else { continue };
+        let known = plan.plan();
+        let Some(item) = known.get(*number).filter(|it| it.is_open()) else { continue };
         let (Some(key), Some(agent)) = (worker_session::of(item), item.agent_type.clone()) else {
             continue;
         };
-        let anew = || surroundings.caller.around.ids(ctx.now).map(|ids| Ctx { ids, ..ctx.clone() });
-        let to = (&plan, *number);
-        let mut list = worker_session::taken_over(store, key, to, &anew()?).await?;
+        let to = Destination { plan: known.id, title: &known.title, item: *number };
+        let mut list =
+            worker_session::taken_over(store, key, to, &anew(surroundings, ctx)?).await?;
         // Nobody is at any of it now.
         let begun = list.iter_mut().filter(|it| it.status == Status::InProgress);
         begun.for_each(|it| it.status = Status::Pending);
         if !list.is_empty() {
-            let ops = sub_lists::ops(&plan, *number, &agent, &list);
-            let (actor, mode) = (Actor::agent(agent), Mode::Recorded);
-            let ctx = Ctx { actor, mode, ..anew()? };
-            store.change(plan.id, Change::new(ops, ctx)).await?;
-            plan = store.read(plan.id, Needs::whole()).await?;
+            let (actor, mode) = (Actor::agent(agent.clone()), Mode::Recorded);
+            let ctx = Ctx { actor, mode, ..anew(surroundings, ctx)? };
+            plan.change(&ctx, |plan| sub_lists::ops(plan, *number, &agent, &list)).await?;
         }
     }
-    Ok(plan)
+    Ok(())
 }
 
 /// What the calls of a run that was killed had said until then.

@@ -11,18 +11,16 @@ use punchlist_sched::machine::{self, Attended, Limits};
 use punchlist_sched::policy::{Policy, Reader};
 use punchlist_sched::process::{self, Processes};
 use punchlist_sched::{Batch, Options, PlannedCall, output, tool::Tools};
-use tokio::sync::mpsc::UnboundedSender;
 
-use super::file::Source;
-use super::lock::Lock;
-use super::options::{OnFailure, Person, Surroundings};
-use super::proof::Prover;
-use super::schedule::{Planned, Schedule, Task};
-use super::state::Shared;
-use super::step::{self, ByHand, Job, Place, Resumed, Shell};
-use super::worker::{self, Heard};
+use super::reports::Reports;
 use crate::fail::Fail;
 use crate::policy::checks;
+use crate::run::lock::Lock;
+use crate::run::options::{OnFailure, Person, Surroundings};
+use crate::run::plan_file::Source;
+use crate::run::schedule::{Planned, Schedule, Task};
+use crate::run::steps::proof::Prover;
+use crate::run::steps::{self, ByHand, Job, Place, Resumed, Shell, worker};
 
 /// How long to wait before an item is tried again, where its file does not say.
 const RETRY_WAIT_MS: u64 = 1_000;
@@ -55,44 +53,51 @@ pub(crate) fn jobs(
 }
 
 /// The tools that items are done with.
-pub(crate) fn tools(place: &Place) -> Result<Tools, Fail> {
+pub(crate) fn tools(place: &Arc<Place>) -> Result<Tools, Fail> {
     let mut tools = Tools::new();
     let bad = |why: punchlist_sched::tool::BadTool| Fail::ours(why.to_string());
-    tools.add(Arc::new(Shell::new(place.clone()))).map_err(bad)?;
-    tools.add(Arc::new(ByHand::new(place.clone()))).map_err(bad)?;
+    tools.add(Arc::new(Shell::new(Arc::clone(place)))).map_err(bad)?;
+    tools.add(Arc::new(ByHand::new(Arc::clone(place)))).map_err(bad)?;
     tools.add(worker::tool(place)).map_err(bad)?;
     Ok(tools)
 }
 
+/// What the tools of a run are made from.
+pub(crate) struct Basis<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) surroundings: &'a Surroundings,
+    pub(crate) policy: &'a Policy,
+    pub(crate) plan: &'a Plan,
+    pub(crate) ctx: &'a Ctx,
+    pub(crate) run: RunId,
+}
+
 /// Where items are done.
 pub(crate) fn place(
-    source: &Source,
-    run: RunId,
+    basis: &Basis<'_>,
     jobs: BTreeMap<Number, Job>,
-    state: (Shared, UnboundedSender<Heard>),
-    ctx: &Ctx,
-    policy: Policy,
-    surroundings: &Surroundings,
-) -> Place {
-    let (shared, heard) = state;
+    reports: Reports,
+) -> Arc<Place> {
+    let Basis { source, surroundings, policy, plan, ctx, run } = *basis;
     let around = &surroundings.caller.around;
     let (directory, by) = (source.directory().to_owned(), ctx.actor.name.clone());
     let mut environment: Vec<(OsString, OsString)> = surroundings.environment.clone();
     environment.push(("PUNCHLIST_RUN".into(), run.to_string().into()));
-    environment.push((step::PLAN.into(), source.plan().to_string().into()));
-    Place {
-        jobs: Arc::new(jobs),
-        shared,
-        heard,
+    environment.push((steps::PLAN.into(), plan.id.to_string().into()));
+    Arc::new(Place {
+        jobs,
+        plan: plan.id,
+        title: plan.title.clone(),
+        reports,
         directory: directory.clone(),
         environment,
         prover: Prover { directory, by, around: Arc::clone(around) },
         around: Arc::clone(around),
         store: Arc::clone(&surroundings.store),
         ctx: ctx.clone(),
-        policy,
+        policy: policy.clone(),
         below: checks::below(source.directory()),
-    }
+    })
 }
 
 /// One call per item, in the order of the schedule.
@@ -112,14 +117,14 @@ pub(crate) fn requests(on_failure: OnFailure, schedule: &Schedule, plan: &Plan) 
         let command = item.and_then(|it| it.run.as_ref()).map(|it| it.command.as_str());
         Request {
             tool: match it.task {
-                Task::Step => step::SHELL.to_owned(),
-                Task::ByHand => step::BY_HAND.to_owned(),
-                Task::Agent(_) => step::AGENT.to_owned(),
+                Task::Step => steps::SHELL.to_owned(),
+                Task::ByHand => steps::BY_HAND.to_owned(),
+                Task::Agent(_) => steps::AGENT.to_owned(),
             },
             arguments: match (&it.task, item) {
                 (Task::Agent(agent), Some(item)) => worker::arguments(item, agent),
                 (Task::Agent(_) | Task::Step | Task::ByHand, _) => {
-                    step::arguments(it.number, command)
+                    steps::arguments(it.number, command)
                 }
             },
             timeout_ms: item.and_then(|it| it.timeout).map(|seconds| u64::from(seconds) * 1_000),

@@ -3,6 +3,11 @@
 //! One tool per kind of item. The arguments name the item and the command, so that a question shows what
 //! will happen and an answer may change it. A command that succeeded counts only if the check says so too.
 
+pub(crate) mod proof;
+pub(crate) mod sub_lists;
+pub(crate) mod worker;
+pub(crate) mod worker_session;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,22 +15,20 @@ use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use punchlist_model::session::Store;
-use punchlist_model::{Check, Ctx, Evidence, Number};
+use punchlist_model::{Check, Ctx, Evidence, Number, PlanId};
 use punchlist_sched::Command;
 use punchlist_sched::access::Access;
 use punchlist_sched::call::{Checked, Ended, Kind, Output};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 use punchlist_sched::tool::{Finished, Preview, Tool, Work};
 use serde_json::{Value, json};
-use tokio::sync::mpsc::UnboundedSender;
 
 use super::end;
-use super::proof::{Proof, Prover};
-use super::state::Shared;
-use super::worker::Heard;
+use super::runner::reports::Reports;
 use crate::around::Around;
 use crate::outputs;
 use crate::policy::{checks, shell};
+use proof::{Proof, Prover};
 
 /// Names the plan to what a step runs.
 pub(crate) const PLAN: &str = "PUNCHLIST_PLAN";
@@ -59,12 +62,13 @@ pub(crate) enum Resumed {
 }
 
 /// Where items are done.
-#[derive(Clone)]
 pub(crate) struct Place {
-    pub(crate) jobs: Arc<BTreeMap<Number, Job>>,
-    pub(crate) shared: Shared,
+    pub(crate) jobs: BTreeMap<Number, Job>,
+    /// The plan, and its title.
+    pub(crate) plan: PlanId,
+    pub(crate) title: String,
     /// What is heard of workers while they run goes there.
-    pub(crate) heard: UnboundedSender<Heard>,
+    pub(crate) reports: Reports,
     /// Where commands run.
     pub(crate) directory: PathBuf,
     /// What they find in their environment, the item's own variable left aside.
@@ -89,6 +93,21 @@ impl Job {
             "an agent wrote it, and no rule allows it"
         };
         Some(why.to_owned())
+    }
+
+    /// How an item ended that was really done. If it was under way in an earlier run and failed, its output
+    /// says that it has begun again.
+    pub(crate) fn ended(&self, ended: Ended) -> Ended {
+        match ended {
+            Ended::Badly { what, output } if self.resumed.is_some() => {
+                let proof = Proof { has_begun_again: true, ..Proof::of(Some(&output)) };
+                Ended::Badly { what, output: proof.attach(output) }
+            }
+            ended @ (Ended::Well(_)
+            | Ended::Badly { .. }
+            | Ended::Declined(_)
+            | Ended::Panicked(_)) => ended,
+        }
     }
 }
 
@@ -136,12 +155,12 @@ fn command(arguments: &Value) -> Option<&str> {
 
 /// Runs an item's command and its check.
 pub(crate) struct Shell {
-    place: Place,
+    place: Arc<Place>,
     schema: Value,
 }
 
 impl Shell {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(place: Arc<Place>) -> Self {
         let schema = json!({
             "type": "object",
             "properties": {"item": {"type": "integer", "minimum": 1}, "command": {"type": "string"}},
@@ -204,19 +223,19 @@ impl Tool for Shell {
     }
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
-        let place = self.place.clone();
+        let place = Arc::clone(&self.place);
         Box::pin(async move { place.step(&arguments, &work).await })
     }
 }
 
 /// Asks a person whether an item is done.
 pub(crate) struct ByHand {
-    place: Place,
+    place: Arc<Place>,
     schema: Value,
 }
 
 impl ByHand {
-    pub(crate) fn new(place: Place) -> Self {
+    pub(crate) fn new(place: Arc<Place>) -> Self {
         let schema = json!({
             "type": "object",
             "properties": {"item": {"type": "integer", "minimum": 1}},
@@ -262,7 +281,7 @@ impl Tool for ByHand {
     fn run(&self, _arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         // The yes was the work, and speaks for the item.
         let evidence = work.approved_by().map(|by| end::approved(by, self.place.around.now()));
-        let output = Proof { evidence, outcome: None }.attach(Output::default());
+        let output = Proof { evidence, ..Proof::default() }.attach(Output::default());
         Box::pin(std::future::ready(Ended::Well(output)))
     }
 }
@@ -273,13 +292,14 @@ impl Place {
         else {
             return badly("this run has no such item", Output::default());
         };
-        if let Some(said) = self.shared.lock().taken.get(&number) {
-            return Ended::Declined(said.clone());
-        }
         if let Some(ended) = self.left_behind(number, job, work).await {
             return ended;
         }
-        let output = match command(arguments) {
+        job.ended(self.run_and_verify(number, command(arguments), work).await)
+    }
+
+    async fn run_and_verify(&self, number: Number, command: Option<&str>, work: &Work) -> Ended {
+        let output = match command {
             None => Output::default(),
             Some(line) => match work.run(self.command(number, line)).await {
                 Ok(finished) => match finished.ended() {
@@ -309,15 +329,11 @@ impl Place {
                 Err(ended) => return Some(ended),
             };
             if evidence.passed() {
-                let proof = Proof { evidence: Some(evidence), outcome: None };
+                let proof = Proof { evidence: Some(evidence), ..Proof::default() };
                 return Some(Ended::Well(proof.attach(finished.output)));
             }
         }
-        if resumed == Resumed::CheckOnly {
-            return Some(interrupted());
-        }
-        self.shared.lock().retried.insert(number);
-        None
+        (resumed == Resumed::CheckOnly).then(interrupted)
     }
 
     /// What was done counts if the check says so. `outcome` is what was said of it.
@@ -329,13 +345,13 @@ impl Place {
         work: &Work,
     ) -> Ended {
         let Some(check) = self.jobs.get(&number).and_then(|it| it.check.as_ref()) else {
-            return Ended::Well(Proof { evidence: None, outcome }.attach(output));
+            return Ended::Well(Proof { outcome, ..Proof::default() }.attach(output));
         };
         match self.verify(number, check, work).await {
             Ok((evidence, finished)) => {
                 let passed = evidence.passed();
                 let how = evidence.run.as_ref().and_then(|it| it.exit_code);
-                let proof = Proof { evidence: Some(evidence), outcome };
+                let proof = Proof { evidence: Some(evidence), outcome, ..Proof::default() };
                 if passed {
                     return Ended::Well(proof.attach(output));
                 }
