@@ -8,7 +8,8 @@
 //! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a
 //! dialect's tool on a conversation's plan. [`run`] runs plan files, and [`outputs`] keeps what their calls
 //! printed. [`watch`] joins the sessions of all agents with the plans. [`policy`] says who may do what, and
-//! [`places`] where the user's own files lie. Clock, random numbers, environment and configuration are
+//! [`places`] where the user's own files lie. [`ledger`] keeps calls and questions of a scheduler's run in the
+//! store. Clock, random numbers, environment and configuration are
 //! handed in; plans are reached through the model's store, and no store is named here.
 
 #![forbid(unsafe_code)]
@@ -20,6 +21,7 @@ pub mod conversation;
 pub mod engine;
 pub mod fail;
 pub mod hook;
+pub mod ledger;
 pub mod merge;
 pub mod outputs;
 pub mod places;
@@ -34,10 +36,13 @@ pub mod watch;
 
 pub use around::{Around, System};
 pub use conversation::{CallResult, Conversation, Stop};
-pub use engine::{Engine, PlanHandle, Worker, item};
+pub use engine::{Engine, Options, PlanHandle, Verified, Worker, item};
+pub use ledger::CallLedger;
 pub use plan_service::Which;
 /// Puts a new text in the place of a file, wholly or not at all.
 pub use punchlist_bridge::replace;
+/// Questions to people, and what may be answered.
+pub use punchlist_model::call::{Answer, Asked, Question};
 /// What can go wrong with a store.
 pub use punchlist_model::store::Error;
 
@@ -46,4 +51,4 @@ pub use punchlist_formats::dialect::{Api, Dialect};
 /// How plans are drawn.
 pub use punchlist_formats::view;
 /// Which conversation: what the agent is called, and what it calls its session.
-pub use punchlist_model::SessionKey;
+pub use punchlist_model::{QuestionId, SessionKey};

@@ -284,6 +284,24 @@ pub struct Ctx {
 }
 
 impl Ctx {
+    /// A change that an agent asks for under this name, at this time, held against the rules and the default
+    /// limits. Whoever is a person, or knows more, says so in the fields.
+    pub fn new(worker: impl Into<String>, now: Timestamp, ids: IdSource) -> Self {
+        let worker = worker.into();
+        Self {
+            now,
+            ids,
+            actor: Actor::agent(worker.clone()),
+            holder: Holder::named(worker),
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: Limits::default(),
+            gone: Vec::new(),
+            anyway: false,
+        }
+    }
+
     /// Most items that may be open at once. The cap keeps agents from flooding a list; a person's own
     /// list is as long as the person likes.
     pub fn most_open(&self) -> Option<u32> {

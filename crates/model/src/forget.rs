@@ -10,12 +10,13 @@ use crate::decide::Decision;
 use crate::event::{Delta, Event, PlanDelta, TOMBSTONE, What};
 use crate::id::Number;
 use crate::item::{Item, Status};
-use crate::plan::{End, Plan};
+use crate::plan::End;
 use crate::refusal::{Broken, Refusal};
+use crate::slice::Slice;
 use crate::store::Entry;
 
 /// The number of the item to forget; superseded ones may be forgotten too.
-pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
+pub fn target(plan: &Slice, item: &ItemRef) -> Result<Number, Refusal> {
     let problem = Refusal::one;
     let found = plan.find(item).map_err(problem)?;
     found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
@@ -23,10 +24,10 @@ pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
 
 /// What forgetting one item, or all and the plan itself, comes to on the plan. What nobody can read any
 /// more nobody can do: it is cancelled if it was open, and what depends on it is named.
-pub fn decide(plan: &Plan, number: Option<Number>, now: Timestamp) -> Decision {
+pub fn decide(plan: &Slice, number: Option<Number>, now: Timestamp) -> Decision {
     let mut draft = plan.clone();
     let mut decision = Decision::default();
-    let mut apply = |draft: &mut Plan, event: Event| {
+    let mut apply = |draft: &mut Slice, event: Event| {
         draft.evolve(&event);
         decision.events.push(event);
     };

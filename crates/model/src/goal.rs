@@ -15,6 +15,7 @@ use crate::event::{Delta, Event, PlanDelta};
 use crate::id::Number;
 use crate::item::{Level, Status, Verification};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// What a drained list is held against.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -109,7 +110,7 @@ impl Missing {
 }
 
 impl Plan {
-    /// Whether the plan has reached its goal; `None` if it has none. Only a whole plan can answer.
+    /// Whether the plan has reached its goal; `None` if it has none.
     pub fn reached(&self, stale: &BTreeSet<Number>) -> Option<Reached> {
         let goal = self.goal.as_ref()?;
         if self.open > 0 || self.next_number <= Number(1) {
@@ -174,7 +175,9 @@ impl Plan {
         let spent = self.minutes_spent(now);
         most.zip(spent).is_some_and(|(most, spent)| spent > u64::from(most))
     }
+}
 
+impl Slice {
     /// What these events did to the scope of the goal, as an event: what was given up, and what was taken
     /// up again. `None` if that is as it was.
     pub(crate) fn rescoped(&self, events: &[Event]) -> Option<Event> {

@@ -4,7 +4,7 @@
 //! out; a store runs the same three steps inside its own transaction (load, [`decide::decide`],
 //! write), so no store contains a rule.
 //!
-//! Reading order: [`item`] and [`plan`] are the data, [`command`] what may be asked, [`event`] what
+//! Reading order: [`item`], [`slice`] and [`plan`] are the data, [`command`] what may be asked, [`event`] what
 //! happened, [`mod@decide`] the rules between them, [`refusal`] what is said when the answer is no.
 //! [`call`] is what stores keep of work under way.
 
@@ -32,6 +32,7 @@ pub mod refusal;
 pub mod remind;
 pub mod row_changes;
 pub mod session;
+pub mod slice;
 pub mod store;
 pub mod undo;
 
@@ -49,6 +50,7 @@ pub use limits::Limits;
 pub use plan::{End, MadeFor, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 pub use session::{Session, SessionKey};
+pub use slice::Slice;
 
 /// The clock's type, so that other crates need not name the library behind it.
 pub use jiff::Timestamp;

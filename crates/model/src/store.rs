@@ -24,6 +24,7 @@ use crate::item::Item;
 use crate::needs::Needs;
 use crate::plan::{End, MadeFor, Plan, Progress, Rules};
 use crate::refusal::{Refusal, Warning};
+use crate::slice::Slice;
 use crate::undo::Conflict;
 
 /// Plans, their journal, and who is attached to them.
@@ -64,9 +65,11 @@ pub trait PlanStore: Send + Sync {
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>>;
 
-    /// The part of a plan that `needs` names, with a whole header. [`Needs::whole`] gives all of it,
-    /// superseded items included.
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>>;
+    /// The whole plan, superseded items included.
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>>;
+
+    /// The part of a plan that `needs` names, with a whole header.
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>>;
 
     /// The plans that fit, most recently changed first.
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>>;
@@ -95,12 +98,8 @@ pub trait PlanStore: Send + Sync {
     /// attachment.
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
 
-    /// The part of that plan that `needs` names, as [`Self::read`] gives it.
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
+    /// All of that plan, as [`Self::whole`] gives it.
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
 
     /// Notes the revision that a conversation was last shown. Never goes back.
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>>;
@@ -123,7 +122,7 @@ pub trait PlanStore: Send + Sync {
     /// held while waiting. After an error the stream ends; the last cursor leads on.
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>>;
 
-    /// Takes in a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`]
+    /// Takes in a plan with its whole journal, as [`PlanStore::whole`] and [`PlanStore::journal`]
     /// gave them elsewhere. Fails with [`Error::Exists`] if a plan with that id is there.
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
 }
@@ -162,13 +161,12 @@ impl NewPlan {
 
     /// The plan, still empty.
     pub fn plan(self) -> Plan {
-        Plan {
-            name: self.name,
-            made_for: self.made_for,
-            title: self.title,
-            rules: self.rules,
-            ..Plan::new(self.id, self.project, kept(self.at))
-        }
+        let mut plan = Plan::new(self.id, self.project, kept(self.at));
+        plan.name = self.name;
+        plan.made_for = self.made_for;
+        plan.title = self.title;
+        plan.rules = self.rules;
+        plan
     }
 }
 
@@ -326,8 +324,8 @@ pub struct Entry {
 pub struct Applied {
     /// The revision that the change led to.
     pub revision: Revision,
-    /// The plan after it: whole if the change needed it whole, else the slice that it needed.
-    pub plan: Plan,
+    /// The plan after it, as much of it as the change needed.
+    pub plan: Slice,
     /// What was decided.
     pub decision: Decision,
 }
@@ -339,7 +337,7 @@ impl Applied {
     }
 
     /// A change that was made before, under the same write id: what was recorded, and the plan as it is now.
-    pub fn repeated(entry: Entry, plan: Plan) -> Self {
+    pub fn repeated(entry: Entry, plan: Slice) -> Self {
         let (mut added, mut picked) = (Vec::new(), None);
         for event in &entry.events {
             if let Event::Added { item } = event {
@@ -352,6 +350,11 @@ impl Applied {
         let decision = Decision { added, picked, ..Decision::default() };
         let decision = Decision { events: entry.events, ..decision };
         Self { revision: entry.revision, plan, decision }
+    }
+
+    /// The whole plan after it, if the change needed it whole: one that sends a whole list does.
+    pub fn whole(&self) -> Option<Plan> {
+        self.plan.clone().whole()
     }
 
     /// What the caller should know.

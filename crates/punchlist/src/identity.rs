@@ -7,7 +7,7 @@ use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
 use punchlist_engine::session;
-use punchlist_model::{Actor, Holder, Plan, Process};
+use punchlist_model::{Actor, Holder, Process, Slice};
 
 use crate::error::Fail;
 
@@ -70,7 +70,7 @@ pub(crate) fn process() -> Option<Process> {
 ///
 /// Only a process of this host, boot and pid namespace can be known; any other has to let its lease
 /// run out.
-pub(crate) fn gone(plan: &Plan) -> Vec<Process> {
+pub(crate) fn gone(plan: &Slice) -> Vec<Process> {
     let claimed: Vec<&Process> = plan
         .in_progress()
         .filter_map(|item| item.claim.as_ref()?.holder.process.as_ref())

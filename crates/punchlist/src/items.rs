@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use punchlist_formats::text;
-use punchlist_model::needs::Needs;
 use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal};
 
 use crate::app::{App, no_plan};
@@ -58,7 +57,7 @@ impl Typed {
         if let Self::Number(number) = self {
             return Ok(ItemRef::Number(*number));
         }
-        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((_, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         self.within(&plan)
@@ -132,7 +131,7 @@ pub(crate) fn each(app: &App, typed: &[Several]) -> Result<Vec<ItemRef>, Fail> {
     let all = || typed.iter().flat_map(|it| &it.0);
     let plan = match all().all(|it| matches!(it, Typed::Number(_))) {
         true => None,
-        false => plan_choice::read(app, &Needs::whole())?.map(|it| it.1),
+        false => plan_choice::whole(app)?.map(|it| it.1),
     };
     within(plan.as_ref(), all())
 }

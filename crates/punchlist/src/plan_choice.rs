@@ -16,7 +16,7 @@ use punchlist_formats::view::{duration, log};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{self, AttachmentKey, Summary};
-use punchlist_model::{Plan, PlanId, SessionKey};
+use punchlist_model::{Plan, PlanId, SessionKey, Slice};
 
 use crate::app::{App, no_plan};
 use crate::block_on;
@@ -134,7 +134,7 @@ pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<
 /// What went wrong, with what others did meanwhile where that is the reason.
 fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
     let store::Error::Revision { plan, since, .. } = &error else { return error.into() };
-    let lines = block_on(store.read(*plan, Needs::whole())).map(|plan| {
+    let lines = block_on(store.whole(*plan)).map(|plan| {
         let reader = app.actor(store).ok();
         let show = log::Show { reader: reader.as_ref(), times: log::Times::Hidden, only: None };
         let screen = Screen { is_terminal: false, width: 80, colour: false };
@@ -143,19 +143,27 @@ fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
     Fail::from(error).details(lines.unwrap_or_default())
 }
 
-/// A plan, and the store that it was read from.
-pub(crate) type ReadPlan = (Arc<dyn Store>, Plan);
+/// The whole plan that is meant, and the store that it was read from; `None` if the project has none yet.
+pub(crate) fn whole(app: &App) -> Result<Option<(Arc<dyn Store>, Plan)>, Fail> {
+    read_with(app, |store, id| block_on(store.whole(id)))
+}
 
-/// The plan that is meant, with what `needs` names; `None` if the project has none yet.
-pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<ReadPlan>, Fail> {
+/// What `needs` names of the plan that is meant.
+pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Arc<dyn Store>, Slice)>, Fail> {
+    read_with(app, |store, id| block_on(store.read(id, needs.clone())))
+}
+
+fn read_with<T>(
+    app: &App,
+    read: impl Fn(&dyn Store, PlanId) -> Result<T, store::Error>,
+) -> Result<Option<(Arc<dyn Store>, T)>, Fail> {
     let Some(store) = app.store_to_read()? else {
         return match &app.globals.plan {
             Some(name) => Err(no_such_plan(valid_name(name)?)),
             None => Ok(None),
         };
     };
-    let read = |id| block_on(store.read(id, needs.clone()));
-    match with(app, &*store, Missing::Refuse, read) {
+    match with(app, &*store, Missing::Refuse, |id| read(&*store, id)) {
         Ok(plan) => Ok(Some((store, plan))),
         Err(fail) if fail.code == Code::NotFound && app.globals.plan.is_none() => Ok(None),
         Err(fail) => Err(fail),

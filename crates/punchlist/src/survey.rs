@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use punchlist_engine::policy::trusted_files::FileToTrust;
 use punchlist_formats::{planfile, text};
-use punchlist_model::needs::Needs;
 use punchlist_model::store::Filter;
 use punchlist_model::{Item, Origin};
 use punchlist_store::{Durability, Options};
@@ -86,7 +85,7 @@ fn plans(database: &Path) -> Vec<String> {
     let mut lines = part(&format!("Plans in {name}:"), titles.collect());
     let mut commands = Vec::new();
     for plan in &plans {
-        if let Ok(plan) = block_on(store.read(plan.id, Needs::whole())) {
+        if let Ok(plan) = block_on(store.whole(plan.id)) {
             commands.extend(plan.items.values().flat_map(of_item));
         }
     }

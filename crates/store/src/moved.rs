@@ -1,7 +1,7 @@
 //! Giving the plans of a project that has moved to its new place.
 
 use punchlist_model::store::{AttachmentKey, Error};
-use punchlist_model::{MadeFor, Plan, PlanId};
+use punchlist_model::{MadeFor, PlanId, Slice};
 use rusqlite::{Connection, Params, params};
 
 use crate::load::Failure;
@@ -77,7 +77,7 @@ fn move_all(conn: &Connection, from: &str, to: &str) -> Result<Vec<PlanId>, Fail
     Ok(moved)
 }
 
-fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
+fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Slice)>> {
     let mut select = conn.prepare_cached(select_plan!("plan ORDER BY key"))?;
     let mut rows = select.query([])?;
     let mut plans = Vec::new();

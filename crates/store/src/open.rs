@@ -48,6 +48,13 @@ pub struct Options {
     pub durability: Durability,
 }
 
+impl Options {
+    /// A database in this file, in which every acknowledged change survives a power loss.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::default() }
+    }
+}
+
 /// What an acknowledged change survives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Durability {

@@ -13,7 +13,6 @@ use punchlist_model::call::{
     Answered, Asked, CallRecord, CallState, INTERRUPTED, Question, QuestionFilter, RunFilter,
     RunRecord, Said, Standing,
 };
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::Change;
 use punchlist_model::{
@@ -162,7 +161,7 @@ pub(crate) async fn behind(
     } else {
         let ids = caller.around.ids(ctx.now)?;
         store.change(plan.id, Change::new(ops, Ctx { gone, ids, ..ctx.clone() })).await?;
-        store.read(plan.id, Needs::whole()).await?
+        store.whole(plan.id).await?
     };
     // Only now: as long as these have not ended, the next run finds what they left.
     for run in &ended {
@@ -209,7 +208,7 @@ async fn from_workers(
             let (actor, mode) = (Actor::agent(agent), Mode::Recorded);
             let ctx = Ctx { actor, mode, ..anew()? };
             store.change(plan.id, Change::new(ops, ctx)).await?;
-            plan = store.read(plan.id, Needs::whole()).await?;
+            plan = store.whole(plan.id).await?;
         }
     }
     Ok(plan)

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use punchlist_formats::planfile::{Changed, Import};
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{self, Change, NewPlan};
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
 
@@ -119,7 +118,7 @@ async fn found_or_made(
     ctx: &Ctx,
 ) -> Result<Plan, Fail> {
     let (store, id) = (&surroundings.store, source.plan());
-    match store.read(id, Needs::whole()).await {
+    match store.whole(id).await {
         Ok(plan) => return Ok(plan),
         Err(store::Error::NoPlan(_)) => {}
         Err(error) => return Err(error.into()),
@@ -154,7 +153,7 @@ async fn changed(
     let store = &surroundings.store;
     let ctx = Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() };
     store.change(plan.id, Change::new(ops, ctx)).await?;
-    Ok(store.read(plan.id, Needs::whole()).await?)
+    Ok(store.whole(plan.id).await?)
 }
 
 fn is_open(plan: &Plan, number: Number) -> bool {
@@ -177,7 +176,7 @@ async fn renamed(
         // A name is a convenience.
         Err(store::Error::NameTaken(_)) => Ok(plan),
         Err(error) => Err(error.into()),
-        Ok(_) => Ok(store.read(plan.id, Needs::whole()).await?),
+        Ok(_) => Ok(store.whole(plan.id).await?),
     }
 }
 

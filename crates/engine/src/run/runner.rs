@@ -9,7 +9,6 @@ use std::time::Duration;
 use punchlist_model::call::{
     Answer, AnswerOutcome, Answered, Asked, News, QuestionFilter, RunRecord, Standing,
 };
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::Change;
 use punchlist_model::{Actor, Ctx, ItemRef, Mode, Number, Op, Plan, QuestionId, RunId, Timestamp};
@@ -263,7 +262,7 @@ impl Runner<'_> {
             };
             let change = Change::new(idle.iter().map(done).collect::<Vec<_>>(), self.ctx.clone());
             self.store().change(plan.id, change).await?;
-            let whole = self.store().read(plan.id, Needs::whole()).await?;
+            let whole = self.store().whole(plan.id).await?;
             self.shared.lock().plan = whole;
             let now = self.now().as_millisecond();
             idle.iter().for_each(|it| self.board.done(*it, None, now));
@@ -445,7 +444,7 @@ impl Runner<'_> {
             let actor = Actor::agent(agent.clone());
             let ctx = Ctx { actor, mode: Mode::Recorded, ..self.ctx_now()? };
             self.store().change(plan, Change::new(ops, ctx)).await?;
-            let whole = self.store().read(plan, Needs::whole()).await?;
+            let whole = self.store().whole(plan).await?;
             // The item may have ended meanwhile. Whatever this comes to, it comes to nothing again.
             ops = sub_lists::overtaken(&whole, item, &agent);
             let mut known = self.shared.lock();

@@ -26,8 +26,9 @@ use crate::event::{Delta, Event, PlanDelta, What};
 use crate::guard::owes_evidence;
 use crate::id::{Number, Revision};
 use crate::item::{Item, Level, Mark};
-use crate::plan::{End, Plan};
+use crate::plan::End;
 use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
+use crate::slice::Slice;
 use crate::store::Entry;
 
 /// What a change comes to.
@@ -45,15 +46,16 @@ pub struct Decision {
 
 /// Decides what `ops` do to `plan`, or why they may not happen. Changes nothing.
 ///
+/// `plan` is a whole plan, or the slice that [`crate::needs::Needs::of`] names for these operations.
 /// Time, new ids and the actor arrive in `ctx`, so the same call always gives the same answer.
-pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
+pub fn decide(plan: &Slice, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
     decide_since(plan, ops, ctx, &[])
 }
 
 /// The same for a caller that writes from memory: `since` is the journal after what it was last
 /// shown, as [`journal_needed`] asks for it.
 pub fn decide_since(
-    plan: &Plan,
+    plan: &Slice,
     ops: &[Op],
     ctx: &Ctx,
     since: &[Entry],
@@ -96,9 +98,9 @@ type Step = Result<(), Stop>;
 
 /// The plan as it would be, and how it got there.
 struct Draft<'a> {
-    plan: Plan,
+    plan: Slice,
     /// The plan as the caller saw it.
-    before: &'a Plan,
+    before: &'a Slice,
     /// What happened since the caller was last shown it.
     since: &'a [Entry],
     ctx: &'a Ctx,
@@ -113,7 +115,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(plan: &'a Plan, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
+    fn new(plan: &'a Slice, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
         Self {
             plan: plan.clone(),
             before: plan,
@@ -305,7 +307,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Plan {
+impl Slice {
     /// The item that a reference means, superseded ones included. A position means what is there.
     pub fn find(&self, item: &ItemRef) -> Result<Option<Number>, Broken> {
         let mut found = match item {

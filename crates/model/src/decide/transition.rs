@@ -9,8 +9,8 @@ use crate::actor::ActorKind;
 use crate::event::What;
 use crate::id::{Attempt, Number};
 use crate::item::{Claim, Evidence, Item, Level, Mark, Status, Verification};
-use crate::plan::Plan;
 use crate::refusal::{Broken, Tag, Warning};
+use crate::slice::Slice;
 
 /// By what act an item moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -318,7 +318,7 @@ impl Draft<'_> {
     }
 }
 
-impl Plan {
+impl Slice {
     /// What whoever cancelled an item should know: what depends on it, and what is open under it.
     pub(crate) fn warn_cancelled(&self, number: Number) -> Vec<Warning> {
         let Some(item) = self.get(number) else { return Vec::new() };

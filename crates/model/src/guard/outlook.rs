@@ -12,6 +12,7 @@ use crate::actor::Process;
 use crate::id::Number;
 use crate::item::{Claim, Item, Level, Mark, Status, Verification};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// Who asks whether its turn may end.
 #[derive(Clone, Copy, Debug)]
@@ -57,12 +58,12 @@ pub enum Excuse {
 /// Whether an item counts as completed, but lacks evidence that the engine could get.
 ///
 /// Stale evidence was there once and is for `verify` to renew; a missing approval is a person's.
-pub fn owes_evidence(plan: &Plan, item: &Item) -> bool {
+pub fn owes_evidence(plan: &Slice, item: &Item) -> bool {
     unproven(plan, item) && !awaits_approval(plan, item)
 }
 
 /// Whether an item is neither open nor done: completed, and the evidence for it is missing.
-fn unproven(plan: &Plan, item: &Item) -> bool {
+fn unproven(plan: &Slice, item: &Item) -> bool {
     item.status == Status::Completed
         && !item.is_superseded()
         && match plan.verification(item, false) {
@@ -71,12 +72,12 @@ fn unproven(plan: &Plan, item: &Item) -> bool {
         }
 }
 
-fn awaits_approval(plan: &Plan, item: &Item) -> bool {
+fn awaits_approval(plan: &Slice, item: &Item) -> bool {
     plan.demanded(item) == Some(Level::Approved)
         && plan.verification(item, false) == Verification::Required
 }
 
-fn waits(plan: &Plan, item: &Item) -> bool {
+fn waits(plan: &Slice, item: &Item) -> bool {
     if item.is_open() { item.waiting_on.is_some() } else { awaits_approval(plan, item) }
 }
 

@@ -1,7 +1,6 @@
 //! `punchlist approve`.
 
 use punchlist_formats::text;
-use punchlist_model::needs::Needs;
 use punchlist_model::{Evidence, ItemRef, Level, Op, Patch};
 
 use super::{Group, Verb, show};
@@ -72,7 +71,7 @@ Examples:
 
 /// The items as a person sees them before they approve: what was to be done, and what is said of it.
 fn shown(app: &App, items: &[ItemRef]) -> Result<Vec<String>, Fail> {
-    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let Some((_, plan)) = plan_choice::whole(app)? else { return Err(no_plan()) };
     let mut lines = Vec::new();
     for item in items {
         let item = show::find(&plan, item)?;

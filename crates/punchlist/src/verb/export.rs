@@ -1,6 +1,5 @@
 //! `punchlist export`.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::Filter;
 use punchlist_model::{Plan, Revision};
@@ -37,7 +36,7 @@ Examples:
         if self.all {
             return all(app);
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         file(&*store, &plan).map(Reply::text)
@@ -59,7 +58,7 @@ fn all(app: &App) -> Result<Reply, Fail> {
     let Some(store) = app.store_to_read()? else { return Err(no_plan()) };
     let (mut out, mut notes) = (String::new(), Vec::new());
     for summary in block_on(store.plans(Filter::default()))? {
-        let plan = block_on(store.read(summary.id, Needs::whole())).map_err(Fail::from);
+        let plan = block_on(store.whole(summary.id)).map_err(Fail::from);
         match plan.and_then(|plan| file(&*store, &plan)) {
             Ok(text) => out.push_str(&text),
             Err(why) => {

@@ -1,7 +1,7 @@
 //! `punchlist forget`.
 
 use punchlist_model::needs::{Needs, Reach};
-use punchlist_model::{Broken, Plan, Refusal};
+use punchlist_model::{Broken, Refusal, Slice};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -108,7 +108,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     if !is_plan {
         return Ok(None);
     }
-    let is_item = match plan_choice::read(app, &Needs::whole()) {
+    let is_item = match plan_choice::whole(app) {
         Ok(Some((_, plan))) => {
             typed.within(&plan).is_ok_and(|item| plan.find(&item).is_ok_and(|it| it.is_some()))
         }
@@ -121,6 +121,6 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     Ok(Some(name.clone()))
 }
 
-fn title(plan: &Plan, number: punchlist_model::Number) -> String {
+fn title(plan: &Slice, number: punchlist_model::Number) -> String {
     plan.get(number).map(|item| item.title.chars().take(80).collect()).unwrap_or_default()
 }

@@ -6,7 +6,6 @@ use std::str::FromStr;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
 use punchlist_model::goal::{Met, Reached};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::{Budget, Goal as Aim, ItemRef, Level, Number, Op, Plan, PlanPatch, Rules};
 use serde_json::json;
@@ -112,7 +111,7 @@ Examples:
         if self.demand.is_some() {
             person::not_an_agent("what counts as done is said")?;
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         if says_nothing {
@@ -128,7 +127,7 @@ Examples:
         let patch = self.patch(&plan, app, &*store)?;
         let request = Request::new(vec![Op::Plan(Box::new(patch))], self.changing);
         let (store, applied) = request.make(app)?;
-        let plan = block_on(store.read(applied.plan.id, Needs::whole()))?;
+        let plan = block_on(store.whole(applied.plan.id))?;
         if app.globals.json {
             let value = json!({
                 "revision": plan.revision, "changed": [], "warnings": [],

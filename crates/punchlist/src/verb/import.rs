@@ -247,7 +247,7 @@ impl Import {
                 .hint("put that right and import it again."));
         }
         let app = &self.target(app)?;
-        let plan = plan_choice::read(app, &Needs::whole());
+        let plan = plan_choice::whole(app);
         let plan = match plan {
             Err(fail) if fail.code == Code::NotFound => None,
             other => other?.map(|it| it.1),

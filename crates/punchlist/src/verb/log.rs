@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 
 use punchlist_formats::view::{json, log};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Cursor, Entry, Scope};
 use punchlist_model::{Event, Plan, Revision, What};
@@ -40,7 +39,7 @@ Examples:
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         if self.follow {
@@ -63,7 +62,7 @@ impl Log {
     fn go_on(&self, app: &App, store: &dyn Store, plan: &Plan) -> Result<Reply, Fail> {
         // Following begins before the past is read, so that nothing falls between.
         let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
-        let plan = block_on(store.read(plan.id, Needs::whole()))?;
+        let plan = block_on(store.whole(plan.id))?;
         let past = self.past(store, &plan)?;
         let mut seen = plan.revision;
         let mut open = print::live(&lines(app, store, &plan, past)?)?;
@@ -72,7 +71,7 @@ impl Log {
             let Some((_, entry)) = next.transpose()? else { break };
             if entry.revision > seen {
                 seen = entry.revision;
-                let plan = block_on(store.read(entry.plan, Needs::whole()))?;
+                let plan = block_on(store.whole(entry.plan))?;
                 open = print::live(&lines(app, store, &plan, vec![entry])?)?;
             }
         }

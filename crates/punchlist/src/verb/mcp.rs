@@ -12,7 +12,7 @@ use punchlist_engine::tool_service::Caller;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::{Session, SessionKey, Store};
 use punchlist_model::store::{self, AttachmentKey};
-use punchlist_model::{Actor, Holder, IdSource, Plan, Process, Timestamp};
+use punchlist_model::{Actor, Holder, IdSource, Process, Slice, Timestamp};
 use punchlist_serve::mcp::{self, Options, Server, Surroundings, Who};
 use serde_json::{Map, Value};
 
@@ -223,7 +223,7 @@ impl Surroundings for Around {
         person::is_heard_through_client()
     }
 
-    fn gone(&self, plan: &Plan) -> Vec<Process> {
+    fn gone(&self, plan: &Slice) -> Vec<Process> {
         identity::gone(plan)
     }
 }

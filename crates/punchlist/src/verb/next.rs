@@ -4,7 +4,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::{Ctx, Item, Op, Plan, decide};
+use punchlist_model::{Ctx, Item, Op, Slice, decide};
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -70,14 +70,14 @@ Examples:
 pub(super) fn picked<'a>(
     app: &App,
     store: &dyn Store,
-    plan: &'a Plan,
+    plan: &'a Slice,
 ) -> Result<Option<&'a Item>, Fail> {
     let ctx = Ctx { gone: identity::gone(plan), ..app.in_session(app.ctx()?, store)? };
     let picked = decide(plan, &[Op::Next], &ctx)?.picked;
     Ok(picked.and_then(|number| plan.get(number)))
 }
 
-pub(super) fn nothing(plan: &Plan) -> Fail {
+pub(super) fn nothing(plan: &Slice) -> Fail {
     match plan.open {
         0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),
         open => {

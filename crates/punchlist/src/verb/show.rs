@@ -7,7 +7,6 @@ use std::path::Path;
 use punchlist_engine::outputs::last_call::{self, LastCall};
 use punchlist_formats::text;
 use punchlist_formats::view::{self, detail, duration, json, log};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal, Revision};
@@ -46,7 +45,7 @@ Examples:
   punchlist show --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         let Some(typed) = self.item else { return header(app, &*store, &plan) };

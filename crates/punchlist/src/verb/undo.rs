@@ -63,5 +63,6 @@ fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<String>, Fail> 
     };
     let Some(undo) = entry(applied.revision())? else { return Ok(Vec::new()) };
     let undone = undo.undoes.map(entry).transpose()?.flatten();
-    Ok(undone.map(|undone| log::undid(&applied.plan, &undone, &undo)).unwrap_or_default())
+    let told = undone.zip(applied.whole());
+    Ok(told.map(|(undone, plan)| log::undid(&plan, &undone, &undo)).unwrap_or_default())
 }

@@ -7,7 +7,6 @@ use punchlist_engine::policy::consent;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::item::CheckRun;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::Change;
 use punchlist_model::{
     Check, Evidence, Item, Level, Number, Op, Plan, Refusal, Status, Verification,
@@ -66,7 +65,7 @@ Examples:
         if self.consent || self.no_consent {
             return self.word(app);
         }
-        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((_, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         let due = self.due(app, &plan)?;
@@ -243,7 +242,7 @@ impl Verify {
             applied = block_on(store.change(plan.id, Change::new(vec![prove], ctx)));
         }
         let applied = applied?;
-        let now = block_on(store.read(plan.id, Needs::whole()))?;
+        let now = block_on(store.whole(plan.id))?;
         let Some(item) = now.get(number).cloned() else { return Err(no_plan()) };
         let verification = now.verification(&item, false);
         let json = json::item(&now, &item, false);

@@ -130,7 +130,7 @@ fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail
         return Err(no_editor());
     }
     let read = || -> Result<(Plan, ItemRef), Fail> {
-        let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((_, plan)) = plan_choice::whole(app)? else {
             return Err(no_plan());
         };
         let item = typed.within(&plan)?;
@@ -181,7 +181,7 @@ fn whole_list(app: &App, changing: Changing) -> Result<Reply, Fail> {
     if !editing::is_possible() {
         return Err(no_editor());
     }
-    let Some((_, plan)) = plan_choice::read(app, &Needs::whole())? else { return Err(no_plan()) };
+    let Some((_, plan)) = plan_choice::whole(app)? else { return Err(no_plan()) };
     let name = format!("{}-all", plan.id.short());
     let read = |text: &str| whole::read(text, &plan);
     let Some(edited) = editing::edit(&name, &whole::text(&plan), read)? else {
