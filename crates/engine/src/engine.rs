@@ -5,9 +5,9 @@
 //! happen. [`Engine::conversation`] is for whoever runs a model. [`Engine::verify`] runs an item's check,
 //! [`Engine::approve`] records a person's approval, [`Engine::questions`] lists what waits for a person.
 //!
-//! Handles are cheap to clone and hold the store open. What was acknowledged stays in the database when
-//! they are dropped; what [`News`] has not given yet is read again from the journal. A claim that is dropped
-//! stays claimed until its lease ends; [`Claim::release`] gives it back at once.
+//! Handles are cheap to clone and hold the store open; what was acknowledged stays in the database when they
+//! are dropped. A claim that is dropped stays claimed until its lease ends; [`Claim::release`] gives it back
+//! at once. A blocked item is neither claimed nor completed.
 
 mod draft;
 mod news;

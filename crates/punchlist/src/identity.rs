@@ -104,7 +104,7 @@ pub(crate) fn up_to_agent() -> Vec<Ancestor> {
 #[cfg(test)]
 mod tests {
     use punchlist_model::{
-        Attempt, Claim, IdSource, Item, ItemId, Number, PlanId, Status, Timestamp,
+        Attempt, Claim, IdSource, Item, ItemId, Number, Plan, PlanId, Status, Timestamp,
     };
 
     use super::*;
