@@ -11,8 +11,7 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, AttachmentKey, Change, Error, PlanStore};
 use punchlist_model::{
     Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Slice, Tag,
-    Timestamp,
-    decide,
+    Timestamp, decide,
 };
 
 use crate::plan_service::{self, PlanRequest, Which};

@@ -44,15 +44,16 @@ impl Engine {
     pub async fn verify(&self, plan: PlanId, item: Number) -> Result<Verified, Fail> {
         let Inner { store, options, .. } = &*self.inner;
         let plan = store.whole(plan).await?;
-        let item = plan.get(item).ok_or_else(|| {
-            Fail::from(Refusal::one(Broken::NotFound { what: item.to_string() }))
-        })?;
+        let item = plan
+            .get(item)
+            .ok_or_else(|| Fail::from(Refusal::one(Broken::NotFound { what: item.to_string() })))?;
         let check = item.check.as_ref().ok_or_else(|| {
             Fail::usage(format!("item {} {:?} has no check", item.number, item.title))
                 .hint("give it one: `item(\"…\").check(\"make test\")`.")
         })?;
         may_run(options, item, check)?;
-        let project = Project { root: project::root_of(&plan.project)?, name: plan.project.clone() };
+        let project =
+            Project { root: project::root_of(&plan.project)?, name: plan.project.clone() };
         let directory = evidence::place(&project, None, &plan, item)?;
         let (run, ran) = run_check(options, &plan, item, check, directory).await?;
         self.record_check(&plan, item.number, run, ran).await

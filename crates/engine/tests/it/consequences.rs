@@ -116,10 +116,9 @@ async fn promise_4_a_person_approves_and_an_agent_does_not() {
 #[tokio::test]
 async fn promise_4_a_check_of_an_agent_needs_a_rule_and_consent() {
     let allowed = Policy::new(vec![Rule::tool(Decision::Allow, "verify")], Vec::new());
-    for (policy, why) in [
-        (Policy::default(), "no rule of yours allows"),
-        (allowed, "no person has consented"),
-    ] {
+    for (policy, why) in
+        [(Policy::default(), "no rule of yours allows"), (allowed, "no person has consented")]
+    {
         let options = Options { policy, ..Options::default() };
         let engine = Engine::with(Arc::new(Memory::default()), System, options);
         let plan = engine.create("Ship it").await.unwrap();
@@ -226,7 +225,9 @@ async fn promise_9_a_plan_is_chosen_by_name_conversation_or_project() {
 #[test]
 fn promise_10_the_readmes_say_what_a_builder_must_know() {
     let engine = include_str!("../../README.md");
-    for what in ["dropped", "A blocked item", "## Defaults", "The order of calls", "Who may approve"] {
+    for what in
+        ["dropped", "A blocked item", "## Defaults", "The order of calls", "Who may approve"]
+    {
         assert!(engine.contains(what), "the engine's README does not say {what:?}");
     }
     for (name, readme) in [

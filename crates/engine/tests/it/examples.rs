@@ -19,7 +19,16 @@ fn a_plan_is_made_worked_on_verified_followed_and_drawn() {
         panic!("{}: {why}; `cargo build -p punchlist-engine --examples`", program.display())
     });
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    insta::assert_snapshot!(String::from_utf8_lossy(&output.stdout), @"");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let (changes, list) = said.split_at(said.find('┌').unwrap());
+    insta::assert_snapshot!(changes, @r#"
+    1  worker-1  added 1 "Parse"
+                 added 2 "Test"
+    2  worker-1  started 1 "Parse"
+    3  engine   added evidence to 1 "Parse" (checked)
+    4  worker-1  completed 1 "Parse": parses
+    "#);
+    assert!(list.contains("checked") && list.contains("Progress: 1/2 (50%)"), "{list}");
 }
 
 #[test]

@@ -346,6 +346,7 @@ impl Call {
 
 /// What came of a call.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and a reply consumes it")]
 pub enum Answer<'a> {
     /// The change was made, or there was nothing to change.
     Changed(&'a Applied),

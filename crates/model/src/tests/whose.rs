@@ -39,6 +39,7 @@ fn an_approval_is_refused_from_an_agent() {
         $ person
         $ prove 1 approved
         $ show 1
+        [ ] 1 dig
         position 1, verification none, ready, approved
         ",
     );

@@ -19,8 +19,8 @@ use punchlist_model::needs::Needs;
 use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{Applied, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, Number, Op, Plan, PlanId, Revision, Slice,
-    Rules, Timestamp, decide,
+    Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, Number, Op, Plan, PlanId, Revision,
+    Rules, Slice, Timestamp, decide,
 };
 use serde_json::Value;
 

@@ -97,9 +97,7 @@ fn a_damaged_database_is_said_to_be_damaged() {
     bytes[4096..].fill(0x5a);
     fs::write(&options.path, &bytes).unwrap();
     // It may be noticed at once, or when the pages are read.
-    let error = Sqlite::open(&options).and_then(|store| {
-        wait(PlanStore::whole(&store, plan_id(1)))
-    });
+    let error = Sqlite::open(&options).and_then(|store| wait(PlanStore::whole(&store, plan_id(1))));
     let Err(Error::Unusable { what, .. }) = error else { panic!("{error:?}") };
     assert!(what.contains("is damaged"), "{what}");
 }
