@@ -143,20 +143,23 @@ fn explain(app: &App, store: &dyn Store, error: store::Error) -> Fail {
     Fail::from(error).details(lines.unwrap_or_default())
 }
 
+/// Something that was read, and the store that it was read from.
+pub(crate) type Read<T> = (Arc<dyn Store>, T);
+
 /// The whole plan that is meant, and the store that it was read from; `None` if the project has none yet.
-pub(crate) fn whole(app: &App) -> Result<Option<(Arc<dyn Store>, Plan)>, Fail> {
+pub(crate) fn whole(app: &App) -> Result<Option<Read<Plan>>, Fail> {
     read_with(app, |store, id| block_on(store.whole(id)))
 }
 
 /// What `needs` names of the plan that is meant.
-pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<(Arc<dyn Store>, Slice)>, Fail> {
+pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<Read<Slice>>, Fail> {
     read_with(app, |store, id| block_on(store.read(id, needs.clone())))
 }
 
 fn read_with<T>(
     app: &App,
     read: impl Fn(&dyn Store, PlanId) -> Result<T, store::Error>,
-) -> Result<Option<(Arc<dyn Store>, T)>, Fail> {
+) -> Result<Option<Read<T>>, Fail> {
     let Some(store) = app.store_to_read()? else {
         return match &app.globals.plan {
             Some(name) => Err(no_such_plan(valid_name(name)?)),
