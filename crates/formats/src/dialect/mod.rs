@@ -25,7 +25,7 @@ use std::str::FromStr;
 use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Op, Plan};
+use punchlist_model::{Op, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -345,15 +345,16 @@ impl Call {
 }
 
 /// What came of a call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and a reply consumes it")]
 pub enum Answer<'a> {
     /// The change was made, or there was nothing to change.
     Changed(&'a Applied),
-    /// The plan as it was read.
-    Read(&'a Plan),
+    /// What [`Call::needs`] names, as it was read.
+    Read(Slice),
     /// The store said no; with the part of the plan that [`Call::needs`] names, where it could be
     /// read, so that items can be named as the model knows them.
-    Failed(&'a Error, Option<&'a Plan>),
+    Failed(&'a Error, Option<&'a Slice>),
 }
 
 /// What the model is told.
