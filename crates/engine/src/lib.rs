@@ -8,9 +8,9 @@
 //! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a
 //! dialect's tool on a conversation's plan. [`run`] runs plan files, and [`outputs`] keeps what their calls
 //! printed. [`watch`] joins the sessions of all agents with the plans. [`policy`] says who may do what, and
-//! [`places`] where the user's own files lie. [`settings`] reads configuration texts. [`install`] sets agents up,
-//! [`doctor`] finds what does not work, [`forget`] erases texts. Clock, random numbers, environment and configuration are
-//! handed in; plans are reached through the model's store, and no store is named here.
+//! [`places`] where the user's own files lie. [`settings`] reads configuration texts, [`install`] sets agents
+//! up, [`doctor`] finds what does not work, [`forget`] erases texts. Clock, random numbers, environment and
+//! configuration files are handed in; plans are reached through the model's store, and no store is named here.
 
 #![forbid(unsafe_code)]
 
