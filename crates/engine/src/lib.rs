@@ -3,17 +3,18 @@
 //! A program that works with plans begins with [`Engine`]. The modules are for front ends:
 //! [`fail`] is what went wrong, with what to do next. [`project`] says which project a directory
 //! belongs to, [`check`] runs checks and keeps evidence, [`archive`] writes and reads whole plans,
-//! [`merge`] takes a Markdown checklist into a plan. [`change`] changes a plan on somebody's behalf, [`next`]
-//! says which item comes next, [`goal`] what is said of a goal, [`answering`] answers questions that wait.
-//! [`stream_input`] reads files as streams of agents, [`acp`] keeps the lists that a proxy hears. [`session`] keeps what is known of other agents'
-//! sessions, [`hook`] answers their hooks, [`record`] keeps lists that were seen from outside,
-//! [`plan_service`] says which plan is meant and makes it once, [`tool_service`] runs one call of a
-//! dialect's tool on a conversation's plan. [`run`] runs plan files, and [`outputs`] keeps what their calls
-//! printed. [`watch`] joins the sessions of all agents with the plans. [`policy`] says who may do what, and
-//! [`places`] where the user's own files lie. [`settings`] reads configuration texts. [`install`] sets agents up,
-//! [`doctor`] finds what does not work, [`forget`] erases texts. [`ledger`] keeps the calls and questions of a
-//! scheduler's run in the store. Clock, random numbers, environment and configuration are
-//! handed in; plans are reached through the model's store, and no store is named here.
+//! [`merge`] takes a Markdown checklist into a plan. [`change`] changes a plan on somebody's behalf,
+//! [`next`] says which item comes next, [`goal`] what is said of a goal, [`answering`] answers questions
+//! that wait. [`stream_input`] reads files as streams of agents, [`acp`] keeps the lists that a proxy
+//! hears. [`session`] keeps what is known of other agents' sessions, [`hook`] answers their hooks,
+//! [`record`] keeps lists that were seen from outside, [`plan_service`] says which plan is meant and makes
+//! it once, [`tool_service`] runs one call of a dialect's tool on a conversation's plan. [`run`] runs plan
+//! files, [`outputs`] keeps what their calls printed, [`ledger`] keeps the calls and questions of a
+//! scheduler's run in the store. [`watch`] joins the sessions of all agents with the plans. [`policy`] says
+//! who may do what, and [`places`] where the user's own files lie. [`settings`] reads configuration texts,
+//! [`install`] sets agents up, [`doctor`] finds what does not work, [`forget`] erases texts. Clock, random
+//! numbers, environment and configuration files are handed in; plans are reached through the model's store,
+//! and no store is named here.
 
 #![forbid(unsafe_code)]
 
