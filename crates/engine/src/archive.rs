@@ -49,7 +49,7 @@ struct Header {
     next_number: Number,
 }
 
-/// Whether a text is what [`write`] writes: an object a line.
+/// Whether a text is what [`write()`] writes: an object a line.
 pub fn is_one(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }

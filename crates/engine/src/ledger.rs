@@ -1,7 +1,7 @@
 //! Keeps the calls and questions of a scheduler's run in a store, so that they outlive the program.
 //!
-//! A program gives a [`CallLedger`] to the run that it starts. Its calls are recorded then before anything
-//! follows from them, its questions are listed by [`Engine::questions`] and by `punchlist questions`, and
+//! A program gives a [`CallLedger`] to the run that it starts. Then the calls of the run are recorded before
+//! anything follows from them, its questions are listed by [`Engine::questions`] and by `punchlist questions`, and
 //! [`CallLedger::pass_answers`] passes on what people answer there. The runs of plan files record their calls in
 //! the same way.
 
@@ -23,7 +23,7 @@ use crate::engine::{Engine, Inner};
 pub struct CallLedger {
     engine: Engine,
     run: RunId,
-    /// Who asks, where the call does not say.
+    /// What runs, in words. Questions have it as their title.
     what: Arc<str>,
 }
 

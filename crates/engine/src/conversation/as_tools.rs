@@ -39,7 +39,7 @@ impl Tool for PlanTool {
     }
 
     fn check(&self, _arguments: &Value) -> Result<Checked, String> {
-        // No file is called so: only calls on the same plan wait for each other.
+        // No file has this name, so only calls on the same plan wait for each other.
         let plan = format!("plan of {}", self.talk.key().actor_name(""));
         let access = if self.spec.read_only {
             Access::reads([plan.as_str()])
