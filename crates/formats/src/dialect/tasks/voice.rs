@@ -1,4 +1,4 @@
-//! How this dialect speaks of tasks and of its tools when a rule says no.
+//! How this dialect names tasks and tools in refusals.
 
 use punchlist_model::{Broken, Item, Status, Tag};
 
@@ -19,7 +19,7 @@ impl Voice for Call {
         Some(format!("#{}", item.number))
     }
 
-    /// A call is about one task.
+    /// Each call is about one task.
     fn entry(&self, _step: usize) -> Option<usize> {
         None
     }

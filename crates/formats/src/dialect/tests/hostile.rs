@@ -1,5 +1,5 @@
-//! Anything at all as arguments: a clear short error or a good call, never a panic, never a change
-//! by halves.
+//! Any bytes as arguments give a short, clear error or a valid call, never a panic or a partial
+//! change.
 
 use proptest::prelude::*;
 use punchlist_model::{NewItem, Op};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::Desk;
 use crate::dialect::{Dialect, Surface};
 
-/// Every tool of every dialect, and one that is none.
+/// Every tool of every dialect, and an unknown one.
 fn tools() -> Vec<(Dialect, &'static str)> {
     let of = |dialect: Dialect| {
         let tools = dialect.tools(Surface::Full).into_iter();
@@ -17,7 +17,7 @@ fn tools() -> Vec<(Dialect, &'static str)> {
     Dialect::ALL.into_iter().flat_map(of).collect()
 }
 
-/// A call that must fail shortly and change nothing.
+/// Makes a call that must fail with a short error and change nothing.
 fn check(dialect: Dialect, tool: &str, arguments: &[u8]) -> String {
     let mut desk = Desk::new(dialect);
     desk.beside(vec![Op::Add(Box::new(NewItem::titled("One")))]);
@@ -80,7 +80,7 @@ fn an_unknown_tool_is_answered_with_those_that_there_are() {
 
 #[test]
 fn ten_megabytes_are_refused_shortly_wherever_they_stand() {
-    // Put in as text: writing it as JSON anew for each call would take longer than the calls.
+    // Built as text, because serialising it for each call would take longer than the calls.
     let huge = format!("\\u001b\u{202e}{}", "x".repeat(10_000_000));
     for (dialect, tool, arguments) in [
         (Dialect::Manager, "todo_manager", json!({"action": "HUGE"})),
@@ -195,7 +195,7 @@ fn an_error_about_very_many_entries_is_cut() {
     assert!(text.starts_with("Task not found: \"x\", ") && text.len() < 200, "{text}");
 }
 
-/// Words and shapes that come near to what the tools want.
+/// Values that are nearly what the tools expect.
 fn near() -> impl Strategy<Value = Value> {
     let word = prop::sample::select(vec![
         "list",
@@ -270,7 +270,7 @@ fn near() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Arguments that a tool's schema allows, with what the tool asks for beyond it.
+/// Arguments that the tool's schema and the tool's own checks allow.
 fn allowed() -> impl Strategy<Value = (Dialect, &'static str, Value)> {
     let text = || "[a-z<&é]{1,12}";
     let todos = || {
@@ -405,7 +405,7 @@ proptest! {
             prop_assert!(validator.is_valid(&arguments), "{}", arguments);
             let understood = dialect.call(tool, arguments.to_string().as_bytes());
             prop_assert!(understood.is_ok(), "{:?}", understood);
-            // The plan may still say no; whatever it says, the reply is well-formed.
+            // The plan may still refuse; the reply must be well-formed in any case.
             desk.call(tool, arguments);
             let (placed, open) = desk.whole().recount();
             prop_assert_eq!((desk.whole().placed, desk.whole().open), (placed, open));

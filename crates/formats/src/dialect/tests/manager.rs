@@ -17,14 +17,14 @@ fn desk(titles: &[&str]) -> Desk {
     desk
 }
 
-/// A call that must succeed; gives `output`.
+/// Makes a call that must succeed; returns `output`.
 fn act(desk: &mut Desk, arguments: Value) -> String {
     let value = json(&desk.ok(TOOL, arguments));
     assert_eq!(value["ok"], true);
     value["output"].as_str().unwrap().to_owned()
 }
 
-/// A call that must fail; gives `error`.
+/// Makes a call that must fail; returns `error`.
 fn fail(desk: &mut Desk, arguments: Value) -> String {
     let value = json(&desk.err(TOOL, arguments));
     assert_eq!(value["ok"], false);

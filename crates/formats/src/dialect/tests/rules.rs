@@ -1,4 +1,4 @@
-//! What holds in every dialect, and what a store that fails sounds like.
+//! What holds in every dialect, and the texts for a failing store.
 
 use punchlist_model::item::CheckRun;
 use punchlist_model::store::{Entry, Error};
@@ -68,7 +68,7 @@ fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     texts.push(desk.ok("list_todo", json!({})));
     texts.push(desk.err("update_todo", json!({"todoId": 1, "status": "in_progress"})));
     texts.push(desk.ok("update_todo", json!({"todoId": 1, "waitingOn": hostile})));
-    // In JSON nothing is lost: what cannot stand there raw is written as an escape.
+    // JSON loses nothing: characters that are not allowed are written as escapes.
     assert_eq!(json(&texts[2])["items"][0]["title"], hostile);
     desk.dialect = Dialect::Manager;
     texts.push(desk.ok("todo_manager", json!({"action": "list"})));
@@ -103,7 +103,7 @@ fn no_reply_carries_controls_escapes_or_bidi_overrides_raw() {
     }
 }
 
-/// A good call of every tool.
+/// A valid call of every tool.
 fn samples() -> Vec<(Dialect, &'static str, serde_json::Value)> {
     vec![
         (Dialect::Manager, "todo_manager", json!({"action": "add_multiple", "todos": ["A"]})),
@@ -197,7 +197,7 @@ fn every_refusal_is_an_error_in_the_tools_style_that_says_what_to_use() {
             assert!(reply.is_error && !reply.changed);
             table.push_str(&reply.text);
             table.push('\n');
-            // Without the plan it is told all the same, by title.
+            // Without the plan, the reply names the item by title.
             assert!(call.reply(Answer::Failed(&error, None)).is_error);
         }
         for (id, name) in [(desk.id(1), "ID-1"), (desk.id(2), "ID-2")] {
@@ -224,8 +224,7 @@ fn completions() -> Vec<(Dialect, &'static str, serde_json::Value)> {
     ]
 }
 
-/// Checks are run and approvals are given by verbs, which the refusal names; and it says what the item
-/// really is.
+/// Verbs run checks and give approvals. The refusal names the verb and the item's current status.
 #[test]
 fn what_cannot_be_completed_without_evidence_names_the_verb_that_gets_it_and_who_may_run_it() {
     let it = || ItemRef::Number(Number(2));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Desk;
 use crate::dialect::Dialect;
 
-/// A desk with tasks of these subjects.
+/// A plan with tasks of these subjects.
 fn desk(subjects: &[&str]) -> Desk {
     let mut desk = Desk::new(Dialect::Tasks);
     for subject in subjects {
@@ -101,7 +101,7 @@ fn both_ways_of_blocking_make_the_same_dependency() {
     );
     let text = desk.ok("TaskGet", json!({"taskId": "2"}));
     assert_eq!(text, "Task #2: B\nStatus: pending\nDescription: d\nBlocked by: #1\nBlocks: #3");
-    // What is there already is no change.
+    // A dependency that already exists is no change.
     assert_eq!(update(&mut desk, json!({"taskId": "1", "addBlocks": ["2"]})), "Updated task #1 ");
 }
 

@@ -1,4 +1,4 @@
-//! `TodoWrite`: the whole list each time.
+//! `TodoWrite`: the whole list at each call.
 
 use punchlist_model::event::What;
 use punchlist_model::store::PlanStore;
@@ -114,13 +114,13 @@ fn whole_list_tools_are_reconciled_never_blindly_replaced() {
     desk.ok(TOOL, list(&[("A", "in_progress"), ("B", "pending"), ("C", "pending")]));
     let before = (desk.item(1), desk.item(2));
     desk.ok(TOOL, list(&[("B", "in_progress"), ("D", "pending"), ("A", "completed")]));
-    // A matched entry keeps id, number and history and gets a transition.
+    // A matched entry keeps its id, number and history; only its status changes.
     assert_eq!(desk.list(), ["#2 in_progress B", "#4 pending D", "#1 completed A"]);
     let after = (desk.item(1), desk.item(2));
     assert_eq!((after.0.id, after.0.created_at), (before.0.id, before.0.created_at));
     assert_eq!(after.0.started_at, before.0.started_at);
     assert_eq!(after.1.id, before.1.id);
-    // A missing one is superseded: its number stays, its place goes.
+    // A missing item is superseded: it keeps its number and loses its position.
     let gone = desk.item(3);
     assert!(gone.is_superseded() && gone.position.is_none());
 }
@@ -166,7 +166,7 @@ fn an_entry_is_matched_by_id_else_by_equal_title() {
     let text = desk.ok(TOOL, todos);
     assert_eq!(text, "[ ] A reworded\n[ ] B reworded\n[ ] C\n\n(0/3 completed)");
     assert_eq!(desk.list(), ["#1 pending A reworded", "#2 pending B reworded", "#3 pending C"]);
-    // A foreign id is somebody's own label, and a list of labels counted afresh renames nothing.
+    // A foreign id is the caller's own label. A list with new labels renames nothing.
     let todos = json!({"todos": [with(&foreign(), "C"), with("2", "D")]});
     desk.ok(TOOL, todos);
     assert_eq!(desk.list(), ["#3 pending C", "#4 pending D"]);
@@ -202,7 +202,7 @@ fn an_item_of_another_dialect_without_active_form_shows_its_title_alone() {
     ]);
     let mut entry = todo("A\u{1b}[31m\nB", "in_progress");
     let text = desk.ok(TOOL, json!({"todos": [entry.take()]}));
-    // No escape gets out raw, and a line stays one line.
+    // Escape sequences are removed, and a title stays on one line.
     assert_eq!(text, "[>] A B <- Doing A B\n\n(0/1 completed)");
     assert_eq!(desk.item(1).title, "A\u{1b}[31m\nB");
     desk.dialect = Dialect::Manager;

@@ -55,7 +55,7 @@ fn order_inserts_at_that_position_and_shifts() {
             json!({"title": "W", "order": 1}),
         ],
     );
-    // One after the other in the order given; the answer has the positions in the end.
+    // Items are added in the given order; the reply has their final positions.
     let orders: Vec<_> =
         value["created"].as_array().unwrap().iter().map(|it| &it["order"]).collect();
     assert_eq!(orders, [2, 3, 6, 1]);
@@ -282,7 +282,7 @@ fn update_todo_starts_puts_back_waits_and_changes_texts() {
             r#"{{"id":"{a}","title":"A","status":"pending","waitingOn":"legal","remaining":2}}"#
         )
     );
-    // What waits does not hold up the rest.
+    // A waiting item does not block the others.
     assert_eq!(json(&desk.ok("next_todo", json!({})))["item"]["id"], json!(b));
     assert_eq!(
         desk.ok("update_todo", json!({"todoId": a, "waitingOn": ""})),
@@ -351,7 +351,7 @@ fn next_todo_claims_and_returns_the_next_ready_item() {
     assert_eq!(value["item"]["status"], "in_progress");
     let claim = desk.item(2).claim.unwrap();
     assert_eq!(claim.holder, Holder::named("model"));
-    // Asked again, it is the same item, and nothing changes.
+    // The second call returns the same item and changes nothing.
     let again = desk.call("next_todo", json!({}));
     assert_eq!((json(&again.text), again.changed), (value, false));
     // Nothing is ready for another worker: the rest is blocked.

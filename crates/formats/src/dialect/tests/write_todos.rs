@@ -26,7 +26,7 @@ fn blocked_is_pending_with_something_to_wait_for() {
     assert_eq!(desk.list(), ["#1 pending A", "#2 pending B"]);
     assert_eq!(desk.item(1).waiting_on.as_deref(), Some("blocked"));
     assert_eq!(desk.item(2).waiting_on, None);
-    // And every way out of it.
+    // Each status that ends the wait.
     for (status, waits) in
         [("blocked", true), ("pending", false), ("in_progress", false), ("cancelled", false)]
     {
@@ -124,7 +124,7 @@ fn a_reworded_entry_keeps_its_number_and_the_same_list_again_changes_nothing() {
     assert!(desk.call(TOOL, again.clone()).changed);
     assert_eq!(desk.list(), ["#1 pending Fix the failing tests", "#2 cancelled Update docs"]);
     assert!(!desk.call(TOOL, again).changed);
-    // A whole list may open again what was ended, and make it wait at once.
+    // A whole list may reopen closed items and let them wait in the same call.
     desk.ok(TOOL, list(&[("Fix the failing tests", "blocked"), ("Update docs", "blocked")]));
     assert_eq!(desk.item(2).waiting_on.as_deref(), Some("blocked"));
 }

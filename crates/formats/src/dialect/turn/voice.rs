@@ -1,4 +1,4 @@
-//! How this dialect speaks of items and of its tools when a rule says no.
+//! How this dialect names items and tools in refusals.
 
 use punchlist_model::{Broken, Item, Status, Tag};
 

@@ -1,4 +1,4 @@
-//! What is understood, and how what is wrong is pointed at.
+//! How files are read, and how problems are shown.
 
 use super::told;
 

@@ -1,4 +1,4 @@
-//! What each verb answers.
+//! The output of each verb.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::define;
 use super::plan::{Aim, End, Item, Level, PlanHeader, Progress, Time, Verification};
 
-/// Everything that has a definition of its own.
+/// All types with a definition of their own.
 pub(super) const ALL: &[fn(&mut SchemaGenerator)] = &[
     define::<Change>,
     define::<List>,
