@@ -1,4 +1,4 @@
-//! Edits, shown by what the text is before and after.
+//! Edits as pairs of texts, before and after.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
