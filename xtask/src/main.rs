@@ -1,7 +1,7 @@
-//! Chores that more than one person needs: tests by group, torture, generated documents, benchmarks.
+//! Development tasks: tests by group, torture, generated documents, benchmarks.
 //!
-//! `cargo xtask` lists them. Uses the standard library alone, so that it builds in a moment, and
-//! does nothing that a developer could not type by hand.
+//! `cargo xtask` lists them. It uses only the standard library, so that it builds quickly, and does
+//! nothing that a developer could not type by hand.
 
 #![forbid(unsafe_code)]
 
@@ -78,13 +78,13 @@ fn help() {
     ));
 }
 
-/// Why a chore did not end well.
+/// Why a task failed.
 #[derive(Debug, PartialEq)]
 enum Failure {
-    /// It was asked for wrongly: exit code 2.
+    /// Wrong arguments: exit code 2.
     Usage(String),
-    /// It could not be done: exit code 1.
+    /// The task could not be done: exit code 1.
     Chore(String),
-    /// It was done and its result is bad news, which it has told itself: exit code 1.
+    /// The task was done and already reported a bad result: exit code 1.
     Said,
 }

@@ -1,8 +1,7 @@
-//! Races, kills, broken disks and jumping clocks, at full length, and one table of what they found.
+//! Races, kills, failing disks and jumping clocks at full length, with a table of the results.
 //!
 //! The scenarios are tests of the binary, which run there in a short form. Here they run with the
-//! numbers that we promise, or over and over for a chosen time. Nothing is judged here: a scenario
-//! fails by itself.
+//! full numbers, or repeatedly for a given time. A scenario fails by itself.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,15 +14,15 @@ use crate::workspace::cargo;
 
 /// One scenario.
 pub(crate) struct Scenario {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub(crate) name: &'static str,
-    /// What happens in it, as the table calls it.
+    /// What happens in it, for the table.
     pub(crate) about: &'static str,
-    /// How much of it, in the long form.
+    /// Its size in the long form.
     full: &'static str,
-    /// What its test calls itself in its report.
+    /// The name that its test reports.
     reports: &'static str,
-    /// The test.
+    /// The name of its test.
     test: &'static str,
 }
 
@@ -150,19 +149,19 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
 ];
 
-/// What the table counts.
+/// The columns of the table.
 const COLUMNS: [&str; 7] =
     ["processes", "kills", "writes", "acknowledged", "lost", "doubled", "corrupt"];
 
-/// What was asked for.
+/// The arguments.
 #[derive(Debug, PartialEq)]
 struct Asked {
-    /// For how long in all; without it, once with full numbers.
+    /// The duration in all; without it, each scenario runs once with full numbers.
     seconds: Option<u64>,
     names: Vec<&'static str>,
 }
 
-/// Runs the scenarios that are named, or all, and prints the table.
+/// Runs the named scenarios, or all, and prints the table.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     let asked = asked(arguments)?;
     let chosen: Vec<&Scenario> =
@@ -234,7 +233,7 @@ fn build() -> Result<(), Failure> {
     }
 }
 
-/// A file for what the scenarios report, removed in the end.
+/// The file for the scenarios' reports, removed at the end.
 struct Rows(PathBuf);
 
 impl Rows {
@@ -248,7 +247,7 @@ impl Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        // What cannot be removed now, the system's cleaning of temporary files will.
+        // If this fails, the system cleans its temporary directory later.
         drop(fs::remove_file(&self.0));
     }
 }
