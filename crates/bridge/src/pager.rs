@@ -10,3 +10,20 @@ pub fn start(pager: &str) -> io::Result<Child> {
     let script = format!("export LESS=\"${{LESS-FRX}}\"; {pager}");
     Command::new("/bin/sh").args(["-c", &script]).stdin(Stdio::piped()).spawn()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn a_pager_may_have_arguments_and_reads_what_is_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("seen");
+        let mut child = start(&format!("tee -a {} >/dev/null", file.display())).unwrap();
+        child.stdin.take().unwrap().write_all(b"one\ntwo\n").unwrap();
+        assert!(child.wait().unwrap().success());
+        assert_eq!(std::fs::read(&file).unwrap(), b"one\ntwo\n");
+    }
+}

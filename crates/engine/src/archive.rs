@@ -211,7 +211,6 @@ fn bad(line: usize, why: &str) -> Fail {
 mod tests {
     use proptest::prelude::*;
     use punchlist_model::id::IdSource;
-    use punchlist_model::needs::Needs;
     use punchlist_model::store::memory::Memory;
     use punchlist_model::store::{Change, NewPlan, PlanStore};
     use punchlist_model::{
@@ -318,7 +317,7 @@ mod tests {
                 }
             }
         }
-        let plan = block_on(store.read(id, Needs::whole())).unwrap();
+        let plan = block_on(store.whole(id)).unwrap();
         (plan, block_on(store.journal(id, Revision(0), u32::MAX)).unwrap())
     }
 

@@ -4,7 +4,7 @@
 
 use punchlist_bridge::process;
 use punchlist_model::store::Error;
-use punchlist_model::{IdSource, Plan, Process, Timestamp};
+use punchlist_model::{IdSource, Process, Slice, Timestamp};
 
 /// What the engine asks of the world around it.
 pub trait Around: Send + Sync + 'static {
@@ -20,7 +20,7 @@ pub trait Around: Send + Sync + 'static {
 }
 
 /// The processes behind the claims of a plan that are known to have ended.
-pub fn gone(around: &dyn Around, plan: &Plan) -> Vec<Process> {
+pub fn gone(around: &dyn Around, plan: &Slice) -> Vec<Process> {
     let claims = plan.in_progress().filter_map(|item| item.claim.as_ref());
     let processes = claims.filter_map(|claim| claim.holder.process.as_ref());
     processes.filter(|it| around.has_ended(it)).cloned().collect()
@@ -59,7 +59,7 @@ impl Around for System {
 
 #[cfg(test)]
 mod tests {
-    use punchlist_model::{Attempt, Claim, Holder, Item, ItemId, Number, PlanId, Status};
+    use punchlist_model::{Attempt, Claim, Holder, Item, ItemId, Number, Plan, PlanId, Status};
 
     use super::*;
 

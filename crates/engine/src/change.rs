@@ -6,13 +6,13 @@ use punchlist_formats::view::{self, log};
 use punchlist_model::needs::{Around, Needs, Reach};
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
-    Actor, Broken, Item, ItemRef, Op, Plan, PlanId, Process, Refusal, Revision, decide,
+    Actor, Broken, Item, ItemRef, Op, Plan, PlanId, Process, Refusal, Revision, Slice, decide,
 };
 
 use crate::fail::{Code, Fail};
 
 /// Which of the processes behind a plan's claims are known to have ended.
-pub type Gone<'a> = &'a dyn Fn(&Plan) -> Vec<Process>;
+pub type Gone<'a> = &'a dyn Fn(&Slice) -> Vec<Process>;
 
 /// Changes a plan. Claims of processes that have ended are free.
 pub async fn change(
@@ -99,7 +99,7 @@ pub async fn explain(
     options: &view::Options,
 ) -> Fail {
     let Error::Revision { plan, since, .. } = &error else { return error.into() };
-    let lines = store.read(*plan, Needs::whole()).await.map(|plan| {
+    let lines = store.whole(*plan).await.map(|plan| {
         let show = log::Show { reader, times: log::Times::Hidden, only: None };
         log::log(&plan, since, show, options).iter().map(Line::to_plain).collect()
     });
@@ -115,6 +115,6 @@ pub async fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<Strin
     };
     let Some(undo) = entry(applied.revision()).await? else { return Ok(Vec::new()) };
     let Some(undone) = undo.undoes else { return Ok(Vec::new()) };
-    let undone = entry(undone).await?;
-    Ok(undone.map(|undone| log::undid(&applied.plan, &undone, &undo)).unwrap_or_default())
+    let told = entry(undone).await?.zip(applied.whole());
+    Ok(told.map(|(undone, plan)| log::undid(&plan, &undone, &undo)).unwrap_or_default())
 }

@@ -1,9 +1,11 @@
 //! A conversation with a model: its plan, its reminders, and whether its turn may end.
 //!
 //! `plan` finds the plan that the conversation works on, `gate` asks the governor, `remind` and
-//! `boundary` say what the model is to be reminded of, `words` names the tools that it has. Hooks
+//! `boundary` say what the model is to be reminded of, `words` names the tools that it has, `as_tools` gives
+//! them to the scheduler. Hooks
 //! tell the events of other agents' conversations; [`Conversation`] is for whoever runs a model.
 
+mod as_tools;
 mod boundary;
 mod exchange;
 mod gate;

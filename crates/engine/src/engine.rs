@@ -2,21 +2,27 @@
 //!
 //! [`Engine::create`] and [`Engine::plan`] give a [`PlanHandle`]; [`PlanHandle::by`] gives a
 //! [`Worker`] that adds, claims and completes items; [`PlanHandle::follow`] gives changes as they
-//! happen. [`Engine::conversation`] is for whoever runs a model.
+//! happen. [`Engine::conversation`] is for whoever runs a model. [`Engine::verify`] runs an item's check,
+//! [`Engine::approve`] records a person's approval, [`Engine::questions`] lists what waits for a person.
 //!
-//! Handles are cheap to clone and hold the store open. A claim that is dropped stays claimed until
-//! its lease ends; [`Claim::release`] gives it back at once.
+//! Handles are cheap to clone and hold the store open; what was acknowledged stays in the database when they
+//! are dropped. A claim that is dropped stays claimed until its lease ends; [`Claim::release`] gives it back
+//! at once. A blocked item is neither claimed nor completed.
 
 mod draft;
 mod news;
 mod plan;
+mod questions;
+mod verify;
 mod worker;
 
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use punchlist_model::session::Store;
 use punchlist_model::store::{Error, Filter, NewPlan, Summary};
 use punchlist_model::{Limits, PlanId};
+use punchlist_sched::Policy;
 
 use crate::around::Around;
 use crate::plan_service::{self, Which};
@@ -24,15 +30,25 @@ use crate::plan_service::{self, Which};
 pub use draft::{Draft, item};
 pub use news::{Change, News};
 pub use plan::PlanHandle;
+pub use questions::Questions;
+pub use verify::Verified;
 pub use worker::{Claim, Worker};
 
-/// What an engine is told once.
+/// What an engine is told once. By default: a project without a name, the default [`Limits`], and no checks that
+/// agents wrote.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The project that new plans belong to: a directory, or any other name.
+    /// The project that new plans belong to: a directory, or any other name. Checks run in a directory only.
     pub project: String,
     /// How much of anything.
     pub limits: Limits,
+    /// The rules for checks. Without one, what people and the program wrote may run, and nothing that agents
+    /// wrote.
+    pub policy: Policy,
+    /// Whether a person has consented to those checks of agents that `policy` allows.
+    pub is_consent_given: bool,
+    /// The environment of checks. Nothing is inherited.
+    pub environment: Vec<(OsString, OsString)>,
 }
 
 /// Plans, and what may be done with them.

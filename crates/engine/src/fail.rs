@@ -3,6 +3,7 @@
 //! An error has a code (the exit code, and a word for JSON), a message, the items that it is about,
 //! and a hint that says what to do next. It does not print itself.
 
+use std::fmt;
 use std::io;
 
 use punchlist_formats::text;
@@ -106,6 +107,14 @@ pub struct Fail {
     /// What an agent is told instead, where the next step is a person's.
     pub agent_hint: Option<Box<str>>,
 }
+
+impl fmt::Display for Fail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Fail {}
 
 impl Fail {
     /// A failure of this kind, without a hint.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use punchlist_model::session::Store;
 use punchlist_model::store::Applied;
-use punchlist_model::{Broken, Ctx, ItemRef, Number, Plan, Refusal};
+use punchlist_model::{Broken, Ctx, ItemRef, Number, Refusal, Slice};
 
 use crate::fail::Fail;
 use crate::outputs;
@@ -12,13 +12,13 @@ use crate::outputs;
 /// What is to be erased: an item of a plan, or the whole plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Erasure<'a> {
-    plan: &'a Plan,
+    plan: &'a Slice,
     item: Option<(ItemRef, Number)>,
 }
 
 impl<'a> Erasure<'a> {
     /// Finds the item, if one is named.
-    pub fn find(plan: &'a Plan, item: Option<ItemRef>) -> Result<Self, Fail> {
+    pub fn find(plan: &'a Slice, item: Option<ItemRef>) -> Result<Self, Fail> {
         let found = |item: ItemRef| {
             let what = item.to_string();
             let number = plan.find(&item).map_err(Refusal::one)?;

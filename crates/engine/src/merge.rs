@@ -116,7 +116,7 @@ fn settle(
 ) {
     let item = |number: Option<Number>| plan.and_then(|plan| plan.get(number?));
     let ours: BTreeSet<Number> = known.iter().flatten().copied().collect();
-    let listed = plan.map(Plan::listed).unwrap_or_default();
+    let listed = plan.map(|plan| plan.listed()).unwrap_or_default();
     let others: BTreeSet<Number> = listed
         .iter()
         .filter(|it| it.is_open() && !ours.contains(&it.number))

@@ -1,18 +1,18 @@
 //! Which item comes next.
 
-use punchlist_model::{Ctx, Item, Op, Plan, Refusal, decide};
+use punchlist_model::{Ctx, Item, Op, Refusal, Slice, decide};
 
 use crate::fail::Fail;
 
 /// The item that comes next. The same decision that a claim would be, so that both always mean the
 /// same item.
-pub fn picked<'a>(plan: &'a Plan, ctx: &Ctx) -> Result<Option<&'a Item>, Refusal> {
+pub fn picked<'a>(plan: &'a Slice, ctx: &Ctx) -> Result<Option<&'a Item>, Refusal> {
     let picked = decide(plan, &[Op::Next], ctx)?.picked;
     Ok(picked.and_then(|number| plan.get(number)))
 }
 
 /// Nothing is ready, and why.
-pub fn nothing_ready(plan: &Plan) -> Fail {
+pub fn nothing_ready(plan: &Slice) -> Fail {
     match plan.open {
         0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),
         open => {

@@ -1,5 +1,8 @@
 //! Which project a directory belongs to.
 //!
+//! [`init`] gives a project its own database, [`repository`] recognises one that was moved, [`relocate`] moves
+//! its plans.
+//!
 //! All worktrees of one repository are one project; a submodule is one of its own. No git process
 //! is run, and a `.git` file is believed only as far as the repository that it names points back at
 //! it: otherwise any directory could claim to be part of somebody else's project.

@@ -24,7 +24,6 @@ mod schedule;
 mod steps;
 
 use punchlist_model::Plan;
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store;
 
@@ -88,7 +87,7 @@ pub async fn preview(
     if let Some(store) = store {
         let found = moved::find(&source, options, store, caller, None).await?;
         notes = source.belongs(found);
-        known = match store.read(source.plan(), Needs::whole()).await {
+        known = match store.whole(source.plan()).await {
             Ok(plan) => Some(plan),
             Err(store::Error::NoPlan(_)) => None,
             Err(error) => return Err(error.into()),

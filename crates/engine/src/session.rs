@@ -27,10 +27,9 @@ pub use adopt::{Adopted, adopt, give_back};
 pub use agent::{
     AGENTS, agent_of, agent_process, attended, is_called, is_known, known_agent, only_plans, reach,
 };
+pub use choice::{SessionQuery, choose, in_environment, is_id};
 pub use gate::HoldingGate;
 pub use left::{Left, left_open, may_adopt, only};
-pub use choice::{SessionQuery, choose, in_environment, is_id};
-pub use left::{Left, left_open};
 pub use written::written;
 
 /// How often a session is written before it is given up: so many hooks of one session do not run

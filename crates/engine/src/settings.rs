@@ -1,7 +1,7 @@
 //! Settings: the user's `config.toml`, over it the project's `punchlist.toml`, over both `-c`.
 //!
 //! An unknown key is an error that names the known keys, wherever it stands. Keys of later features are
-//! ignored. A project's file counts only if the user trusts it, and it may only tighten the settings: [`keys`]
+//! ignored. A project's file counts only if the user trusts it, and it may only tighten the settings: `keys`
 //! says what that means for each key. Rules of policy are read from files alone: the user's may allow, the
 //! project's may only tighten. The front end reads the files and hands in their texts.
 

@@ -10,8 +10,8 @@ use punchlist_formats::view;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, AttachmentKey, Change, Error, PlanStore};
 use punchlist_model::{
-    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Tag, Timestamp,
-    decide,
+    Broken, Ctx, Item, Level, Limits, Op, Plan, PlanId, Process, Refusal, Revision, Slice, Tag,
+    Timestamp, decide,
 };
 
 use crate::plan_service::{self, PlanRequest, Which};
@@ -56,7 +56,7 @@ impl Told {
 }
 
 /// Who of these processes is known to have ended.
-pub type Gone<'a> = &'a (dyn Fn(&Plan) -> Vec<Process> + Sync);
+pub type Gone<'a> = &'a (dyn Fn(&Slice) -> Vec<Process> + Sync);
 
 /// How much of anything a dialect allows: at most its own cap of open items, unless the user chose one.
 pub fn limits(dialect: Dialect, limits: Limits, open_items_chosen: bool) -> Limits {
@@ -79,12 +79,13 @@ pub async fn read(
         None => None,
     };
     let Some((store, found)) = found else {
-        return Ok(Told::new(call.reply(Answer::Read(&empty(caller, now))), None));
+        return Ok(Told::new(call.reply(Answer::Read(empty(caller, now).into())), None));
     };
     let plan = store.read(found.plan, call.needs()).await?;
-    let reply = call.reply(Answer::Read(&plan));
-    let is_news = reply.shows && found.shown.is_some_and(|shown| shown < plan.revision);
-    Ok(Told { unseen: is_news.then_some(plan.revision), ..Told::new(reply, Some(found.plan)) })
+    let revision = plan.revision;
+    let reply = call.reply(Answer::Read(plan));
+    let is_news = reply.shows && found.shown.is_some_and(|shown| shown < revision);
+    Ok(Told { unseen: is_news.then_some(revision), ..Told::new(reply, Some(found.plan)) })
 }
 
 /// Notes what a call that reads has shown. Where nothing can be written, the list can still be read.
@@ -170,7 +171,7 @@ pub async fn after_change(store: &dyn PlanStore, dialect: Dialect, told: &Told) 
     match dialect {
         Dialect::Manager => {
             // The change has happened, and its result says so; the list is shown again next time.
-            let plan = store.read(plan, Needs::whole()).await.ok()?;
+            let plan = store.whole(plan).await.ok()?;
             Some(prompt::after_change(&view::xml::xml(&plan), &Wrap::browser_state()))
         }
         Dialect::Turn
@@ -220,7 +221,9 @@ fn empty(caller: &Caller, now: Timestamp) -> Plan {
             None
         }
     };
-    Plan { name, ..Plan::new(PlanId::NIL, caller.key.project.clone(), now) }
+    let mut plan = Plan::new(PlanId::NIL, caller.key.project.clone(), now);
+    plan.name = name;
+    plan
 }
 
 async fn make(store: &dyn PlanStore, caller: &Caller, change: &Change) -> Result<Found, Error> {

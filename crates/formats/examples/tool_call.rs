@@ -17,5 +17,5 @@ pub(crate) fn main() {
     let at = Timestamp::UNIX_EPOCH;
     let plan = Plan::new(PlanId(IdSource::fixed(at, 1).nth(0)), "/project", at);
     assert!(read.ops().is_none());
-    assert!(read.reply(Answer::Read(&plan)).text.contains("\"total\":0"));
+    assert!(read.reply(Answer::Read(plan.into())).text.contains("\"total\":0"));
 }

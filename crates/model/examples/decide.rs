@@ -1,25 +1,11 @@
 //! Decides two changes on a plan in memory: the first is applied, the second is refused.
 
-use punchlist_model::{
-    Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Number, Op, Plan, PlanId, Timestamp,
-    decide,
-};
+use punchlist_model::{Ctx, IdSource, NewItem, Number, Op, Plan, PlanId, Timestamp, decide};
 
 pub(crate) fn main() {
     let now = Timestamp::UNIX_EPOCH;
     let ids = IdSource::fixed(now, 1);
-    let ctx = Ctx {
-        now,
-        ids,
-        actor: Actor::agent("worker-1"),
-        holder: Holder::named("worker-1"),
-        attempt: None,
-        base: None,
-        mode: Mode::Enforced,
-        limits: Limits::default(),
-        gone: Vec::new(),
-        anyway: false,
-    };
+    let ctx = Ctx::new("worker-1", now, ids);
     let mut plan = Plan::new(PlanId(ids.nth(99)), "/project", now);
     let add = |title: &str| Op::Add(Box::new(NewItem::titled(title)));
     let start = |number| Op::Start(Number(number).into());

@@ -288,6 +288,24 @@ pub struct Ctx {
 }
 
 impl Ctx {
+    /// The context of a change by an agent of this name, with enforced rules and the default limits. Set the
+    /// fields for a person, or for anything else that differs.
+    pub fn new(worker: impl Into<String>, now: Timestamp, ids: IdSource) -> Self {
+        let worker = worker.into();
+        Self {
+            now,
+            ids,
+            actor: Actor::agent(worker.clone()),
+            holder: Holder::named(worker),
+            attempt: None,
+            base: None,
+            mode: Mode::Enforced,
+            limits: Limits::default(),
+            gone: Vec::new(),
+            anyway: false,
+        }
+    }
+
     /// The maximum number of open items, if there is one. It keeps agents from flooding a list. A
     /// person's own list has no maximum.
     pub fn most_open(&self) -> Option<u32> {

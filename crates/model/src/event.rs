@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::goal::Goal;
 use crate::id::{Attempt, Number, Position};
 use crate::item::{Check, Claim, Evidence, Item, Mark, Run, Status};
-use crate::plan::{End, Plan, Rules};
+use crate::plan::{End, Rules};
+use crate::slice::Slice;
 
 /// One event of a change.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -208,7 +209,7 @@ deltas! {
 
 deltas! {
     /// One field of a plan, before and after.
-    PlanDelta of Plan, named by PlanField {
+    PlanDelta of Slice, named by PlanField {
         Title title: String,
         Name name: Option<String>,
         Rules rules: Rules,
@@ -235,7 +236,7 @@ impl Event {
     }
 }
 
-impl Plan {
+impl Slice {
     /// Applies an event that was decided. This cannot fail: [`crate::decide()`] has refused
     /// whatever could.
     ///

@@ -10,12 +10,13 @@ use crate::decide::Decision;
 use crate::event::{Delta, Event, PlanDelta, TOMBSTONE, What};
 use crate::id::Number;
 use crate::item::{Item, Status};
-use crate::plan::{End, Plan};
+use crate::plan::End;
 use crate::refusal::{Broken, Refusal};
+use crate::slice::Slice;
 use crate::store::Entry;
 
 /// Resolves the item to forget, which may be superseded.
-pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
+pub fn target(plan: &Slice, item: &ItemRef) -> Result<Number, Refusal> {
     let problem = Refusal::one;
     let found = plan.find(item).map_err(problem)?;
     found.ok_or_else(|| problem(Broken::NotFound { what: item.to_string() }))
@@ -24,10 +25,10 @@ pub fn target(plan: &Plan, item: &ItemRef) -> Result<Number, Refusal> {
 /// Decides what forgetting one item, or the whole plan, does to the plan. Nobody can work on an
 /// item without a text, so open items are cancelled, with warnings about the items that depend on
 /// them.
-pub fn decide(plan: &Plan, number: Option<Number>, now: Timestamp) -> Decision {
+pub fn decide(plan: &Slice, number: Option<Number>, now: Timestamp) -> Decision {
     let mut draft = plan.clone();
     let mut decision = Decision::default();
-    let mut apply = |draft: &mut Plan, event: Event| {
+    let mut apply = |draft: &mut Slice, event: Event| {
         draft.evolve(&event);
         decision.events.push(event);
     };

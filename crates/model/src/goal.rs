@@ -15,6 +15,7 @@ use crate::event::{Delta, Event, PlanDelta};
 use crate::id::Number;
 use crate::item::{Level, Status, Verification};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// What a plan is for.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -110,7 +111,7 @@ impl Missing {
 }
 
 impl Plan {
-    /// Whether the plan has reached its goal; `None` if it has no goal. Needs the whole plan.
+    /// Whether the plan has reached its goal; `None` if it has no goal.
     pub fn reached(&self, stale: &BTreeSet<Number>) -> Option<Reached> {
         let goal = self.goal.as_ref()?;
         if self.open > 0 || self.next_number <= Number(1) {
@@ -175,7 +176,9 @@ impl Plan {
         let spent = self.minutes_spent(now);
         most.zip(spent).is_some_and(|(most, spent)| spent > u64::from(most))
     }
+}
 
+impl Slice {
     /// The change of the goal's `given_up` items that follows from these events, as an event.
     /// `None` if nothing changes.
     pub(crate) fn rescoped(&self, events: &[Event]) -> Option<Event> {

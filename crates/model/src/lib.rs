@@ -4,7 +4,7 @@
 //! out. A store loads, calls [`decide::decide`] and writes, in one transaction, so no store
 //! contains a rule.
 //!
-//! Reading order: [`item`] and [`plan`] are the data, [`command`] the operations, [`event`] what
+//! Reading order: [`item`], [`slice`] and [`plan`] are the data, [`command`] the operations, [`event`] what
 //! happened, [`mod@decide`] the rules, [`refusal`] the reasons of a refusal. [`call`] has the
 //! records of work in progress.
 
@@ -32,6 +32,7 @@ pub mod refusal;
 pub mod remind;
 pub mod row_changes;
 pub mod session;
+pub mod slice;
 pub mod store;
 pub mod undo;
 
@@ -49,6 +50,7 @@ pub use limits::Limits;
 pub use plan::{End, MadeFor, Plan, Progress, Rules};
 pub use refusal::{Broken, Problem, Refusal, Tag, Warning};
 pub use session::{Session, SessionKey};
+pub use slice::Slice;
 
 /// The type of points in time, so that other crates need not name `jiff`.
 pub use jiff::Timestamp;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use crate::command::{ItemRef, Op, Place};
 use crate::id::Number;
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// What to load besides the header and the items in progress.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -175,9 +176,9 @@ fn shifts(op: &Op) -> bool {
 impl Plan {
     /// The slice of a whole plan that `needs` describes. A store that loads slices must load the
     /// same.
-    pub fn slice(&self, needs: &Needs) -> Self {
+    pub fn slice(&self, needs: &Needs) -> Slice {
         if needs.whole {
-            return self.clone();
+            return self.clone().into();
         }
         let mut keep: BTreeSet<Number> = self.in_progress().map(|item| item.number).collect();
         for reach in &needs.items {
@@ -197,21 +198,7 @@ impl Plan {
             keep.extend(self.next_ready().map(|item| item.number));
         }
         let items = self.items.iter().filter(|(number, _)| keep.contains(number));
-        Self { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
-    }
-
-    /// The plan without its items. Every slice has it.
-    #[must_use]
-    pub fn header(&self) -> Self {
-        Self {
-            items: std::collections::BTreeMap::new(),
-            project: self.project.clone(),
-            name: self.name.clone(),
-            made_for: self.made_for.clone(),
-            title: self.title.clone(),
-            goal: self.goal.clone(),
-            ..*self
-        }
+        Slice { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
     }
 
     fn matching(&self, item: &ItemRef) -> Vec<Number> {

@@ -1,52 +1,42 @@
-//! A plan: its header, its items, and what is derived from them.
+//! A plan: a list with all its items, and what is derived from them.
 //!
-//! A [`Plan`] may be a *slice*: the header is complete, but `items` has only the items that a
-//! decision needs (see [`crate::needs`]). So the header has the counts that rules need, and no
-//! decision may count `items` instead.
+//! A [`Plan`] has all items. A decision needs only a [`Slice`] of it. Every plan is also a slice, but a slice
+//! becomes a plan only if a store has loaded all items into it. Views take a plan, so no view can mistake a
+//! part of the items for all of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::ops::{Deref, DerefMut};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::goal::Goal;
-use crate::id::{Number, PlanId, Position, Revision};
-use crate::item::{Item, Level, Status, Verification};
+use crate::id::{Number, PlanId};
+use crate::item::{Item, Level, Status};
+use crate::slice::Slice;
 use crate::store::AttachmentKey;
 
-/// A durable list of items, with its rules, revision and goal.
+/// A durable list of items, with its rules, revision and goal. Its fields are those of [`Slice`].
 #[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
-    /// The plan's id.
-    pub id: PlanId,
-    /// The project's root directory. All worktrees of a repository are one project.
-    pub project: String,
-    /// The name that people use, unique in the project.
-    pub name: Option<String>,
-    /// What the plan was made for. The plan is found by it.
-    pub made_for: Option<MadeFor>,
-    /// The plan's title.
-    pub title: String,
-    /// Goes up by one with each change.
-    pub revision: Revision,
-    /// Rules of this plan, beyond the common ones.
-    pub rules: Rules,
-    /// What the plan is for.
-    pub goal: Option<Box<Goal>>,
-    /// Whether work is left, and how the last turn ended.
-    pub end: End,
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// When it last changed.
-    pub updated_at: Timestamp,
-    /// The number of the next new item.
-    pub next_number: Number,
-    /// How many items have a position.
-    pub placed: u32,
-    /// How many items are open.
-    pub open: u32,
-    /// The items by number: all of them, or a slice.
-    pub items: BTreeMap<Number, Item>,
+pub struct Plan(Slice);
+
+impl Deref for Plan {
+    type Target = Slice;
+
+    fn deref(&self) -> &Slice {
+        &self.0
+    }
+}
+
+impl DerefMut for Plan {
+    fn deref_mut(&mut self) -> &mut Slice {
+        &mut self.0
+    }
+}
+
+impl From<Plan> for Slice {
+    fn from(plan: Plan) -> Self {
+        plan.0
+    }
 }
 
 /// What a plan was made for. A store has at most one plan for each value.
@@ -135,127 +125,12 @@ impl Progress {
 impl Plan {
     /// An empty plan at revision 0.
     pub fn new(id: PlanId, project: impl Into<String>, at: Timestamp) -> Self {
-        Self {
-            id,
-            project: project.into(),
-            name: None,
-            made_for: None,
-            title: String::new(),
-            revision: Revision(0),
-            rules: Rules::default(),
-            goal: None,
-            end: End::Open,
-            created_at: at,
-            updated_at: at,
-            next_number: Number(1),
-            placed: 0,
-            open: 0,
-            items: BTreeMap::new(),
-        }
+        Self::from_all(Slice::new(id, project, at))
     }
 
-    /// The item with this number, which may be superseded.
-    pub fn get(&self, number: Number) -> Option<&Item> {
-        self.items.get(&number)
-    }
-
-    /// The items on the list, in order.
-    pub fn listed(&self) -> Vec<&Item> {
-        let mut items: Vec<&Item> = self.items.values().filter(|it| !it.is_superseded()).collect();
-        items.sort_by_key(|it| it.position);
-        items
-    }
-
-    /// The item at a position.
-    pub fn at(&self, position: Position) -> Option<&Item> {
-        self.items.values().find(|it| it.position == Some(position))
-    }
-
-    /// The items in progress, in order.
-    pub fn in_progress(&self) -> impl Iterator<Item = &Item> {
-        self.items.values().filter(|it| it.status == Status::InProgress && !it.is_superseded())
-    }
-
-    /// The direct sub-items of an item, in order.
-    pub fn children(&self, parent: Number) -> Vec<&Item> {
-        let mut items: Vec<&Item> = self
-            .items
-            .values()
-            .filter(|it| it.parent == Some(parent) && !it.is_superseded())
-            .collect();
-        items.sort_by_key(|it| it.position);
-        items
-    }
-
-    /// The dependencies that keep an item from being ready: those that are open or cancelled.
-    ///
-    /// Superseded items block nothing.
-    pub fn blockers<'a>(&'a self, item: &'a Item) -> impl Iterator<Item = &'a Item> {
-        item.depends_on
-            .iter()
-            .filter_map(|number| self.get(*number))
-            .filter(|dep| dep.status != Status::Completed && !dep.is_superseded())
-    }
-
-    /// A dependency is open or cancelled.
-    pub fn is_blocked(&self, item: &Item) -> bool {
-        item.is_open() && self.blockers(item).next().is_some()
-    }
-
-    /// Whether the item is pending, its dependencies are completed, no sub-item is open, and it
-    /// does not wait.
-    pub fn is_ready(&self, item: &Item) -> bool {
-        let is_over = |it: &Item| it.parent == Some(item.number) && it.is_open();
-        self.could_begin(item) && !self.items.values().any(is_over)
-    }
-
-    /// Whether the item is ready, except that sub-items may be open.
-    fn could_begin(&self, item: &Item) -> bool {
-        item.status == Status::Pending
-            && !item.is_superseded()
-            && item.waiting_on.is_none()
-            && self.blockers(item).next().is_none()
-    }
-
-    /// Like [`Self::is_ready`], for callers that ask about many items: `parents` is
-    /// [`Self::open_parents`].
-    pub fn is_ready_among(&self, item: &Item, parents: &BTreeSet<Number>) -> bool {
-        self.could_begin(item) && !parents.contains(&item.number)
-    }
-
-    /// The items that have an open sub-item.
-    pub fn open_parents(&self) -> BTreeSet<Number> {
-        self.items.values().filter(|it| it.is_open()).filter_map(|it| it.parent).collect()
-    }
-
-    /// The ready item with the lowest priority number, then the lowest position.
-    pub fn next_ready(&self) -> Option<&Item> {
-        let parents = self.open_parents();
-        self.items
-            .values()
-            .filter(|it| self.is_ready_among(it, &parents))
-            .min_by_key(|it| (it.priority.unwrap_or(u32::MAX), it.position))
-    }
-
-    /// The evidence that an item needs to be completed, beyond the worker's report.
-    pub fn demanded(&self, item: &Item) -> Option<Level> {
-        let by_check = item.check.is_some().then_some(Level::Checked);
-        by_check.max(self.rules.demand).filter(|level| *level > Level::Reported)
-    }
-
-    /// The verification of an item. The caller has looked at the covered files and says whether the
-    /// evidence is `stale`.
-    pub fn verification(&self, item: &Item, stale: bool) -> Verification {
-        let Some(demanded) = self.demanded(item) else { return Verification::None };
-        // The newest evidence counts. A failed check after an earlier success is a failure; a
-        // person's approval after a failed check is a success.
-        match item.evidence.iter().rfind(|it| it.level > Level::Reported) {
-            None => Verification::Required,
-            Some(last) if !last.passed() => Verification::Failed,
-            Some(last) if stale && last.level == Level::Checked => Verification::Stale,
-            Some(_) if item.evidence_level() >= Some(demanded) => Verification::Passed,
-            Some(_) => Verification::Required,
-        }
+    /// Makes a plan from a slice that has all items. For stores, which know whether it has.
+    pub fn from_all(slice: Slice) -> Self {
+        Self(Slice { is_whole: true, ..slice })
     }
 
     /// The items that progress counts: those without sub-items, neither cancelled nor superseded.
@@ -279,14 +154,9 @@ impl Plan {
         Progress::of(count(done), count(leaves.len()), is_open)
     }
 
-    /// The position after the last item.
-    pub fn back(&self) -> Position {
-        Position(self.placed.saturating_add(1))
-    }
-
     /// What the counts of the header, `placed` and `open`, should be.
     ///
-    /// For tests and `doctor`. Needs the whole plan.
+    /// For tests and `doctor`.
     pub fn recount(&self) -> (u32, u32) {
         let placed = self.items.values().filter(|it| it.position.is_some()).count();
         let open = self.items.values().filter(|it| it.is_open()).count();

@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::id::{Number, Position};
 use crate::item::{Item, Status};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// The changes to the rows of one plan. The store executes them in the order of the fields.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -57,9 +58,9 @@ pub struct Link {
 }
 
 impl RowChanges {
-    /// The plan after these events, and the changes to its rows. `is_whole` says whether `before`
-    /// has all items.
-    pub fn of(before: &Plan, is_whole: bool, events: &[Event]) -> (Plan, Self) {
+    /// The slice after these events, and the changes to the rows of its plan.
+    pub fn of(before: &Slice, events: &[Event]) -> (Slice, Self) {
+        let is_whole = before.is_whole();
         let mut changes = Self::default();
         let mut after = before.clone();
         // Items that the events move. In a slice, the shifts move the rows of all others.
@@ -191,12 +192,12 @@ mod tests {
     fn a_slice_moves_others_by_a_range_and_a_whole_plan_by_its_rows() {
         let whole = plan((1..=5).map(item));
         let moved = [Event::Moved { number: Number(5), from: Position(5), to: Position(2) }];
-        let (after, changes) = RowChanges::of(&whole, true, &moved);
+        let (after, changes) = RowChanges::of(&whole, &moved);
         let numbers: Vec<u32> = changes.updated.iter().map(|it| it.number.0).collect();
         assert_eq!((changes.shifts.len(), numbers), (0, vec![2, 3, 4, 5]));
         let mut slice = whole.header();
         slice.items.insert(Number(5), item(5));
-        let (part, changes) = RowChanges::of(&slice, false, &moved);
+        let (part, changes) = RowChanges::of(&slice, &moved);
         assert_eq!(changes.shifts, [Shift { from: Position(2), to: Position(4), by: 1 }]);
         assert_eq!(changes.updated, [after.get(Number(5)).unwrap().clone()]);
         assert_eq!(part.get(Number(5)), after.get(Number(5)));
@@ -212,7 +213,7 @@ mod tests {
         assert_eq!(changes.recounted, [Number(1), Number(2)].into());
         let gone =
             [Event::Superseded { number: Number(3), from: Position(3), at: Timestamp::UNIX_EPOCH }];
-        let (_, changes) = RowChanges::of(&new, true, &gone);
+        let (_, changes) = RowChanges::of(&new, &gone);
         assert_eq!(changes.recounted, [Number(1)].into());
         assert_eq!(changes.blocking, [Number(3)].into());
     }

@@ -25,6 +25,7 @@ use crate::item::Item;
 use crate::needs::Needs;
 use crate::plan::{End, MadeFor, Plan, Progress, Rules};
 use crate::refusal::{Refusal, Warning};
+use crate::slice::Slice;
 use crate::undo::Conflict;
 
 /// The store of plans, their journals, and attachments.
@@ -66,9 +67,11 @@ pub trait PlanStore: Send + Sync {
         ctx: Ctx,
     ) -> BoxFuture<'_, Result<Applied, Error>>;
 
-    /// Reads the slice of a plan that `needs` describes, with a complete header. [`Needs::whole`]
-    /// reads all items, superseded ones included.
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>>;
+    /// Reads the whole plan, superseded items included.
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>>;
+
+    /// Reads the slice of a plan that `needs` describes, with a complete header.
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>>;
 
     /// The plans that match, most recently changed first.
     fn plans(&self, filter: Filter) -> BoxFuture<'_, Result<Vec<Summary>, Error>>;
@@ -96,12 +99,8 @@ pub trait PlanStore: Send + Sync {
     /// The plan that a conversation is attached to. Most callers need only this.
     fn attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<PlanId>, Error>>;
 
-    /// Reads the slice of that plan that `needs` describes, like [`Self::read`].
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
+    /// Reads the whole of that plan, like [`Self::whole`].
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>>;
 
     /// Records the revision that a conversation was last shown. It never goes back.
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>>;
@@ -125,7 +124,7 @@ pub trait PlanStore: Send + Sync {
     /// continue from its last cursor.
     fn follow(&self, after: Cursor, scope: Scope) -> BoxFuture<'_, Result<Following, Error>>;
 
-    /// Imports a plan with its whole journal, as [`PlanStore::read`] and [`PlanStore::journal`] of
+    /// Imports a plan with its whole journal, as [`PlanStore::whole`] and [`PlanStore::journal`] of
     /// another store returned them. Fails with [`Error::Exists`] if there is a plan with that id.
     fn import(&self, plan: Plan, journal: Vec<Entry>) -> BoxFuture<'_, Result<(), Error>>;
 }
@@ -174,13 +173,12 @@ impl NewPlan {
 
     /// The empty plan.
     pub fn plan(self) -> Plan {
-        Plan {
-            name: self.name,
-            made_for: self.made_for,
-            title: self.title,
-            rules: self.rules,
-            ..Plan::new(self.id, self.project, kept(self.at))
-        }
+        let mut plan = Plan::new(self.id, self.project, kept(self.at));
+        plan.name = self.name;
+        plan.made_for = self.made_for;
+        plan.title = self.title;
+        plan.rules = self.rules;
+        plan
     }
 }
 
@@ -338,8 +336,8 @@ pub struct Entry {
 pub struct Applied {
     /// The revision after the change.
     pub revision: Revision,
-    /// The plan after the change: whole if the change needed the whole plan, otherwise a slice.
-    pub plan: Plan,
+    /// The slice of the plan that the change needed, after the change.
+    pub plan: Slice,
     /// The decision.
     pub decision: Decision,
 }
@@ -352,7 +350,7 @@ impl Applied {
 
     /// The result for a write id that is already in the journal: the recorded events, and the
     /// current plan.
-    pub fn repeated(entry: Entry, plan: Plan) -> Self {
+    pub fn repeated(entry: Entry, plan: Slice) -> Self {
         let (mut added, mut picked) = (Vec::new(), None);
         for event in &entry.events {
             if let Event::Added { item } = event {
@@ -365,6 +363,11 @@ impl Applied {
         let decision = Decision { added, picked, ..Decision::default() };
         let decision = Decision { events: entry.events, ..decision };
         Self { revision: entry.revision, plan, decision }
+    }
+
+    /// The whole plan after the change, if the change needed the whole plan. A rewrite of the list does.
+    pub fn whole(&self) -> Option<Plan> {
+        self.plan.clone().whole()
     }
 
     /// What the caller should know although nothing was refused.

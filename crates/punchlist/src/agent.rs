@@ -15,7 +15,7 @@ use punchlist_formats::hook::{Agent, Version};
 pub(crate) use punchlist_bridge::program::is_program;
 
 use crate::app::App;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::places;
 
 /// For whom something is installed.

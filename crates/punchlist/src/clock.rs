@@ -11,7 +11,7 @@ use punchlist_engine::{Around, Error};
 use punchlist_model::id::IdSource;
 use punchlist_model::{PlanId, Process, Timestamp};
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::identity;
 
 /// The same for the engine.

@@ -5,7 +5,7 @@ use punchlist_engine::policy::trusted_files::{self, FoundFile};
 
 pub(crate) use punchlist_engine::settings::{Settings, seconds};
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::project::Project;
 use crate::{places, project};
 

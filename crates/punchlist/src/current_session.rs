@@ -9,11 +9,11 @@ use punchlist_engine::session::{self, SessionQuery};
 use punchlist_model::Session;
 use punchlist_model::session::{SessionFilter, SessionStore, Store};
 
-pub(crate) use punchlist_engine::session::{in_environment as told, is_id};
+pub(crate) use punchlist_engine::session::in_environment as told;
 
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::identity;
 
 /// What is known of it.

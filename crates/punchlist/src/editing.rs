@@ -4,7 +4,7 @@ use std::env;
 
 use punchlist_tui::terminal::editing::{Edited, Editor};
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::{person, places, print};
 
 /// Whether an editor is known and somebody could use it.

@@ -7,10 +7,10 @@ use std::env;
 
 use punchlist_bridge::process::{self, Ancestor};
 use punchlist_engine::{around, session};
-use punchlist_model::{Actor, Holder, Plan, Process};
+use punchlist_model::{Holder, Process, Slice};
 
 use crate::clock::Clock;
-use crate::error::Fail;
+use crate::fail::Fail;
 
 /// The name that changes are made under: `--as`, else `user@host`.
 pub(crate) fn name(given: Option<&str>) -> Result<String, Fail> {
@@ -63,7 +63,7 @@ pub(crate) fn process() -> Option<Process> {
 }
 
 /// The processes behind claims of this plan that are known to have ended.
-pub(crate) fn gone(plan: &Plan) -> Vec<Process> {
+pub(crate) fn gone(plan: &Slice) -> Vec<Process> {
     around::gone(&Clock, plan)
 }
 

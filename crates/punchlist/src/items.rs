@@ -2,7 +2,6 @@
 
 use punchlist_engine::fail::Fail;
 use punchlist_formats::typed::items;
-use punchlist_model::needs::Needs;
 use punchlist_model::{ItemRef, Plan};
 
 use crate::app::App;
@@ -27,5 +26,5 @@ pub(crate) fn each(app: &App, typed: &[Several]) -> Result<Vec<ItemRef>, Fail> {
 }
 
 fn plan(app: &App) -> Result<Plan, Fail> {
-    Ok(plan_choice::read_there(app, &Needs::whole())?.1)
+    Ok(plan_choice::whole_there(app)?.1)
 }

@@ -34,8 +34,6 @@ use punchlist_bridge::private;
 use punchlist_engine::check::evidence;
 use punchlist_engine::outputs;
 use punchlist_engine::{archive, fail, merge, project};
-// The name under which other modules still import it.
-use punchlist_engine::fail as error;
 use punchlist_tui::terminal::{input, keyboard};
 // Waits for the answer of a store where there is no runtime.
 pub(crate) use pollster::block_on;

@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use punchlist_tui::terminal::pager;
 
-use crate::error::Fail;
+use crate::fail::Fail;
 
 /// Shows a text, on a terminal through the user's pager.
 pub(crate) fn show(text: impl BufRead) -> Result<(), Fail> {

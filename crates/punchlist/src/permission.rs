@@ -5,7 +5,7 @@ use punchlist_engine::policy::consent;
 use punchlist_model::{Check, Item};
 
 use crate::app::App;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::person::{self, Act};
 use crate::places;
 use crate::print::{self, Said};

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use punchlist_engine::policy::human::{self, CalledBy, Signs};
 use punchlist_formats::view::Reader;
 
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::identity;
 use crate::keyboard::Keyboard;
 

@@ -10,7 +10,7 @@ use etcetera::base_strategy::choose_native_strategy;
 use punchlist_engine::places::{self, Directories, FromEnvironment, Places};
 use punchlist_engine::policy::trusted_files::TrustedFiles;
 
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person;
 
 /// The user's directories.

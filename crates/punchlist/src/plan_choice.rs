@@ -9,7 +9,7 @@ use punchlist_engine::plan_service::{self, CalledFrom, Query};
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store;
-use punchlist_model::{Plan, PlanId};
+use punchlist_model::{Plan, PlanId, Slice};
 
 use crate::app::App;
 use crate::block_on;
@@ -88,27 +88,43 @@ pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<
     Ok(block_on(plan_service::live_plans(store, project, &identity::host(), app.now))?)
 }
 
-/// A plan, and the store that it was read from.
-pub(crate) type ReadPlan = (Arc<dyn Store>, Plan);
+/// What was read, and the store that it was read from.
+pub(crate) type Read<T> = (Arc<dyn Store>, T);
 
-/// The plan that is meant, with what `needs` names; `None` if the project has none yet.
-pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<ReadPlan>, Fail> {
+/// The whole plan that is meant, and the store that it was read from; `None` if the project has none yet.
+pub(crate) fn whole(app: &App) -> Result<Option<Read<Plan>>, Fail> {
+    read_with(app, |store, id| block_on(store.whole(id)))
+}
+
+/// What `needs` names of the plan that is meant.
+pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<Read<Slice>>, Fail> {
+    read_with(app, |store, id| block_on(store.read(id, needs.clone())))
+}
+
+fn read_with<T>(
+    app: &App,
+    read: impl Fn(&dyn Store, PlanId) -> Result<T, store::Error>,
+) -> Result<Option<Read<T>>, Fail> {
     let Some(store) = app.store_to_read()? else {
         return match &app.globals.plan {
             Some(name) => Err(no_such_plan(valid_name(name)?)),
             None => Ok(None),
         };
     };
-    let read = |id| block_on(store.read(id, needs.clone()));
-    match with(app, &*store, Missing::Refuse, read) {
+    match with(app, &*store, Missing::Refuse, |id| read(&*store, id)) {
         Ok(plan) => Ok(Some((store, plan))),
         Err(fail) if fail.code == Code::NotFound && app.globals.plan.is_none() => Ok(None),
         Err(fail) => Err(fail),
     }
 }
 
-/// The same; that there is none is an error.
-pub(crate) fn read_there(app: &App, needs: &Needs) -> Result<ReadPlan, Fail> {
+/// The same as [`whole`]; that there is no plan is an error.
+pub(crate) fn whole_there(app: &App) -> Result<Read<Plan>, Fail> {
+    whole(app)?.ok_or_else(no_plan)
+}
+
+/// The same as [`read`]; that there is no plan is an error.
+pub(crate) fn read_there(app: &App, needs: &Needs) -> Result<Read<Slice>, Fail> {
     read(app, needs)?.ok_or_else(no_plan)
 }
 

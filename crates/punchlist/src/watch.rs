@@ -12,7 +12,7 @@ use punchlist_tui::watch::{self, Watch};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::clock::Clock;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::{identity, person, places};
 

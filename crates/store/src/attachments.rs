@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use punchlist_model::store::{Attachment, AttachmentKey, kept};
-use punchlist_model::{Plan, PlanId, Revision, Timestamp};
+use punchlist_model::{PlanId, Revision, Slice, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::load::{self, Failure};
@@ -50,7 +50,7 @@ pub(crate) fn plan(conn: &Connection, key: &AttachmentKey) -> Result<Option<Plan
 pub(crate) fn header(
     conn: &Connection,
     key: &AttachmentKey,
-) -> Result<Option<(PlanKey, Plan)>, Failure> {
+) -> Result<Option<(PlanKey, Slice)>, Failure> {
     let mut select = conn.prepare_cached(of_attached!(plan_columns!("")))?;
     Ok(select.query_row(columns(key), rows::plan).optional()?)
 }

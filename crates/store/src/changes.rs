@@ -7,7 +7,7 @@ use punchlist_model::needs::{Around, Needs, Reach};
 use punchlist_model::row_changes::RowChanges;
 use punchlist_model::store::{Applied, Change, Entry, Error, Kind, NewPlan, kept};
 use punchlist_model::{
-    Ctx, Decision, ItemRef, MadeFor, Plan, PlanId, Revision, WriteId, forget, undo,
+    Ctx, Decision, ItemRef, MadeFor, Plan, PlanId, Revision, Slice, WriteId, forget, undo,
 };
 use rusqlite::{Connection, params};
 
@@ -29,8 +29,8 @@ pub(crate) fn set_made_for(
     id: PlanId,
     what: Option<&MadeFor>,
 ) -> Result<(), Failure> {
-    let (key, plan) = load::header(conn, id)?;
-    check_made_for(conn, &Plan { made_for: what.cloned(), ..plan })?;
+    let (key, _) = load::header(conn, id)?;
+    check_made_for(conn, id, what)?;
     Ok(save::made_for(conn, key, what)?)
 }
 
@@ -79,8 +79,9 @@ pub(crate) fn undo(
         let after = Revision(plan.revision.0.saturating_sub(most));
         let entries = journal::after(conn, key, id, after, u32::MAX)?;
         if let Some((entry, since)) = undo::target(&entries, &ctx.actor) {
-            let loaded = load::fill(conn, key, plan, &Needs::whole())?;
-            let decision = undo::undo(&loaded.plan, entry, since, &ctx)?;
+            let plan = load::whole(conn, key, plan)?;
+            let decision = undo::undo(&plan, entry, since, &ctx)?;
+            let loaded = Loaded { key, plan: plan.into() };
             let entry_kind =
                 EntryKind { kind: Kind::Undo, undoes: Some(entry.revision), write: None };
             return commit(conn, loaded, decision, entry_kind, &ctx);
@@ -161,11 +162,11 @@ fn commit(
     entry_kind: EntryKind,
     ctx: &Ctx,
 ) -> Result<Applied, Failure> {
-    let Loaded { key, plan, whole } = loaded;
+    let Loaded { key, plan } = loaded;
     if decision.events.is_empty() {
         return Ok(Applied { revision: plan.revision, plan, decision });
     }
-    let (mut plan, changes) = RowChanges::of(&plan, whole, &decision.events);
+    let (mut plan, changes) = RowChanges::of(&plan, &decision.events);
     if changes.plan_fields {
         check_name(conn, &plan)?;
     }
@@ -191,7 +192,7 @@ fn commit(
 fn check_revision(
     conn: &Connection,
     key: PlanKey,
-    plan: &Plan,
+    plan: &Slice,
     expect: Option<Revision>,
 ) -> Result<(), Failure> {
     match expect {
@@ -209,19 +210,19 @@ fn check_new(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
     if select.exists([plan.id.to_string()])? {
         return Err(Error::Exists(plan.id).into());
     }
-    check_made_for(conn, plan)?;
+    check_made_for(conn, plan.id, plan.made_for.as_ref())?;
     check_name(conn, plan)
 }
 
-fn check_made_for(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
-    let Some(what) = &plan.made_for else { return Ok(()) };
-    match save::plan_for(conn, what)?.filter(|it| *it != plan.id) {
+fn check_made_for(conn: &Connection, id: PlanId, what: Option<&MadeFor>) -> Result<(), Failure> {
+    let Some(what) = what else { return Ok(()) };
+    match save::plan_for(conn, what)?.filter(|it| *it != id) {
         Some(other) => Err(Error::AlreadyMade(other).into()),
         None => Ok(()),
     }
 }
 
-fn check_name(conn: &Connection, plan: &Plan) -> Result<(), Failure> {
+fn check_name(conn: &Connection, plan: &Slice) -> Result<(), Failure> {
     let Some(name) = &plan.name else { return Ok(()) };
     let mut select =
         conn.prepare_cached("SELECT 1 FROM plan WHERE project = ?1 AND name = ?2 AND id <> ?3")?;

@@ -47,3 +47,15 @@ pub use punchlist_model::store::Durability;
 pub use sqlite::Sqlite;
 pub use threaded::Threaded;
 pub use waiting::{Waiting, set_waiting};
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use punchlist_model::session::Store;
+use punchlist_model::store::Error;
+
+/// The store in this file, with threads of its own and the defaults of [`Options`]. It is made if it is not
+/// there.
+pub fn sqlite(path: impl Into<PathBuf>) -> Result<Arc<dyn Store>, Error> {
+    Ok(Arc::new(Threaded::open(&Options::new(path))?))
+}

@@ -1,6 +1,6 @@
 //! Loads a plan: the header, and the slice that a caller needs.
 //!
-//! [`Plan::slice`] defines what a slice is; a property test checks that both agree.
+//! `Plan::slice` defines what a slice is; a property test checks that both agree.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use punchlist_model::needs::{Around, Needs};
 use punchlist_model::store::Error;
 use punchlist_model::undo::Conflict;
-use punchlist_model::{ItemId, ItemRef, Number, Plan, PlanId, Position, Refusal};
+use punchlist_model::{ItemId, ItemRef, Number, Plan, PlanId, Position, Refusal, Slice};
 use rusqlite::{Connection, OptionalExtension, Params};
 
 use crate::error::explain;
@@ -18,9 +18,7 @@ use crate::rows::{self, PlanKey, select_item, select_plan};
 #[derive(Debug)]
 pub(crate) struct Loaded {
     pub(crate) key: PlanKey,
-    pub(crate) plan: Plan,
-    /// Whether all items are loaded.
-    pub(crate) whole: bool,
+    pub(crate) plan: Slice,
 }
 
 /// Why a transaction failed: an error for the caller, or one of SQLite.
@@ -65,7 +63,7 @@ impl From<Conflict> for Failure {
 }
 
 /// The plan without its items.
-pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Plan), Failure> {
+pub(crate) fn header(conn: &Connection, id: PlanId) -> Result<(PlanKey, Slice), Failure> {
     let mut select = conn.prepare_cached(select_plan!("plan WHERE id = ?1"))?;
     let found = select.query_row([id.to_string()], rows::plan).optional()?;
     found.ok_or(Failure::Store(Error::NoPlan(id)))
@@ -77,17 +75,22 @@ pub(crate) fn slice(conn: &Connection, id: PlanId, needs: &Needs) -> Result<Load
     Ok(fill(conn, key, plan, needs)?)
 }
 
+/// Adds all items to a header.
+pub(crate) fn whole(conn: &Connection, key: PlanKey, mut plan: Slice) -> rusqlite::Result<Plan> {
+    load(conn, select_item!("item WHERE plan = ?1"), [key.0], &mut plan)?;
+    Ok(Plan::from_all(plan))
+}
+
 /// Adds the items that `needs` describes to a header. A few statements about sets of numbers find
 /// the items, whatever their number; then one statement loads them.
 pub(crate) fn fill(
     conn: &Connection,
     key: PlanKey,
-    mut plan: Plan,
+    mut plan: Slice,
     needs: &Needs,
 ) -> rusqlite::Result<Loaded> {
     if needs.whole {
-        load(conn, select_item!("item WHERE plan = ?1"), [key.0], &mut plan)?;
-        return Ok(Loaded { key, plan, whole: true });
+        return Ok(Loaded { key, plan: whole(conn, key, plan)?.into() });
     }
     let search = Search { conn, key };
     let mut wanted = BTreeSet::from_iter(search.numbers(IN_PROGRESS, [key.0])?);
@@ -110,15 +113,15 @@ pub(crate) fn fill(
     if !wanted.is_empty() {
         load(conn, ITEMS, (key.0, rows::json(&wanted)), &mut plan)?;
     }
-    Ok(Loaded { key, plan, whole: false })
+    Ok(Loaded { key, plan })
 }
 
-/// Loads the items that a statement selects into a plan.
+/// Loads the items that a statement selects into a slice.
 fn load(
     conn: &Connection,
     sql: &'static str,
     params: impl Params,
-    plan: &mut Plan,
+    plan: &mut Slice,
 ) -> rusqlite::Result<()> {
     let mut select = conn.prepare_cached(sql)?;
     let mut rows = select.query(params)?;

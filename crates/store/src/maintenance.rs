@@ -51,7 +51,7 @@ fn check(store: &Sqlite) -> Result<Health, Error> {
     };
     let (damage, plans): (_, i64) = look().map_err(broken)?;
     let size = |path| std::fs::metadata(path).map_or(0, |it| it.len());
-    let bytes = size(path.clone()) + size(crate::open::log_of(path));
+    let bytes = size(path.clone()) + size(crate::open::wal_of(path));
     let plans = u64::try_from(plans).unwrap_or_default();
     Ok(Health { schema: migrate::LATEST, plans, bytes, damage })
 }

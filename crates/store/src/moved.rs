@@ -2,7 +2,7 @@
 
 use punchlist_model::store::Error;
 use punchlist_model::store::maintenance::project_after_move;
-use punchlist_model::{Plan, PlanId};
+use punchlist_model::{PlanId, Slice};
 use rusqlite::{Connection, Params, params};
 
 use crate::load::Failure;
@@ -62,7 +62,7 @@ pub(crate) fn move_project(
     Ok(moved)
 }
 
-fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Plan)>> {
+fn plans(conn: &Connection) -> rusqlite::Result<Vec<(PlanKey, Slice)>> {
     let mut select = conn.prepare_cached(select_plan!("plan ORDER BY key"))?;
     let mut rows = select.query([])?;
     let mut plans = Vec::new();

@@ -46,6 +46,12 @@ pub struct Options {
     pub durability: Durability,
 }
 
+impl Options {
+    /// A database in this file, in which every acknowledged change survives a power loss.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::default() }
+    }
+}
 /// An open database.
 pub(crate) struct Database {
     pub(crate) conn: Connection,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use punchlist_model::store::{Filter, Summary};
-use punchlist_model::{Plan, Progress};
+use punchlist_model::{Progress, Slice};
 use rusqlite::{Connection, Params, Row};
 
 use crate::attachments;
@@ -50,7 +50,7 @@ fn select(
     let keys = rows::json(&keys);
     let progress = progress(conn, &keys)?;
     let mut attachments = attachments::newest(conn, &keys)?;
-    let summary = |(key, plan): (PlanKey, Plan)| Summary {
+    let summary = |(key, plan): (PlanKey, Slice)| Summary {
         id: plan.id,
         progress: progress.get(&key.0).copied().unwrap_or_else(|| Progress::of(0, 0, false)),
         attachment: attachments.remove(&key.0),

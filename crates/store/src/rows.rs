@@ -8,8 +8,8 @@ use std::error::Error as StdError;
 
 use punchlist_model::store::AttachmentKey;
 use punchlist_model::{
-    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, Plan, PlanId,
-    Position, Revision, Rules, Run, Status, Timestamp,
+    Attempt, Check, End, Evidence, Goal, Item, ItemId, Level, MadeFor, Mark, Number, PlanId,
+    Position, Revision, Rules, Run, Slice, Status, Timestamp,
 };
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
@@ -222,11 +222,11 @@ const UNREADABLE: &str = "[unreadable]";
 
 /// Reads a plan without items from a row that begins with [`plan_columns`]. Unreadable rules or
 /// goals are replaced by strict ones, so that nothing counts as done that they might forbid.
-pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Plan)> {
+pub(crate) fn plan(row: &Row<'_>) -> rusqlite::Result<(PlanKey, Slice)> {
     let id = parsed(row, 1, str::parse::<PlanId>)?;
     let mut fields = Fields::default();
     let created_at = fields.or(time(row, 12), Timestamp::UNIX_EPOCH);
-    let mut plan = Plan::new(id, row.get::<_, String>(2)?, created_at);
+    let mut plan = Slice::new(id, row.get::<_, String>(2)?, created_at);
     plan.name = fields.or(row.get(3), None);
     plan.title = fields.or(row.get(4), UNREADABLE.to_owned());
     plan.revision = revision(row, 5)?;
@@ -274,12 +274,12 @@ pub(crate) fn conversation_key(key: &AttachmentKey) -> String {
 }
 
 /// The `rules` column; `None` for the default rules.
-pub(crate) fn rules(plan: &Plan) -> Option<String> {
+pub(crate) fn rules(plan: &Slice) -> Option<String> {
     (plan.rules != Rules::default()).then(|| json(&plan.rules))
 }
 
 /// The `goal` column.
-pub(crate) fn goal(plan: &Plan) -> Option<String> {
+pub(crate) fn goal(plan: &Slice) -> Option<String> {
     plan.goal.as_ref().map(json)
 }
 

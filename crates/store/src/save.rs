@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use punchlist_model::row_changes::{Link, RowChanges, Shift};
-use punchlist_model::{Item, MadeFor, Number, Plan, PlanId};
+use punchlist_model::{Item, MadeFor, Number, Plan, PlanId, Slice};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::rows::{self, PlanKey, millis, signed};
@@ -42,7 +42,7 @@ pub(crate) fn new_plan(conn: &Connection, plan: &Plan) -> rusqlite::Result<PlanK
 pub(crate) fn plan(
     conn: &Connection,
     key: PlanKey,
-    plan: &Plan,
+    plan: &Slice,
     with_fields: bool,
 ) -> rusqlite::Result<()> {
     let mut update = conn.prepare_cached(

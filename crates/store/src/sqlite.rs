@@ -14,7 +14,7 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Slice, Timestamp};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::bell::LockError;
@@ -340,7 +340,16 @@ impl PlanStore for Sqlite {
         })
     }
 
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
+        Box::pin(async move {
+            self.read(|conn| {
+                let (key, plan) = load::header(conn, plan)?;
+                Ok(load::whole(conn, key, plan)?)
+            })
+        })
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
         Box::pin(async move {
             self.read(|conn| load::slice(conn, plan, &needs).map(|loaded| loaded.plan))
         })
@@ -379,14 +388,10 @@ impl PlanStore for Sqlite {
         Box::pin(async move { self.read(|conn| attachments::plan(conn, &key)) })
     }
 
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
         Box::pin(async move {
             self.read(|conn| match attachments::header(conn, &key)? {
-                Some((key, plan)) => Ok(Some(load::fill(conn, key, plan, &needs)?.plan)),
+                Some((key, plan)) => Ok(Some(load::whole(conn, key, plan)?)),
                 None => Ok(None),
             })
         })

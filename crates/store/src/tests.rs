@@ -5,7 +5,6 @@ mod upgrade;
 use std::task::{Context, Poll, Waker};
 
 use futures_core::future::BoxFuture;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, Error, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, NewItem, Number, Op, Place, Plan,
@@ -280,7 +279,7 @@ fn a_change_that_the_disk_does_not_confirm_at_all_is_told_as_such() {
     let Error::Unconfirmed { what, source: Some(_) } = &error else { panic!("{error:?}") };
     assert!(what.starts_with("the change was made, but the disk"), "{what}");
     assert_eq!(bell(), rung, "nobody is told");
-    let items = || now(PlanStore::read(&store, plan, Needs::whole())).unwrap().items.len();
+    let items = || now(PlanStore::whole(&store, plan)).unwrap().items.len();
     assert_eq!(items(), 2, "it is made");
     // A disk that works again still lacks what it failed to write.
     let sound = std::fs::File::open(&path).unwrap();
@@ -323,7 +322,7 @@ fn a_full_disk_is_said_and_nothing_is_half_written() {
     let full = add("too much").unwrap_err();
     assert!(full.to_string().contains("is full; nothing was changed"), "{full}");
     assert!(std::error::Error::source(&full).is_none(), "a driver's words add nothing: {full:?}");
-    assert_eq!(now(PlanStore::read(&store, plan.id, Needs::whole())).unwrap(), plan);
+    assert_eq!(now(PlanStore::whole(&store, plan.id)).unwrap(), plan);
     assert!(pages(most * 100) > most);
     assert_eq!(add("enough room").unwrap().plan.items.len(), 2);
 }

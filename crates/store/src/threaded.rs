@@ -18,7 +18,7 @@ use punchlist_model::store::{
     Applied, Attachment, AttachmentKey, Change, Cursor, Entry, Error, Filter, Following, NewPlan,
     PlanStore, Scope, Summary,
 };
-use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Timestamp};
+use punchlist_model::{Ctx, ItemRef, MadeFor, Plan, PlanId, Process, Revision, Slice, Timestamp};
 
 use crate::error::unusable;
 use crate::{Options, Sqlite};
@@ -226,7 +226,11 @@ impl PlanStore for Threaded {
         self.write(move |store| store.forget(plan, item, ctx))
     }
 
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
+        self.only_read(move |store| store.whole(plan))
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
         self.only_read(move |store| PlanStore::read(store, plan, needs))
     }
 
@@ -263,12 +267,8 @@ impl PlanStore for Threaded {
         self.only_read(move |store| store.attached(key))
     }
 
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
-        self.only_read(move |store| store.read_attached(key, needs))
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+        self.only_read(move |store| store.whole_attached(key))
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {

@@ -7,7 +7,7 @@ use futures_core::future::BoxFuture;
 use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::store::{AttachmentKey, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{
-    Ctx, Item, ItemId, ItemRef, MadeFor, NewItem, Op, Patch, Plan, Status, Timestamp,
+    Ctx, Item, ItemId, ItemRef, MadeFor, NewItem, Op, Patch, Plan, Slice, Status, Timestamp,
 };
 
 /// The to-dos of one turn. Ids of other turns are not found.
@@ -136,7 +136,7 @@ impl<'a> Turns<'a> {
         let this = self.clone();
         let statuses = statuses.to_vec();
         Box::pin(async move {
-            let Some(plan) = this.plan(Needs::whole()).await? else { return Ok(Vec::new()) };
+            let Some(plan) = this.whole().await? else { return Ok(Vec::new()) };
             let listed = plan.listed().into_iter();
             let wanted = listed.filter(|it| statuses.is_empty() || statuses.contains(&it.status));
             let mut todos: Vec<_> = wanted.map(|item| TurnTodo::of(item, &this.turn)).collect();
@@ -149,7 +149,7 @@ impl<'a> Turns<'a> {
     pub fn find_by_id(&self, id: ItemId) -> BoxFuture<'a, Result<Option<TurnTodo>, Error>> {
         let this = self.clone();
         Box::pin(async move {
-            let plan = this.plan(only(id)).await?;
+            let plan = this.slice(only(id)).await?;
             let item = plan.as_ref().and_then(|plan| found(plan, id));
             Ok(item.map(|item| TurnTodo::of(item, &this.turn)))
         })
@@ -164,7 +164,7 @@ impl<'a> Turns<'a> {
     ) -> BoxFuture<'a, Result<Option<TurnTodo>, Error>> {
         let this = self.clone();
         Box::pin(async move {
-            let Some(plan) = this.plan(only(id)).await? else { return Ok(None) };
+            let Some(plan) = this.slice(only(id)).await? else { return Ok(None) };
             let Some(item) = found(&plan, id) else { return Ok(None) };
             let ops = update.ops(item);
             let applied = this.store.change(plan.id, Change::new(ops, ctx)).await?;
@@ -183,7 +183,7 @@ impl<'a> Turns<'a> {
         let this = self.clone();
         Box::pin(async move {
             let mut counts = Counts::default();
-            let Some(plan) = this.plan(Needs::whole()).await? else { return Ok(counts) };
+            let Some(plan) = this.whole().await? else { return Ok(counts) };
             for item in plan.listed() {
                 match item.status {
                     Status::Pending => counts.pending += 1,
@@ -197,7 +197,12 @@ impl<'a> Turns<'a> {
     }
 
     /// The turn's plan, if it has one.
-    fn plan(&self, needs: Needs) -> BoxFuture<'a, Result<Option<Plan>, Error>> {
+    fn whole(&self) -> BoxFuture<'a, Result<Option<Plan>, Error>> {
+        self.store.whole_attached(self.turn.clone())
+    }
+
+    /// What is needed of it.
+    fn slice(&self, needs: Needs) -> BoxFuture<'a, Result<Option<Slice>, Error>> {
         let Self { store, turn } = self.clone();
         Box::pin(async move {
             match store.attachment(turn).await? {
@@ -213,7 +218,7 @@ fn only(id: ItemId) -> Needs {
     Needs { items: vec![reach], ..Needs::default() }
 }
 
-fn found(plan: &Plan, id: ItemId) -> Option<&Item> {
+fn found(plan: &Slice, id: ItemId) -> Option<&Item> {
     plan.items.values().find(|item| item.id == id && !item.is_superseded())
 }
 

@@ -1,6 +1,5 @@
 //! Exporting plans to a file, with their journals.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::Filter;
 use punchlist_model::{Plan, Revision};
@@ -19,7 +18,7 @@ pub async fn one(store: &dyn Store, plan: &Plan) -> Result<String, Fail> {
 pub async fn all(store: &dyn Store) -> Result<(String, Vec<String>), Fail> {
     let (mut file, mut notes) = (String::new(), Vec::new());
     for summary in store.plans(Filter::default()).await? {
-        let text = match store.read(summary.id, Needs::whole()).await {
+        let text = match store.whole(summary.id).await {
             Ok(plan) => one(store, &plan).await,
             Err(error) => Err(error.into()),
         };

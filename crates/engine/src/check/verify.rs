@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use punchlist_formats::typed::items;
 use punchlist_formats::view::check::Checked;
 use punchlist_formats::view::json;
-use punchlist_model::item::CheckRun;
-use punchlist_model::needs::Needs;
+use punchlist_model::item::{CheckRun, CoveredFile};
 use punchlist_model::store::{Change, Error, PlanStore};
 use punchlist_model::{
     Check, Ctx, Evidence, Item, ItemRef, Level, Number, Op, Plan, Status, Verification,
@@ -84,9 +83,14 @@ pub fn due<'a>(plan: &'a Plan, scope: Scope, from: CalledIn<'_>) -> Result<Vec<D
 
 /// The check of one item, and where it runs.
 pub fn of<'a>(plan: &'a Plan, item: &'a Item, from: CalledIn<'_>) -> Result<Due<'a>, Fail> {
-    let check = item.check.as_ref().ok_or_else(|| no_check(item))?;
+    let check = check_of(item)?;
     let directory = evidence::place(from.project, from.directory, plan, item)?;
     Ok(Due { item, check, directory })
+}
+
+/// The check of an item. That there is none is an error.
+pub(crate) fn check_of(item: &Item) -> Result<&Check, Fail> {
+    item.check.as_ref().ok_or_else(|| no_check(item))
 }
 
 fn is_due(plan: &Plan, it: &Due<'_>, scope: Scope) -> Result<bool, Fail> {
@@ -125,7 +129,7 @@ pub async fn verify(
 ) -> Result<Checked, Fail> {
     let Due { item, check, directory } = due;
     // Before the check: what changes while it runs, it does not speak for.
-    let covered = evidence::cover(&directory, &check.covers)?;
+    let covered = covered(directory.clone(), check.covers.clone()).await?;
     let variables = [
         ("PUNCHLIST_RUN", "verify".to_owned()),
         ("PUNCHLIST_PLAN", plan.id.to_string()),
@@ -143,6 +147,12 @@ pub async fn verify(
     ctx.ids = around.ids(ctx.now)?;
     let complete = complete && ran.passed() && item.is_open();
     record(store, plan, item.number, run, ran, ctx, complete).await
+}
+
+/// The files that a check covers. They are read in a thread that may block.
+async fn covered(directory: PathBuf, globs: Vec<String>) -> Result<Vec<CoveredFile>, Fail> {
+    let read = tokio::task::spawn_blocking(move || evidence::cover(&directory, &globs)).await;
+    read.map_err(|why| Fail::ours(format!("the covered files could not be read: {why}")))?
 }
 
 /// Records a run of a check as evidence.
@@ -175,7 +185,7 @@ async fn record(
         applied = store.change(plan.id, Change::new(vec![prove], ctx)).await;
     }
     let revision = applied?.revision();
-    let now = store.read(plan.id, Needs::whole()).await?;
+    let now = store.whole(plan.id).await?;
     let item = items::find(&now, &number.into())?;
     Ok(Checked {
         verification: now.verification(item, false),

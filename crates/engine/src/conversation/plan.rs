@@ -1,8 +1,7 @@
 //! The plan that a session, or a sub-agent with a list of its own, works on.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, AttachmentKey, Error};
-use punchlist_model::{Plan, PlanId, Process, Revision};
+use punchlist_model::{Plan, PlanId, Process, Revision, Slice};
 
 use super::Exchange;
 use crate::plan_service::{self, PlanRequest, Which};
@@ -75,16 +74,16 @@ impl Exchange<'_> {
     /// The whole plan; `None` if there is none yet.
     pub(crate) async fn whole(&self, sub_agent: &str) -> Result<Option<Plan>, Error> {
         if self.name(sub_agent).is_none() {
-            return self.store.read_attached(self.key(sub_agent), Needs::whole()).await;
+            return self.store.whole_attached(self.key(sub_agent)).await;
         }
         match self.attached(sub_agent).await? {
             None => Ok(None),
-            Some(plan) => self.store.read(plan, Needs::whole()).await.map(Some),
+            Some(plan) => self.store.whole(plan).await.map(Some),
         }
     }
 
     /// The processes behind claims of this plan that are known to have ended.
-    pub(crate) fn gone(&self, plan: &Plan) -> Vec<Process> {
+    pub(crate) fn gone(&self, plan: &Slice) -> Vec<Process> {
         let claims = plan.in_progress().filter_map(|item| item.claim.as_ref());
         let processes = claims.filter_map(|claim| claim.holder.process.as_ref());
         processes.filter(|it| self.has_ended(it)).cloned().collect()

@@ -13,7 +13,7 @@ use punchlist_formats::prompt::{Tag, Tools, prompt_section};
 use punchlist_model::remind::Policy;
 use punchlist_model::session::{Session, SessionKey};
 use punchlist_model::store::{Change, Error};
-use punchlist_model::{Actor, Ctx, Holder, Mode, PlanId};
+use punchlist_model::{Ctx, PlanId};
 use serde_json::Value;
 
 use super::{AgentFacts, Exchange, Given, Moment, PlanFacts, Settings};
@@ -83,6 +83,10 @@ impl Conversation {
         self
     }
 
+    pub(super) fn key(&self) -> &SessionKey {
+        &self.key
+    }
+
     /// The tools that the model is offered; [`ToolSpec::for_api`] gives each provider's shape.
     pub fn tools(&self) -> Vec<ToolSpec> {
         self.dialect.tools(self.surface)
@@ -130,18 +134,8 @@ impl Conversation {
             return Ok(result(told.reply, None));
         };
         let name = session.actor_name("");
-        let ctx = Ctx {
-            now,
-            ids: around.ids(now)?,
-            actor: Actor::agent(name.clone()),
-            holder: Holder::named(name),
-            attempt: None,
-            base: None,
-            mode: Mode::Enforced,
-            limits: tool_service::limits(self.dialect, options.limits, false),
-            gone: Vec::new(),
-            anyway: false,
-        };
+        let limits = tool_service::limits(self.dialect, options.limits, false);
+        let ctx = Ctx { limits, ..Ctx::new(name, now, around.ids(now)?) };
         let gone = |plan: &_| around::gone(&**around, plan);
         let change = Change::new(ops.to_vec(), ctx.clone());
         let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;

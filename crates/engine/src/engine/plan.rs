@@ -1,8 +1,7 @@
 //! One plan: reading it, following it, and acting on it under a name.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Cursor, Entry, Error, Scope};
-use punchlist_model::{Actor, Holder, Plan, PlanId, Revision};
+use punchlist_model::{Actor, Plan, PlanId, Revision};
 
 use super::{Engine, News, Worker};
 
@@ -25,7 +24,7 @@ impl PlanHandle {
 
     /// All of it, as it is now.
     pub async fn whole(&self) -> Result<Plan, Error> {
-        self.engine.inner.store.read(self.id, Needs::whole()).await
+        self.engine.inner.store.whole(self.id).await
     }
 
     /// What happened to it after a revision, at most `most` entries.
@@ -43,13 +42,11 @@ impl PlanHandle {
     /// A worker of this name: what it does is journaled as an agent's. It may claim items, and
     /// cannot approve anything.
     pub fn by(&self, name: impl Into<String>) -> Worker {
-        let name = name.into();
-        Worker::new(self.clone(), Actor::agent(name.clone()), Holder::named(name))
+        Worker::new(self.clone(), Actor::agent(name))
     }
 
     /// A person of this name, whose word is an approval. The program vouches for it.
     pub fn by_person(&self, name: impl Into<String>) -> Worker {
-        let name = name.into();
-        Worker::new(self.clone(), Actor::person(&name), Holder::named(name))
+        Worker::new(self.clone(), Actor::person(name))
     }
 }

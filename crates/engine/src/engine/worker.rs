@@ -1,9 +1,9 @@
 //! Somebody who works on a plan: adds, claims, completes, approves.
 
+use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{
-    Actor, Attempt, Broken, Ctx, Evidence, Holder, Item, ItemRef, Level, Mode, Number, Op, Problem,
-    Refusal,
+    Actor, Attempt, Broken, Ctx, Evidence, Item, ItemRef, Level, Number, Op, Problem, Refusal,
 };
 
 use super::draft::{self, Draft};
@@ -15,12 +15,11 @@ use crate::around;
 pub struct Worker {
     plan: PlanHandle,
     actor: Actor,
-    holder: Holder,
 }
 
 impl Worker {
-    pub(super) fn new(plan: PlanHandle, actor: Actor, holder: Holder) -> Self {
-        Self { plan, actor, holder }
+    pub(super) fn new(plan: PlanHandle, actor: Actor) -> Self {
+        Self { plan, actor }
     }
 
     /// Puts items on the list, all of them or none, and gives their numbers.
@@ -65,21 +64,16 @@ impl Worker {
         let now = around.now();
         let needs_claims = ops.iter().any(|op| !matches!(op, Op::Add(_)));
         let gone = if needs_claims {
-            around::gone(&**around, &self.plan.whole().await?)
+            around::gone(&**around, &store.read(self.plan.id(), Needs::header()).await?)
         } else {
             Vec::new()
         };
         let ctx = Ctx {
-            now,
-            ids: around.ids(now)?,
             actor: self.actor.clone(),
-            holder: self.holder.clone(),
             attempt,
-            base: None,
-            mode: Mode::Enforced,
             limits: options.limits,
             gone,
-            anyway: false,
+            ..Ctx::new(self.actor.name.clone(), now, around.ids(now)?)
         };
         store.change(self.plan.id(), Change::new(ops, ctx)).await
     }

@@ -15,7 +15,7 @@ use punchlist_model::remind::Input;
 use punchlist_model::session::{Memory, Session};
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{
-    Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, Plan, PlanId, Status, Warning,
+    Item, ItemId, ItemRef, ListEntry, NewItem, Number, Op, Patch, PlanId, Slice, Status, Warning,
 };
 
 use super::WATCHED;
@@ -403,7 +403,7 @@ fn only(id: ItemId) -> Needs {
     Needs { items: vec![reach], ..Needs::header() }
 }
 
-fn find(plan: &Plan, id: ItemId) -> Option<&Item> {
+fn find(plan: &Slice, id: ItemId) -> Option<&Item> {
     plan.items.values().find(|item| item.id == id)
 }
 

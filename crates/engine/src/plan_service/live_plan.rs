@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Applied, Change, Error};
 use punchlist_model::{Ctx, Op, Plan};
@@ -45,7 +44,7 @@ impl LivePlan {
 
     /// Reads the plan again, because others have changed it.
     pub(crate) async fn read_again(&mut self) -> Result<(), Error> {
-        self.plan = self.store.read(self.plan.id, Needs::whole()).await?;
+        self.plan = self.store.whole(self.plan.id).await?;
         Ok(())
     }
 

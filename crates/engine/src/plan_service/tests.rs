@@ -177,7 +177,7 @@ fn ctx(second: i64) -> Ctx {
 fn a_copy_that_others_have_overtaken_is_read_again_and_decides_anew() {
     let store = Arc::new(InMemory::default());
     let plan = make(&store, Which::Project, 1);
-    let copy = || LivePlan::new(store.clone(), block_on(store.read(plan, Needs::whole())).unwrap());
+    let copy = || LivePlan::new(store.clone(), block_on(store.whole(plan)).unwrap());
     let (mut one, mut other) = (copy(), copy());
     let add = |title: &str| Op::Add(Box::new(NewItem::titled(title)));
     block_on(one.change(&ctx(2), |_| vec![add("Build"), add("Test")])).unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::{Check, Item, ItemRef, Number, Origin, Plan};
+use punchlist_model::{Check, Item, ItemRef, Number, Origin, Slice};
 use punchlist_sched::policy::{Policy, Subject, Verdict};
 
 use super::human::CalledBy;
@@ -57,7 +57,7 @@ pub fn permission(
 
 /// Whether the check of an item may be changed: one that a person wrote is not an agent's to change, since
 /// it is there to be met.
-pub fn may_change(plan: &Plan, item: &ItemRef, called_by: CalledBy) -> Result<(), Fail> {
+pub fn may_change(plan: &Slice, item: &ItemRef, called_by: CalledBy) -> Result<(), Fail> {
     let item = plan.find(item).ok().flatten().and_then(|number| plan.get(number));
     let check = item.and_then(|it| it.check.as_ref());
     if check.is_none_or(|it| it.origin == Origin::Agent) {

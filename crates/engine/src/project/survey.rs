@@ -6,7 +6,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use punchlist_formats::{planfile, text};
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Error, Filter, PlanStore};
 use punchlist_model::{Item, Origin};
 
@@ -80,7 +79,7 @@ pub(super) async fn plans(database: &Path, store: &dyn PlanStore) -> Vec<String>
     let mut lines = part(&format!("Plans in {name}:"), titles.collect());
     let mut commands = Vec::new();
     for plan in &plans {
-        if let Ok(plan) = store.read(plan.id, Needs::whole()).await {
+        if let Ok(plan) = store.whole(plan.id).await {
             commands.extend(plan.items.values().flat_map(of_item));
         }
     }

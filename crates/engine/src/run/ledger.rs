@@ -9,13 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
-use punchlist_model::call::{Asked, CallRecord, CallState, Printed};
+use punchlist_model::call::{Asked, CallRecord, Printed};
 use punchlist_model::session::Store;
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{
     ActorKind, Ctx, Holder, Item, ItemRef, Level, Number, Op, Patch, Refusal, RunId, Timestamp,
 };
-use punchlist_sched::call::{Call, CallError, CallId, CancelReason, Live, Outcome, State};
+use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, State};
 use punchlist_sched::policy::TO_ALLOW;
 use punchlist_sched::run::{Ledger, LedgerError, Page};
 
@@ -26,6 +26,7 @@ use super::schedule::Tree;
 use super::steps::proof::Proof;
 use super::steps::{BY_HAND, sub_lists};
 use crate::around::Around;
+use crate::ledger::call_record;
 use crate::plan_service::LivePlan;
 
 /// Where a run writes.
@@ -73,7 +74,7 @@ impl Ledger for RunLedger {
             let mut calls = Vec::new();
             for (id, state) in page.moved() {
                 if let Some(call) = page.call(id) {
-                    calls.push(self.call(call, state, page.at)?);
+                    calls.push(call_record(call, state, self.item(id), page.at)?);
                 }
             }
             self.describe(&mut page);
@@ -101,19 +102,6 @@ impl RunLedger {
             let printed = printed::of(title.unwrap_or_default(), output);
             self.printed.extend(printed.map(|it| (item, it)));
         }
-    }
-
-    fn call(&self, call: &Call, state: &State, at: Timestamp) -> Result<CallRecord, LedgerError> {
-        Ok(CallRecord {
-            number: call.id.0,
-            item: self.item(call.id),
-            tool: call.request.tool.clone(),
-            request: serde_json::to_value(&call.request).map_err(failed)?,
-            state: kept(state),
-            attempt: attempt(state),
-            detail: detail(state).map_err(failed)?,
-            at,
-        })
     }
 
     /// Adds to what people are asked what the plan says about it.
@@ -340,39 +328,6 @@ fn failure(outcome: &Outcome) -> Option<String> {
             | CancelReason::Declined(_)
             | CancelReason::Interrupted => None,
         },
-    }
-}
-
-fn kept(state: &State) -> CallState {
-    match state {
-        State::Live(Live::Validating { .. }) => CallState::Validating,
-        State::Live(Live::Scheduled { .. }) => CallState::Scheduled,
-        State::Live(Live::AwaitingApproval { .. }) => CallState::AwaitingApproval,
-        State::Live(Live::Executing { .. }) => CallState::Executing,
-        State::Done(Outcome::Success(_)) => CallState::Success,
-        State::Done(Outcome::Error(_)) => CallState::Error,
-        State::Done(Outcome::Cancelled { .. }) => CallState::Cancelled,
-    }
-}
-
-fn attempt(state: &State) -> punchlist_model::Attempt {
-    match state {
-        State::Live(Live::Executing { attempt, .. }) => *attempt,
-        State::Live(Live::Scheduled { tried, .. }) => *tried,
-        State::Live(Live::Validating { .. } | Live::AwaitingApproval { .. }) | State::Done(_) => {
-            punchlist_model::Attempt(0)
-        }
-    }
-}
-
-/// What belongs to a state: how it ended, or why it is stopped.
-fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
-    match state {
-        State::Done(outcome) => serde_json::to_value(outcome).map(Some),
-        State::Live(Live::Executing { stopping: Some(stop), .. }) => {
-            serde_json::to_value(stop).map(Some)
-        }
-        State::Live(_) => Ok(None),
     }
 }
 

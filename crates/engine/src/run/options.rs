@@ -33,6 +33,21 @@ pub struct Options {
     pub write_back: bool,
 }
 
+impl Default for Options {
+    /// All items, one at a time, until one fails; a person is asked, and the boxes of the file are ticked.
+    fn default() -> Self {
+        Self {
+            jobs: NonZeroU32::MIN,
+            choice: Choice::All,
+            earlier: Earlier::default(),
+            on_failure: OnFailure::Stop,
+            yes: false,
+            wait: false,
+            write_back: true,
+        }
+    }
+}
+
 /// Which items are meant, by their titles or numbers.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Choice {

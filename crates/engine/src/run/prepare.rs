@@ -9,7 +9,6 @@ use std::sync::Arc;
 use punchlist_formats::planfile::{Changed, Import};
 use punchlist_formats::text;
 use punchlist_formats::view::Reader;
-use punchlist_model::needs::Needs;
 use punchlist_model::store;
 use punchlist_model::{Ctx, Item, Number, Op, Origin, Plan, PlanPatch, Process, Rules, decide};
 
@@ -129,7 +128,7 @@ async fn found_or_made(
     ctx: &Ctx,
 ) -> Result<LivePlan, Fail> {
     let (store, id) = (&surroundings.store, source.plan());
-    let plan = match store.read(id, Needs::whole()).await {
+    let plan = match store.whole(id).await {
         Ok(plan) => plan,
         Err(store::Error::NoPlan(_)) => {
             // What the file asks for is looked at first: a refused one leaves no empty plan behind.
@@ -141,7 +140,7 @@ async fn found_or_made(
             if made != id {
                 return Err(lock::is_run(&source.name, None));
             }
-            store.read(id, Needs::whole()).await?
+            store.whole(id).await?
         }
         Err(error) => return Err(error.into()),
     };

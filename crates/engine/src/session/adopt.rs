@@ -88,7 +88,7 @@ async fn take(
     plan: PlanId,
     heir: &Ctx,
 ) -> Result<Plan, Error> {
-    let there = store.read(plan, Needs::whole()).await?;
+    let there = store.whole(plan).await?;
     let mut ops = Vec::new();
     for item in there.listed().into_iter().filter(|it| it.is_open()) {
         if item.status == Status::InProgress {
@@ -103,7 +103,7 @@ async fn take(
         return Ok(there);
     }
     store.change(plan, Change::new(ops, heir.clone())).await?;
-    store.read(plan, Needs::whole()).await
+    store.whole(plan).await
 }
 
 /// Moves the open items of one plan into another: first they are added here, then cancelled there.
@@ -115,12 +115,12 @@ async fn move_into(
     ctx: &Ctx,
 ) -> Result<Plan, Error> {
     for _ in 0..TRIES {
-        let there = store.read(from, Needs::whole()).await?;
-        let mut here = store.read(own, Needs::whole()).await?;
+        let there = store.whole(from).await?;
+        let mut here = store.whole(own).await?;
         let adds = additions(&there, &copies(&here, from));
         if !adds.is_empty() {
             store.change(own, Change::new(adds, ctx.clone())).await?;
-            here = store.read(own, Needs::whole()).await?;
+            here = store.whole(own).await?;
         }
         let copies = copies(&here, from);
         // Somebody else finished or took some of them in between: then ours are one too many.
@@ -130,11 +130,11 @@ async fn move_into(
         }
         let cancels = cancellations(&there, own, &copies);
         if cancels.is_empty() {
-            return store.read(own, Needs::whole()).await;
+            return store.whole(own).await;
         }
         let change = Change { expect: Some(there.revision), ..Change::new(cancels, heir.clone()) };
         match store.change(from, change).await {
-            Ok(_) => return store.read(own, Needs::whole()).await,
+            Ok(_) => return store.whole(own).await,
             Err(Error::Revision { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -151,7 +151,7 @@ pub async fn give_back(
     events: &[Event],
     ctx: &Ctx,
 ) -> Result<(), Error> {
-    let here = store.read(plan, Needs::whole()).await?;
+    let here = store.whole(plan).await?;
     let mut origins: BTreeMap<PlanId, Vec<(Number, Number)>> = BTreeMap::new();
     for event in events {
         let Event::Superseded { number, .. } = event else { continue };
@@ -160,7 +160,7 @@ pub async fn give_back(
         }
     }
     for (from, numbers) in origins {
-        let there = match store.read(from, Needs::whole()).await {
+        let there = match store.whole(from).await {
             Err(Error::NoPlan(_)) => continue,
             there => there?,
         };

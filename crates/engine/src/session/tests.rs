@@ -6,7 +6,6 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use punchlist_model::guard::Gate;
-use punchlist_model::needs::Needs;
 use punchlist_model::remind;
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory as InMemory;
@@ -338,7 +337,7 @@ fn listed(plan: &Plan) -> Vec<String> {
 }
 
 fn whole(store: &InMemory, plan: PlanId) -> Plan {
-    wait(store.read(plan, Needs::whole())).unwrap()
+    wait(store.whole(plan)).unwrap()
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use punchlist_bridge::process::{self, Fate};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::{Session, SessionFilter, Store};
 use punchlist_model::store::{AttachmentKey, Cursor, Filter, Following, Scope, Summary};
 use punchlist_model::{Plan, PlanId};
@@ -80,7 +79,7 @@ impl Plans {
         let recent = |it: &Summary| it.updated_at.as_millisecond() >= since;
         let mut read = Vec::new();
         for summary in summaries.into_iter().filter(recent).take(MOST_PLANS) {
-            read.push((store.read(summary.id, Needs::whole()).await, summary));
+            read.push((store.whole(summary.id).await, summary));
         }
         for (plan, summary) in read {
             self.keep(summary, plan.map_err(Fail::from));
@@ -101,7 +100,7 @@ impl Plans {
         let filter = Filter { id: Some(id.to_string()), ..Filter::default() };
         match store.plans(filter).await?.into_iter().find(|it| it.id == id) {
             Some(summary) => {
-                let plan = store.read(id, Needs::whole()).await.map_err(Fail::from);
+                let plan = store.whole(id).await.map_err(Fail::from);
                 self.keep(summary, plan);
             }
             None => {

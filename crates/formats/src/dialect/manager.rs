@@ -4,7 +4,7 @@
 
 use punchlist_model::store::Applied;
 use punchlist_model::{
-    Broken, Item, ItemRef, ListEntry, NewItem, Op, Place, Plan, Position, Status, Tag,
+    Broken, Item, ItemRef, ListEntry, NewItem, Op, Place, Position, Status, Tag,
 };
 use serde_json::{Value, json};
 
@@ -302,11 +302,13 @@ impl Call {
     pub(super) fn reply(&self, answer: Answer<'_>) -> Reply {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
-            Answer::Read(plan) if self.ops.is_none() => {
-                let value = json!({"ok": true, "output": xml::xml(plan)});
-                Reply { shows: true, ..Reply::json(&value, false) }
-            }
-            Answer::Read(_) => error(MISMATCH),
+            Answer::Read(plan) => match plan.whole().filter(|_| self.ops.is_none()) {
+                Some(plan) => {
+                    let value = json!({"ok": true, "output": xml::xml(&plan)});
+                    Reply { shows: true, ..Reply::json(&value, false) }
+                }
+                None => error(MISMATCH),
+            },
             Answer::Failed(why, plan) => error(&refuse::failed(why, &Names::new(self, plan))),
         }
     }
@@ -334,7 +336,7 @@ impl Call {
 
 /// The item to work on next, or why there is none.
 fn next(applied: &Applied) -> String {
-    let plan: &Plan = &applied.plan;
+    let plan = &applied.plan;
     match applied.decision.picked.and_then(|number| plan.get(number)) {
         Some(item) => element(item),
         None if plan.placed == 0 => "The list is empty: add_multiple first".to_owned(),

@@ -25,7 +25,7 @@ use std::str::FromStr;
 use punchlist_model::json_text::replace_lone_surrogates;
 use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Op, Plan};
+use punchlist_model::{Op, Slice};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -345,15 +345,16 @@ impl Call {
 }
 
 /// The result of a call.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and a reply consumes it")]
 pub enum Answer<'a> {
     /// The change was made, or there was nothing to change.
     Changed(&'a Applied),
-    /// The plan, for a call that only reads.
-    Read(&'a Plan),
-    /// The store returned an error. The plan contains what [`Call::needs`] names, if it could be
+    /// What [`Call::needs`] names, for a call that only reads.
+    Read(Slice),
+    /// The store returned an error. The slice contains what [`Call::needs`] names, if it could be
     /// loaded, so that the reply can name items as the model knows them.
-    Failed(&'a Error, Option<&'a Plan>),
+    Failed(&'a Error, Option<&'a Slice>),
 }
 
 /// A reply to the model.

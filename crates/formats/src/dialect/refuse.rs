@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use punchlist_model::store::Error;
-use punchlist_model::{Broken, Item, Number, Plan, Problem, Refusal, Status, Tag, Warning};
+use punchlist_model::{Broken, Item, Number, Problem, Refusal, Slice, Status, Tag, Warning};
 
 use super::args::{self, BadEntries, brief, cut};
 
@@ -49,11 +49,11 @@ pub(super) trait Voice {
 /// Names items, with the part of the plan that could be loaded.
 pub(super) struct Names<'a> {
     voice: &'a dyn Voice,
-    plan: Option<&'a Plan>,
+    plan: Option<&'a Slice>,
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn new(voice: &'a dyn Voice, plan: Option<&'a Plan>) -> Self {
+    pub(super) fn new(voice: &'a dyn Voice, plan: Option<&'a Slice>) -> Self {
         Self { voice, plan }
     }
 

@@ -200,7 +200,8 @@ impl Call {
 
 /// The list, a blank line, and the warnings.
 fn changed(applied: &Applied) -> Reply {
-    let text = plain::text(&applied.plan) + &whole::warnings(applied);
+    let Some(plan) = applied.whole() else { return Reply::error(MISMATCH.to_owned()) };
+    let text = plain::text(&plan) + &whole::warnings(applied);
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
 

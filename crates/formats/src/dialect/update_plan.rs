@@ -178,9 +178,11 @@ fn as_it_is(plan: &Plan) -> String {
 /// If nobody else changed the plan, the plan is what the caller sent, so the caller has seen it.
 fn changed(applied: &Applied) -> Reply {
     let mut text = "Plan updated".to_owned() + &whole::warnings(applied);
-    if whole::met_others(applied) {
+    if whole::met_others(applied)
+        && let Some(plan) = applied.whole()
+    {
         text.push_str("\n\n");
-        text.push_str(&as_it_is(&applied.plan));
+        text.push_str(&as_it_is(&plan));
     }
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }

@@ -2,7 +2,7 @@
 //! hints when a list is refused. Each tool parses its own entries.
 
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Item, Plan, Status, Tag, Warning};
+use punchlist_model::{Broken, Item, Plan, Slice, Status, Tag, Warning};
 
 use super::Reply;
 use super::evidence::{self, Missing};
@@ -40,16 +40,17 @@ pub(super) fn met_others(applied: &Applied) -> bool {
 /// have no tool to read it.
 pub(super) fn failed(
     why: &Error,
-    plan: Option<&Plan>,
+    plan: Option<&Slice>,
     voice: &dyn Voice,
     list: impl Fn(&Plan) -> String,
 ) -> Reply {
     let mut reply = Reply::error(refuse::failed(why, &Names::new(voice, plan)));
     if let (Error::Refused(refusal), Some(plan)) = (why, plan)
         && refusal.is_conflict()
+        && let Some(plan) = plan.clone().whole()
     {
         reply.text.push_str("\n\n");
-        reply.text.push_str(&list(plan));
+        reply.text.push_str(&list(&plan));
         reply.shows = true;
     }
     reply

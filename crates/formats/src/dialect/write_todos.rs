@@ -215,7 +215,8 @@ impl Call {
 }
 
 fn changed(applied: &Applied) -> Reply {
-    let text = taken(&applied.plan) + &whole::warnings(applied);
+    let Some(plan) = applied.whole() else { return Reply::error(MISMATCH.to_owned()) };
+    let text = taken(&plan) + &whole::warnings(applied);
     Reply { shows: true, ..Reply::text(text, !applied.decision.events.is_empty()) }
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use punchlist_model::{Item, Level, Origin, Plan, Verification};
+use punchlist_model::{Item, Level, Origin, Slice, Verification};
 
 /// Most numbers in a command line.
 const MOST_NUMBERS: usize = 10;
@@ -20,7 +20,7 @@ pub(crate) enum Lacks {
 }
 
 impl Lacks {
-    pub(crate) fn of(plan: &Plan, item: &Item) -> Option<Self> {
+    pub(crate) fn of(plan: &Slice, item: &Item) -> Option<Self> {
         let failed = match plan.verification(item, false) {
             Verification::Required => false,
             Verification::Failed => true,

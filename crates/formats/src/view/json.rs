@@ -11,7 +11,9 @@ use punchlist_model::call::{Answer, Answered, Offer, Question, Standing};
 use punchlist_model::event::{Delta, PlanDelta};
 use punchlist_model::goal::Reached;
 use punchlist_model::store::{AttachmentKey, Entry, Summary};
-use punchlist_model::{Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Timestamp};
+use punchlist_model::{
+    Claim, Event, Evidence, Goal, Item, Number, Plan, Progress, Slice, Timestamp,
+};
 use serde_json::{Map, Value, json};
 
 use super::Reader;
@@ -118,7 +120,7 @@ fn answered(answered: &Answered) -> Value {
 
 /// The plan without its items. `name`, `end`, `goal` and `rules` are present only if they have a
 /// value.
-pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
+pub fn header(plan: &Slice, attachment: Option<&AttachmentKey>) -> Value {
     let mut out = json!({
         "id": plan.id,
         "title": plan.title,
@@ -145,8 +147,8 @@ pub fn header(plan: &Plan, attachment: Option<&AttachmentKey>) -> Value {
     out
 }
 
-/// One item: its stored and its derived fields.
-pub fn item(plan: &Plan, item: &Item, stale: bool) -> Value {
+/// One item: its stored and its derived fields. `plan` must contain its dependencies and sub-items.
+pub fn item(plan: &Slice, item: &Item, stale: bool) -> Value {
     derived(plan, item, stale, plan.is_ready(item))
 }
 
@@ -163,7 +165,7 @@ pub fn items<'a>(
     items.into_iter().map(made).collect()
 }
 
-fn derived(plan: &Plan, item: &Item, stale: bool, ready: bool) -> Value {
+fn derived(plan: &Slice, item: &Item, stale: bool, ready: bool) -> Value {
     let mut fields = stored(item);
     fields.insert("ready".to_owned(), json!(ready));
     fields.insert("blocked".to_owned(), json!(plan.is_blocked(item)));

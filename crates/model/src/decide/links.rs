@@ -6,8 +6,8 @@ use super::{Draft, Step, Stop};
 use crate::command::{ItemRef, Mode};
 use crate::id::Number;
 use crate::item::{Item, Mark, Status};
-use crate::plan::Plan;
 use crate::refusal::{Broken, Tag};
+use crate::slice::Slice;
 
 impl Draft<'_> {
     /// Resolves the references of new dependencies to numbers.
@@ -75,13 +75,13 @@ impl Draft<'_> {
 }
 
 /// The cycle that would arise if `of` depended on `on`.
-pub(crate) fn cycle(plan: &Plan, of: Number, on: Number) -> Option<Broken> {
+pub(crate) fn cycle(plan: &Slice, of: Number, on: Number) -> Option<Broken> {
     let path = std::iter::once(of).chain(chain(plan, on, of)?).collect();
     Some(Broken::Cycle { path })
 }
 
 /// The cycle that would arise if `parent` became the parent of `of`.
-pub(crate) fn parent_cycle(plan: &Plan, of: Number, parent: Number) -> Option<Broken> {
+pub(crate) fn parent_cycle(plan: &Slice, of: Number, parent: Number) -> Option<Broken> {
     let mut path = vec![of, parent];
     while path.last() != Some(&of) {
         let above = path.last().and_then(|it| plan.get(*it)?.parent)?;
@@ -96,7 +96,7 @@ pub(crate) fn parent_cycle(plan: &Plan, of: Number, parent: Number) -> Option<Br
 }
 
 /// The chain of dependencies from one item to another, both ends included.
-fn chain(plan: &Plan, from: Number, to: Number) -> Option<Vec<Number>> {
+fn chain(plan: &Slice, from: Number, to: Number) -> Option<Vec<Number>> {
     let mut came_from: BTreeMap<Number, Number> = BTreeMap::new();
     let mut stack = vec![from];
     while let Some(number) = stack.pop() {

@@ -26,8 +26,9 @@ use crate::event::{Delta, Event, PlanDelta, What};
 use crate::guard::owes_evidence;
 use crate::id::{Number, Revision};
 use crate::item::{Item, Level, Mark};
-use crate::plan::{End, Plan};
+use crate::plan::End;
 use crate::refusal::{Broken, Problem, Refusal, Tag, Warning};
+use crate::slice::Slice;
 use crate::store::Entry;
 
 /// The result of deciding a change.
@@ -45,15 +46,16 @@ pub struct Decision {
 
 /// Decides what `ops` do to `plan`, or why they are refused. Changes nothing itself.
 ///
+/// `plan` is a whole plan, or the slice that [`crate::needs::Needs::of`] describes for these operations.
 /// Time, new ids and the actor come from `ctx`, so equal arguments give equal results.
-pub fn decide(plan: &Plan, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
+pub fn decide(plan: &Slice, ops: &[Op], ctx: &Ctx) -> Result<Decision, Refusal> {
     decide_since(plan, ops, ctx, &[])
 }
 
 /// Like [`decide`], for a caller that writes whole lists from memory. `since` has the journal
 /// entries after the revision that [`journal_needed`] returns.
 pub fn decide_since(
-    plan: &Plan,
+    plan: &Slice,
     ops: &[Op],
     ctx: &Ctx,
     since: &[Entry],
@@ -96,9 +98,9 @@ type Step = Result<(), Stop>;
 
 /// The plan while a change is decided, with the events so far.
 struct Draft<'a> {
-    plan: Plan,
+    plan: Slice,
     /// The plan before the change.
-    before: &'a Plan,
+    before: &'a Slice,
     /// Journal entries since the caller was last shown the plan.
     since: &'a [Entry],
     ctx: &'a Ctx,
@@ -113,7 +115,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    fn new(plan: &'a Plan, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
+    fn new(plan: &'a Slice, ctx: &'a Ctx, since: &'a [Entry]) -> Self {
         Self {
             plan: plan.clone(),
             before: plan,
@@ -306,7 +308,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-impl Plan {
+impl Slice {
     /// Resolves a reference to an item, superseded items included.
     pub fn find(&self, item: &ItemRef) -> Result<Option<Number>, Broken> {
         let mut found = match item {

@@ -9,8 +9,8 @@ use crate::actor::ActorKind;
 use crate::event::What;
 use crate::id::{Attempt, Number};
 use crate::item::{Claim, Evidence, Item, Level, Mark, Status, Verification};
-use crate::plan::Plan;
 use crate::refusal::{Broken, Tag, Warning};
+use crate::slice::Slice;
 
 /// The acts that change a status.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -319,7 +319,7 @@ impl Draft<'_> {
     }
 }
 
-impl Plan {
+impl Slice {
     /// Warnings after an item was cancelled: the open items that depend on it, and those under it.
     pub(crate) fn warn_cancelled(&self, number: Number) -> Vec<Warning> {
         let Some(item) = self.get(number) else { return Vec::new() };

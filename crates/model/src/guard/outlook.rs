@@ -12,6 +12,7 @@ use crate::actor::Process;
 use crate::id::Number;
 use crate::item::{Claim, Item, Level, Mark, Status, Verification};
 use crate::plan::Plan;
+use crate::slice::Slice;
 
 /// The worker whose turn wants to end.
 #[derive(Clone, Copy, Debug)]
@@ -58,12 +59,12 @@ pub enum Excuse {
 ///
 /// Stale evidence does not count as lacking: `verify` renews it. Nor does a missing approval: only
 /// a person can give it.
-pub fn owes_evidence(plan: &Plan, item: &Item) -> bool {
+pub fn owes_evidence(plan: &Slice, item: &Item) -> bool {
     unproven(plan, item) && !awaits_approval(plan, item)
 }
 
 /// Whether a completed item lacks its evidence.
-fn unproven(plan: &Plan, item: &Item) -> bool {
+fn unproven(plan: &Slice, item: &Item) -> bool {
     item.status == Status::Completed
         && !item.is_superseded()
         && match plan.verification(item, false) {
@@ -72,12 +73,12 @@ fn unproven(plan: &Plan, item: &Item) -> bool {
         }
 }
 
-fn awaits_approval(plan: &Plan, item: &Item) -> bool {
+fn awaits_approval(plan: &Slice, item: &Item) -> bool {
     plan.demanded(item) == Some(Level::Approved)
         && plan.verification(item, false) == Verification::Required
 }
 
-fn waits(plan: &Plan, item: &Item) -> bool {
+fn waits(plan: &Slice, item: &Item) -> bool {
     if item.is_open() { item.waiting_on.is_some() } else { awaits_approval(plan, item) }
 }
 

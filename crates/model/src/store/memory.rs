@@ -26,6 +26,7 @@ use crate::id::{PlanId, Revision, WriteId};
 use crate::needs::Needs;
 use crate::plan::{MadeFor, Plan};
 use crate::session::{Kept, Session, SessionFilter, SessionKey, SessionStore};
+use crate::slice::Slice;
 use crate::{forget, undo};
 
 /// The store.
@@ -98,7 +99,11 @@ impl PlanStore for Memory {
         ready(self.state().forget(plan, item.as_ref(), &whole_ms(ctx)))
     }
 
-    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Plan, Error>> {
+    fn whole(&self, plan: PlanId) -> BoxFuture<'_, Result<Plan, Error>> {
+        ready(self.state().plan(plan).cloned())
+    }
+
+    fn read(&self, plan: PlanId, needs: Needs) -> BoxFuture<'_, Result<Slice, Error>> {
         ready(self.state().plan(plan).map(|plan| plan.slice(&needs)))
     }
 
@@ -135,14 +140,10 @@ impl PlanStore for Memory {
         ready(Ok(self.state().attachments.get(&key).map(|it| it.plan)))
     }
 
-    fn read_attached(
-        &self,
-        key: AttachmentKey,
-        needs: Needs,
-    ) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
+    fn whole_attached(&self, key: AttachmentKey) -> BoxFuture<'_, Result<Option<Plan>, Error>> {
         let state = self.state();
         let plan = state.attachments.get(&key).map(|it| state.plan(it.plan)).transpose();
-        ready(plan.map(|plan| plan.map(|plan| plan.slice(&needs))))
+        ready(plan.map(Option::<&Plan>::cloned))
     }
 
     fn shown(&self, key: AttachmentKey, revision: Revision) -> BoxFuture<'_, Result<(), Error>> {
@@ -322,7 +323,7 @@ impl State {
         let revision = change.write.and_then(|write| self.writes.get(&(id, write)));
         let entry = revision.and_then(|it| self.entries(id).find(|entry| entry.revision == *it));
         let Some(entry) = entry else { return Ok(None) };
-        Ok(Some(Applied::repeated(entry.clone(), self.plan(id)?.clone())))
+        Ok(Some(Applied::repeated(entry.clone(), self.plan(id)?.clone().into())))
     }
 
     fn undo(&mut self, id: PlanId, ctx: &Ctx, expect: Option<Revision>) -> Result<Applied, Error> {
@@ -369,7 +370,7 @@ impl State {
     ) -> Result<Applied, Error> {
         let mut plan = self.plan(id)?.clone();
         if decision.events.is_empty() {
-            return Ok(Applied { revision: plan.revision, plan, decision });
+            return Ok(Applied { revision: plan.revision, plan: plan.into(), decision });
         }
         for event in &decision.events {
             plan.evolve(event);
@@ -390,7 +391,7 @@ impl State {
         });
         self.plans.insert(id, plan.clone());
         self.notify();
-        Ok(Applied { revision: plan.revision, plan, decision })
+        Ok(Applied { revision: plan.revision, plan: plan.into(), decision })
     }
 
     fn notify(&mut self) {

@@ -158,7 +158,7 @@ proptest! {
             } else {
                 now(store.change(plan, Change::new(ops, ctx))).ok();
             }
-            let plan = now(store.read(plan, Needs::whole())).unwrap();
+            let plan = now(store.whole(plan)).unwrap();
             prop_assert_eq!((plan.placed, plan.open), plan.recount());
             sound(&plan, false)?;
         }

@@ -30,6 +30,22 @@ fn a_blocked_item_is_neither_started_nor_completed() {
 }
 
 #[test]
+fn an_approval_is_refused_from_an_agent() {
+    story(
+        "
+        $ add dig
+        $ prove 1 approved
+        refused: item 1 \"dig\" cannot be approved by an agent, only by a person
+        $ person
+        $ prove 1 approved
+        $ show 1
+        [ ] 1 dig
+        position 1, verification none, ready, approved
+        ",
+    );
+}
+
+#[test]
 fn a_person_goes_on_anyway_and_an_agent_does_not() {
     story(
         "

@@ -9,7 +9,6 @@ use jiff::{SignedDuration, Timestamp};
 use crate::command::{Ctx, ItemRef, ListEntry, Mode, NewItem, Op, Patch, Place, PlanPatch};
 use crate::goal::{Budget, Goal, Met};
 use crate::item::{Check, CheckRun, Evidence, Item, Origin};
-use crate::needs::Needs;
 use crate::plan::Rules;
 use crate::store::memory::Memory;
 use crate::store::{Applied, Change, Error, NewPlan, PlanStore};
@@ -72,7 +71,7 @@ impl World {
     }
 
     fn plan(&self) -> Plan {
-        now(self.store.read(self.plan, Needs::whole())).unwrap()
+        now(self.store.whole(self.plan)).unwrap()
     }
 
     /// Runs one line. `;` joins several operations into one change.

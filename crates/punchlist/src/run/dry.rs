@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Ask, caller, permissions};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::{self, Reply};
 
 /// Shows what would be done.

@@ -18,7 +18,7 @@ use punchlist_tui::run::Terminal;
 
 use crate::app::App;
 use crate::clock::{self, Clock};
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::{self, Reply};
 use crate::{database, identity, person, places, project};
 

@@ -2,7 +2,6 @@
 
 use punchlist_formats::typed::items::find;
 use punchlist_formats::view::detail;
-use punchlist_model::needs::Needs;
 use punchlist_model::{Evidence, Level, Op, Patch};
 
 use super::{Group, Verb};
@@ -49,7 +48,7 @@ Examples:
         person::at_terminal(what, Self::NAME)?;
         let by = identity::name(app.globals.name.as_deref())?;
         let items = items::each(app, &self.items)?;
-        let (_, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let (_, plan) = plan_choice::whole_there(app)?;
         let found = items.iter().map(|it| find(&plan, it));
         let about = detail::before_approval(&found.collect::<Result<Vec<_>, _>>()?);
         let question = if self.done { "Approve and complete?" } else { "Approve?" };

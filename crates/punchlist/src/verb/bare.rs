@@ -3,12 +3,11 @@
 use punchlist_engine::next::nothing_ready;
 use punchlist_formats::text;
 use punchlist_model::Status;
-use punchlist_model::needs::Needs;
 
 use super::list::List;
 use super::{Verb, next};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::Reply;
 
@@ -17,7 +16,7 @@ pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
     if app.globals.json {
         return List::default().run(app);
     }
-    let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else { return begin(app) };
+    let Some((store, plan)) = plan_choice::whole(app)? else { return begin(app) };
     let mut reply = List::default().run(app)?;
     let line = match next::picked(app, &*store, &plan)? {
         Some(item) => {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use clap::{Arg, Command, FromArgMatches};
 use punchlist_formats::dialect::Dialect;
 use punchlist_formats::text;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::Filter;
 use punchlist_model::{Item, Plan};
 
@@ -13,7 +12,7 @@ use super::{Group, Row, Verb};
 use crate::app::App;
 use crate::args::{self, Globals};
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{plan_choice, verb};
 
@@ -174,7 +173,7 @@ fn plain<'a>(words: impl IntoIterator<Item = &'a str>) -> Found {
 
 /// The items that a verb could be meant for.
 fn items(app: &App, verb: &str) -> Option<Found> {
-    let (_, plan) = plan_choice::read(app, &Needs::whole()).ok()??;
+    let (_, plan) = plan_choice::whole(app).ok()??;
     let fits = |item: &&Item| match verb {
         "done" | "start" | "skip" | "wait" => item.is_open(),
         "release" => item.status == punchlist_model::Status::InProgress,
@@ -203,7 +202,7 @@ fn plans(app: &App) -> Option<Found> {
 
 /// Whoever owns an item or works on one, and the agents that do.
 fn names(app: &App) -> Option<Found> {
-    let (_, plan) = plan_choice::read(app, &Needs::whole()).ok()??;
+    let (_, plan) = plan_choice::whole(app).ok()??;
     let of = |plan: &Plan| -> BTreeSet<String> {
         let items = plan.items.values();
         let owners = items.clone().filter_map(|it| it.owner.clone());

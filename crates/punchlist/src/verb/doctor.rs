@@ -8,7 +8,7 @@ use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{config, database, identity, person, places};
 

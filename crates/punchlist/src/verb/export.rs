@@ -1,7 +1,6 @@
 //! `punchlist export`.
 
 use punchlist_engine::archive::export;
-use punchlist_model::needs::Needs;
 
 use super::{Group, Verb};
 use crate::app::{App, no_plan};
@@ -34,7 +33,7 @@ Examples:
         if self.all {
             return all(app);
         }
-        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let (store, plan) = plan_choice::whole_there(app)?;
         block_on(export::one(&*store, &plan)).map(Reply::text)
     }
 }

@@ -7,7 +7,7 @@ use super::{Group, Verb};
 use crate::app::{App, no_plan};
 use crate::args::Globals;
 use crate::block_on;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::items::{self, Typed};
 use crate::person::{self, Act};
 use crate::print::Reply;
@@ -89,7 +89,7 @@ fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     if !is_plan {
         return Ok(None);
     }
-    let is_item = match plan_choice::read(app, &Needs::whole()) {
+    let is_item = match plan_choice::whole(app) {
         Ok(Some((_, plan))) => {
             typed.within(&plan).is_ok_and(|item| plan.find(&item).is_ok_and(|it| it.is_some()))
         }

@@ -5,7 +5,6 @@ use punchlist_formats::typed::budget::TypedBudget;
 use punchlist_formats::typed::items::each_of;
 use punchlist_formats::view::{self, json};
 use punchlist_model::goal::Met;
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::{Goal as Aim, Level, Op, Plan, PlanPatch, Rules};
 use serde_json::json;
@@ -87,7 +86,7 @@ Examples:
         if self.demand.is_some() {
             person::not_an_agent("what counts as done is said")?;
         }
-        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let (store, plan) = plan_choice::whole_there(app)?;
         if says_nothing {
             let key = block_on(plan_service::attachment(&*store, plan.id))?;
             return Ok(if app.globals.json {
@@ -101,7 +100,7 @@ Examples:
         let patch = self.patch(&plan, app, &*store)?;
         let request = Request::new(vec![Op::Plan(Box::new(patch))], self.changing);
         let (store, applied) = request.make(app)?;
-        let plan = block_on(store.read(applied.plan.id, Needs::whole()))?;
+        let plan = block_on(store.whole(applied.plan.id))?;
         if app.globals.json {
             let value = json!({
                 "revision": plan.revision, "changed": [], "warnings": [],

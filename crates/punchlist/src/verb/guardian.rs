@@ -5,7 +5,7 @@
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
 /// Start and end processes for a run of this program

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use punchlist_engine::archive::import::{self, Imported};
 use punchlist_engine::archive::origin::Claims;
 use punchlist_model::MadeFor;
-use punchlist_model::needs::Needs;
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -113,7 +112,7 @@ impl Import {
         };
         let file = merge::checklist(text, &name)?;
         let app = &self.target(app)?;
-        let plan = match plan_choice::read(app, &Needs::whole()) {
+        let plan = match plan_choice::whole(app) {
             Err(fail) if fail.code == Code::NotFound => None,
             other => other?.map(|it| it.1),
         };

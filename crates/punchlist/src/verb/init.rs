@@ -9,7 +9,7 @@ use punchlist_store::{Durability, Options};
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::{database, places};

@@ -10,7 +10,7 @@ use punchlist_formats::text;
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::{self, Reply, Said};
 use crate::{person, places};
 

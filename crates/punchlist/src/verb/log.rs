@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 
 use punchlist_formats::view::{json, log};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Cursor, Entry, Scope};
 use punchlist_model::{Plan, Revision};
@@ -40,7 +39,7 @@ Examples:
   punchlist log -n 0 --json > journal.jsonl";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let (store, plan) = plan_choice::whole_there(app)?;
         if self.follow {
             return self.go_on(app, &*store, &plan);
         }
@@ -61,7 +60,7 @@ impl Log {
     fn go_on(&self, app: &App, store: &dyn Store, plan: &Plan) -> Result<Reply, Fail> {
         // Following begins before the past is read, so that nothing falls between.
         let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
-        let plan = block_on(store.read(plan.id, Needs::whole()))?;
+        let plan = block_on(store.whole(plan.id))?;
         let past = self.past(store, &plan)?;
         let mut seen = plan.revision;
         let mut open = print::live(&lines(app, store, &plan, past)?)?;
@@ -70,7 +69,7 @@ impl Log {
             let Some((_, entry)) = next.transpose()? else { break };
             if entry.revision > seen {
                 seen = entry.revision;
-                let plan = block_on(store.read(entry.plan, Needs::whole()))?;
+                let plan = block_on(store.whole(entry.plan))?;
                 open = print::live(&lines(app, store, &plan, vec![entry])?)?;
             }
         }

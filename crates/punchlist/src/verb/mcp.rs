@@ -10,7 +10,7 @@ use punchlist_engine::session;
 use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::Store;
 use punchlist_model::store;
-use punchlist_model::{IdSource, Plan, Process, Timestamp};
+use punchlist_model::{IdSource, Process, Slice, Timestamp};
 use punchlist_serve::mcp::{self, Connection, Options, Server, Surroundings, Who};
 use serde_json::{Map, Value};
 
@@ -173,7 +173,7 @@ impl Surroundings for Around {
         person::is_heard_through_client()
     }
 
-    fn gone(&self, plan: &Plan) -> Vec<Process> {
+    fn gone(&self, plan: &Slice) -> Vec<Process> {
         identity::gone(plan)
     }
 }

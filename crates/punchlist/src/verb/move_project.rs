@@ -8,7 +8,7 @@ use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
 use crate::clock::Clock;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, project};
 

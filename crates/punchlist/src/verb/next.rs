@@ -5,7 +5,7 @@ use punchlist_formats::text;
 use punchlist_formats::view::json;
 use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
-use punchlist_model::{Ctx, Item, Op, Plan};
+use punchlist_model::{Ctx, Item, Op, Slice};
 
 use super::{Group, Verb};
 use crate::app::App;
@@ -68,7 +68,7 @@ Examples:
 pub(super) fn picked<'a>(
     app: &App,
     store: &dyn Store,
-    plan: &'a Plan,
+    plan: &'a Slice,
 ) -> Result<Option<&'a Item>, Fail> {
     let ctx = Ctx { gone: identity::gone(plan), ..app.in_session(app.ctx()?, store)? };
     Ok(next::picked(plan, &ctx)?)

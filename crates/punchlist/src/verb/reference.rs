@@ -6,7 +6,7 @@ use punchlist_formats::view::schema;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::args;
-use crate::error::{Code, Fail};
+use crate::fail::{Code, Fail};
 use crate::print::Reply;
 
 /// Print a page of the reference

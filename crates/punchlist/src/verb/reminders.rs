@@ -8,7 +8,7 @@ use punchlist_model::session::SessionFilter;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::block_on;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::identity;
 use crate::print::Reply;
 

@@ -7,7 +7,7 @@ use punchlist_engine::run::{Choice, Earlier, OnFailure, Options};
 
 use super::{Group, Verb};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::run::{self, Ask};
 

@@ -9,7 +9,6 @@ use punchlist_engine::plan_service;
 use punchlist_formats::text;
 use punchlist_formats::typed::items;
 use punchlist_formats::view::{self, detail, json, log};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::PlanStore;
 use punchlist_model::{Item, Number, Plan, Revision};
@@ -48,7 +47,7 @@ Examples:
   punchlist show --plan release";
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
-        let (store, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let (store, plan) = plan_choice::whole_there(app)?;
         let Some(typed) = self.item else { return header(app, &*store, &plan) };
         let item = items::find(&plan, &typed.within(&plan)?)?;
         if self.output {

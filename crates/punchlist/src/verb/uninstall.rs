@@ -6,7 +6,7 @@ use super::install::reply;
 use super::{Group, Verb};
 use crate::agent::{self, Goal};
 use crate::app::App;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, places};
 

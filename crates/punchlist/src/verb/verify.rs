@@ -9,7 +9,6 @@ use punchlist_formats::text;
 use punchlist_formats::typed::items::each_of;
 use punchlist_formats::view::check::{self, Checked};
 use punchlist_model::Plan;
-use punchlist_model::needs::Needs;
 use serde_json::json;
 
 use super::{Group, Verb};
@@ -63,7 +62,7 @@ Examples:
         if self.consent || self.no_consent {
             return self.consent(app);
         }
-        let (_, plan) = plan_choice::read_there(app, &Needs::whole())?;
+        let (_, plan) = plan_choice::whole_there(app)?;
         let due = self.due(app, &plan)?;
         if due.is_empty() {
             return Ok(self.nothing(app, &plan));

@@ -8,7 +8,7 @@ use super::events::kind;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::config;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 use crate::watch::{self, Ask};
 

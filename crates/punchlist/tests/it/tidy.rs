@@ -78,7 +78,7 @@ const ONLY_IN: &[(&str, &[&str])] = &[
 /// Crates that see neither clock nor world, and all that they may be built from.
 const PURE: &[(&str, &[&str])] = &[
     ("model", &["serde", "serde_json", "uuid", "jiff", "thiserror", "futures-core", "memchr"]),
-    ("streams", &["serde", "serde_json", "schemars", "memchr", "jiff", "uuid"]),
+    ("streams", &["serde", "serde_json", "schemars", "memchr", "aho-corasick", "jiff", "uuid"]),
     (
         "formats",
         &[

@@ -24,7 +24,7 @@ use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_formats::prompt::prompt_section;
 use punchlist_model::session::{Session, Store};
 use punchlist_model::store::Error;
-use punchlist_model::{Actor, Holder, IdSource, Limits, Plan, Process, Timestamp};
+use punchlist_model::{Actor, Holder, IdSource, Limits, Process, Slice, Timestamp};
 use rmcp::model::{
     Implementation, RequestStateCodec, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
@@ -100,7 +100,7 @@ pub trait Surroundings: Send + Sync + 'static {
     fn hears_person(&self) -> bool;
 
     /// The processes behind the plan's claims that have ended.
-    fn gone(&self, plan: &Plan) -> Vec<Process>;
+    fn gone(&self, plan: &Slice) -> Vec<Process>;
 }
 
 /// A server. Clones share their state.

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use punchlist_formats::text::{one_line, truncate};
 use punchlist_formats::view::{json, markdown};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{Error, Filter, Summary};
 use punchlist_model::{Plan, PlanId};
@@ -144,7 +143,7 @@ impl Server {
                     None => return Ok(None),
                 },
             };
-            match store.read(id, Needs::whole()).await {
+            match store.whole(id).await {
                 Err(Error::NoPlan(_)) => Ok(None),
                 plan => plan.map(Some),
             }

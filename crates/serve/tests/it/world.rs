@@ -11,7 +11,7 @@ use punchlist_formats::dialect::{Dialect, Surface};
 use punchlist_model::session::Store;
 use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{AttachmentKey, Error};
-use punchlist_model::{Actor, Holder, IdSource, Limits, Plan, Process, Timestamp};
+use punchlist_model::{Actor, Holder, IdSource, Limits, Process, Slice, Timestamp};
 use punchlist_serve::BoxFuture;
 use punchlist_serve::mcp::{Options, Server, Surroundings, Who};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -111,7 +111,7 @@ impl Surroundings for Around {
         true
     }
 
-    fn gone(&self, _plan: &Plan) -> Vec<Process> {
+    fn gone(&self, _plan: &Slice) -> Vec<Process> {
         Vec::new()
     }
 }

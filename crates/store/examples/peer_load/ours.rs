@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Change, NewPlan, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Limits, Mode, NewItem, Op, PlanId, Rules, Timestamp,
@@ -102,7 +101,7 @@ fn ctx(who: u32, n: u32) -> Ctx {
 /// The ids of the stored items.
 pub(crate) fn stored(database: &Path) -> Outcome<Vec<String>> {
     let store = Sqlite::open_to_read(&options(database))?.ok_or("there is no database")?;
-    let plan = wait(PlanStore::read(&store, plan_id(), Needs::whole()))?;
+    let plan = wait(PlanStore::whole(&store, plan_id()))?;
     Ok(plan.items.values().map(|item| item.id.to_string()).collect())
 }
 

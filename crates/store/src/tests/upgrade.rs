@@ -1,7 +1,7 @@
 //! A migrated database of schema 5 or 6 has the same plans as before, and every item is found by
 //! each kind of reference.
 
-use punchlist_model::needs::Reach;
+use punchlist_model::needs::{Needs, Reach};
 use punchlist_model::store::{AttachmentKey, Change, Entry, Filter};
 use punchlist_model::{ItemRef, MadeFor, NewItem, Op, Place, Revision};
 use rusqlite::Connection;
@@ -43,7 +43,7 @@ fn all(store: &Sqlite) -> Vec<(Plan, Vec<Entry>)> {
     let plans = now(store.plans(Filter::default())).unwrap();
     let whole = |plan: PlanId| {
         let journal = now(store.journal(plan, Revision(0), u32::MAX)).unwrap();
-        (now(PlanStore::read(store, plan, Needs::whole())).unwrap(), journal)
+        (now(PlanStore::whole(store, plan)).unwrap(), journal)
     };
     plans.into_iter().map(|it| whole(it.id)).collect()
 }
@@ -169,7 +169,7 @@ fn items_are_found_whichever_way_they_are_meant() {
     let directory = tempfile::TempDir::new().unwrap();
     let store = store_at(directory.path().join("plans.db"));
     for plan in worked_on(&store) {
-        let plan = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+        let plan = now(PlanStore::whole(&store, plan)).unwrap();
         let moved =
             plan.items.values().filter(|it| it.position.map(|it| it.0) != Some(it.number.0));
         assert!(moved.count() > 5, "nothing was moved");
@@ -177,7 +177,8 @@ fn items_are_found_whichever_way_they_are_meant() {
     }
     let foreign = large_plan();
     now(store.import(foreign.clone(), Vec::new())).unwrap();
-    let few = Plan { items: foreign.items.into_iter().take(20).collect(), ..foreign };
+    let mut few = foreign;
+    few.items = std::mem::take(&mut few.items).into_iter().take(20).collect();
     check_found(&store, &few);
 }
 
@@ -228,7 +229,7 @@ fn what_was_taken_in_is_read_again_however_deep_it_is() {
         );
         conn.execute("UPDATE journal SET events = ?1 WHERE plan = 1 AND revision = 3", [changed])
             .unwrap();
-        let whole = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+        let whole = now(PlanStore::whole(&store, plan)).unwrap();
         let item = whole.get(Number(2)).unwrap();
         assert!(item.metadata.is_some() && item.marks.is_empty(), "{levels}: {item:?}");
         let journal = now(store.journal(plan, Revision(0), u32::MAX)).unwrap();
@@ -246,7 +247,7 @@ fn what_cannot_be_read_says_so_and_the_rest_is_there() {
     let path = directory.path().join("plans.db");
     let store = store_at(path.clone());
     let [plan, other] = worked_on(&store);
-    let good = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+    let good = now(PlanStore::whole(&store, plan)).unwrap();
     let conn = Connection::open(&path).unwrap();
     conn.execute_batch(
         "PRAGMA ignore_check_constraints = ON; UPDATE item SET extra = '{\"marks\":17}', claim = 'x' WHERE plan = 1 AND number = 2; \
@@ -257,7 +258,7 @@ fn what_cannot_be_read_says_so_and_the_rest_is_there() {
          UPDATE plan SET goal = '[]', end = 'nowhere' WHERE key = 2",
     )
     .unwrap();
-    let whole = now(PlanStore::read(&store, plan, Needs::whole())).unwrap();
+    let whole = now(PlanStore::whole(&store, plan)).unwrap();
     assert_eq!(whole.items.len(), good.items.len());
     for (number, item) in &whole.items {
         let is_bad = matches!(number.0, 2 | 3);
@@ -272,6 +273,6 @@ fn what_cannot_be_read_says_so_and_the_rest_is_there() {
     assert!(journal.len() > 30);
     let plans = now(store.plans(Filter::default())).unwrap();
     assert_eq!(plans.len(), 2);
-    let bad = now(PlanStore::read(&store, other, Needs::whole())).unwrap();
-    assert_eq!(bad.goal.unwrap().statement, "[unreadable]");
+    let bad = now(PlanStore::whole(&store, other)).unwrap();
+    assert_eq!(bad.goal.as_ref().unwrap().statement, "[unreadable]");
 }

@@ -8,7 +8,6 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use punchlist_model::call::{Asked, CallRecord, CallState, News, Offer, RunRecord};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{
     Applied, AttachmentKey, Change, Cursor, Entry, Error, Following, NewPlan, PlanStore, Scope,
@@ -242,7 +241,7 @@ impl Desk {
     }
 
     pub(crate) fn whole(&self) -> Plan {
-        wait(self.store.read(self.plan, Needs::whole())).unwrap()
+        wait(self.store.whole(self.plan)).unwrap()
     }
 
     pub(crate) fn journal(&self) -> Vec<Entry> {

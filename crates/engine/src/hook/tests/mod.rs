@@ -19,7 +19,6 @@ use std::task::{Context, Poll, Waker};
 use punchlist_formats::hook::{Agent, Answer, Task};
 use punchlist_formats::prompt::Tag;
 use punchlist_model::guard::Gate;
-use punchlist_model::needs::Needs;
 use punchlist_model::remind::Policy;
 use punchlist_model::session::{Session, SessionKey, SessionStore};
 use punchlist_model::store::memory::Memory;
@@ -222,7 +221,7 @@ impl Desk {
     fn plan_of(&self, session: &str, sub_agent: &str) -> Option<Plan> {
         let key = self.session(session).key.attachment("/project", sub_agent);
         let attachment = settle(self.store.attachment(key)).unwrap()?;
-        Some(settle(self.store.read(attachment.plan, Needs::whole())).unwrap())
+        Some(settle(self.store.whole(attachment.plan)).unwrap())
     }
 
     fn plan(&self) -> Plan {

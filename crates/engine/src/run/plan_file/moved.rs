@@ -44,7 +44,7 @@ async fn made_for(path: &Path, store: &dyn Store, caller: &Caller) -> Result<Opt
 /// else was recorded for it since. The run that follows records the path.
 async fn made_before_schema_7(source: &Source, store: &dyn Store) -> Result<Option<PlanId>, Fail> {
     let old = legacy_ids::plan_id(&source.made_for());
-    let plan = read(store, old, Needs::header()).await?;
+    let plan = if_there(store.read(old, Needs::header()).await)?;
     Ok(plan.filter(|it| it.made_for.is_none()).map(|it| it.id))
 }
 
@@ -117,9 +117,9 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// The plan, if there is one.
-async fn read(store: &dyn Store, plan: PlanId, needs: Needs) -> Result<Option<Plan>, Fail> {
-    match store.read(plan, needs).await {
+/// What was read of a plan, if there is one.
+fn if_there<T>(read: Result<T, store::Error>) -> Result<Option<T>, Fail> {
+    match read {
         Ok(plan) => Ok(Some(plan)),
         Err(store::Error::NoPlan(_)) => Ok(None),
         Err(error) => Err(error.into()),
@@ -135,7 +135,7 @@ async fn alike(source: &Source, store: &dyn Store) -> Result<Option<Gone>, Fail>
         if path.exists() {
             continue;
         }
-        let Some(plan) = read(store, summary.id, Needs::whole()).await? else { continue };
+        let Some(plan) = if_there(store.whole(summary.id).await)? else { continue };
         if has_past(&plan) && is_alike(source, &plan) {
             return Ok(Some(Gone { plan, path }));
         }
@@ -187,7 +187,7 @@ async fn named(
         None => made_for(&from, store, caller).await?,
     };
     let plan = plan.ok_or_else(unknown)?;
-    let plan = read(store, plan, Needs::whole()).await?.ok_or_else(unknown)?;
+    let plan = if_there(store.whole(plan).await)?.ok_or_else(unknown)?;
     Ok(Gone { plan, path: from })
 }
 

@@ -4,7 +4,6 @@
 //! Only a plan that was made for that session alone is taken over. It is left empty, with a title that says
 //! where its items are, so that no later session is told that something is left there.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::session::{SessionKey, Store};
 use punchlist_model::store::{Change, Error};
 use punchlist_model::{Ctx, Item, ItemRef, MadeFor, Mode, Number, Op, Patch, PlanId, PlanPatch};
@@ -52,7 +51,7 @@ pub(crate) async fn taken_over(
     if store.attached(attachment).await? != Some(own) {
         return Ok(Vec::new());
     }
-    let plan = store.read(own, Needs::whole()).await?;
+    let plan = store.whole(own).await?;
     let listed = plan.listed();
     if listed.is_empty() {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 
 use punchlist_model::event::Field;
 use punchlist_model::store::{Applied, Error};
-use punchlist_model::{Broken, Event, Item, Number, Plan, Refusal};
+use punchlist_model::{Broken, Event, Item, Number, Plan, Refusal, Slice};
 
 use super::super::refuse::{self, Names};
 use super::super::{Answer, MISMATCH, Reply};
@@ -16,8 +16,11 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) => match &self.what {
-                What::Get(task) => Reply::text(get(plan, *task), false),
-                What::List => Reply { shows: true, ..Reply::text(list(plan), false) },
+                What::Get(task) => Reply::text(get(&plan, *task), false),
+                What::List => match plan.whole() {
+                    Some(plan) => Reply { shows: true, ..Reply::text(list(&plan), false) },
+                    None => mismatch(),
+                },
                 What::Create | What::Update { .. } | What::Delete(_) => mismatch(),
             },
             Answer::Failed(Error::Refused(refusal), _) if self.is_missing(refusal) => {
@@ -134,7 +137,7 @@ fn updated(applied: &Applied, task: Number, blocks: &[Number]) -> Vec<&'static s
     names
 }
 
-fn get(plan: &Plan, task: Option<Number>) -> String {
+fn get(plan: &Slice, task: Option<Number>) -> String {
     let found = task.and_then(|number| plan.get(number)).filter(|item| !item.is_superseded());
     let Some(item) = found else { return NOT_FOUND.to_owned() };
     let listed = |number: &Number| plan.get(*number).is_some_and(|item| !item.is_superseded());

@@ -20,7 +20,7 @@ use punchlist_model::store::memory::Memory;
 use punchlist_model::store::{Applied, Change, Error, NewPlan, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, Item, ItemId, Limits, Mode, Number, Op, Plan, PlanId, Revision,
-    Rules, Timestamp, decide,
+    Rules, Slice, Timestamp, decide,
 };
 use serde_json::Value;
 
@@ -109,7 +109,7 @@ impl Desk {
         };
         let Some(ops) = call.ops() else {
             return call
-                .reply(Answer::Read(&now(self.store.read(self.plan, call.needs())).unwrap()));
+                .reply(Answer::Read(now(self.store.read(self.plan, call.needs())).unwrap()));
         };
         let ctx = self.ctx();
         let slice = now(self.store.read(self.plan, Needs::of(ops))).unwrap();
@@ -168,7 +168,7 @@ impl Desk {
     }
 
     fn whole(&self) -> Plan {
-        now(self.store.read(self.plan, Needs::whole())).unwrap()
+        now(self.store.whole(self.plan)).unwrap()
     }
 
     fn item(&self, number: u32) -> Item {
@@ -187,7 +187,7 @@ impl Desk {
     }
 }
 
-fn apply(mut plan: Plan, ops: &[Op], ctx: &Ctx) -> Result<Applied, Error> {
+fn apply(mut plan: Slice, ops: &[Op], ctx: &Ctx) -> Result<Applied, Error> {
     let decision = decide(&plan, ops, ctx)?;
     for event in &decision.events {
         plan.evolve(event);

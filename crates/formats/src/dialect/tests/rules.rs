@@ -320,7 +320,8 @@ fn the_wrong_kind_of_answer_is_an_error_and_no_panic() {
     let plan = desk.whole();
     for (dialect, tool, arguments) in samples() {
         let call = sample(dialect, tool, &arguments).unwrap();
-        assert_eq!(call.reply(Answer::Read(&plan)).is_error, call.ops().is_some(), "{tool}");
+        let reply = call.reply(Answer::Read(plan.clone().into()));
+        assert_eq!(reply.is_error, call.ops().is_some(), "{tool}");
     }
     let applied = desk.beside(Vec::new());
     for (dialect, tool, arguments) in [

@@ -21,9 +21,12 @@ impl Call {
         match answer {
             Answer::Changed(applied) => self.changed(applied),
             Answer::Read(plan) => match self.what {
-                What::List(filter) => {
-                    Reply { shows: true, ..Reply::json(&Listed::of(plan, filter), false) }
-                }
+                What::List(filter) => match plan.whole() {
+                    Some(plan) => {
+                        Reply { shows: true, ..Reply::json(&Listed::of(&plan, filter), false) }
+                    }
+                    None => error(MISMATCH),
+                },
                 What::Create { .. } | What::Complete(_) | What::Update(_) | What::Next => {
                     error(MISMATCH)
                 }

@@ -59,7 +59,7 @@ impl State {
             }
         }
         self.work.move_runs(after);
-        self.ring();
+        self.notify();
         Ok(moves.into_iter().map(|it| it.0).collect())
     }
 }

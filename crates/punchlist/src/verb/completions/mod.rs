@@ -11,7 +11,7 @@ use punchlist_formats::text;
 use super::{Group, Verb};
 use crate::app::App;
 use crate::args;
-use crate::error::Fail;
+use crate::fail::Fail;
 use crate::print::Reply;
 
 /// Print completions for a shell, or the manual pages

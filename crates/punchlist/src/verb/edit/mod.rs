@@ -129,7 +129,7 @@ fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail
     if !editing::is_possible() {
         return Err(no_editor());
     }
-    let (_, plan) = plan_choice::read_there(app, &Needs::whole())?;
+    let (_, plan) = plan_choice::whole_there(app)?;
     let item = find(&plan, &typed.within(&plan)?)?;
     let number = item.number;
     let before = ItemForm::of(item);
@@ -145,7 +145,7 @@ fn in_editor(app: &App, typed: &Typed, changing: Changing) -> Result<Reply, Fail
     };
     let wanted = edited.said.clone();
     let make = || {
-        let (_, now) = plan_choice::read_there(app, &Needs::whole())?;
+        let (_, now) = plan_choice::whole_there(app)?;
         let theirs = wanted.conflicts(&before, &ItemForm::of(find(&now, &number.into())?));
         if !theirs.is_empty() {
             let message =
@@ -172,7 +172,7 @@ fn in_editor_whole(app: &App, changing: Changing) -> Result<Reply, Fail> {
     if !editing::is_possible() {
         return Err(no_editor());
     }
-    let (_, plan) = plan_choice::read_there(app, &Needs::whole())?;
+    let (_, plan) = plan_choice::whole_there(app)?;
     let name = format!("{}-all", plan.id.short());
     let read = |text: &str| Ok(whole_list::read(text, &plan)?);
     let Some(edited) = editing::edit(&name, &whole_list::text(&plan), read)? else {

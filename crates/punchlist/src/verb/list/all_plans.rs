@@ -2,7 +2,6 @@
 
 use punchlist_formats::text;
 use punchlist_formats::view::plans::{Folded, called};
-use punchlist_model::needs::Needs;
 use punchlist_model::store::Filter;
 use serde_json::Value;
 
@@ -22,7 +21,7 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
     let folded = Folded::away(&mut summaries, &live);
     let (mut values, mut out) = (Vec::<Value>::new(), String::new());
     for summary in &summaries {
-        let plan = block_on(store.read(summary.id, Needs::whole()))?;
+        let plan = block_on(store.whole(summary.id))?;
         let only = list.only(app, &*store, &plan)?;
         if only
             .as_ref()

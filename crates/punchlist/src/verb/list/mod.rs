@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use punchlist_engine::plan_service;
 use punchlist_formats::text;
 use punchlist_formats::view::{self, json};
-use punchlist_model::needs::Needs;
 use punchlist_model::session::Store;
 use punchlist_model::store::{self, PlanStore};
 use punchlist_model::{Number, Plan};
@@ -91,7 +90,7 @@ Examples:
         if self.all_plans {
             return all_plans::run(&self, app, view);
         }
-        let Some((store, plan)) = plan_choice::read(app, &Needs::whole())? else {
+        let Some((store, plan)) = plan_choice::whole(app)? else {
             return none_yet(app, view);
         };
         let only = self.only(app, &*store, &plan)?;

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Entry, Filter, PlanStore};
 use punchlist_model::{Number, Plan, Position, Revision};
 use punchlist_store::{Durability, Options, Sqlite};
@@ -41,7 +40,7 @@ pub(super) fn judge(db: &Path, tally: &mut Tally) -> Vec<Case> {
     let mut cases = Vec::new();
     let mut ids = BTreeSet::new();
     for summary in plans {
-        let plan = now(store.read(summary.id, Needs::whole())).unwrap();
+        let plan = now(store.whole(summary.id)).unwrap();
         let journal = match now(store.journal(summary.id, Revision(0), u32::MAX)) {
             Ok(journal) => journal,
             Err(error) => {

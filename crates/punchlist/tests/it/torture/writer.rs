@@ -13,7 +13,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pollster::block_on;
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Applied, Change, Error, PlanStore};
 use punchlist_model::{
     Actor, Ctx, Holder, IdSource, ItemRef, Limits, ListEntry, Mode, NewItem, Number, Op, Patch,
@@ -175,7 +174,7 @@ fn mixed(options: &Options, plan: PlanId, name: &str, seed: u64) {
     let store = Sqlite::open(options).unwrap();
     let mut chance = Chance::new(seed);
     for n in 0_u64.. {
-        let whole = now(store.read(plan, Needs::whole())).unwrap();
+        let whole = now(store.whole(plan)).unwrap();
         let ctx = ctx(name, &n.to_string());
         let (before, answer) = match chance.below(10) {
             0 => (whole.revision, now(store.undo(plan, ctx, None))),

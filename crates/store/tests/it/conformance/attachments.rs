@@ -1,6 +1,5 @@
 //! Conversations and the plans that they are attached to.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Attachment, Change, Error};
 use punchlist_model::{Ctx, Number, Op, Revision};
 
@@ -26,20 +25,17 @@ pub(crate) fn the_plan_of_a_conversation_is_read_at_once(world: &World) {
     wait(desk.store.create(new_plan(2))).unwrap();
     desk.must(vec![add("a"), add("b")]);
     assert_eq!(wait(desk.store.attached(key("c", ""))).unwrap(), None);
-    assert_eq!(wait(desk.store.read_attached(key("c", ""), Needs::whole())).unwrap(), None);
+    assert_eq!(wait(desk.store.whole_attached(key("c", ""))).unwrap(), None);
     for (plan, title) in [(plan_id(2), "Plan 2"), (desk.plan, "Plan 1")] {
         wait(desk.store.attach(key("c", ""), plan, at(5))).unwrap();
         assert_eq!(wait(world.handle().attached(key("c", ""))).unwrap(), Some(plan));
-        for needs in [Needs::whole(), Needs::header(), Needs::of(&[Op::Next])] {
-            let read = wait(desk.store.read(plan, needs.clone())).unwrap();
-            assert_eq!(read.title, title);
-            let attached = wait(desk.store.read_attached(key("c", ""), needs)).unwrap();
-            assert_eq!(attached, Some(read));
-        }
+        let whole = wait(desk.store.whole(plan)).unwrap();
+        assert_eq!(whole.title, title);
+        assert_eq!(wait(desk.store.whole_attached(key("c", ""))).unwrap(), Some(whole));
     }
     for other in [key("d", ""), key("c", "t")] {
         assert_eq!(wait(desk.store.attached(other.clone())).unwrap(), None);
-        assert_eq!(wait(desk.store.read_attached(other, Needs::whole())).unwrap(), None);
+        assert_eq!(wait(desk.store.whole_attached(other)).unwrap(), None);
     }
 }
 
@@ -162,9 +158,9 @@ pub(crate) fn who_stays_for_long_knows_what_others_did_meanwhile(world: &World) 
         let change = Change::new(vec![add(&title)], ctx("bob", n));
         wait(other.change(desk.plan, change)).unwrap();
         revision += 2;
-        let plan = wait(desk.store.read(desk.plan, Needs::whole())).unwrap();
-        assert_eq!(plan, wait(world.handle().read(desk.plan, Needs::whole())).unwrap());
-        assert_eq!(plan, wait(desk.store.read(desk.plan, Needs::whole())).unwrap());
+        let plan = wait(desk.store.whole(desk.plan)).unwrap();
+        assert_eq!(plan, wait(world.handle().whole(desk.plan)).unwrap());
+        assert_eq!(plan, wait(desk.store.whole(desk.plan)).unwrap());
         assert_eq!(plan.revision, Revision(revision));
         assert!(plan.items.values().any(|item| item.title == title));
         let plan = if n % 2 == 0 { plan_id(7) } else { desk.plan };

@@ -47,6 +47,15 @@ pub(crate) fn after_a_cursor_the_rest_comes(world: &World) {
     assert_eq!(take(&mut rest, 2), desk.journal()[1..]);
 }
 
+pub(crate) fn following_outlives_the_handle_that_began_it(world: &World) {
+    let desk = Desk::new(world.handle(), "ann");
+    let handle = world.handle();
+    let mut stream = follow(&*handle, Cursor::Now, Scope::All);
+    drop(handle);
+    desk.must(vec![add("a")]);
+    assert_eq!(next(&mut stream).1, desk.journal()[0]);
+}
+
 pub(crate) fn entries_of_another_handle_wake_a_waiting_follower(world: &World) {
     let desk = Desk::new(world.handle(), "ann");
     desk.must(vec![add("first")]);

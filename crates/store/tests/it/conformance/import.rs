@@ -1,6 +1,5 @@
 //! Export reads everything; import writes it again.
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Error, NewPlan};
 use punchlist_model::{NewItem, Number, Op, Revision};
 
@@ -23,7 +22,7 @@ pub(crate) fn what_is_exported_comes_back_the_same(world: &World) {
     let (plan, journal) = (there.whole(), there.journal());
     let here = world.handle();
     wait(here.import(plan.clone(), journal.clone())).unwrap();
-    assert_eq!(wait(here.read(plan.id, Needs::whole())).unwrap(), plan);
+    assert_eq!(wait(here.whole(plan.id)).unwrap(), plan);
     assert_eq!(wait(here.journal(plan.id, Revision(0), u32::MAX)).unwrap(), journal);
 }
 

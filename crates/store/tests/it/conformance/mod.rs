@@ -137,6 +137,7 @@ worlds! {
             from_the_start_everything_comes_in_order
             from_now_on_only_what_is_new_comes
             after_a_cursor_the_rest_comes
+            following_outlives_the_handle_that_began_it
             entries_of_another_handle_wake_a_waiting_follower
             one_plan_alone_can_be_followed
             more_than_a_batch_comes_whole

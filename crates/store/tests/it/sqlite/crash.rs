@@ -168,7 +168,7 @@ fn a_value_that_nobody_of_ours_wrote_is_damage_and_not_a_panic() {
         ("UPDATE plan SET revision = -1", "UPDATE plan SET revision = 1"),
     ] {
         outside(&options).execute_batch(spoil).unwrap();
-        let read = wait(desk.store.read(desk.plan, punchlist_model::needs::Needs::whole()));
+        let read = wait(desk.store.whole(desk.plan));
         let error = read.unwrap_err().to_string();
         assert!(error.contains("plans.db"), "{spoil}: {error}");
         outside(&options).execute_batch(mend).unwrap();

@@ -98,9 +98,7 @@ fn a_damaged_database_is_said_to_be_damaged() {
     bytes[4096..].fill(0x5a);
     fs::write(&options.path, &bytes).unwrap();
     // The damage may be noticed at once, or when the pages are read.
-    let error = Sqlite::open(&options).and_then(|store| {
-        wait(PlanStore::read(&store, plan_id(1), punchlist_model::needs::Needs::whole()))
-    });
+    let error = Sqlite::open(&options).and_then(|store| wait(PlanStore::whole(&store, plan_id(1))));
     let Err(Error::Unusable { what, .. }) = error else { panic!("{error:?}") };
     assert!(what.contains("is damaged"), "{what}");
 }
@@ -128,7 +126,7 @@ fn a_store_opened_to_read_sees_what_others_write_and_writes_nothing() {
     let desk = Desk::new(Arc::new(Sqlite::open(&options).unwrap()), "ann");
     let reader = Sqlite::open_to_read(&options).unwrap().unwrap();
     desk.must(vec![add("a")]);
-    let plan = wait(PlanStore::read(&reader, plan_id(1), punchlist_model::needs::Needs::whole()));
+    let plan = wait(PlanStore::whole(&reader, plan_id(1)));
     assert_eq!(plan.unwrap(), desk.whole());
     let refused = wait(reader.create(new_plan(2)));
     let Err(Error::ReadOnly(why)) = refused else { panic!("{refused:?}") };

@@ -143,7 +143,7 @@ fn step() -> impl Strategy<Value = Step> {
 fn result_text(result: Result<Applied, Error>) -> String {
     match result {
         Ok(applied) => {
-            let header = applied.plan.slice(&Needs::header());
+            let header = &applied.plan;
             let counts = (header.open, header.placed, header.next_number, header.end);
             format!(
                 "{:?} {counts:?} {:#?} {:#?}",
@@ -180,7 +180,7 @@ fn check(steps: &[Step]) {
             both.push(result_text(wait(take(store, step, now))));
         }
         assert_eq!(both[0], both[1]);
-        let plans = stores.map(|store| wait(store.read(plan_id(1), Needs::whole())).unwrap());
+        let plans = stores.map(|store| wait(store.whole(plan_id(1))).unwrap());
         assert_eq!(plans[0], plans[1]);
         assert_eq!((plans[1].placed, plans[1].open), plans[1].recount());
         let summaries = stores.map(|store| wait(store.plans(Filter::default())).unwrap());

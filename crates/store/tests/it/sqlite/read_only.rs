@@ -10,7 +10,6 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Cursor, Error, PlanStore, Scope};
 use punchlist_store::{Durability, Options, Sqlite};
 
@@ -107,7 +106,7 @@ fn check(directory: &Path) {
         let to_read = Sqlite::open_to_read(&options).unwrap().unwrap();
         let to_write = Sqlite::open(&options).unwrap();
         for store in [&to_read, &to_write] {
-            let plan = wait(PlanStore::read(store, plan_id(1), Needs::whole())).unwrap();
+            let plan = wait(PlanStore::whole(store, plan_id(1))).unwrap();
             assert_eq!(plan.items.len(), 2, "{part}");
             let mut stream = follow(store, Cursor::Start, Scope::All);
             assert_eq!(next(&mut stream).1.plan, plan_id(1), "{part}");

@@ -7,7 +7,6 @@ use std::task::{Context, Waker};
 use std::thread;
 use std::time::Duration;
 
-use punchlist_model::needs::Needs;
 use punchlist_model::store::{Filter, PlanStore};
 use punchlist_store::{Options, Sqlite, Threaded, Waiting, set_waiting};
 
@@ -57,7 +56,7 @@ fn a_read_answers_while_a_write_waits_for_a_lock_that_is_held_elsewhere() {
     assert!(poll().is_pending());
     waits.recv().unwrap();
     assert_eq!(plans(&store), 1);
-    assert!(wait(store.read(plan_id(1), Needs::whole())).is_ok());
+    assert!(wait(store.whole(plan_id(1))).is_ok());
     assert!(poll().is_pending(), "the write still waits");
     held.unlock().unwrap();
     wait(write).unwrap();

@@ -50,7 +50,7 @@ fn a_change_is_not_acknowledged_into_a_database_that_was_deleted_or_moved() {
         // The next write goes to the file at the path.
         wait(store.create(new_plan(3))).unwrap();
         assert_eq!(found(&options), 1);
-        assert!(wait(store.read(plan_id(1), punchlist_model::needs::Needs::whole())).is_err());
+        assert!(wait(store.whole(plan_id(1))).is_err());
     }
 }
 
