@@ -18,18 +18,18 @@ use std::process::ExitCode;
 use print::{say, warn};
 
 const HELP: &str = "\
-Chores of the workspace.
+Development tasks of the workspace.
 
-Usage: cargo xtask CHORE [ARGUMENT…]
+Usage: cargo xtask TASK [ARGUMENT…]
 
-Chores:
+Tasks:
   test [GROUP…]  run the tests, all groups unless some are named;
                  `test agents --full` runs the agents' older releases instead
-  bench NAME     measure something beside its baseline; a number after it sets the rounds
-  torture        race, kill and starve the program and print one table of what came of it;
+  bench NAME     measure something and compare it with a baseline; a number after it sets the rounds
+  torture        race and kill the program, fill its disk, and print one table of the results;
                  --seconds N sets the time instead of --full, names choose scenarios
-  fuzz NAME      feed spoilt input to something; a number after it sets the executions
-  gen            write the generated documents anew
+  fuzz NAME      parse damaged input; a number after it sets the executions
+  gen            write the generated documents again
   help           print this
 ";
 
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         ["gen", extra, ..] | ["help" | "--help" | "-h", extra, ..] => {
             Err(Failure::Usage(format!("unexpected argument {extra:?}")))
         }
-        [unknown, ..] => Err(Failure::Usage(format!("there is no chore {unknown:?}"))),
+        [unknown, ..] => Err(Failure::Usage(format!("there is no task {unknown:?}"))),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

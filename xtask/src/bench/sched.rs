@@ -88,8 +88,9 @@ type Figures = BTreeMap<String, Vec<u128>>;
 fn figures(text: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in text.lines() {
-        let (name, value) = line.split_once(' ').ok_or_else(|| format!("{line:?} is no figure"))?;
-        let value = value.parse().map_err(|_| format!("{line:?} is no figure"))?;
+        let (name, value) =
+            line.split_once(' ').ok_or_else(|| format!("{line:?} is not a figure"))?;
+        let value = value.parse().map_err(|_| format!("{line:?} is not a figure"))?;
         figures.entry(name.to_owned()).or_default().push(value);
     }
     Ok(figures)
@@ -97,7 +98,7 @@ fn figures(text: &str) -> Result<Figures, String> {
 
 fn middle(figures: &Figures, name: &str) -> Result<u128, String> {
     let found = figures.get(name).and_then(|it| median(it));
-    found.ok_or_else(|| format!("there is no figure {name}"))
+    found.ok_or_else(|| format!("there is not a figure {name}"))
 }
 
 fn heads() -> Vec<String> {

@@ -177,7 +177,7 @@ fn parse(said: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in said.lines() {
         let figure = line.split_once(' ').and_then(|(name, it)| Some((name, it.parse().ok()?)));
-        let (name, figure) = figure.ok_or_else(|| format!("{line:?} is no figure"))?;
+        let (name, figure) = figure.ok_or_else(|| format!("{line:?} is not a figure"))?;
         figures.entry(name.to_owned()).or_default().push(figure);
     }
     Ok(figures)
@@ -309,8 +309,8 @@ mod tests {
         let figures = parse("ours 3\nraw 2\nours 5\n").unwrap();
         assert_eq!(of(&figures, "ours"), [3, 5]);
         assert_eq!(of(&figures, "moon"), [0_u128; 0]);
-        assert_eq!(parse("ours x").unwrap_err(), "\"ours x\" is no figure");
-        assert_eq!(parse("ours").unwrap_err(), "\"ours\" is no figure");
+        assert_eq!(parse("ours x").unwrap_err(), "\"ours x\" is not a figure");
+        assert_eq!(parse("ours").unwrap_err(), "\"ours\" is not a figure");
     }
 
     #[test]

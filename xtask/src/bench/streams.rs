@@ -57,8 +57,9 @@ type Figures = BTreeMap<String, Vec<u128>>;
 fn read(text: &str) -> Result<Figures, String> {
     let mut figures = Figures::new();
     for line in text.lines() {
-        let (name, value) = line.split_once(' ').ok_or_else(|| format!("{line:?} is no figure"))?;
-        let value = value.parse().map_err(|_| format!("{line:?} is no figure"))?;
+        let (name, value) =
+            line.split_once(' ').ok_or_else(|| format!("{line:?} is not a figure"))?;
+        let value = value.parse().map_err(|_| format!("{line:?} is not a figure"))?;
         figures.entry(name.to_owned()).or_default().push(value);
     }
     Ok(figures)
@@ -76,7 +77,7 @@ fn jq(log: &str) -> Option<Duration> {
 fn report(figures: &Figures, jq: Option<Duration>) -> Result<String, String> {
     let time = |name: &str| {
         let found = figures.get(name).and_then(|it| median(it)).filter(|it| *it > 0);
-        found.ok_or_else(|| format!("there is no figure {name}"))
+        found.ok_or_else(|| format!("there is not a figure {name}"))
     };
     let bytes = time("bytes")?;
     let speed = |micros: u128| format!("{} MB/s", bytes / micros);

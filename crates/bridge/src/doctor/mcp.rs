@@ -76,7 +76,7 @@ fn answer(receive: &Receiver<Vec<u8>>, id: u32, deadline: Instant) -> Result<Val
             mpsc::RecvTimeoutError::Disconnected => ENDED.to_owned(),
         })?;
         let message: Value = serde_json::from_slice(&line)
-            .map_err(|_| "prints something that is no answer".to_owned())?;
+            .map_err(|_| "prints something that is not JSON".to_owned())?;
         if message["id"] != id {
             continue;
         }

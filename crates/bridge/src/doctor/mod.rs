@@ -233,15 +233,15 @@ fn program(options: &Options) -> (Finding, Option<Version>) {
         Ok(ran) if ran.code.is_none() => Finding::note(
             "program",
             format!("{place} --version {}", ran.end()),
-            "see whether it starts by itself",
+            "run it yourself to see whether it starts",
         ),
         Ok(ran) => Finding::bad(
             "program",
             format!("{place} --version {}", ran.end()),
-            "see why it does not start, or install it anew",
+            "see why it does not start, or reinstall it",
         ),
         Err(why) => {
-            Finding::bad("program", format!("{place} does not start: {why}"), "install it anew")
+            Finding::bad("program", format!("{place} does not start: {why}"), "reinstall it")
         }
     };
     (finding, None)

@@ -181,7 +181,7 @@ impl Here<'_> {
             }
             Approval::Open => {
                 let said =
-                    format!("the server in {path} is not approved yet: Claude Code passes over it");
+                    format!("the server in {path} is not approved yet: Claude Code ignores it");
                 let fix = format!("start `claude` in {root} and approve {SERVER}");
                 Some(Finding::note("mcp", said, fix))
             }

@@ -24,8 +24,8 @@ impl Ran {
     /// How it ended, in words.
     pub(crate) fn end(&self) -> String {
         match self.code {
-            Some(0) => "says something else".to_owned(),
-            Some(code) => format!("ends with {code}"),
+            Some(0) => "prints something else".to_owned(),
+            Some(code) => format!("exits with code {code}"),
             None => format!("does not end within {} ms", self.took.as_millis()),
         }
     }

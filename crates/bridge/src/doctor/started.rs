@@ -71,7 +71,7 @@ fn judge(agent: Agent, pid: u32, argv: &[String], scopes: &[&str]) -> Vec<Findin
                 && !sources.split(',').any(|it| scopes.contains(&it.trim()))
             {
                 let option = format!("--setting-sources {sources}");
-                let what = "it does not read the settings that our hooks and permission stand in";
+                let what = "it does not read the settings with our hooks and permission";
                 let fix =
                     format!("start it with `{}` among its --setting-sources", scopes.join("`, `"));
                 tell("hooks", &option, what, &fix);
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn what_the_command_line_switches_off_is_said() {
         let no_tools = "--strict-mcp-config: it has no plan tools";
-        let unread = "it does not read the settings that our hooks and permission stand in";
+        let unread = "it does not read the settings with our hooks and permission";
         let sources = format!("--setting-sources project,local: {unread}");
         check(Agent::Claude, "claude", &[]);
         check(Agent::Claude, "node /x/claude -p hello", &[]);

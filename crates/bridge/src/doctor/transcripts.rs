@@ -49,7 +49,7 @@ pub(super) fn look(agent: Agent, home: &Path, config_dir: Option<&Path>) -> Opti
     }
     if let Some((path, called)) = unread {
         let said = format!(
-            "{} called its todo tools {called} times in {}, and no list came of it: its format may \
+            "{} called its todo tools {called} times in {}, but Punchlist found no list: its format may \
              have changed",
             agent.title(),
             path.display()

@@ -197,7 +197,7 @@ impl Wiring {
             old.partition(|event| events(self.agent, None).iter().any(|(it, _)| it == event));
         if let (false, Some(version)) = (unknown.is_empty(), options.install.version) {
             wrong.push(format!(
-                "{} {version} does not know {}, and may pass over the whole file for it, permissions \
+                "{} {version} does not know {}, and may ignore the whole file because of it, permissions \
                  included",
                 self.agent.title(),
                 unknown.join(", ")
@@ -382,7 +382,7 @@ impl Wiring {
             0 => Some(Finding::good("trust", "Codex trusts the hooks")),
             n => Some(Finding::bad(
                 "trust",
-                format!("{n} of {all} hooks are not trusted: Codex passes over them in silence"),
+                format!("{n} of {all} hooks are not trusted: Codex silently skips them"),
                 format!("{}, or accept them at the start of `codex`", self.fix(options)),
             )),
         }
@@ -425,10 +425,10 @@ impl Wiring {
             }
             Some(_) | None if ran.out.is_empty() => Finding::bad(
                 "hooks",
-                format!("the hook said nothing ({took}): its binary is missing or fails"),
+                format!("the hook printed nothing ({took}): its binary is missing or fails"),
                 fix,
             ),
-            Some(_) | None => Finding::bad("hooks", "the answer is none of ours", fix),
+            Some(_) | None => Finding::bad("hooks", "the answer does not come from Punchlist", fix),
         }
     }
 

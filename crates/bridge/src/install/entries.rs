@@ -210,7 +210,7 @@ pub(crate) fn unfit(way: &[Step<'_>], unfit: Unfit) -> String {
         Some(Key(_)) | None => "an object",
     };
     if place.is_empty() {
-        format!("the file does not hold {wanted}")
+        format!("the file does not contain {wanted}")
     } else {
         format!("{place} is not {wanted}")
     }

@@ -70,7 +70,7 @@ pub(crate) fn look(path: &Path) -> Result<Seen, Error> {
     let file = File::open(&real).map_err(|why| unreadable(path, why))?;
     file.take(MOST + 1).read_to_end(&mut bytes).map_err(|why| unreadable(path, why))?;
     if bytes.len() as u64 > MOST {
-        return Err(odd("larger than any settings are"));
+        return Err(odd("too large for a settings file"));
     }
     Ok(Seen { path: path.to_owned(), real, bytes: Some(bytes), stamp: Some(Stamp::from(&meta)) })
 }

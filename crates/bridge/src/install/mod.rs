@@ -174,7 +174,7 @@ pub enum Error {
     NoText,
     /// A path contains text that Gemini CLI would expand as a variable.
     #[error(
-        "Gemini CLI would put a variable in the place of ${name} in the path of the binary or of the database"
+        "Gemini CLI would expand ${name} as a variable in the path of the binary or of the database"
     )]
     Variable {
         /// The variable's name.
@@ -211,23 +211,23 @@ impl Error {
     pub fn remedy(&self) -> String {
         match self {
             Self::Malformed { path, line, .. } => {
-                format!("put line {line} of {} right, or move the file away", path.display())
+                format!("fix line {line} of {}, or move the file away", path.display())
             }
             Self::NotLoaded { agent, path, line, .. } => format!(
-                "{} takes nothing from such a file, hooks neither: put line {line} of {} right",
+                "{} ignores such a file completely, hooks included: fix line {line} of {}",
                 agent.title(),
                 path.display(),
             ),
-            Self::Odd { path, .. } => format!("look at {} and put that right", path.display()),
+            Self::Odd { path, .. } => format!("fix that in {}", path.display()),
             Self::ReadOnly { path } => {
-                format!("if that is not meant, `chmod u+w {}`", path.display())
+                format!("if that is not intended, run `chmod u+w {}`", path.display())
             }
             Self::Shared { .. } => {
-                "leave `--project` out: what is set up for you in every project holds here too"
+                "leave out `--project`: what is set up for you in every project applies here too"
                     .to_owned()
             }
             Self::Unreadable { .. } | Self::Unwritable { .. } => {
-                "see who owns it and what its directory allows".to_owned()
+                "check its owner and the permissions of its directory".to_owned()
             }
             Self::TooOld { agent, .. } => format!("upgrade {}", agent.title()),
             Self::Busy { .. } => "close the program that writes it".to_owned(),

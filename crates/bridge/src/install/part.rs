@@ -230,7 +230,7 @@ impl Part {
                 Ok(())
             }
             (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => {
-                Err("it is of another form".to_owned())
+                Err("it has another format".to_owned())
             }
         }
     }

@@ -163,7 +163,7 @@ fn what_cannot_be_edited_is_refused_before_anything_is_touched() {
     for (text, says) in [
         ("{\n  \"a\": 1\n  \"b\": 2\n}", "line 2, column 9"),
         ("{", "line 1, column 1"),
-        ("[]", "the file does not hold an object"),
+        ("[]", "the file does not contain an object"),
         ("{\"hooks\": []}", "hooks is not an object"),
         ("{\"hooks\": null}", "hooks is not an object"),
         ("{\"hooks\": {\"Stop\": {}}}", "hooks.Stop is not an array"),

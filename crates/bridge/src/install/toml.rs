@@ -133,7 +133,7 @@ impl Toml {
         }
         let says = parsed(&new).map(|doc| table(doc.as_table()));
         if says.ok().map(without_empty) != Some(without_empty(wanted)) {
-            return Err("it is laid out in a way that we cannot edit".to_owned());
+            return Err("its layout cannot be edited".to_owned());
         }
         self.splices.extend(Splice::between(&self.text, &new));
         self.text = new;

@@ -105,7 +105,7 @@ impl FileWatch {
     /// Why some changes are not reported.
     pub(super) fn trouble(&self) -> Option<String> {
         let why = self.trouble.as_ref()?;
-        Some(format!("not every change is heard ({why}): looking every 2 s instead"))
+        Some(format!("not every change is reported ({why}): checking every 2 s instead"))
     }
 }
 

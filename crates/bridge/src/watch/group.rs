@@ -54,7 +54,7 @@ impl Group {
         };
         let file = file.file_name().unwrap_or_default().to_string_lossy();
         Some(format!(
-            "{name}: todo tools were called {calls}, but no list came of it: its format may have changed ({file})"
+            "{name}: todo tools were called {calls}, but Punchlist found no list: its format may have changed ({file})"
         ))
     }
 }

@@ -296,7 +296,7 @@ fn where_no_more_can_be_heard_that_is_said_and_looked_for_more_often() {
     world.write(ROLLOUT, begins("s1") + &plan(1, BEFORE, "ab"));
     world.look();
     let [note] = &world.watch.notes()[..] else { panic!("{:?}", world.watch.notes()) };
-    assert!(note.contains("looking every 2 s instead"), "{note}");
+    assert!(note.contains("checking every 2 s instead"), "{note}");
     world.append(ROLLOUT, plan(2, AFTER, "Ab"));
     world.later(super::OFTEN_MS);
     assert_eq!(world.shown(), ["codex  api  1/2  working"]);

@@ -49,7 +49,7 @@ pub(super) fn resolve(file: &mut PlanFile, wanted: &[Wanted<'_>]) {
             match names.find(file, line.item, text) {
                 Ok(on) if on == line.item => {
                     let what = format!("{} waits for itself", quoted(text));
-                    let hint = "take it out of `after:`.".to_owned();
+                    let hint = "remove it from `after:`.".to_owned();
                     problems.push(at.spot().problem(Severity::Error, what, Some(hint)));
                 }
                 Ok(on) => {
@@ -203,7 +203,7 @@ impl Names {
             found.iter().take(5).map(|it| file.items[*it].line.to_string()).collect();
         let what =
             format!("{} may be any of the items in lines {}", quoted(text), lines.join(", "));
-        let hint = "say what it stands under: `after: Parent / Title`.".to_owned();
+        let hint = "name its parent too: `after: Parent / Title`.".to_owned();
         spot.problem(Severity::Error, what, Some(hint))
     }
 }
@@ -339,9 +339,9 @@ fn circle(file: &PlanFile, links: &Links<'_>, nodes: &[usize]) -> Option<Problem
     let what = format!("these wait for each other: {}", shown.join(" → "));
     let nested = items.windows(2).any(|pair| !links.contains_key(&(pair[0], pair[1])));
     let hint = if nested {
-        "an item ends after what stands under it, so that cannot wait for it."
+        "an item ends after its sub-items, so they cannot wait for it."
     } else {
-        "take one of them out of an `after:`."
+        "remove one of them from an `after:`."
     };
     Some(spot.problem(Severity::Error, what, Some(hint.to_owned())))
 }

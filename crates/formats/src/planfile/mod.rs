@@ -171,8 +171,7 @@ impl PlanFile {
             let too_long = |what: &str, text: &str, most: u32| {
                 let length = text.chars().count();
                 let what = format!("{what} of {length} characters; the limit is {most}");
-                let hint =
-                    "shorten it; what else is to be said may stand below, as prose.".to_owned();
+                let hint = "shorten it, and put the rest below it as prose.".to_owned();
                 let is_long = length > usize::try_from(most).unwrap_or(usize::MAX);
                 is_long.then(|| item.spot.problem(Severity::Error, what, Some(hint)))
             };

@@ -210,8 +210,8 @@ impl<'a> Reader<'a> {
         let said = quotation(body).unwrap_or_default();
         if bullet(said).is_some_and(|width| tick(&said[width..]).is_some()) {
             let spot = Spot::of(line, line.body, line.body + body.len());
-            let hint = "take the `>` away if it is to be done.".to_owned();
-            self.warning(spot, "a box in a quotation is no item".to_owned(), Some(hint));
+            let hint = "remove the `>` if it is to be done.".to_owned();
+            self.warning(spot, "a box in a quotation is not an item".to_owned(), Some(hint));
         }
     }
 
@@ -268,17 +268,17 @@ impl<'a> Reader<'a> {
         let at = inner.from(inner.body + found.end);
         let title = at.body();
         if title.is_empty() {
-            let hint = "write what is to be done behind the box.";
+            let hint = "write the title after the box.";
             self.error(spot, "an item without a title".to_owned(), hint);
         }
         if found.is_tight {
             let begun = Spot::of(line, inner.body, inner.body + found.end);
             let hint = "write `[ ] ` before the title; it is taken as an item.".to_owned();
-            self.warning(begun, "no blank behind the box".to_owned(), Some(hint));
+            self.warning(begun, "no blank after the box".to_owned(), Some(hint));
         }
         if let Some(unknown) = found.unknown {
             let begun = Spot::of(line, inner.body, inner.body + found.end);
-            let hint = "`[ ]` is open, `[x]` done, `[>]`, `[~]` or `[/]` begun, `[-]` or `[c]` skipped; it is taken as open.";
+            let hint = "`[ ]` is open, `[x]` done, `[>]`, `[~]` or `[/]` in progress, `[-]` or `[c]` skipped; it is taken as open.";
             let what = format!("an unknown box `[{unknown}]`");
             self.warning(begun, what, Some(hint.to_owned()));
         }
@@ -319,7 +319,7 @@ impl<'a> Reader<'a> {
                     let hint = if self.boxless {
                         "an item has a box: write `- [ ] ` before its title."
                     } else {
-                        "indent it, so that it stands under its item."
+                        "indent it, so that it belongs to its item."
                     };
                     let what = format!("`{}:` belongs to no item", key.as_str());
                     self.warning(spot, what, Some(hint.to_owned()));
@@ -374,7 +374,7 @@ impl<'a> Reader<'a> {
                 self.awaited = Some((item, key, spot));
             } else {
                 let hint = format!("write {}.", key.example());
-                self.error(spot, format!("`{name}:` says nothing"), &hint);
+                self.error(spot, format!("`{name}:` has no value"), &hint);
             }
             return;
         }
@@ -383,8 +383,9 @@ impl<'a> Reader<'a> {
             return;
         }
         if key.is_command() && field::command(value).is_none() {
-            let what = format!("`{name}:` is a sentence and no command");
-            let hint = "a command stands alone, or in one pair of backticks; it is taken as prose.";
+            let what = format!("`{name}:` is a sentence, not a command");
+            let hint =
+                "write only the command, or put it in one pair of backticks; it is taken as prose.";
             self.warning(spot, what, Some(hint.to_owned()));
             self.set.remove(&(item, key));
             return self.prose(item, line.body());
@@ -576,7 +577,8 @@ fn check_items(file: &mut PlanFile) {
             && let Some(first) = seen.insert(key, item.line)
         {
             let what = format!("a second item called {}", quoted(&item.title));
-            let hint = format!("the first is in line {first}; items are known by their titles.");
+            let hint =
+                format!("the first is in line {first}; items are identified by their titles.");
             problems.push(spot.problem(Severity::Error, what, Some(hint)));
         }
         if item.fields.run.is_some() && item.fields.agent.is_some() {
@@ -586,7 +588,7 @@ fn check_items(file: &mut PlanFile) {
         }
         if !item.fields.covers.is_empty() && item.fields.verify.is_none() {
             let what = format!("{} has `covers:` but no `verify:`", quoted(&item.title));
-            let hint = "the files that a check speaks for mean nothing without one.".to_owned();
+            let hint = "`covers:` has no effect without a check.".to_owned();
             problems.push(spot.problem(Severity::Warning, what, Some(hint)));
         }
         if item.tick == Tick::Done {
@@ -595,7 +597,7 @@ fn check_items(file: &mut PlanFile) {
             if open > 0 {
                 let what =
                     format!("{} is ticked, but {open} under it are not", quoted(&item.title));
-                let hint = "it is taken as open until they are done.".to_owned();
+                let hint = "it counts as open until they are done.".to_owned();
                 problems.push(spot.problem(Severity::Warning, what, Some(hint)));
             }
         }

@@ -49,7 +49,7 @@ impl Also<'_> {
     fn words(self, what: &str) -> String {
         let mut text = String::new();
         if self.unheard {
-            text.push_str("Nobody is here who could answer a question. ");
+            text.push_str("Nobody is here to answer a question. ");
         }
         if let Some(park) = self.park {
             let _ = write!(text, "{what}: {park}. ");
@@ -168,10 +168,10 @@ pub fn goal_refusal(plan: &Plan, missing: &[Missing], also: Also<'_>) -> String 
         "The goal is accepted by these items. Take up again what was given up, or put what does the \
          same on the list and do it. If it is to stay as it is, say why. "
     } else if !plan.is_word_enough(Some(Level::Reported)) {
-        "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
+        "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
          missing, a person says so: ask the user whether the goal is met. "
     } else {
-        "Hold what was done against it. What is missing goes on the list and is done. If nothing is \
+        "Compare what was done with it. Put what is missing on the list and do it. If nothing is \
          missing, run `punchlist goal --met`. "
     };
     text.push('\n');

@@ -108,8 +108,8 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Mistake> {
             continue;
         }
         let entry = line_entry(line).ok_or_else(|| {
-            Mistake::new(format!("line {n} is no entry of a list")).hint(
-                "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for what is done, begun, given up.",
+            Mistake::new(format!("line {n} is not an entry of a list")).hint(
+                "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for completed, in progress and cancelled.",
             )
         })?;
         entries.push(entry);

@@ -47,7 +47,7 @@ impl ItemForm {
     /// The text to edit.
     pub fn text(&self, number: Number) -> String {
         let mut out = format!(
-            "# Item {number}. Change what stands behind the colons, save, and leave the editor.\n\
+            "# Item {number}. Change the text after the colons, save, and leave the editor.\n\
              # A file that comes back as it was, or empty, changes nothing.\n"
         );
         for field in LINES {
@@ -81,7 +81,7 @@ impl ItemForm {
             let (name, value) = line.split_once(':').unwrap_or((line, ""));
             let field = LINES.into_iter().find(|it| *it == name.trim());
             let Some(field) = field.filter(|_| line.contains(':')) else {
-                return Err(Mistake::new(format!("line {n} is no field: {line:?}"))
+                return Err(Mistake::new(format!("line {n} is not a field: {line:?}"))
                     .hint(format!("the fields are {}.", LINES.join(", "))));
             };
             fields.insert(field, value.trim().to_owned());
@@ -108,7 +108,7 @@ impl ItemForm {
 
     fn priority(&self) -> Result<Option<u32>, Mistake> {
         let text = self.get("priority");
-        let wrong = || Mistake::new(format!("the priority {text:?} is no number"));
+        let wrong = || Mistake::new(format!("the priority {text:?} is not a number"));
         (!text.is_empty()).then(|| text.parse().map_err(|_| wrong())).transpose()
     }
 
@@ -116,7 +116,7 @@ impl ItemForm {
         let parts = self.get(field).split(',').map(str::trim).filter(|it| !it.is_empty());
         let number = |part: &str| match items::reference(part.strip_prefix('#').unwrap_or(part)) {
             Some(ItemRef::Number(number)) => Ok(number),
-            _ => Err(Mistake::new(format!("{field}: {part:?} is no item's number"))),
+            _ => Err(Mistake::new(format!("{field}: {part:?} is not the number of an item"))),
         };
         parts.map(number).collect()
     }
@@ -128,7 +128,7 @@ impl ItemForm {
     fn under(&self) -> Result<Option<Number>, Mistake> {
         let found = self.numbers("under")?;
         if found.len() > 1 {
-            return Err(Mistake::new("an item stands under one item, and several are named"));
+            return Err(Mistake::new("an item has one parent, but several are named"));
         }
         Ok(found.first().copied())
     }

@@ -46,7 +46,7 @@ impl FromStr for Typed {
                     .to_owned())
             }
             _ if is_several(text) => {
-                Err("one item is meant here, and this names several".to_owned())
+                Err("one item is expected here, but this names several".to_owned())
             }
             _ if typed.chars().nth(LONGEST).is_some() => Err("no title is that long".to_owned()),
             _ => Ok(Self::Title(typed.to_owned())),

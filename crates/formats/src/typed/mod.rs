@@ -59,10 +59,10 @@ pub fn metadata(text: &str) -> Result<Map<String, Value>, Mistake> {
             .hint("write it as `--meta '{\"ticket\": 12}'`.")
     };
     match serde_json::from_str(text) {
-        Ok(Value::Object(map)) if map.contains_key(RESERVED) => {
-            Err(Mistake::new(format!("the key {RESERVED:?} of --meta is reserved"))
-                .hint("`punchlist run` keeps there where a plan file lies; use another key."))
-        }
+        Ok(Value::Object(map)) if map.contains_key(RESERVED) => Err(Mistake::new(format!(
+            "the key {RESERVED:?} of --meta is reserved"
+        ))
+        .hint("`punchlist run` stores the directory of a plan file there; use another key.")),
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(wrong("it is another kind of value")),
         Err(why) => Err(wrong(&why.to_string())),

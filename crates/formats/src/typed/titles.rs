@@ -36,8 +36,9 @@ pub fn given(
             .hint("add fewer, or allow more with `-c limits.open_items=N`."));
     }
     if count == 0 {
-        return Err(Mistake::new("there is no title on stdin")
-            .hint("write one a line, or name a file with a checklist: `punchlist import FILE`."));
+        return Err(Mistake::new("there is no title on stdin").hint(
+            "write one per line, or name a file with a checklist: `punchlist import FILE`.",
+        ));
     }
     let mut titles = Vec::with_capacity(count);
     let mut is_read = false;

@@ -22,7 +22,7 @@ pub struct ListLine {
 /// The text to edit.
 pub fn text(plan: &Plan) -> String {
     let mut out = String::from(
-        "# One line an item: [ ] pending, [>] in progress, [x] completed, [-] cancelled.\n\
+        "# One line per item: [ ] pending, [>] in progress, [x] completed, [-] cancelled.\n\
          # Lines may be changed, moved, indented, removed (the item is dropped) and added (without a number).\n\
          # A file that comes back as it was, or empty, changes nothing.\n\n",
     );
@@ -40,7 +40,7 @@ pub fn read(edited: &str, plan: &Plan) -> Result<Vec<ListLine>, Mistake> {
             continue;
         }
         let Some(found) = checklist::boxed(typed) else {
-            return Err(Mistake::new(format!("line {n} is no entry of the list"))
+            return Err(Mistake::new(format!("line {n} is not an entry of the list"))
                 .hint("write `- [ ] title` for a new item."));
         };
         let (number, title) = numbered(found.title);

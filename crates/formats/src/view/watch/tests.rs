@@ -90,7 +90,7 @@ fn screen(rows: &[Row], columns: u16, look: Look<'_>, glyphs: Glyphs) -> Vec<Str
 fn the_screen_holds_at_every_width() {
     let rows = agents();
     let offers = [("claude".to_owned(), "punchlist install claude".to_owned())];
-    let notes = ["not every change is heard: looking every 2 s instead".to_owned()];
+    let notes = ["not every change is reported: checking every 2 s instead".to_owned()];
     let look = Look { keys: true, offers: &offers, notes: &notes, ..Look::default() };
     let mut all = String::new();
     for columns in [40, 60, 80, 200] {
