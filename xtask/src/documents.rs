@@ -18,15 +18,15 @@ pub(crate) fn generate() -> Result<(), Failure> {
     command.args(["--exact", TEST]).env(WRITE, "1");
     let output = command
         .output()
-        .map_err(|error| Failure::Chore(format!("cargo could not be started: {error}")))?;
+        .map_err(|error| Failure::Failed(format!("cargo could not be started: {error}")))?;
     let printed = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::Chore(format!("the documents were not written:\n{printed}{errors}")));
+        return Err(Failure::Failed(format!("the documents were not written:\n{printed}{errors}")));
     }
     // If the test was renamed, the filter would match nothing, and cargo would still succeed.
     if !printed.contains("1 passed") {
-        return Err(Failure::Chore(format!("there is no test {TEST:?} any more")));
+        return Err(Failure::Failed(format!("there is no test {TEST:?} any more")));
     }
     say(
         "docs/reference, the pictures and the tables of docs/agents.md are what the code generates. See \

@@ -57,8 +57,8 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
     command.arg(fixtures).args(rest).stdout(Stdio::inherit()).stderr(Stdio::inherit());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
-        Ok(_) => Err(Failure::Said),
-        Err(error) => Err(Failure::Chore(format!("cargo did not start: {error}"))),
+        Ok(_) => Err(Failure::Reported),
+        Err(error) => Err(Failure::Failed(format!("cargo did not start: {error}"))),
     }
 }
 

@@ -54,8 +54,8 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Said) => ExitCode::from(1),
-        Err(Failure::Chore(message)) => {
+        Err(Failure::Reported) => ExitCode::from(1),
+        Err(Failure::Failed(message)) => {
             warn(&format!("error: {message}"));
             ExitCode::from(1)
         }
@@ -84,7 +84,7 @@ enum Failure {
     /// Wrong arguments: exit code 2.
     Usage(String),
     /// The task could not be done: exit code 1.
-    Chore(String),
+    Failed(String),
     /// The task was done and already reported a bad result: exit code 1.
-    Said,
+    Reported,
 }

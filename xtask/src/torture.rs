@@ -180,7 +180,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         .env("PUNCHLIST_TORTURE", scale)
         .env("PUNCHLIST_TORTURE_ROWS", &rows.0)
         .stdout(Stdio::null());
-    let failed = |error: std::io::Error| Failure::Chore(format!("the tests did not run: {error}"));
+    let failed = |error: std::io::Error| Failure::Failed(format!("the tests did not run: {error}"));
     let status = command.status().map_err(failed)?;
     let text = fs::read_to_string(&rows.0).unwrap_or_default();
     say(&table(&chosen, &text, asked.seconds.is_none()));
@@ -189,7 +189,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         "\nWhat was not acknowledged was refused by a rule, could not be written, or was killed first.",
     );
     say(&format!("\nMade by `{typed}` in {} s.", began.elapsed().as_secs()));
-    if status.success() { Ok(()) } else { Err(Failure::Said) }
+    if status.success() { Ok(()) } else { Err(Failure::Reported) }
 }
 
 fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
@@ -225,11 +225,11 @@ fn asked(arguments: &[&str]) -> Result<Asked, Failure> {
 fn build() -> Result<(), Failure> {
     let mut command = cargo();
     command.args(["test", "--workspace", "--locked", "--quiet", "--test", "it", "--no-run"]);
-    let status = command.status().map_err(|error| Failure::Chore(error.to_string()))?;
+    let status = command.status().map_err(|error| Failure::Failed(error.to_string()))?;
     if status.success() {
         Ok(())
     } else {
-        Err(Failure::Chore("the program could not be built".to_owned()))
+        Err(Failure::Failed("the program could not be built".to_owned()))
     }
 }
 
@@ -240,7 +240,7 @@ impl Rows {
     fn new() -> Result<Self, Failure> {
         let name = format!("punchlist-torture-{}", std::process::id());
         let rows = Self(std::env::temp_dir().join(name));
-        fs::write(&rows.0, "").map_err(|error| Failure::Chore(error.to_string()))?;
+        fs::write(&rows.0, "").map_err(|error| Failure::Failed(error.to_string()))?;
         Ok(rows)
     }
 }

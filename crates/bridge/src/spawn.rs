@@ -114,11 +114,11 @@ pub struct Ended {
 /// Parses the stream of one worker.
 pub struct Worker {
     stream: Stream,
-    heard: Heard,
+    state: StreamState,
 }
 
 /// The state of the stream so far.
-struct Heard {
+struct StreamState {
     /// The worker's directory; paths below it are shown relative to it.
     directory: String,
     session: Option<String>,
@@ -134,7 +134,7 @@ struct Heard {
     /// How many of its own items are done, and how many there are.
     count: Option<(usize, usize)>,
     /// The last reported text.
-    told: String,
+    reported: String,
     news: Vec<News>,
 }
 
@@ -146,7 +146,7 @@ impl Worker {
             Agent::Codex => Source::Codex,
             Agent::Gemini => Source::Gemini,
         };
-        let heard = Heard {
+        let state = StreamState {
             directory: directory.trim_end_matches('/').to_owned(),
             session: None,
             answer: String::new(),
@@ -155,29 +155,29 @@ impl Worker {
             error: None,
             doing: String::new(),
             count: None,
-            told: String::new(),
+            reported: String::new(),
             news: Vec::new(),
         };
-        Self { stream: Stream::new(source, Options::default()), heard }
+        Self { stream: Stream::new(source, Options::default()), state }
     }
 
     /// The agent's id of its session, once it is known.
     pub fn session(&self) -> Option<&str> {
-        self.heard.session.as_deref()
+        self.state.session.as_deref()
     }
 
     /// Parses the next bytes of its output, and returns the news.
     pub fn push(&mut self, bytes: &[u8]) -> Vec<News> {
-        let heard = &mut self.heard;
-        self.stream.push(bytes, &mut |event: &Event<'_>| heard.hear(event));
-        std::mem::take(&mut heard.news)
+        let state = &mut self.state;
+        self.stream.push(bytes, &mut |event: &Event<'_>| state.observe(event));
+        std::mem::take(&mut state.news)
     }
 
     /// The worker has ended with this exit code; `None` after a signal.
     pub fn end(mut self, code: Option<i32>) -> Ended {
-        let heard = &mut self.heard;
-        self.stream.end(&mut |event: &Event<'_>| heard.hear(event));
-        let Heard { session, answer, end, error, .. } = self.heard;
+        let state = &mut self.state;
+        self.stream.end(&mut |event: &Event<'_>| state.observe(event));
+        let StreamState { session, answer, end, error, .. } = self.state;
         // An interrupted program may exit with 0, and a failed one may print nothing.
         let failure = match (end, code) {
             (Some(Outcome::Success), Some(0)) => None,
@@ -197,8 +197,8 @@ impl Worker {
     }
 }
 
-impl Heard {
-    fn hear(&mut self, event: &Event<'_>) {
+impl StreamState {
+    fn observe(&mut self, event: &Event<'_>) {
         // The name of a sub-agent is its agent's name, a slash and its own.
         let name = event.agent.as_str();
         let is_sub = name.contains('/');
@@ -270,8 +270,8 @@ impl Heard {
             Some((done, all)) => format!("{} ({done}/{all})", self.doing),
             None => self.doing.clone(),
         };
-        if !self.doing.is_empty() && self.told != words {
-            self.told.clone_from(&words);
+        if !self.doing.is_empty() && self.reported != words {
+            self.reported.clone_from(&words);
             self.news.push(News::Doing(words));
         }
     }

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), Failure> {
         let message = format!("there is no benchmark {name:?}; there is: {}", names());
         return Err(Failure::Usage(message));
     };
-    (bench.run)(rounds.unwrap_or(bench.rounds)).map_err(Failure::Chore)
+    (bench.run)(rounds.unwrap_or(bench.rounds)).map_err(Failure::Failed)
 }
 
 fn names() -> String {

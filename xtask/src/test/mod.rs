@@ -95,7 +95,7 @@ pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
         total += tally;
     }
     say(&total.to_string());
-    if total.failed == 0 { Ok(()) } else { Err(Failure::Said) }
+    if total.failed == 0 { Ok(()) } else { Err(Failure::Reported) }
 }
 
 /// Runs the agents' tests with older releases, and keeps the results. A failing test is a result,
@@ -104,7 +104,7 @@ fn run_older(names: &[&str]) -> Result<(), Failure> {
     if names != ["agents", "--full"] {
         return Err(Failure::Usage("--full is for the group agents alone".to_owned()));
     }
-    let steps = agents::prepare_older().map_err(Failure::Chore)?;
+    let steps = agents::prepare_older().map_err(Failure::Failed)?;
     let tally = run_all("agents --full", steps, false)?;
     say(&format!("agents --full: {tally}"));
     results::finish_older()
@@ -151,7 +151,7 @@ fn run_one(program: Program) -> Result<Tally, Failure> {
     if !about.is_empty() {
         warn(&about);
     }
-    let failed = |error: io::Error| Failure::Chore(format!("the tests could not be run: {error}"));
+    let failed = |error: io::Error| Failure::Failed(format!("the tests could not be run: {error}"));
     if io::stderr().is_terminal() {
         command.env("CARGO_TERM_COLOR", "always");
     }

@@ -55,7 +55,7 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
             return Ok(());
         }
         let lost = lost.join("\n  ");
-        return Err(Failure::Chore(format!(
+        return Err(Failure::Failed(format!(
             "{KEPT} says more than the tests showed:\n  {lost}\nrun `cargo xtask test agents` and look \
              at what becomes of docs/agents.md."
         )));
@@ -64,7 +64,7 @@ pub(super) fn finish(guards: bool) -> Result<(), Failure> {
         return Ok(());
     }
     fs::write(&kept, new)
-        .map_err(|why| Failure::Chore(format!("{KEPT} cannot be written: {why}")))?;
+        .map_err(|why| Failure::Failed(format!("{KEPT} cannot be written: {why}")))?;
     say(&format!("{KEPT} has changed, and docs/agents.md with it. See `git diff`."));
     documents::generate()
 }
@@ -79,7 +79,7 @@ pub(super) fn finish_older() -> Result<(), Failure> {
         return Ok(());
     }
     fs::write(&kept, new)
-        .map_err(|why| Failure::Chore(format!("{KEPT_OF_OLDER} cannot be written: {why}")))?;
+        .map_err(|why| Failure::Failed(format!("{KEPT_OF_OLDER} cannot be written: {why}")))?;
     say(&format!("{KEPT_OF_OLDER} has changed, and docs/agents.md with it. See `git diff`."));
     documents::generate()
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{BUT, Finding, Options, is_same_file, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
-use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, hooked, our_hooks};
+use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_PATH, Wanted, hooked, our_hooks};
 use crate::install::known::events;
 use crate::install::{self, Scope, codex, gemini};
 
@@ -47,13 +47,13 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
     Ok(match agent {
         Agent::Claude => {
             let places = claude::Places::of(home, config_dir, &scope);
-            let server = install::document(agent, &places.servers)?.get(&SERVER_WAY);
+            let server = install::document(agent, &places.servers)?.get(&SERVER_PATH);
             let settings = Document::value(&install::document(agent, &places.settings)?);
             wiring(server, settings.clone(), settings)
         }
         Agent::Gemini => {
             let doc = install::document(agent, &gemini::settings(home, config_dir, &scope))?;
-            wiring(doc.get(&SERVER_WAY), doc.value(), doc.value())
+            wiring(doc.get(&SERVER_PATH), doc.value(), doc.value())
         }
         Agent::Codex => {
             let places = codex::Places::of(home, config_dir, &scope);
@@ -63,7 +63,7 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
             let ours = codex::trusted(&places.hooks.to_string_lossy(), &hooks);
             let untrusted = ours.iter().filter(|(key, hash)| !codex::trusts(&trust, key, hash));
             let untrusted = Some(untrusted.count());
-            let found = wiring(config.get(&codex::SERVER_WAY), hooks, config.value());
+            let found = wiring(config.get(&codex::SERVER_PATH), hooks, config.value());
             Wiring { untrusted, ..found }
         }
     })

@@ -92,8 +92,8 @@ pub(crate) fn put_settings(
     if wanted.permission && !permits(&doc.value()) {
         let array = [Key("permissions"), Key("allow")];
         let count = doc.get(&array).as_ref().and_then(Value::as_array).map_or(0, Vec::len);
-        let way = [array[0], array[1], Index(count)];
-        doc.put(&way, &json!(PERMISSION)).map_err(|it| unfit(&way, it))?;
+        let key_path = [array[0], array[1], Index(count)];
+        doc.put(&key_path, &json!(PERMISSION)).map_err(|it| unfit(&key_path, it))?;
     }
     if !wanted.permission {
         let had_ours = !hooked(wanted.agent, &doc.value()).is_empty();

@@ -30,7 +30,7 @@ pub const EVENTS: [(&str, Option<&str>); 8] = [
 const VARIABLES: [&str; 3] = ["PUNCHLIST_PLAN", "XDG_CONFIG_HOME", "XDG_DATA_HOME"];
 
 /// The path to the entry of Punchlist's server.
-pub(crate) const SERVER_WAY: [&str; 2] = ["mcp_servers", SERVER];
+pub(crate) const SERVER_PATH: [&str; 2] = ["mcp_servers", SERVER];
 /// The path to the setting of Codex's own planning tool.
 pub(crate) const UPDATE_PLAN: [&str; 3] = ["tools", "update_plan", "enabled"];
 /// The path to the trusted hooks.
@@ -117,22 +117,22 @@ pub(crate) fn put_config(
     wanted: &Wanted,
     own: Option<OwnTool<'_>>,
 ) -> Result<(), String> {
-    let there = doc.get(&SERVER_WAY);
+    let there = doc.get(&SERVER_PATH);
     if there.as_ref().is_some_and(|it| !is_our_server(it)) {
         return Err(format!("mcp_servers.{SERVER} is somebody else's server"));
     }
     let Some(server) = wanted.server.as_ref().and_then(Value::as_object) else {
-        doc.remove(&SERVER_WAY)?;
+        doc.remove(&SERVER_PATH)?;
         return doc.put(&UPDATE_PLAN, &json!(true));
     };
     own.map_or(Ok(()), |it| it.give_back(doc))?;
     // Keys that the user added to the entry stay.
     for (name, value) in server {
-        doc.put(&[SERVER_WAY[0], SERVER_WAY[1], name], value)?;
+        doc.put(&[SERVER_PATH[0], SERVER_PATH[1], name], value)?;
     }
     let approves = there.as_ref().is_some_and(|it| it["default_tools_approval_mode"] == "approve");
     if approves && !wanted.permission {
-        doc.remove(&[SERVER_WAY[0], SERVER_WAY[1], "default_tools_approval_mode"])?;
+        doc.remove(&[SERVER_PATH[0], SERVER_PATH[1], "default_tools_approval_mode"])?;
     }
     Ok(())
 }
@@ -143,23 +143,23 @@ pub(crate) fn take_config(
     made: Made<'_>,
     own: Option<OwnTool<'_>>,
 ) -> Result<(), String> {
-    let had_ours = doc.get(&SERVER_WAY).is_some_and(|it| is_our_server(&it));
+    let had_ours = doc.get(&SERVER_PATH).is_some_and(|it| is_our_server(&it));
     if had_ours {
-        doc.remove(&SERVER_WAY)?;
+        doc.remove(&SERVER_PATH)?;
     }
     own.map_or(Ok(()), |it| it.give_back(doc))?;
-    drop_if_empty(doc, &SERVER_WAY[..1], made, had_ours)
+    drop_if_empty(doc, &SERVER_PATH[..1], made, had_ours)
 }
 
 fn drop_if_empty(
     doc: &mut Toml,
-    way: &[&str],
+    key_path: &[&str],
     made: Made<'_>,
     had_ours: bool,
 ) -> Result<(), String> {
     let is_empty = |it: Value| it.as_object().is_some_and(serde_json::Map::is_empty);
-    if made.has(&way.join("/"), had_ours) && doc.get(way).is_some_and(is_empty) {
-        doc.remove(way)?;
+    if made.has(&key_path.join("/"), had_ours) && doc.get(key_path).is_some_and(is_empty) {
+        doc.remove(key_path)?;
     }
     Ok(())
 }
@@ -283,16 +283,24 @@ pub(crate) fn take_trust(
 
 /// The names of everything that our edits would have to create.
 pub(crate) fn missing(doc: &Toml, file: &str, hooks: &Value) -> Vec<String> {
-    let mut ways: Vec<Vec<String>> =
-        [&SERVER_WAY[..1], &UPDATE_PLAN[..1], &UPDATE_PLAN[..2], &UPDATE_PLAN, &STATE[..1], &STATE]
-            .iter()
-            .map(|way| way.iter().map(|it| (*it).to_owned()).collect())
-            .collect();
+    let mut ways: Vec<Vec<String>> = [
+        &SERVER_PATH[..1],
+        &UPDATE_PLAN[..1],
+        &UPDATE_PLAN[..2],
+        &UPDATE_PLAN,
+        &STATE[..1],
+        &STATE,
+    ]
+    .iter()
+    .map(|key_path| key_path.iter().map(|it| (*it).to_owned()).collect())
+    .collect();
     for (key, _) in trusted(file, hooks) {
         ways.push(vec![STATE[0].to_owned(), STATE[1].to_owned(), key]);
     }
-    ways.retain(|way| doc.get(&way.iter().map(String::as_str).collect::<Vec<_>>()).is_none());
-    ways.into_iter().map(|way| way.join("/")).collect()
+    ways.retain(|key_path| {
+        doc.get(&key_path.iter().map(String::as_str).collect::<Vec<_>>()).is_none()
+    });
+    ways.into_iter().map(|key_path| key_path.join("/")).collect()
 }
 
 #[cfg(test)]

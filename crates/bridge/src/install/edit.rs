@@ -130,15 +130,15 @@ impl Document {
     }
 
     /// The value at a path.
-    pub(crate) fn get(&self, way: &[Step<'_>]) -> Option<Value> {
+    pub(crate) fn get(&self, key_path: &[Step<'_>]) -> Option<Value> {
         let root = parsed(&self.text).ok()??;
-        let (found, gone) = walk(&root, way);
-        (gone == way.len()).then(|| plain(found))
+        let (found, gone) = walk(&root, key_path);
+        (gone == key_path.len()).then(|| plain(found))
     }
 
     /// Sets the value at a path: replaces an existing one, otherwise adds it at the end of its
     /// object or array. Missing objects on the path are created.
-    pub(crate) fn put(&mut self, way: &[Step<'_>], value: &Value) -> Result<(), Unfit> {
+    pub(crate) fn put(&mut self, key_path: &[Step<'_>], value: &Value) -> Result<(), Unfit> {
         let shape = Shape::of(&self.text);
         let splice = {
             let Ok(root) = parsed(&self.text) else { return Err(Unfit(0)) };
@@ -149,12 +149,12 @@ impl Document {
                     } else {
                         shape.line_end
                     };
-                    let made = shape.drawn(&wrapped(way, value).ok_or(Unfit(0))?, "", true);
+                    let made = shape.drawn(&wrapped(key_path, value).ok_or(Unfit(0))?, "", true);
                     (self.text.len(), self.text.len(), format!("{gap}{made}{}", shape.line_end))
                 }
                 Some(root) => {
-                    let (found, gone) = walk(&root, way);
-                    match way.get(gone..) {
+                    let (found, gone) = walk(&root, key_path);
+                    match key_path.get(gone..) {
                         None | Some([]) => {
                             let range = found.range();
                             let old = &self.text[range.start..range.end];
@@ -179,8 +179,8 @@ impl Document {
     }
 
     /// Removes the value at a path, together with its key and comma.
-    pub(crate) fn remove(&mut self, way: &[Step<'_>]) {
-        let Some((last, above)) = way.split_last() else { return };
+    pub(crate) fn remove(&mut self, key_path: &[Step<'_>]) {
+        let Some((last, above)) = key_path.split_last() else { return };
         let splice = {
             let Ok(Some(root)) = parsed(&self.text) else { return };
             let (container, gone) = walk(&root, above);
@@ -247,9 +247,9 @@ fn parsed_by(text: &str, forgives: Forgives) -> Result<Option<ast::Value<'_>>, M
 }
 
 /// Follows a path as far as it exists; returns the last value and the number of steps.
-fn walk<'a, 'b>(root: &'b ast::Value<'a>, way: &[Step<'_>]) -> (&'b ast::Value<'a>, usize) {
+fn walk<'a, 'b>(root: &'b ast::Value<'a>, key_path: &[Step<'_>]) -> (&'b ast::Value<'a>, usize) {
     let mut here = root;
-    for (gone, step) in way.iter().enumerate() {
+    for (gone, step) in key_path.iter().enumerate() {
         let next = position(here, *step).and_then(|at| match here {
             ast::Value::Object(object) => object.properties.get(at).map(|it| &it.value),
             ast::Value::Array(array) => array.elements.get(at),
@@ -263,7 +263,7 @@ fn walk<'a, 'b>(root: &'b ast::Value<'a>, way: &[Step<'_>]) -> (&'b ast::Value<'
             None => return (here, gone),
         }
     }
-    (here, way.len())
+    (here, key_path.len())
 }
 
 fn position(container: &ast::Value<'_>, step: Step<'_>) -> Option<usize> {
@@ -313,8 +313,8 @@ fn plain(value: &ast::Value<'_>) -> Value {
 }
 
 /// The value inside objects for the given keys. `None` if an array would have to be created.
-fn wrapped(way: &[Step<'_>], value: &Value) -> Option<Value> {
-    way.iter().rev().try_fold(value.clone(), |inner, step| match step {
+fn wrapped(key_path: &[Step<'_>], value: &Value) -> Option<Value> {
+    key_path.iter().rev().try_fold(value.clone(), |inner, step| match step {
         Step::Key(key) => {
             Some(Value::Object(serde_json::Map::from_iter([((*key).to_owned(), inner)])))
         }

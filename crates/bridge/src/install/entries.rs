@@ -15,7 +15,7 @@ use Step::{Index, Key};
 /// The name of Punchlist's server, which is also part of its tools' names.
 pub const SERVER: &str = "punchlist";
 /// The path to the server's entry.
-pub(crate) const SERVER_WAY: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER)];
+pub(crate) const SERVER_PATH: [Step<'static>; 2] = [Key("mcpServers"), Key(SERVER)];
 /// The timeout after which an agent continues without the hook. The hook itself gives up earlier.
 pub const HOOK_SECONDS: u32 = 3;
 
@@ -199,13 +199,13 @@ pub(crate) fn hooked(agent: Agent, settings: &Value) -> Vec<String> {
 }
 
 /// The message for a value that is not what the agent expects there.
-pub(crate) fn unfit(way: &[Step<'_>], unfit: Unfit) -> String {
-    let names = way.iter().take(unfit.0).map(|step| match step {
+pub(crate) fn unfit(key_path: &[Step<'_>], unfit: Unfit) -> String {
+    let names = key_path.iter().take(unfit.0).map(|step| match step {
         Key(key) => (*key).to_owned(),
         Index(at) => at.to_string(),
     });
     let place = names.collect::<Vec<_>>().join(".");
-    let wanted = match way.get(unfit.0) {
+    let wanted = match key_path.get(unfit.0) {
         Some(Index(_)) => "an array",
         Some(Key(_)) | None => "an object",
     };
@@ -218,30 +218,30 @@ pub(crate) fn unfit(way: &[Step<'_>], unfit: Unfit) -> String {
 
 /// Adds our server to a file, or says why that is impossible.
 pub(crate) fn put_server(doc: &mut Document, wanted: &Wanted) -> Result<(), String> {
-    let way = SERVER_WAY;
+    let key_path = SERVER_PATH;
     let Some(server) = &wanted.server else { return Ok(()) };
-    match doc.get(&way) {
+    match doc.get(&key_path) {
         Some(entry) if entry == *server => return Ok(()),
         Some(entry) if !is_our_server(&entry) => {
             return Err(format!("mcpServers.{SERVER} is somebody else's server"));
         }
         Some(_) | None => {}
     }
-    doc.put(&way, server).map_err(|it| unfit(&way, it))
+    doc.put(&key_path, server).map_err(|it| unfit(&key_path, it))
 }
 
 /// Removes our server, and restores the entry that was there before.
 pub(crate) fn take_server(doc: &mut Document, before: Option<&Value>, made: Made<'_>) {
-    let way = SERVER_WAY;
-    if !doc.get(&way).is_some_and(|it| is_our_server(&it)) {
+    let key_path = SERVER_PATH;
+    if !doc.get(&key_path).is_some_and(|it| is_our_server(&it)) {
         return;
     }
     match before {
         // The path exists, so this cannot fail.
-        Some(before) => drop(doc.put(&way, before)),
+        Some(before) => drop(doc.put(&key_path, before)),
         None => {
-            doc.remove(&way);
-            drop_if_empty(doc, &way[..1], "mcpServers", made, true);
+            doc.remove(&key_path);
+            drop_if_empty(doc, &key_path[..1], "mcpServers", made, true);
         }
     }
 }
@@ -278,20 +278,20 @@ fn put_hook(
     match kept {
         Some((at, _)) if is_alone(at) => {
             if groups[at] != group {
-                let way = [array[0], array[1], Index(at)];
-                doc.put(&way, &group).map_err(|it| unfit(&way, it))?;
+                let key_path = [array[0], array[1], Index(at)];
+                doc.put(&key_path, &group).map_err(|it| unfit(&key_path, it))?;
             }
         }
         Some((at, hook)) => {
-            let way = [array[0], array[1], Index(at), Key("hooks"), Index(hook)];
+            let key_path = [array[0], array[1], Index(at), Key("hooks"), Index(hook)];
             if groups[at]["hooks"][hook] != wanted.hook() {
-                doc.put(&way, &wanted.hook()).map_err(|it| unfit(&way, it))?;
+                doc.put(&key_path, &wanted.hook()).map_err(|it| unfit(&key_path, it))?;
             }
         }
         None => {
             let count = groups.as_array().map_or(0, Vec::len);
-            let way = [array[0], array[1], Index(count)];
-            doc.put(&way, &group).map_err(|it| unfit(&way, it))?;
+            let key_path = [array[0], array[1], Index(count)];
+            doc.put(&key_path, &group).map_err(|it| unfit(&key_path, it))?;
         }
     }
     if ours.len() > usize::from(kept.is_some()) {
@@ -300,21 +300,21 @@ fn put_hook(
     Ok(())
 }
 
-/// Removes our hooks of an event except the one at `but`. If `but` is beyond all of them, keeps the
+/// Removes our hooks of an event except the one at `keep`. If `keep` is beyond all of them, keeps the
 /// last, which was just added.
 fn take_hooks(
     doc: &mut Document,
     agent: Agent,
     event: &str,
-    but: Option<(usize, usize)>,
+    keep: Option<(usize, usize)>,
     made: Made<'_>,
 ) {
     let array = [Key("hooks"), Key(event)];
     let groups = doc.get(&array).unwrap_or_default();
     let mut ours = our_hooks(agent, &groups);
-    match but {
+    match keep {
         Some((usize::MAX, _)) => drop(ours.pop()),
-        Some(but) => ours.retain(|it| *it != but),
+        Some(keep) => ours.retain(|it| *it != keep),
         None => {}
     }
     // From the end, so that the positions of the others stay valid.
@@ -357,7 +357,7 @@ impl Made<'_> {
 
 pub(crate) fn drop_if_empty(
     doc: &mut Document,
-    way: &[Step<'_>],
+    key_path: &[Step<'_>],
     name: &str,
     made: Made<'_>,
     had_ours: bool,
@@ -367,8 +367,8 @@ pub(crate) fn drop_if_empty(
         Value::Object(it) => it.is_empty(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     };
-    if made.has(name, had_ours) && doc.get(way).as_ref().is_some_and(is_empty) {
-        doc.remove(way);
+    if made.has(name, had_ours) && doc.get(key_path).as_ref().is_some_and(is_empty) {
+        doc.remove(key_path);
     }
 }
 

@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 use edit::Document;
 use entries::Wanted;
 use file::{For, Seen};
-use part::{Around, Doc, Part};
+use part::{Doc, EarlierFiles, Part};
 use punchlist_formats::hook::{Agent, Version};
-use record::{Drawer, Edited, Layer, Original, Record, stamp};
+use record::{Edited, Layer, Original, Record, RecordDirectory, stamp};
 
 pub use diff::diff;
 
@@ -265,13 +265,13 @@ fn changes(work: &[Work]) -> Vec<Change> {
 
 /// The changes that `install` would make. Writes nothing.
 pub fn would_install(options: &Options) -> Result<Vec<Change>, Error> {
-    let record = Drawer::unlocked(options).record(&options.place());
+    let record = RecordDirectory::unlocked(options).record(&options.place());
     Ok(changes(&installing(options, record.as_ref())?))
 }
 
 /// The changes that `uninstall` would make. Writes nothing.
 pub fn would_uninstall(options: &Options) -> Result<Vec<Change>, Error> {
-    let record = Drawer::unlocked(options).record(&options.place());
+    let record = RecordDirectory::unlocked(options).record(&options.place());
     Ok(changes(&uninstalling(options, record.as_ref())?))
 }
 
@@ -280,17 +280,17 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
     let place = options.place();
     let new_for = options.new_for();
     for _ in 0..TRIES {
-        let drawer = Drawer::open(options)?;
-        let known = drawer.record(&place);
+        let record_directory = RecordDirectory::open(options)?;
+        let known = record_directory.record(&place);
         let work = installing(options, known.as_ref());
         let mut record = known.clone().unwrap_or_default();
-        let made = drawer.made.clone();
+        let made = record_directory.made.clone();
         let done = work.and_then(|work| {
             record.directories.extend(made.iter().cloned());
             if !work.iter().any(Work::is_change) {
                 // Another process installed first, but this one created some of the directories.
                 if known.is_some() && !made.is_empty() {
-                    drawer.keep(&place, &record)?;
+                    record_directory.keep(&place, &record)?;
                 }
                 return Ok(Some((Vec::new(), known.is_some())));
             }
@@ -300,24 +300,24 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
                 record.set(it.edited.clone());
             }
             // The record is written first, so that an interrupted installation can be reversed.
-            drawer.keep(&place, &record)?;
+            record_directory.keep(&place, &record)?;
             Ok(write(&work, new_for)?.then(|| (changes(&work), true)))
         });
         match done {
             Ok(Some((changes, true))) => return Ok(changes),
             // Nothing to change and nothing to record.
             Ok(Some((changes, false))) => {
-                drawer.drop_record(&place, &made);
+                record_directory.drop_record(&place, &made);
                 return Ok(changes);
             }
             // A file has changed meanwhile: start again.
             Ok(None) => {}
             Err(error) => {
                 match &known {
-                    Some(known) => drop(drawer.keep(&place, known)),
+                    Some(known) => drop(record_directory.keep(&place, known)),
                     None => {
                         let made = [made, record.directories].concat();
-                        drawer.drop_record(&place, &made);
+                        record_directory.drop_record(&place, &made);
                     }
                 }
                 return Err(error);
@@ -331,12 +331,12 @@ pub fn install(options: &Options) -> Result<Vec<Change>, Error> {
 pub fn uninstall(options: &Options) -> Result<Vec<Change>, Error> {
     let place = options.place();
     for _ in 0..TRIES {
-        let drawer = Drawer::open_if_there(options)?;
-        let record = drawer.record(&place);
+        let record_directory = RecordDirectory::open_if_there(options)?;
+        let record = record_directory.record(&place);
         let work = uninstalling(options, record.as_ref())?;
         if write(&work, options.new_for())? {
             if let Some(record) = record {
-                drawer.drop_record(&place, &record.directories);
+                record_directory.drop_record(&place, &record.directories);
             }
             return Ok(changes(&work));
         }
@@ -505,7 +505,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
         had_hooks |= part.has_hooks(&parse_for(options.agent, &file)?);
         seen.push(file);
     }
-    let mut around = Around::default();
+    let mut earlier_files = EarlierFiles::default();
     let mut work = Vec::new();
     for (part, seen) in parts.iter().zip(seen) {
         let odd = |what| Error::Odd { path: seen.path.clone(), what };
@@ -514,9 +514,9 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
         let is_ours_there = part.is_ours_there(&doc, had_hooks);
         let unedited = doc.clone();
         let known = record.and_then(|it| it.of(&seen.path));
-        part.put(&mut doc, &wanted, known, &mut around).map_err(odd)?;
-        let tool_before = part.tool_before(&unedited, known, &around);
-        let mut missing = part.missing(&unedited, &around);
+        part.put(&mut doc, &wanted, known, &mut earlier_files).map_err(odd)?;
+        let tool_before = part.tool_before(&unedited, known, &earlier_files);
+        let mut missing = part.missing(&unedited, &earlier_files);
         if !wanted.permission {
             missing.retain(|it| it != claude::MADE_PERMISSION);
         }
@@ -571,7 +571,7 @@ fn installing(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, E
 /// Computes what `uninstall` makes of all files.
 fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>, Error> {
     options.refuse_shared()?;
-    let mut around = Around::default();
+    let mut earlier_files = EarlierFiles::default();
     let mut work = Vec::new();
     for part in options.parts() {
         let seen = file::look(&part.path)?;
@@ -580,9 +580,9 @@ fn uninstalling(options: &Options, record: Option<&Record>) -> Result<Vec<Work>,
         let after = match (&seen.bytes, original) {
             (None, _) | (Some(_), Original::Absent) => None,
             (Some(_), Original::Bytes(bytes)) => Some(bytes),
-            (Some(_), Original::Unknown) => without_ours(&part, &seen, known, &around)?,
+            (Some(_), Original::Unknown) => without_ours(&part, &seen, known, &earlier_files)?,
         };
-        part.note(&seen, after.as_deref(), &mut around);
+        part.note(&seen, after.as_deref(), &mut earlier_files);
         if after != seen.bytes {
             seen.is_writable()?;
         }
@@ -596,10 +596,10 @@ fn without_ours(
     part: &Part,
     seen: &Seen,
     known: Option<&Edited>,
-    around: &Around,
+    earlier_files: &EarlierFiles,
 ) -> Result<Option<Vec<u8>>, Error> {
     let mut doc = parse(seen)?;
-    let taken = part.take(&mut doc, known, around);
+    let taken = part.take(&mut doc, known, earlier_files);
     taken.map_err(|what| Error::Odd { path: seen.path.clone(), what })?;
     let is_ours = known.is_some_and(|it| !it.existed) && !doc.splices().is_empty();
     Ok(if doc.is_empty() && is_ours { None } else { Some(doc.bytes()) })

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::codex::OwnTool;
 use super::edit::{Document, Forgives, Malformed, Splice};
-use super::entries::{self, Made, SERVER_WAY, Wanted, hooked, is_our_server};
+use super::entries::{self, Made, SERVER_PATH, Wanted, hooked, is_our_server};
 use super::file::Seen;
 use super::record::Edited;
 use super::toml::Toml;
@@ -92,12 +92,12 @@ enum What {
 
 /// What later files must know about the files before them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Around {
+pub(crate) struct EarlierFiles {
     /// Codex's hooks file: its path, and its content before and after.
     hooks: Option<(String, Value, Value)>,
 }
 
-impl Around {
+impl EarlierFiles {
     /// Whether the existing installation uses Codex's own tool.
     fn uses_own_tool(&self) -> bool {
         self.hooks.as_ref().is_some_and(|(_, before, _)| codex::uses_own_tool(before))
@@ -153,8 +153,8 @@ impl Part {
     /// The server with Punchlist's name.
     pub(super) fn server(&self, doc: &Doc) -> Option<Value> {
         match (self.what, doc) {
-            (What::Servers | What::Settings, Doc::Json(doc)) => doc.get(&SERVER_WAY),
-            (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::SERVER_WAY),
+            (What::Servers | What::Settings, Doc::Json(doc)) => doc.get(&SERVER_PATH),
+            (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::SERVER_PATH),
             (What::Servers | What::Settings | What::Hooks | What::Config { .. }, _) => None,
         }
     }
@@ -175,10 +175,10 @@ impl Part {
         &self,
         doc: &Doc,
         known: Option<&Edited>,
-        around: &Around,
+        earlier_files: &EarlierFiles,
     ) -> Option<Value> {
         match (self.what, doc) {
-            (What::Config { server: true, .. }, _) if around.uses_own_tool() => {
+            (What::Config { server: true, .. }, _) if earlier_files.uses_own_tool() => {
                 known.and_then(|it| it.tool_before.clone())
             }
             (What::Config { server: true, .. }, Doc::Toml(doc)) => doc.get(&codex::UPDATE_PLAN),
@@ -202,7 +202,7 @@ impl Part {
         doc: &mut Doc,
         wanted: &Wanted,
         known: Option<&Edited>,
-        around: &mut Around,
+        earlier_files: &mut EarlierFiles,
     ) -> Result<(), String> {
         match (self.what, doc) {
             (What::Servers, Doc::Json(doc)) => entries::put_server(doc, wanted),
@@ -217,14 +217,14 @@ impl Part {
                 let before = doc.value();
                 entries::put_hooks(doc, wanted)?;
                 let file = self.path.to_str().ok_or("its path is not UTF-8")?.to_owned();
-                around.hooks = Some((file, before, doc.value()));
+                earlier_files.hooks = Some((file, before, doc.value()));
                 Ok(())
             }
             (What::Config { server, trust }, Doc::Toml(doc)) => {
                 if server {
-                    codex::put_config(doc, wanted, around.own_tool(known))?;
+                    codex::put_config(doc, wanted, earlier_files.own_tool(known))?;
                 }
-                if let Some((file, _, hooks)) = around.hooks.as_ref().filter(|_| trust) {
+                if let Some((file, _, hooks)) = earlier_files.hooks.as_ref().filter(|_| trust) {
                     codex::put_trust(doc, file, hooks, wanted)?;
                 }
                 Ok(())
@@ -240,7 +240,7 @@ impl Part {
         &self,
         doc: &mut Doc,
         known: Option<&Edited>,
-        around: &Around,
+        earlier_files: &EarlierFiles,
     ) -> Result<(), String> {
         // Without a record, all entries with our form are removed, and containers that are empty
         // then.
@@ -260,9 +260,10 @@ impl Part {
             }
             (What::Config { server, trust }, Doc::Toml(doc)) => {
                 if server {
-                    codex::take_config(doc, made, around.own_tool(known))?;
+                    codex::take_config(doc, made, earlier_files.own_tool(known))?;
                 }
-                if let Some((file, before, after)) = around.hooks.as_ref().filter(|_| trust) {
+                if let Some((file, before, after)) = earlier_files.hooks.as_ref().filter(|_| trust)
+                {
                     codex::take_trust(doc, file, before, after, made)?;
                 }
             }
@@ -272,24 +273,24 @@ impl Part {
     }
 
     /// Notes the change of this file for the files after it.
-    pub(super) fn note(&self, seen: &Seen, after: Option<&[u8]>, around: &mut Around) {
+    pub(super) fn note(&self, seen: &Seen, after: Option<&[u8]>, earlier_files: &mut EarlierFiles) {
         let value = |bytes: Option<&[u8]>| {
             Document::parse(bytes.unwrap_or_default()).map_or(Value::Null, |doc| doc.value())
         };
         if let (What::Hooks, Some(file)) = (self.what, self.path.to_str()) {
             let before = value(seen.bytes.as_deref());
-            around.hooks = Some((file.to_owned(), before, value(after)));
+            earlier_files.hooks = Some((file.to_owned(), before, value(after)));
         }
     }
 
     /// The names of everything that our edits would have to create.
-    pub(super) fn missing(&self, doc: &Doc, around: &Around) -> Vec<String> {
+    pub(super) fn missing(&self, doc: &Doc, earlier_files: &EarlierFiles) -> Vec<String> {
         match doc {
             Doc::Json(doc) if self.agent == Agent::Claude => claude::all_missing(&doc.value()),
             Doc::Json(doc) => entries::missing(&doc.value(), self.agent, &["mcpServers"]),
             Doc::Toml(doc) => {
                 let none = (String::new(), Value::Null, Value::Null);
-                let (file, _, hooks) = around.hooks.as_ref().unwrap_or(&none);
+                let (file, _, hooks) = earlier_files.hooks.as_ref().unwrap_or(&none);
                 codex::missing(doc, file, hooks)
             }
         }

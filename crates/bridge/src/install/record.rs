@@ -134,7 +134,7 @@ fn hash(bytes: &[u8]) -> u64 {
 }
 
 /// The directory of records, locked by one process at a time.
-pub(crate) struct Drawer {
+pub(crate) struct RecordDirectory {
     agent: Agent,
     directory: PathBuf,
     /// Directories that were just created for it.
@@ -145,7 +145,7 @@ pub(crate) struct Drawer {
 
 const FOLDER: &str = "installed";
 
-impl Drawer {
+impl RecordDirectory {
     /// Opens the directory, creates it if necessary, and waits for the lock.
     pub(crate) fn open(options: &Options) -> Result<Self, Error> {
         Self::held(options, true)

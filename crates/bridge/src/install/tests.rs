@@ -193,9 +193,9 @@ fn where_the_projects_settings_are_the_users_own_a_project_is_refused() {
         let place = Place::new();
         let user = Options { agent, ..place.options() };
         let project = |root| Options { scope: Scope::Project(root), ..user.clone() };
-        symlink(place.path("home"), place.path("way")).unwrap();
+        symlink(place.path("home"), place.path("key_path")).unwrap();
         let before = place.tree();
-        for root in [place.path("home"), place.path("way")] {
+        for root in [place.path("home"), place.path("key_path")] {
             for failed in [
                 would_install(&project(root.clone())).unwrap_err(),
                 install(&project(root.clone())).unwrap_err(),

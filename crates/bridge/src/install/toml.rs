@@ -47,10 +47,10 @@ impl Toml {
     }
 
     /// The value at a path.
-    pub(crate) fn get(&self, way: &[&str]) -> Option<Value> {
+    pub(crate) fn get(&self, key_path: &[&str]) -> Option<Value> {
         let doc = parsed(&self.text).ok()?;
         let mut here = doc.as_item();
-        for name in way {
+        for name in key_path {
             here = here.as_table_like()?.get(name)?;
         }
         plain(here)
@@ -58,14 +58,14 @@ impl Toml {
 
     /// Sets the value at a path. Missing tables are created. An error says which value on the path
     /// is not a table.
-    pub(crate) fn put(&mut self, way: &[&str], value: &Value) -> Result<(), String> {
-        if self.get(way).as_ref() == Some(value) {
+    pub(crate) fn put(&mut self, key_path: &[&str], value: &Value) -> Result<(), String> {
+        if self.get(key_path).as_ref() == Some(value) {
             return Ok(());
         }
         let mut wanted = self.value();
-        set(&mut wanted, way, value);
+        set(&mut wanted, key_path, value);
         self.edit(wanted, |doc| {
-            let Some((last, above)) = way.split_last() else { return Ok(()) };
+            let Some((last, above)) = key_path.split_last() else { return Ok(()) };
             let mut here: &mut dyn TableLike = doc.as_table_mut();
             let mut is_inline = false;
             for (at, name) in above.iter().enumerate() {
@@ -98,14 +98,14 @@ impl Toml {
     }
 
     /// Removes the value at a path.
-    pub(crate) fn remove(&mut self, way: &[&str]) -> Result<(), String> {
-        if self.get(way).is_none() {
+    pub(crate) fn remove(&mut self, key_path: &[&str]) -> Result<(), String> {
+        if self.get(key_path).is_none() {
             return Ok(());
         }
         let mut wanted = self.value();
-        unset(&mut wanted, way);
+        unset(&mut wanted, key_path);
         self.edit(wanted, |doc| {
-            let Some((last, above)) = way.split_last() else { return Ok(()) };
+            let Some((last, above)) = key_path.split_last() else { return Ok(()) };
             let mut here: &mut dyn TableLike = doc.as_table_mut();
             for name in above {
                 let next = here.get_mut(name).and_then(Item::as_table_like_mut);
@@ -204,9 +204,9 @@ fn item(value: &Value) -> Option<Item> {
     })
 }
 
-fn set(whole: &mut Value, way: &[&str], value: &Value) {
+fn set(whole: &mut Value, key_path: &[&str], value: &Value) {
     let mut here = whole;
-    for name in way {
+    for name in key_path {
         if !here.is_object() {
             *here = Value::Object(Map::new());
         }
@@ -215,8 +215,8 @@ fn set(whole: &mut Value, way: &[&str], value: &Value) {
     *here = value.clone();
 }
 
-fn unset(whole: &mut Value, way: &[&str]) {
-    let Some((last, above)) = way.split_last() else { return };
+fn unset(whole: &mut Value, key_path: &[&str]) {
+    let Some((last, above)) = key_path.split_last() else { return };
     let here = above.iter().try_fold(whole, |here, name| here.get_mut(*name));
     if let Some(Value::Object(here)) = here {
         here.shift_remove(*last);

@@ -17,7 +17,7 @@ const MOST_PATHS: usize = 4_096;
 
 /// The changes since the last call.
 #[derive(Default)]
-pub(super) struct Heard {
+pub(super) struct Changes {
     pub(super) paths: BTreeSet<PathBuf>,
     /// More changed than the queue holds.
     pub(super) everything: bool,
@@ -26,7 +26,7 @@ pub(super) struct Heard {
 /// The watched directories, and what changed in them.
 pub(super) struct FileWatch {
     watcher: Option<RecommendedWatcher>,
-    heard: Arc<Mutex<Heard>>,
+    changes: Arc<Mutex<Changes>>,
     /// The watched directories with device and inode, because a directory may be deleted and
     /// created again.
     at: BTreeMap<PathBuf, (u64, u64)>,
@@ -36,8 +36,8 @@ pub(super) struct FileWatch {
 
 impl FileWatch {
     pub(super) fn new(most: usize, wake: impl Fn() + Send + Sync + 'static) -> Self {
-        let heard = Arc::new(Mutex::new(Heard::default()));
-        let shared = Arc::clone(&heard);
+        let changes = Arc::new(Mutex::new(Changes::default()));
+        let shared = Arc::clone(&changes);
         let on_event = move |event: notify::Result<notify::Event>| {
             if note(&mut lock(&shared), event) {
                 wake();
@@ -47,12 +47,12 @@ impl FileWatch {
             Ok(watcher) => (Some(watcher), None),
             Err(why) => (None, Some(why.to_string())),
         };
-        Self { watcher, heard, at: BTreeMap::new(), most, trouble }
+        Self { watcher, changes, at: BTreeMap::new(), most, trouble }
     }
 
     /// The changes since the last call.
-    pub(super) fn heard(&self) -> Heard {
-        std::mem::take(&mut *lock(&self.heard))
+    pub(super) fn changes(&self) -> Changes {
+        std::mem::take(&mut *lock(&self.changes))
     }
 
     /// Watches these directories and no others, the most important first. Returns whether one is
@@ -109,22 +109,22 @@ impl FileWatch {
     }
 }
 
-fn lock(heard: &Mutex<Heard>) -> MutexGuard<'_, Heard> {
+fn lock(changes: &Mutex<Changes>) -> MutexGuard<'_, Changes> {
     // No holder leaves the value half-changed, so a poisoned lock can be used.
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+    changes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Notes an event; returns whether to wake the watcher.
-fn note(heard: &mut Heard, event: notify::Result<notify::Event>) -> bool {
+fn note(changes: &mut Changes, event: notify::Result<notify::Event>) -> bool {
     match event {
         // Our own reads cause such events.
         Ok(event) if matches!(event.kind, EventKind::Access(_)) => return false,
-        Ok(event) if !event.need_rescan() => heard.paths.extend(event.paths),
-        Ok(_) | Err(_) => heard.everything = true,
+        Ok(event) if !event.need_rescan() => changes.paths.extend(event.paths),
+        Ok(_) | Err(_) => changes.everything = true,
     }
-    if heard.paths.len() > MOST_PATHS {
-        heard.paths.clear();
-        heard.everything = true;
+    if changes.paths.len() > MOST_PATHS {
+        changes.paths.clear();
+        changes.everything = true;
     }
     true
 }

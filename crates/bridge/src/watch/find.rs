@@ -230,10 +230,10 @@ fn latest(mut directories: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Sorted by modification time, the newest first.
 fn newest(directories: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut known: Vec<(i64, PathBuf)> =
+    let mut dated: Vec<(i64, PathBuf)> =
         directories.into_iter().map(|it| (written(&it), it)).collect();
-    known.sort_by(|one, other| other.cmp(one));
-    known.into_iter().map(|it| it.1).collect()
+    dated.sort_by(|one, other| other.cmp(one));
+    dated.into_iter().map(|it| it.1).collect()
 }
 
 fn written(path: &Path) -> i64 {

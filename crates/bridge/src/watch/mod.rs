@@ -117,26 +117,26 @@ impl Watch {
 
     /// Reads what is new, scans if it is due, and returns whether anything changed.
     pub fn go_on(&mut self, now: i64, told: &mut dyn Told) -> bool {
-        let heard = self.file_watch.heard();
+        let changes = self.file_watch.changes();
         let is_due = self.scanned.is_none_or(|it| now.saturating_sub(it) >= self.patience());
-        let mut look_around = heard.everything || is_due;
+        let mut scan_now = changes.everything || is_due;
         let mut lives = false;
         let mut waiting = BTreeSet::new();
-        for path in heard.paths {
+        for path in changes.paths {
             if self.tails.contains_key(&path) {
                 waiting.insert(path);
             } else if path.parent().is_some_and(|it| self.notes_in.contains(it)) {
                 lives = true;
             } else if self.awaited.as_ref().is_some_and(|it| it.starts_with(&path)) {
                 // A directory on the path to it appeared: the scan will watch it.
-                look_around = true;
+                scan_now = true;
             } else if self.options.concerns(&path) {
                 // A new file or directory, or one that was too old before.
-                look_around = true;
+                scan_now = true;
             }
         }
         let mut changed = false;
-        if look_around {
+        if scan_now {
             changed |= self.scan(now, told);
         } else {
             for path in waiting {

@@ -121,17 +121,20 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         Error::ReadOnly(why) => {
             format!(
                 "The list cannot be written: {}. Nothing was changed. Tell the user.",
-                told(why)
+                store_text(why)
             )
         }
         Error::Unconfirmed { what, .. } => {
             // A second call would make the change twice.
-            format!("The list is in danger: {}. Do not send it again; tell the user.", told(what))
+            format!(
+                "The list is in danger: {}. Do not send it again; tell the user.",
+                store_text(what)
+            )
         }
         Error::Busy(what) => format!(
             "The list is out of reach: {}. Try again in a while; if it stays so, tell the user, and go on \
              without it.",
-            told(what)
+            store_text(what)
         ),
         Error::NewerSchema { .. }
         | Error::Unusable { .. }
@@ -147,7 +150,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::Undo(_) => format!(
             "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
              it.",
-            told(&error.to_string())
+            store_text(&error.to_string())
         ),
     }
 }
@@ -159,14 +162,14 @@ fn refused(refusal: &Refusal, names: &Names<'_>) -> String {
     let mut is_judged = false;
     let mut bad = names.voice.bad_entries().cloned().unwrap_or_default();
     let is_understood = bad.is_empty();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for problem in &refusal.problems {
         if let Some(entry) = names.voice.entry(problem.entry) {
             if let Some(bad) = bad.remove(&entry) {
                 lines.extend_from_slice(bad.faults());
-                told.insert(entry);
+                reported.insert(entry);
             }
-            if told.contains(&entry) {
+            if reported.contains(&entry) {
                 continue;
             }
         }
@@ -345,7 +348,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// An error text of the store, long enough for any path.
-fn told(text: &str) -> String {
+fn store_text(text: &str) -> String {
     cut(text, 1000)
 }
 

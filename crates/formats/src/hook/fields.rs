@@ -54,10 +54,10 @@ const MOST_TITLE: usize = 60;
 fn title(prompt: &str) -> Option<String> {
     let line = prompt.lines().map(str::trim).find(|it| !it.is_empty())?;
     let line = &line[..line.char_indices().nth(20 * MOST_TITLE).map_or(line.len(), |it| it.0)];
-    let said = mask(line);
-    let said = one_line(&said);
-    let is_said = !said.trim().is_empty() && !said.starts_with(['/', '<', '!']);
-    is_said.then(|| truncate(said.trim(), MOST_TITLE).into_owned())
+    let text_line = mask(line);
+    let text_line = one_line(&text_line);
+    let is_prompt = !text_line.trim().is_empty() && !text_line.starts_with(['/', '<', '!']);
+    is_prompt.then(|| truncate(text_line.trim(), MOST_TITLE).into_owned())
 }
 
 /// How deep a tool call may be nested. Deeper values are removed, because the rest of the call has

@@ -60,7 +60,7 @@ fn used(fields: &Fields) -> Option<What> {
         if let Some(write) = written(tool, call, result) {
             return Some(What::Wrote(write));
         }
-        if let Some(planning) = planning(tool, &said(result)) {
+        if let Some(planning) = planning(tool, &result_text(result)) {
             return Some(What::Planning(planning));
         }
     }
@@ -70,7 +70,7 @@ fn used(fields: &Fields) -> Option<What> {
 
 /// What a call of the agent's own list tools did; `None` if it neither changed nor showed the list.
 fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
-    let said = said(result);
+    let result_text = result_text(result);
     match tool {
         "write_todos" => {
             let shown = result.get("returnDisplay").and_then(|it| it.get("todos"));
@@ -78,11 +78,11 @@ fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
             Some(Write::List(entries(list, entry)?))
         }
         "tracker_create_task" => {
-            let (id, _) = said.strip_prefix("Created task ")?.split_once(':')?;
+            let (id, _) = result_text.strip_prefix("Created task ")?.split_once(':')?;
             Some(Write::Created(Task { id: plain_id(id)?, ..task_of(call) }))
         }
         "tracker_update_task" => {
-            let (id, rest) = said.strip_prefix("Updated task ")?.split_once('.')?;
+            let (id, rest) = result_text.strip_prefix("Updated task ")?.split_once('.')?;
             let mut task = Task { id: plain_id(id)?, ..task_of(call) };
             // The result contains the new status, whether or not the call set it.
             if let Some((_, word)) = rest.split_once("Status: ") {
@@ -91,14 +91,14 @@ fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
             Some(Write::Updated(task))
         }
         "tracker_add_dependency" => {
-            let (id, blocker) = said.strip_prefix("Linked ")?.split_once(" -> ")?;
+            let (id, blocker) = result_text.strip_prefix("Linked ")?.split_once(" -> ")?;
             let blocker = plain_id(blocker.trim_end_matches('.'))?;
             let blocked_by = vec![blocker];
             Some(Write::Updated(Task { id: plain_id(id)?, blocked_by, ..Task::default() }))
         }
-        "tracker_get_task" => Some(Write::Seen(vec![task_file(said.as_bytes())?])),
+        "tracker_get_task" => Some(Write::Seen(vec![task_file(result_text.as_bytes())?])),
         "tracker_list_tasks" => {
-            let lines = said.lines().take(MOST_ENTRIES);
+            let lines = result_text.lines().take(MOST_ENTRIES);
             Some(Write::Seen(lines.filter_map(listed).collect()))
         }
         _ => None,
@@ -106,7 +106,7 @@ fn written(tool: &str, call: &Fields, result: &Fields) -> Option<Write> {
 }
 
 /// The text of a result that the model was given.
-fn said(result: &Fields) -> String {
+fn result_text(result: &Fields) -> String {
     match result.get("llmContent") {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => {
@@ -119,11 +119,11 @@ fn said(result: &Fields) -> String {
 }
 
 /// Whether the agent entered or left plan mode. A call is not enough, because the user may refuse.
-fn planning(tool: &str, said: &str) -> Option<bool> {
+fn planning(tool: &str, result_text: &str) -> Option<bool> {
     const LEFT: [&str; 2] = ["Plan approved", "User has manually exited Plan Mode"];
     match tool {
-        "enter_plan_mode" if said.starts_with("Switching to Plan mode") => Some(true),
-        "exit_plan_mode" if LEFT.iter().any(|it| said.starts_with(it)) => Some(false),
+        "enter_plan_mode" if result_text.starts_with("Switching to Plan mode") => Some(true),
+        "exit_plan_mode" if LEFT.iter().any(|it| result_text.starts_with(it)) => Some(false),
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use super::{PlanFile, draw};
 
 /// The parsed file and its problems, as text.
-fn told(text: &str) -> String {
+fn described(text: &str) -> String {
     let file = super::read(text);
     let mut out = format!("title: {}\n", file.title.as_deref().unwrap_or("none"));
     out.push_str(&outline(&file));

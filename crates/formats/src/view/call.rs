@@ -51,9 +51,9 @@ pub fn ended(call: &Ended<'_>, options: &Options) -> Vec<Line> {
     };
     let age = duration::ago(call.at, options.now);
     let mut out = vec![field("last run", &format!("{words}, {age}"))];
-    let said = many_lines(call.output);
-    let lines: Vec<&str> = said.trim_matches('\n').lines().collect();
-    if !said.trim().is_empty() {
+    let output = many_lines(call.output);
+    let lines: Vec<&str> = output.trim_matches('\n').lines().collect();
+    if !output.trim().is_empty() {
         out.push(Line::of("output", Style::Dim).indented(2));
         let from = lines.len().saturating_sub(SHOWN);
         let shown = u64::try_from(lines.len() - from).unwrap_or(u64::MAX);
@@ -79,12 +79,12 @@ mod tests {
 
     #[test]
     fn a_cancelled_call_is_shown_with_its_reason_and_the_end_of_its_output() {
-        let said: String = (1..=22).map(|n| format!("line {n}\n")).collect();
+        let output: String = (1..=22).map(|n| format!("line {n}\n")).collect();
         let call = Ended {
             state: CallState::Cancelled,
             why: Some("cancelled: stopped"),
             at: Timestamp::UNIX_EPOCH,
-            output: &format!("{said}\u{1b}[31mred\n"),
+            output: &format!("{output}\u{1b}[31mred\n"),
             whole: Some("/data/output/0.txt"),
             lines: 23,
         };

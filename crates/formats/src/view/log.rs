@@ -265,9 +265,10 @@ fn changed(plan: &Plan, number: Number, what: What, deltas: &[Delta]) -> String 
             format!("cancelled {tag}{reason}")
         }
         What::Completed => {
-            let came = deltas.iter().rev().find_map(outcome);
-            let came = came.map(|it| format!(": {}", brief(it))).unwrap_or_default();
-            format!("completed {tag}{came}")
+            let outcome_text = deltas.iter().rev().find_map(outcome);
+            let outcome_text =
+                outcome_text.map(|it| format!(": {}", brief(it))).unwrap_or_default();
+            format!("completed {tag}{outcome_text}")
         }
         What::Edited => {
             let fields: Vec<_> =

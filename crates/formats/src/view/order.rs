@@ -79,10 +79,10 @@ fn across(glyphs: Glyphs) -> &'static str {
 /// The steps, each after its dependencies, otherwise in the given order. Steps in a cycle come
 /// last.
 fn sorted(nodes: &[Node]) -> Vec<usize> {
-    let mut unmet: Vec<usize> = nodes.iter().map(|it| known(nodes, it).count()).collect();
+    let mut unmet: Vec<usize> = nodes.iter().map(|it| dependencies(nodes, it).count()).collect();
     let mut dependants: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for (at, node) in nodes.iter().enumerate() {
-        for on in known(nodes, node) {
+        for on in dependencies(nodes, node) {
             dependants[on].push(at);
         }
     }
@@ -106,13 +106,13 @@ fn sorted(nodes: &[Node]) -> Vec<usize> {
 fn waves(nodes: &[Node], order: &[usize]) -> Vec<usize> {
     let mut waves = vec![1; nodes.len()];
     for at in order {
-        let before = known(nodes, &nodes[*at]).map(|it| waves[it]).max().unwrap_or(0);
+        let before = dependencies(nodes, &nodes[*at]).map(|it| waves[it]).max().unwrap_or(0);
         waves[*at] = before + 1;
     }
     waves
 }
 
-fn known<'a>(nodes: &'a [Node], node: &'a Node) -> impl Iterator<Item = usize> + 'a {
+fn dependencies<'a>(nodes: &'a [Node], node: &'a Node) -> impl Iterator<Item = usize> + 'a {
     node.after.iter().copied().filter(|it| *it < nodes.len())
 }
 
@@ -165,7 +165,7 @@ fn rows(nodes: &[Node], order: &[usize]) -> Vec<Row> {
     }
     let mut dependants: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     for at in order {
-        for on in known(nodes, &nodes[*at]) {
+        for on in dependencies(nodes, &nodes[*at]) {
             // A line upwards would belong to a cycle.
             if place[on] < place[*at] && !dependants[on].contains(at) {
                 dependants[on].push(*at);

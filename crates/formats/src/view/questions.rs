@@ -44,7 +44,7 @@ pub fn questions(all: &[Question], options: &Options) -> Vec<Line> {
             }
             Standing::Answered(answered) => {
                 let sign = if answered.answer.is_yes() { Sign::Done } else { Sign::Cancelled };
-                lines.extend(short(&question.asked, sign, &about, &told(answered), options));
+                lines.extend(short(&question.asked, sign, &about, &answer_text(answered), options));
             }
             Standing::Settled => {
                 let what = "no longer asked";
@@ -211,7 +211,7 @@ pub fn word(answer: &Answer) -> String {
     }
 }
 
-fn told(answered: &Answered) -> String {
+fn answer_text(answered: &Answered) -> String {
     format!("{}, by {}", word(&answered.answer), one_line(&answered.by.name))
 }
 
@@ -424,14 +424,14 @@ fn is_hidden(text: &str, shown: &str) -> bool {
 }
 
 /// A question that no longer waits: its sentence and its result.
-fn short(asked: &Asked, sign: Sign, about: &str, came: &str, options: &Options) -> Vec<Line> {
+fn short(asked: &Asked, sign: Sign, about: &str, result: &str, options: &Options) -> Vec<Line> {
     let what = format!("{} wanted to {}", shown(&asked.title), one_line(&asked.what));
     let sign = format!(" {} ", options.glyphs.sign(sign));
     let mut lines = vec![head((&sign, Style::Plain), &what, Style::Plain, about, options)];
     if let Some(command) = &asked.command {
         lines.push(indented(&one_line(command), 5, Style::Dim, options));
     }
-    lines.push(indented(came, 3, Style::Dim, options));
+    lines.push(indented(result, 3, Style::Dim, options));
     lines
 }
 
@@ -551,7 +551,7 @@ mod tests {
         Question { run, project: "/p".to_owned(), plan: None, asked, standing }
     }
 
-    fn said(answer: Answer) -> Standing {
+    fn answered_with(answer: Answer) -> Standing {
         let by = Actor::person("ann@host");
         Standing::Answered(Answered { answer, by, at: at(4) })
     }
@@ -563,8 +563,8 @@ mod tests {
     #[test]
     fn questions_at_every_width() {
         let all = [
-            asked(publish(), said(Answer::Refuse(Some("not on a Friday".to_owned())))),
-            asked(edit(), said(Answer::AlwaysTool)),
+            asked(publish(), answered_with(Answer::Refuse(Some("not on a Friday".to_owned())))),
+            asked(edit(), answered_with(Answer::AlwaysTool)),
             asked(edit(), Standing::Settled),
             asked(publish(), Standing::Waiting),
             asked(edit(), Standing::Waiting),
@@ -661,7 +661,7 @@ mod tests {
                 offers: vec![Offer::Once, Offer::Always(vec![permit]), prefix],
                 ..publish()
             };
-            let all = [asked(question.clone(), Standing::Waiting), asked(question.clone(), said(answer))];
+            let all = [asked(question.clone(), Standing::Waiting), asked(question.clone(), answered_with(answer))];
             let mut lines = questions(&all, &options(columns));
             lines.extend(whole(&question, (1, 3), &options(columns)));
             let text = vec![question.title.clone(), question.why.clone()];

@@ -137,8 +137,12 @@ pub fn line(step: &Step) -> String {
 pub fn printed_lines(step: &Step, options: &Options) -> Vec<String> {
     let before =
         (step.printed.before > 0).then(|| questions::lines_before(step.printed.before, options));
-    let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
-    before.into_iter().chain(said).map(|it| format!("    {it}").trim_end().to_owned()).collect()
+    let printed_text = step.printed.lines.iter().map(|it| one_line(it).into_owned());
+    before
+        .into_iter()
+        .chain(printed_text)
+        .map(|it| format!("    {it}").trim_end().to_owned())
+        .collect()
 }
 
 /// `850 ms`, `41.2 s`, `1 m 12 s`, `2 h 5 m`.
@@ -278,7 +282,7 @@ impl Page<'_> {
         let indent = (5 + 2 * step.depth.min(8)).min(self.columns.saturating_sub(1));
         let before = (step.printed.before > 0)
             .then(|| questions::lines_before(step.printed.before, self.options));
-        let said = step.printed.lines.iter().map(|it| one_line(it).into_owned());
+        let printed_text = step.printed.lines.iter().map(|it| one_line(it).into_owned());
         let drawn = |text: String| {
             let mut line = Line::new();
             line.push(&" ".repeat(indent), Style::Plain);
@@ -286,7 +290,7 @@ impl Page<'_> {
             line.push_text(&text, room, self.glyphs(), Style::Dim);
             line.trimmed_end()
         };
-        before.into_iter().chain(said).map(drawn).collect()
+        before.into_iter().chain(printed_text).map(drawn).collect()
     }
 
     fn step(&self, step: &Step) -> Line {

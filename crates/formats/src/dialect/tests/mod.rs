@@ -35,7 +35,7 @@ fn now<T>(future: impl Future<Output = T>) -> T {
 }
 
 /// A model that works on one plan.
-struct Desk {
+struct Caller {
     store: Memory,
     plan: PlanId,
     dialect: Dialect,
@@ -47,7 +47,7 @@ struct Desk {
     step: u8,
 }
 
-impl Desk {
+impl Caller {
     fn new(dialect: Dialect) -> Self {
         let store = Memory::new();
         let at = Timestamp::from_millisecond(1_800_000_000_000).unwrap();

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Desk, json};
+use super::{Caller, json};
 use crate::dialect::{Dialect, Surface};
 
 /// A recorded call and the result that the model got.
@@ -83,9 +83,9 @@ fn gemini(text: &str) -> Vec<Recorded> {
 /// Replays a recording. An error may have additional text after a blank line.
 fn check(dialect: Dialect, recording: &[Recorded]) {
     assert!(!recording.is_empty());
-    let mut desk = Desk::new(dialect);
+    let mut caller = Caller::new(dialect);
     for Recorded { tool, arguments, result, is_error } in recording {
-        let reply = desk.raw(tool, arguments.as_bytes());
+        let reply = caller.raw(tool, arguments.as_bytes());
         let said = match is_error {
             true => reply.text.split("\n\n").next().unwrap_or_default(),
             false => &reply.text,

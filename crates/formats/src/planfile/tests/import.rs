@@ -224,7 +224,7 @@ fn a_box_counts_when_it_is_ticked_and_not_again_after_it_was_overruled() {
     let open = "- [ ] A\n  run: a\n  verify: test a\n- [ ] B\n";
     let ticked = "- [x] A\n  run: a\n  verify: test a\n- [-] B\n";
     let changed = "- [x] A\n  run: b\n  verify: test a\n- [-] B\n";
-    let told = [open, ticked, changed, changed, open].map(|text| world.import(text));
+    let described = [open, ticked, changed, changed, open].map(|text| world.import(text));
     world.complete(1);
     // The box is open as before, so nobody asked to do the item again.
     let finished = world.import("- [ ] A\n  run: a\n  verify: test a\n- [ ] B\n");
@@ -232,7 +232,7 @@ fn a_box_counts_when_it_is_ticked_and_not_again_after_it_was_overruled() {
     let unticked = world.import(open);
     insta::assert_snapshot!(format!(
         "{}---\n{finished}---\n{seen}---\n{unticked}",
-        told.join("---\n")
+        described.join("---\n")
     ));
 }
 
