@@ -49,7 +49,7 @@ fn judge(paths: impl IntoIterator<Item = PathBuf>) -> Vec<Finding> {
     }
     if let Some((name, path, true)) = strongest(EXCLUDED) {
         let said = format!("{name} in {path} names {SERVER}: Gemini CLI does not start the server");
-        findings.push(Finding::bad("mcp", said, format!("take {SERVER} out of {name} in {path}")));
+        findings.push(Finding::bad("mcp", said, format!("remove {SERVER} from {name} in {path}")));
     }
     findings
 }

@@ -82,7 +82,7 @@ fn hooks_are_off(files: &[Settings]) -> Option<Finding> {
     (file.says[NAME] == true).then(|| {
         let path = file.path.display();
         let said = format!("{NAME} is set in {path}: Claude Code calls no hook at all");
-        Finding::bad("hooks", said, format!("take {NAME} out of {path}"))
+        Finding::bad("hooks", said, format!("remove {NAME} from {path}"))
     })
 }
 
@@ -101,7 +101,7 @@ fn denied(path: &Path, settings: &Value) -> Option<Finding> {
     Some(Finding::bad(
         "permission",
         format!("permissions.deny in {path} names {rules}: {what}"),
-        format!("take {rules} out of permissions.deny in {path}"),
+        format!("remove {rules} from permissions.deny in {path}"),
     ))
 }
 
@@ -176,7 +176,7 @@ impl Here<'_> {
                     "disabledMcpjsonServers in {by} names {SERVER}: Claude Code does not use the one \
                      in {path}"
                 );
-                let fix = format!("take {SERVER} out of disabledMcpjsonServers in {by}");
+                let fix = format!("remove {SERVER} from disabledMcpjsonServers in {by}");
                 Some(Finding::bad("mcp", said, fix))
             }
             Approval::Open => {

@@ -361,15 +361,15 @@ impl Wiring {
         match self.agent {
             Agent::Codex if self.config["features"]["hooks"] == false => off(
                 "features.hooks is false: Codex calls no hook at all",
-                "take `hooks = false` out of [features] in config.toml",
+                "remove `hooks = false` from [features] in config.toml",
             ),
             Agent::Gemini if self.config["hooksConfig"]["enabled"] == false => off(
                 "hooksConfig.enabled is false: Gemini CLI calls no hook at all",
-                "take hooksConfig.enabled out of the settings",
+                "remove hooksConfig.enabled from the settings",
             ),
             Agent::Gemini if names_us(&self.config["hooksConfig"]["disabled"]) => off(
                 "hooksConfig.disabled names punchlist: Gemini CLI does not call our hooks",
-                "take punchlist out of hooksConfig.disabled in the settings",
+                "remove punchlist from hooksConfig.disabled in the settings",
             ),
             Agent::Claude | Agent::Codex | Agent::Gemini => None,
         }
