@@ -40,7 +40,7 @@ completed as soon as it is done; leave out what will not be done.";
 /// own.
 #[derive(Deserialize)]
 struct UpdatePlanArgs {
-    #[expect(dead_code, reason = "a wrong type is an error, and nothing else is done with it")]
+    #[expect(dead_code, reason = "only its type is checked")]
     #[serde(default)]
     explanation: Option<String>,
     plan: Vec<PlanItemArg>,

@@ -42,7 +42,7 @@ impl From<Status> for Sign {
 
 /// The characters of a frame.
 #[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "the names say where each stands")]
+#[expect(missing_docs, reason = "the names say where each character is used")]
 pub struct Frame {
     pub top_left: &'static str,
     pub top_right: &'static str,

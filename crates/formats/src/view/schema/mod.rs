@@ -3,9 +3,9 @@
 //! [`super::json`] and the verbs write the values. A test validates the real output of every verb
 //! against the schema. Journal entries and exports keep the names of the store.
 
-#[expect(dead_code, reason = "these types are described, not made")]
+#[expect(dead_code, reason = "the schema is generated from these types; no value is created")]
 mod plan;
-#[expect(dead_code, clippy::large_enum_variant, reason = "these types are described, not made")]
+#[expect(dead_code, clippy::large_enum_variant, reason = "the schema is generated from these types; no value is created")]
 mod verbs;
 
 use std::collections::BTreeMap;
