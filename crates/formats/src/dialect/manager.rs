@@ -421,7 +421,7 @@ impl Voice for Call {
             Broken::EmptyTitle { .. }
             | Broken::EmptyText { .. }
             | Broken::Nul { .. }
-            | Broken::TooDeep { .. } => "Mend it and send all entries again.".to_owned(),
+            | Broken::TooDeep { .. } => "Fix it and send all entries again.".to_owned(),
             Broken::Twice { .. } => "Keep one of them.".to_owned(),
             Broken::Conflict(_) => "Use list to see it as it is now.".to_owned(),
             Broken::ParentCompleted { .. } => "Use add_multiple for further work.".to_owned(),

@@ -126,13 +126,10 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         }
         Error::Unconfirmed { what, .. } => {
             // A second call would make the change twice.
-            format!(
-                "The list is in danger: {}. Do not send it again; tell the user.",
-                store_text(what)
-            )
+            format!("Not safely stored: {}. Do not send it again; tell the user.", store_text(what))
         }
         Error::Busy(what) => format!(
-            "The list is out of reach: {}. Try again in a while; if it stays so, tell the user, and go on \
+            "The list is not available: {}. Try again later; if that does not help, tell the user and continue \
              without it.",
             store_text(what)
         ),
@@ -148,7 +145,7 @@ pub(super) fn failed(error: &Error, names: &Names<'_>) -> String {
         | Error::NoQuestion(_)
         | Error::Message(_)
         | Error::Undo(_) => format!(
-            "The list is out of reach: {}. Nothing was changed. Tell the user, and go on without \
+            "The list is not available: {}. Nothing was changed. Tell the user, and continue without \
              it.",
             store_text(&error.to_string())
         ),

@@ -116,7 +116,7 @@ pub(super) fn hint(
         | Broken::NotOpen
         | Broken::Cycle { .. }
         | Broken::ParentCycle { .. }
-        | Broken::ParentCompleted { .. } => return Some(format!("Mend it and send {tool} again.")),
+        | Broken::ParentCompleted { .. } => return Some(format!("Fix it and send {tool} again.")),
         Broken::NameTaken { .. } | Broken::PersonsGoal | Broken::PersonsApproval => return None,
     };
     Some(format!("Send {tool} again{how}."))

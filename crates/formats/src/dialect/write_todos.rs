@@ -151,7 +151,7 @@ fn check(entries: &[ListEntry]) -> Result<(), String> {
     let blank = named(&|entry| entry.title.trim().is_empty());
     if !blank.is_empty() {
         return Err(format!(
-            "Each todo must have a non-empty description string\n\nEntries without one: {}. Mend it \
+            "Each todo must have a non-empty description string\n\nEntries without one: {}. Fix it \
              and send {TOOL} again.",
             several(&blank)
         ));

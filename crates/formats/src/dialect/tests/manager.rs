@@ -342,7 +342,7 @@ fn bad_arguments_are_named_with_what_is_legal() {
         ),
         (
             json!({"action": "add_multiple", "todos": ["ok", " "]}),
-            "entry 2: the title is empty. Mend it and send all entries again.".to_owned(),
+            "entry 2: the title is empty. Fix it and send all entries again.".to_owned(),
         ),
         (
             json!({"action": "add_after_position", "todos": ["X"]}),
@@ -376,7 +376,7 @@ fn bad_arguments_are_named_with_what_is_legal() {
         ),
         (
             json!({"action": "add_multiple", "todos": [{"content": "a\u{0}b"}]}),
-            "entry 1: the title contains a NUL character. Mend it and send all entries again."
+            "entry 1: the title contains a NUL character. Fix it and send all entries again."
                 .to_owned(),
         ),
     ] {

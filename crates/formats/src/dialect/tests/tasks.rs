@@ -214,7 +214,7 @@ fn rules_that_claude_code_does_not_have_are_refused_in_its_style() {
         ),
         (
             json!({"taskId": "2", "subject": " "}),
-            "Task #2 \"B\": the title is empty. Mend it and make the call again.",
+            "Task #2 \"B\": the title is empty. Fix it and make the call again.",
         ),
     ] {
         assert_eq!(caller.err("TaskUpdate", arguments.clone()), error, "{arguments}");
@@ -332,7 +332,7 @@ fn bad_arguments_are_told_as_claude_code_tells_them() {
     }
     assert_eq!(
         caller.err("TaskCreate", json!({"subject": " ", "description": "d"})),
-        "The title is empty. Mend it and make the call again."
+        "The title is empty. Fix it and make the call again."
     );
 }
 

@@ -495,7 +495,7 @@ fn a_batch_with_one_bad_entry_changes_nothing_and_the_error_names_every_bad_entr
     assert_eq!(
         fail(&mut caller, "create_todo", json!({"items": items})),
         "entry 2: the title has 501 characters; at most 500 are allowed\nentry 3: the title \
-         contains a NUL character. Shorten it. Mend it and make the whole call again."
+         contains a NUL character. Shorten it. Fix it and make the whole call again."
     );
 }
 
@@ -511,7 +511,7 @@ fn bad_entries_of_different_kinds_are_all_named() {
         fail(&mut caller, "create_todo", json!({"items": items})),
         "entry 1: title must not be empty\nentry 3: the title has 501 characters; at most 500 are \
          allowed\nentry 4: must be an object, not a number\nentry 5: the title contains a NUL \
-         character\nentry 6: title must be a string, not a number. Shorten it. Mend it and make the \
+         character\nentry 6: title must be a string, not a number. Shorten it. Fix it and make the \
          whole call again."
     );
     let many: Vec<_> =

@@ -136,7 +136,7 @@ fn bad_arguments_are_told_as_codex_tells_them() {
     }
     assert_eq!(
         caller.err(TOOL, plan(&[("A", "pending"), (" ", "pending")])),
-        "entry 2: the title is empty. Mend it and send update_plan again."
+        "entry 2: the title is empty. Fix it and send update_plan again."
     );
     assert_eq!(caller.list(), ["#1 pending A"]);
 }

@@ -154,7 +154,7 @@ fn bad_arguments_are_told_as_the_schema_validator_tells_them() {
         ),
         (
             list(&[("A", "pending"), (" ", "pending"), ("", "blocked")]),
-            format!("{blank}2 \" \", 3 \"\". Mend it and send write_todos again."),
+            format!("{blank}2 \" \", 3 \"\". Fix it and send write_todos again."),
         ),
         (
             list(&[(&"x".repeat(501), "pending")]),

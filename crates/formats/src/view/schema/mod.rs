@@ -5,7 +5,11 @@
 
 #[expect(dead_code, reason = "the schema is generated from these types; no value is created")]
 mod plan;
-#[expect(dead_code, clippy::large_enum_variant, reason = "the schema is generated from these types; no value is created")]
+#[expect(
+    dead_code,
+    clippy::large_enum_variant,
+    reason = "the schema is generated from these types; no value is created"
+)]
 mod verbs;
 
 use std::collections::BTreeMap;
