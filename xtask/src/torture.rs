@@ -30,14 +30,14 @@ pub(crate) struct Scenario {
 pub(crate) const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "adds",
-        about: "workers add at once, a process an item",
+        about: "workers add at once, one process per item",
         full: "64 × 100",
         reports: "adds",
         test: "races::numbers_have_no_gap_and_no_repeat_when_many_processes_add",
     },
     Scenario {
         name: "births",
-        about: "processes make the database at once",
+        about: "processes create the database at once",
         full: "60 × 16",
         reports: "births",
         test: "races::processes_that_make_the_database_at_once_make_one_and_lose_nothing",
@@ -135,7 +135,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     },
     Scenario {
         name: "export",
-        about: "export and import, equal to the byte",
+        about: "export and import, byte for byte",
         full: "",
         reports: "export",
         test: "keeping::what_is_exported_and_imported_is_the_same_to_the_byte",
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "| workers add at once, a process an item (64 × 100) \
+                "| workers add at once, one process per item (64 × 100) \
                  | 6,400 | 1 | 6,400 | 6,399 | 0 | 0 | 0 |",
                 "| two processes edit two fields of an item at once (200 pairs) \
                  | failed before it could report |",
