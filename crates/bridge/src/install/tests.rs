@@ -193,9 +193,9 @@ fn where_the_projects_settings_are_the_users_own_a_project_is_refused() {
         let place = Place::new();
         let user = Options { agent, ..place.options() };
         let project = |root| Options { scope: Scope::Project(root), ..user.clone() };
-        symlink(place.path("home"), place.path("key_path")).unwrap();
+        symlink(place.path("home"), place.path("way")).unwrap();
         let before = place.tree();
-        for root in [place.path("home"), place.path("key_path")] {
+        for root in [place.path("home"), place.path("way")] {
             for failed in [
                 would_install(&project(root.clone())).unwrap_err(),
                 install(&project(root.clone())).unwrap_err(),
@@ -203,7 +203,7 @@ fn where_the_projects_settings_are_the_users_own_a_project_is_refused() {
                 uninstall(&project(root.clone())).unwrap_err(),
             ] {
                 assert!(matches!(failed, Error::Shared { .. }), "{failed}");
-                assert!(failed.hint().contains("leave `--project` out"), "{}", failed.hint());
+                assert!(failed.hint().contains("leave out `--project`"), "{}", failed.hint());
             }
         }
         assert_eq!(place.tree(), before);

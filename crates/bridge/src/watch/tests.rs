@@ -314,7 +314,7 @@ fn calls_of_which_no_list_came_are_no_silence() {
     world.hears(&["codex  api  idle"]);
     let [note] = &world.watch.notes()[..] else { panic!("{:?}", world.watch.notes()) };
     assert!(
-        note.starts_with("codex: todo tools were called once, but no list came of it"),
+        note.starts_with("codex: todo tools were called once, but Punchlist found no list"),
         "{note}"
     );
 }
