@@ -1,25 +1,25 @@
-//! Where programs are: found in directories, and named by a path that outlasts an upgrade.
+//! Finds programs in directories, and the path of a program that survives an upgrade.
 //!
-//! The caller hands in the directories of the search path.
+//! The caller passes the directories of the search path.
 
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-/// The first program of that name in these directories.
+/// The first program with this name in these directories.
 pub fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     directories.into_iter().map(|it| it.join(name)).find(|it| is_program(it))
 }
 
-/// Whether a file is there that can be run.
+/// Whether the path is an executable file.
 pub fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// A path of the program `real` that stays valid for long: the real path may contain a version that the next
-/// upgrade removes. It is the path under which one of these directories has the program by one of these names,
-/// else the absolute path by which it was called, else `real`.
+/// A path of the program `real` that stays valid after an upgrade, because the real path may
+/// contain a version. It is the path with one of these names in one of these directories, otherwise
+/// the absolute path by which the program was called, otherwise `real`.
 pub fn lasting_path(
     real: &Path,
     names: &[&OsStr],
@@ -28,13 +28,13 @@ pub fn lasting_path(
 ) -> PathBuf {
     let found = directories.iter().flat_map(|it| names.iter().map(|name| it.join(name)));
     let called = called.and_then(without_steps_up);
-    // What the system shows of a process leads to the program too, and ends with the process.
+    // Paths in `/proc` are valid only as long as the process runs.
     let lasts = |it: &PathBuf| !it.starts_with("/proc") && !it.starts_with("/dev/fd");
     let leads_here = |it: &PathBuf| lasts(it) && fs::canonicalize(it).is_ok_and(|it| it == real);
     found.chain(called).find(leads_here).unwrap_or_else(|| real.to_owned())
 }
 
-/// An absolute path without `..`, resolved as the system resolves it: through links.
+/// An absolute path without `..`, with links resolved.
 fn without_steps_up(path: &Path) -> Option<PathBuf> {
     let steps: Vec<Component<'_>> = path.components().collect();
     let last_up = steps.iter().rposition(|it| *it == Component::ParentDir);

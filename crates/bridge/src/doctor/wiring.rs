@@ -1,4 +1,4 @@
-//! What stands in the files of one agent and one scope, and whether that works.
+//! The entries in the files of one agent and one scope, and whether they work.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,28 +9,29 @@ use serde_json::{Value, json};
 use super::{BUT, Finding, Options, is_same_file, mcp, run, thousands};
 use crate::install::claude::{self, PERMISSION};
 use crate::install::edit::Document;
-use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_WAY, Wanted, hooked, our_hooks};
+use crate::install::entries::{self, OWN_TOOLS, SERVER, SERVER_PATH, Wanted, hooked, our_hooks};
 use crate::install::known::events;
 use crate::install::{self, Scope, codex, gemini};
 
-/// Where the caller says what keeps us from our work.
+/// The fix of a hook that reports a problem: the caller's findings about hooks and store explain
+/// it.
 const BELOW: &str = "see what `hooks` and `store` say below";
 
-/// What is known of one scope's files.
+/// The content of one scope's files.
 pub(super) struct Wiring {
     agent: Agent,
     scope: Scope,
-    /// Our server's entry.
+    /// The entry of Punchlist's server.
     server: Option<Value>,
-    /// What the file with the hooks says.
+    /// The content of the file with the hooks.
     settings: Value,
-    /// The agent's other settings: the same, or those in a file of their own.
+    /// The content of the agent's other settings file, or of the same one.
     config: Value,
-    /// Hooks of ours that the agent does not trust; `None` where it asks for no trust.
+    /// The number of hooks that the agent does not trust; `None` if it has no trust setting.
     untrusted: Option<usize>,
 }
 
-/// Looks at the files.
+/// Reads the files.
 pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::Error> {
     let install = &options.install;
     let agent = install.agent;
@@ -46,13 +47,13 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
     Ok(match agent {
         Agent::Claude => {
             let places = claude::Places::of(home, config_dir, &scope);
-            let server = install::document(agent, &places.servers)?.get(&SERVER_WAY);
+            let server = install::document(agent, &places.servers)?.get(&SERVER_PATH);
             let settings = Document::value(&install::document(agent, &places.settings)?);
             wiring(server, settings.clone(), settings)
         }
         Agent::Gemini => {
             let doc = install::document(agent, &gemini::settings(home, config_dir, &scope))?;
-            wiring(doc.get(&SERVER_WAY), doc.value(), doc.value())
+            wiring(doc.get(&SERVER_PATH), doc.value(), doc.value())
         }
         Agent::Codex => {
             let places = codex::Places::of(home, config_dir, &scope);
@@ -62,7 +63,7 @@ pub(super) fn look(options: &Options, scope: Scope) -> Result<Wiring, install::E
             let ours = codex::trusted(&places.hooks.to_string_lossy(), &hooks);
             let untrusted = ours.iter().filter(|(key, hash)| !codex::trusts(&trust, key, hash));
             let untrusted = Some(untrusted.count());
-            let found = wiring(config.get(&codex::SERVER_WAY), hooks, config.value());
+            let found = wiring(config.get(&codex::SERVER_PATH), hooks, config.value());
             Wiring { untrusted, ..found }
         }
     })
@@ -73,7 +74,7 @@ impl Wiring {
         self.server.is_some() || !hooked(self.agent, &self.settings).is_empty()
     }
 
-    /// The hook's command, as it is called.
+    /// The hook's command.
     pub(super) fn command(&self) -> Option<String> {
         let events = self.settings["hooks"].as_object()?;
         events.values().find_map(|groups| {
@@ -82,7 +83,7 @@ impl Wiring {
         })
     }
 
-    /// An argument of the server's, or, where that is lost, of the hook's.
+    /// An argument of the server or, if there is no server, of the hook.
     fn argument(&self, name: &str) -> Option<String> {
         let Some(server) = &self.server else {
             return entries::argument(&self.command()?, name);
@@ -100,7 +101,7 @@ impl Wiring {
         self.scope != Scope::User
     }
 
-    /// What an installation of the same kind would depend on now.
+    /// The options of an equivalent installation with the current settings.
     fn install(&self, options: &Options) -> install::Options {
         install::Options {
             scope: self.scope.clone(),
@@ -112,7 +113,7 @@ impl Wiring {
         }
     }
 
-    /// The command that installs it anew in the same way.
+    /// The command that repeats this installation.
     fn fix(&self, options: &Options) -> String {
         let wanted = self.install(options);
         let mut command = format!("punchlist install {}", self.agent.as_str());
@@ -141,7 +142,7 @@ impl Wiring {
         findings.extend(self.switched_off());
         findings.extend(self.trust(options));
         let hook = self.hook(options);
-        // What keeps the hook from its work keeps the server from it.
+        // A problem that the hook reports also affects the server.
         let fix = hook.fix.clone().filter(|it| it == BELOW).unwrap_or_else(|| self.fix(options));
         findings.push(hook);
         findings.extend(self.serves(options, fix));
@@ -196,7 +197,7 @@ impl Wiring {
             old.partition(|event| events(self.agent, None).iter().any(|(it, _)| it == event));
         if let (false, Some(version)) = (unknown.is_empty(), options.install.version) {
             wrong.push(format!(
-                "{} {version} does not know {}, and may pass over the whole file for it, permissions \
+                "{} {version} does not know {}, and may ignore the whole file because of it, permissions \
                  included",
                 self.agent.title(),
                 unknown.join(", ")
@@ -221,9 +222,9 @@ impl Wiring {
         };
         let what = if self.server.is_some() { "server and hooks" } else { "hooks" };
         match called.said() {
-            // It works as long as that one does, which is tried below.
+            // The entry works as long as the other program does, which is tested below.
             Some(it) => {
-                // By its path: the name alone may be the other's.
+                // Named by its path, because the name alone may run the other program.
                 let own = entries::quoted(&options.install.binary.to_string_lossy());
                 let fix = fix.replacen("punchlist", &own, 1);
                 Finding::note("entries", format!("{what} {whom} {it}"), fix)
@@ -232,7 +233,7 @@ impl Wiring {
         }
     }
 
-    /// Whether the binary that the entries name is there, and which it is.
+    /// Whether the binary in the entries exists, and its version.
     fn binary(&self, options: &Options) -> Finding {
         let fix = self.fix(options);
         let named = self.server.as_ref().and_then(|it| Some(it["command"].as_str()?.to_owned()));
@@ -263,8 +264,8 @@ impl Wiring {
         }
     }
 
-    /// In what an entry is not as it should be. What a user added to Codex's stays there, and is no
-    /// fault.
+    /// How an entry differs from the wanted one. Keys that the user added to Codex's entry are
+    /// allowed.
     fn differing(&self, server: &Value, wanted: &Value) -> Vec<String> {
         let names = |it: &Value| -> Vec<String> {
             it.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
@@ -280,7 +281,7 @@ impl Wiring {
         all
     }
 
-    /// Whether the agent may use the tools without asking.
+    /// Whether the agent runs the tools without asking.
     fn permits(&self) -> bool {
         let server = self.server.as_ref();
         match self.agent {
@@ -291,7 +292,7 @@ impl Wiring {
         }
     }
 
-    /// Whether the agent was set up to plan with a tool of its own.
+    /// Whether the agent uses its own planning tool.
     fn has_own_tools(&self) -> bool {
         self.command().is_some_and(|it| it.contains(OWN_TOOLS))
     }
@@ -332,7 +333,7 @@ impl Wiring {
         })
     }
 
-    /// Whether the model sees no more of the tools than their names, or not even those.
+    /// Whether the model sees only the names of the tools, or not even these.
     fn deferred(&self, options: &Options) -> Option<Finding> {
         let server = self.server.as_ref()?;
         let omits = |what: &str| {
@@ -360,28 +361,28 @@ impl Wiring {
         match self.agent {
             Agent::Codex if self.config["features"]["hooks"] == false => off(
                 "features.hooks is false: Codex calls no hook at all",
-                "take `hooks = false` out of [features] in config.toml",
+                "remove `hooks = false` from [features] in config.toml",
             ),
             Agent::Gemini if self.config["hooksConfig"]["enabled"] == false => off(
                 "hooksConfig.enabled is false: Gemini CLI calls no hook at all",
-                "take hooksConfig.enabled out of the settings",
+                "remove hooksConfig.enabled from the settings",
             ),
             Agent::Gemini if names_us(&self.config["hooksConfig"]["disabled"]) => off(
                 "hooksConfig.disabled names punchlist: Gemini CLI does not call our hooks",
-                "take punchlist out of hooksConfig.disabled in the settings",
+                "remove punchlist from hooksConfig.disabled in the settings",
             ),
             Agent::Claude | Agent::Codex | Agent::Gemini => None,
         }
     }
 
-    /// Whether the agent trusts the hooks: one that it does not is passed over in silence.
+    /// Whether the agent trusts the hooks. It silently skips hooks that it does not trust.
     fn trust(&self, options: &Options) -> Option<Finding> {
         let all = events(self.agent, options.install.version).len();
         match self.untrusted? {
             0 => Some(Finding::good("trust", "Codex trusts the hooks")),
             n => Some(Finding::bad(
                 "trust",
-                format!("{n} of {all} hooks are not trusted: Codex passes over them in silence"),
+                format!("{n} of {all} hooks are not trusted: Codex silently skips them"),
                 format!("{}, or accept them at the start of `codex`", self.fix(options)),
             )),
         }
@@ -424,10 +425,10 @@ impl Wiring {
             }
             Some(_) | None if ran.out.is_empty() => Finding::bad(
                 "hooks",
-                format!("the hook said nothing ({took}): its binary is missing or fails"),
+                format!("the hook printed nothing ({took}): its binary is missing or fails"),
                 fix,
             ),
-            Some(_) | None => Finding::bad("hooks", "the answer is none of ours", fix),
+            Some(_) | None => Finding::bad("hooks", "the answer does not come from Punchlist", fix),
         }
     }
 
@@ -458,18 +459,18 @@ impl Wiring {
     }
 }
 
-/// Which programs entries call. That it is another is said once, and not of each entry.
+/// The programs that entries call. A foreign program is reported once, not per entry.
 struct Called {
-    /// What an installation by this program depends on.
+    /// The options of an installation by this program.
     install: install::Options,
-    /// Programs that are called and are not this one.
+    /// Other programs that entries call.
     others: Vec<String>,
-    /// How many entries call this one.
+    /// The number of entries that call this program.
     count: usize,
 }
 
 impl Called {
-    /// What would be written by the program that an entry calls.
+    /// The entries that the called program would write.
     fn wanted(&mut self, program: Option<String>) -> Option<Wanted> {
         let Some(program) = program else { return Wanted::of(&self.install) };
         if is_same_file(Path::new(&program), &self.install.binary) {

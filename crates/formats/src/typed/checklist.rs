@@ -1,6 +1,6 @@
 //! A whole list as people and programs write it: a checklist in text or Markdown, or a JSON array.
 //!
-//! What cannot be read is an error that names the line; nothing is guessed.
+//! Text that cannot be parsed is an error that names the line. Nothing is guessed.
 
 use punchlist_model::{ItemRef, ListEntry, Status};
 use serde::Deserialize;
@@ -20,7 +20,7 @@ pub fn parse(text: &str) -> Result<Vec<ListEntry>, Mistake> {
     if is_json(text) { json(text) } else { lines(text) }
 }
 
-/// A text also may begin with a bracket: that of `[x]`.
+/// A text may also begin with a bracket, that of `[x]`.
 fn is_json(text: &str) -> bool {
     let rest = text.trim_start().strip_prefix('[').map(str::trim_start);
     rest.is_some_and(|rest| rest.starts_with(['{', ']', '"']))
@@ -51,7 +51,7 @@ fn json(text: &str) -> Result<Vec<ListEntry>, Mistake> {
     (1..).zip(values).map(|(n, value)| entry(value).map_err(|why| bad_entry(n, &why))).collect()
 }
 
-/// A list that is too long to be read at once.
+/// The error for a list with too many entries.
 pub fn too_many() -> Mistake {
     Mistake { kind: Kind::TooLong, ..Mistake::new(format!("a list of more than {MOST} entries")) }
         .hint("split it into several plans with `--plan NAME`.")
@@ -87,7 +87,7 @@ fn entry(value: serde_json::Value) -> Result<ListEntry, String> {
     })
 }
 
-/// An id that is not one of ours is somebody's own label: the title decides then.
+/// An id that Punchlist did not give out is somebody's own label; then the title decides.
 fn typed(id: &serde_json::Value) -> Option<ItemRef> {
     let text = match id {
         serde_json::Value::String(text) => text.clone(),
@@ -108,8 +108,8 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Mistake> {
             continue;
         }
         let entry = line_entry(line).ok_or_else(|| {
-            Mistake::new(format!("line {n} is no entry of a list")).hint(
-                "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for what is done, begun, given up.",
+            Mistake::new(format!("line {n} is not an entry of a list")).hint(
+                "write `- [ ] title`, or `[x]`, `[>]` and `[-]` for completed, in progress and cancelled.",
             )
         })?;
         entries.push(entry);
@@ -124,7 +124,7 @@ fn lines(text: &str) -> Result<Vec<ListEntry>, Mistake> {
     Ok(entries)
 }
 
-/// `(1/3 completed)`, which a printed list ends with.
+/// `(1/3 completed)`, the last line of a printed list.
 fn is_count(line: &str) -> bool {
     let inner = line.strip_prefix('(').and_then(|it| it.strip_suffix(" completed)"));
     let counts = inner.and_then(|it| it.split_once('/'));
@@ -137,7 +137,7 @@ fn line_entry(line: &str) -> Option<ListEntry> {
     let body = bullet.unwrap_or(line).trim_start();
     let (status, rest) = match marker(body) {
         Some(found) => found,
-        // Without a bullet, a line needs a box to be told from prose.
+        // A line without a bullet needs a box; otherwise it is prose.
         None => (Status::Pending, bullet?),
     };
     let rest = rest.trim();
@@ -145,19 +145,19 @@ fn line_entry(line: &str) -> Option<ListEntry> {
         Some((title, active)) if status == Status::InProgress => (title, Some(active)),
         Some(_) | None => (rest, None),
     };
-    // Only in Markdown do backslashes mean anything.
+    // Backslashes are escapes only in Markdown.
     let plain = |text: &str| if bullet.is_some() { unescaped(text) } else { text.to_owned() };
     Some(ListEntry { active_form: active.map(plain), ..ListEntry::titled(plain(title), status) })
 }
 
-/// A line with a box, wherever it stands.
+/// A line with a box.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Boxed<'a> {
-    /// How far in it stands.
+    /// Its indentation.
     pub indent: usize,
-    /// What the box says.
+    /// The status of the box.
     pub status: Status,
-    /// The text behind the box, as it is written.
+    /// The text after the box, as written.
     pub title: &'a str,
 }
 
@@ -193,7 +193,7 @@ fn marker(body: &str) -> Option<(Status, &str)> {
     (rest.is_empty() || rest.starts_with([' ', '\t'])).then_some((status, rest))
 }
 
-/// Markdown's backslashes taken out.
+/// The text without Markdown's backslashes.
 fn unescaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -1,20 +1,20 @@
-//! The revision that a caller believes a plan to be at, as typed after `--expect`.
+//! The revision that a caller expects, as typed after `--expect`.
 
 use std::str::FromStr;
 
 use punchlist_model::Revision;
 
-/// The revision that a caller believes the plan to be at.
+/// The revision that a caller expects the plan to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Expect {
-    /// Whichever it is.
+    /// Any revision.
     Any,
-    /// This one.
+    /// This revision.
     At(Revision),
 }
 
 impl Expect {
-    /// The revision that a store is to insist on.
+    /// The revision that the store must check.
     pub fn revision(self) -> Option<Revision> {
         match self {
             Self::Any => None,

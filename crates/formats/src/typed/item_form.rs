@@ -1,4 +1,4 @@
-//! One item as a text to edit: a line a field, then the longer texts.
+//! One item as a text to edit: one line per field, then the longer texts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,18 +7,18 @@ use punchlist_model::{Check, Item, ItemRef, Number, Origin, Patch};
 use super::{Mistake, items};
 use crate::text;
 
-/// The fields that stand on a line of their own.
+/// The fields on one line.
 const LINES: [&str; 9] =
     ["title", "active form", "owner", "agent", "priority", "after", "under", "verify", "covers"];
-/// The fields that may have many lines.
+/// The fields of several lines.
 const BLOCKS: [&str; 3] = ["context", "criteria", "outcome"];
 
-/// What an item says, field by field, as it is shown.
+/// The fields of an item, as they are shown in the editor.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ItemForm(BTreeMap<&'static str, String>);
 
 impl ItemForm {
-    /// What the item says now.
+    /// The current fields of the item.
     pub fn of(item: &Item) -> Self {
         let line = |value: Option<&str>| text::one_line(value.unwrap_or_default()).into_owned();
         let block = |value: &str| text::many_lines(value).trim_end().to_owned();
@@ -44,10 +44,10 @@ impl ItemForm {
         self.0.get(field).map_or("", String::as_str)
     }
 
-    /// The text that is edited.
+    /// The text to edit.
     pub fn text(&self, number: Number) -> String {
         let mut out = format!(
-            "# Item {number}. Change what stands behind the colons, save, and leave the editor.\n\
+            "# Item {number}. Change the text after the colons, save, and leave the editor.\n\
              # A file that comes back as it was, or empty, changes nothing.\n"
         );
         for field in LINES {
@@ -60,7 +60,7 @@ impl ItemForm {
         out
     }
 
-    /// What an edited text says. A field that is missing is empty.
+    /// Parses an edited text. A missing field is empty.
     pub fn read(edited: &str) -> Result<Self, Mistake> {
         let mut fields: BTreeMap<&'static str, String> =
             LINES.into_iter().chain(BLOCKS).map(|field| (field, String::new())).collect();
@@ -81,7 +81,7 @@ impl ItemForm {
             let (name, value) = line.split_once(':').unwrap_or((line, ""));
             let field = LINES.into_iter().find(|it| *it == name.trim());
             let Some(field) = field.filter(|_| line.contains(':')) else {
-                return Err(Mistake::new(format!("line {n} is no field: {line:?}"))
+                return Err(Mistake::new(format!("line {n} is not a field: {line:?}"))
                     .hint(format!("the fields are {}.", LINES.join(", "))));
             };
             fields.insert(field, value.trim().to_owned());
@@ -108,7 +108,7 @@ impl ItemForm {
 
     fn priority(&self) -> Result<Option<u32>, Mistake> {
         let text = self.get("priority");
-        let wrong = || Mistake::new(format!("the priority {text:?} is no number"));
+        let wrong = || Mistake::new(format!("the priority {text:?} is not a number"));
         (!text.is_empty()).then(|| text.parse().map_err(|_| wrong())).transpose()
     }
 
@@ -116,7 +116,7 @@ impl ItemForm {
         let parts = self.get(field).split(',').map(str::trim).filter(|it| !it.is_empty());
         let number = |part: &str| match items::reference(part.strip_prefix('#').unwrap_or(part)) {
             Some(ItemRef::Number(number)) => Ok(number),
-            _ => Err(Mistake::new(format!("{field}: {part:?} is no item's number"))),
+            _ => Err(Mistake::new(format!("{field}: {part:?} is not the number of an item"))),
         };
         parts.map(number).collect()
     }
@@ -128,7 +128,7 @@ impl ItemForm {
     fn under(&self) -> Result<Option<Number>, Mistake> {
         let found = self.numbers("under")?;
         if found.len() > 1 {
-            return Err(Mistake::new("an item stands under one item, and several are named"));
+            return Err(Mistake::new("an item has one parent, but several are named"));
         }
         Ok(found.first().copied())
     }
@@ -145,9 +145,9 @@ impl ItemForm {
         current.changed(before).into_iter().filter(|it| mine.contains(it)).collect()
     }
 
-    /// What must change so that an item that says `before` says this.
+    /// The patch that changes an item from `before` to this form.
     ///
-    /// `origin` says who wrote the text: a check in it is their word.
+    /// `origin` says who wrote the text, and so who wrote a check in it.
     pub fn patch(&self, before: &Self, item: &Item, origin: Origin) -> Result<Patch, Mistake> {
         let mut patch = Patch::default();
         let optional = |text: &str| Some((!text.is_empty()).then(|| text.to_owned()));
@@ -176,7 +176,7 @@ impl ItemForm {
 
     fn check_of(&self, before: &Self, item: &Item, origin: Origin) -> Option<Check> {
         let command = match (self.get("verify"), &item.check) {
-            // As it is kept, and not as it is shown.
+            // The stored command, which the form may show differently.
             (command, Some(check)) if command == before.get("verify") => check.command.clone(),
             (command, _) => command.to_owned(),
         };

@@ -1,6 +1,7 @@
-//! How items are typed: by number, by the beginning of an id, or by title; several as `1,2` or `1-3`.
+//! How people name items: by number, by the beginning of an id, or by title; several as `1,2` or
+//! `1-3`.
 //!
-//! A title is looked up before a change is asked for: what is changed is always named by number.
+//! A title is resolved before the change, so that operations name items by number.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -9,11 +10,11 @@ use punchlist_model::{Broken, Item, ItemRef, Number, Plan, Refusal};
 
 use crate::text;
 
-/// Longest title that is looked up.
+/// Longest title that is resolved.
 const LONGEST: usize = 1000;
 /// Most items of one range.
 const WIDEST: u32 = 10_000;
-/// Most candidates that are shown.
+/// Most candidates that an error shows.
 const MOST_SHOWN: usize = 10;
 
 /// One item as typed on the command line.
@@ -45,7 +46,7 @@ impl FromStr for Typed {
                     .to_owned())
             }
             _ if is_several(text) => {
-                Err("one item is meant here, and this names several".to_owned())
+                Err("one item is expected here, but this names several".to_owned())
             }
             _ if typed.chars().nth(LONGEST).is_some() => Err("no title is that long".to_owned()),
             _ => Ok(Self::Title(typed.to_owned())),
@@ -54,7 +55,7 @@ impl FromStr for Typed {
 }
 
 impl Typed {
-    /// The item of this plan that is meant.
+    /// The item of this plan that was named.
     pub fn within(&self, plan: &Plan) -> Result<ItemRef, NotOne> {
         match self {
             Self::Number(number) => Ok(ItemRef::Number(*number)),
@@ -70,7 +71,7 @@ impl Typed {
     }
 }
 
-/// Why a title does not mean exactly one item.
+/// Why a title does not name exactly one item.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotOne {
     /// No item has it.
@@ -89,7 +90,7 @@ pub enum NotOne {
     },
 }
 
-/// The item that is meant; one that was dropped is found too.
+/// The item that a reference names, also if it is superseded.
 pub fn find<'a>(plan: &'a Plan, item: &ItemRef) -> Result<&'a Item, Refusal> {
     let number = plan.find(item).map_err(Refusal::one)?;
     let found = number.and_then(|number| plan.get(number));
@@ -109,7 +110,7 @@ impl FromStr for Several {
             match (range(part)?, part.parse::<Typed>()) {
                 (Some(numbers), _) => all.extend(numbers.map(|it| Typed::Number(Number(it)))),
                 (None, Ok(typed @ (Typed::Number(_) | Typed::Id { .. }))) => all.push(typed),
-                // A title may have commas in it.
+                // A title may contain commas.
                 (None, Ok(Typed::Title(_)) | Err(_)) => return Ok(Self(vec![text.parse()?])),
             }
         }
@@ -117,7 +118,7 @@ impl FromStr for Several {
     }
 }
 
-/// Whether a text could only be meant as several numbers.
+/// Whether a text looks like a list of numbers.
 fn is_several(text: &str) -> bool {
     let number = |part: &str| {
         let part = part.trim();
@@ -143,7 +144,7 @@ fn range(text: &str) -> Result<Option<std::ops::RangeInclusive<u32>>, String> {
     Ok(Some(from..=to))
 }
 
-/// The items that are meant, each once, if all of them are typed as numbers; then no plan is needed.
+/// The items without duplicates, if all are typed as numbers; then no plan is needed.
 pub fn numbers(typed: &[Several]) -> Option<Vec<ItemRef>> {
     let number = |it: &Typed| match it {
         Typed::Number(number) => Ok(ItemRef::Number(*number)),
@@ -152,12 +153,12 @@ pub fn numbers(typed: &[Several]) -> Option<Vec<ItemRef>> {
     each(typed, number).ok()
 }
 
-/// The items of this plan that are meant, each once.
+/// The items of this plan, without duplicates.
 pub fn each_of(plan: &Plan, typed: &[Several]) -> Result<Vec<ItemRef>, NotOne> {
     each(typed, |it| it.within(plan))
 }
 
-/// Naming an item twice asks for nothing more.
+/// Removes duplicates.
 fn each<E>(
     typed: &[Several],
     find: impl Fn(&Typed) -> Result<ItemRef, E>,
@@ -201,7 +202,7 @@ fn hyphened(digits: &str) -> String {
     text
 }
 
-/// The one item that a title means.
+/// The one item that a title names.
 fn one(plan: &Plan, title: &str) -> Result<ItemRef, NotOne> {
     let fitting = titled(plan, title);
     let typed = text::one_line(title).into_owned();
@@ -223,8 +224,8 @@ fn one(plan: &Plan, title: &str) -> Result<ItemRef, NotOne> {
     }
 }
 
-/// The items with that title; if there are none, those whose titles begin with it, else those that
-/// contain it. What was dropped is looked at only if nothing on the list fits.
+/// The items with this title; if there are none, those whose titles begin with it, otherwise those
+/// that contain it. Superseded items count only if no item on the list matches.
 fn titled<'a>(plan: &'a Plan, title: &str) -> Vec<&'a Item> {
     let wanted = text::one_line(title).trim().to_lowercase();
     if wanted.is_empty() {
@@ -323,7 +324,7 @@ mod tests {
         );
     }
 
-    /// A plan with these titles, numbered from 1; a `-` before one says that it was dropped.
+    /// A plan with these titles, numbered from 1. A `-` before a title marks a superseded item.
     fn plan(titles: &[&str]) -> Plan {
         let at = Timestamp::UNIX_EPOCH;
         let mut plan = Plan::new(PlanId::NIL, "p", at);

@@ -1,7 +1,7 @@
-//! What people type and paste: items by number, title or id, whole lists, forms that were edited.
+//! What people type and paste: items by number, title or id, whole lists, edited forms.
 //!
-//! Pure: text in, the model's commands out. What cannot be read is a [`Mistake`] with a hint; nothing is
-//! guessed. Whether a command is allowed is decided by the model.
+//! Pure: text in, operations out. Text that cannot be parsed is a [`Mistake`] with a hint; nothing
+//! is guessed. The model decides whether a change is allowed.
 
 pub mod budget;
 pub mod checklist;
@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 pub use expect::Expect;
 
-/// What is wrong with a text that somebody typed.
+/// A mistake in a text that somebody typed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistake {
     /// Which kind of mistake it is.
@@ -28,24 +28,24 @@ pub struct Mistake {
     pub hint: Option<String>,
 }
 
-/// Which kind of mistake a text has.
+/// The kind of a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It cannot be read.
+    /// The text cannot be parsed.
     Unreadable,
-    /// It has more entries than one call may bring.
+    /// The text has more entries than one call may have.
     TooLong,
-    /// It names an item that the plan does not have.
+    /// The text names an item that the plan does not have.
     NotFound,
 }
 
 impl Mistake {
-    /// A text that cannot be read.
+    /// A text that cannot be parsed.
     pub fn new(message: impl Into<String>) -> Self {
         Self { kind: Kind::Unreadable, message: message.into(), hint: None }
     }
 
-    /// The same, with what to do about it.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
@@ -59,10 +59,10 @@ pub fn metadata(text: &str) -> Result<Map<String, Value>, Mistake> {
             .hint("write it as `--meta '{\"ticket\": 12}'`.")
     };
     match serde_json::from_str(text) {
-        Ok(Value::Object(map)) if map.contains_key(RESERVED) => {
-            Err(Mistake::new(format!("the key {RESERVED:?} of --meta is reserved"))
-                .hint("`punchlist run` keeps there where a plan file lies; use another key."))
-        }
+        Ok(Value::Object(map)) if map.contains_key(RESERVED) => Err(Mistake::new(format!(
+            "the key {RESERVED:?} of --meta is reserved"
+        ))
+        .hint("`punchlist run` stores the directory of a plan file there; use another key.")),
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(wrong("it is another kind of value")),
         Err(why) => Err(wrong(&why.to_string())),

@@ -8,24 +8,24 @@ use super::{Kind, Mistake};
 /// A title as it was given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum GivenTitle {
-    /// As an argument: it is taken as it is.
+    /// As an argument: used as it is.
     Argument(String),
-    /// On a line of its own, which may be one of a checklist.
+    /// On a line, which may be an entry of a checklist.
     Line(String),
 }
 
-/// The titles given, with the lines of `stdin` where `-` stands; at most so many.
+/// All titles, with the lines of `stdin` in place of `-`; at most `most`.
 pub fn given(
     arguments: &[String],
     stdin: &str,
     most: Option<u32>,
 ) -> Result<Vec<GivenTitle>, Mistake> {
-    // The indentation of a box says which item it is under.
+    // The indentation of a box determines its parent.
     let cut = |line| if checklist::boxed(line).is_some() { line.trim_end() } else { line.trim() };
     let lines = || stdin.lines().map(cut).filter(|line: &&str| !line.is_empty());
     let count = arguments.iter().filter(|title| *title != "-").count() + lines().count();
-    // Decided here, because a refusal that names a million entries helps nobody.
-    // A person's plan has no cap, but one call does not bring a whole log file.
+    // Checked here, because a refusal that names a million entries helps nobody. A person's plan
+    // has no limit, but one call does.
     if most.is_none() && count > checklist::MOST {
         return Err(checklist::too_many());
     }
@@ -36,8 +36,9 @@ pub fn given(
             .hint("add fewer, or allow more with `-c limits.open_items=N`."));
     }
     if count == 0 {
-        return Err(Mistake::new("there is no title on stdin")
-            .hint("write one a line, or name a file with a checklist: `punchlist import FILE`."));
+        return Err(Mistake::new("there is no title on stdin").hint(
+            "write one per line, or name a file with a checklist: `punchlist import FILE`.",
+        ));
     }
     let mut titles = Vec::with_capacity(count);
     let mut is_read = false;
@@ -51,8 +52,9 @@ pub fn given(
     Ok(titles)
 }
 
-/// The steps that add an item for each title. `model` has the fields that all of them share, `place` gives
-/// the place of the n-th, counted from 0. Boxes that are ticked are settled, from the bottom up.
+/// The operations that add an item for each title. `model` has the fields that all of them share,
+/// `place` returns the place of the n-th, from 0. Items with ticked boxes are closed, sub-items
+/// first.
 pub fn ops<E>(
     titles: Vec<GivenTitle>,
     model: &NewItem,
@@ -69,15 +71,15 @@ pub fn ops<E>(
     Ok(ops)
 }
 
-/// One item to be added: a title, or a line of a checklist.
+/// One item to add: a title, or a line of a checklist.
 struct Entry {
     title: String,
     status: Status,
-    /// Which entry it stands under, from 1.
+    /// The entry that is its parent, from 1.
     parent: Option<u32>,
 }
 
-/// What the lines say: `- [x] title` is a box, and what stands further in is under what is above it.
+/// Parses the lines: `- [x] title` is a box, and an indented box is a sub-item of the one above.
 fn entries(titles: Vec<GivenTitle>) -> Vec<Entry> {
     let mut above: Vec<(usize, u32)> = Vec::new();
     let mut entries = Vec::with_capacity(titles.len());
@@ -102,8 +104,8 @@ fn entries(titles: Vec<GivenTitle>) -> Vec<Entry> {
     entries
 }
 
-/// The steps for boxes that are ticked, from the bottom up. What is begun says nothing of who is at
-/// it, so it stays pending.
+/// The operations for ticked boxes, sub-items first. A box in progress does not say who works on
+/// it, so its item stays pending.
 fn settled(entries: &[Entry]) -> Vec<Op> {
     let numbered = (1..).zip(entries).collect::<Vec<(u32, _)>>();
     let step = |(n, entry): &(u32, &Entry)| match entry.status {

@@ -1,4 +1,4 @@
-//! Which items of a list are wanted, as somebody types it.
+//! Which items of a list to show, as people type it.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -7,24 +7,24 @@ use punchlist_model::{Item, Number, Plan, Status};
 
 use crate::text;
 
-/// What narrows a list down. Everything that is given must hold.
+/// Filters for a list. An item must match all of them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Wanted<'a> {
-    /// Items that stand like one of these; none means any.
+    /// Items with one of these statuses; empty means any.
     pub standing: &'a [Standing],
     /// Only open items.
     pub open: bool,
-    /// Only items that could be started now.
+    /// Only ready items.
     pub ready: bool,
     /// Only items that the caller of this name owns or has in progress.
     pub mine: Option<&'a str>,
     /// Only items that this person or agent owns or has in progress.
     pub owner: Option<&'a str>,
-    /// Only items with this text in them, in whatever case.
+    /// Only items that contain this text, in any case.
     pub search: Option<&'a str>,
 }
 
-/// How an item stands, as typed: one status, or all that are open or done.
+/// A filter by status, as typed: one status, or all open or all closed ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Standing(&'static [Status]);
 
@@ -48,7 +48,7 @@ impl FromStr for Standing {
 }
 
 impl Wanted<'_> {
-    /// The items that fit, dropped ones included; `None` if every item is wanted.
+    /// The items that match, also superseded ones; `None` if there is no filter.
     pub fn of(&self, plan: &Plan) -> Option<BTreeSet<Number>> {
         if *self == Self::default() {
             return None;
@@ -69,12 +69,12 @@ impl Wanted<'_> {
     }
 }
 
-/// `ann` of `ann@host`, which is how people write down who owns something.
+/// `ann` of `ann@host`: people give only the user's name as owner.
 fn user(name: &str) -> &str {
     name.split_once('@').map_or(name, |it| it.0)
 }
 
-/// Whether somebody of that name owns an item or has it in progress.
+/// Whether an owner or worker of this name has the item.
 fn is_of(item: &Item, name: &str) -> bool {
     let wanted = name.trim().to_lowercase();
     let holder = item.claim.as_ref().map(|it| &it.holder.name);

@@ -8,21 +8,21 @@ use super::{Kind, Mistake, checklist};
 use crate::text;
 use crate::view::markdown;
 
-/// What the edited text says of one item.
+/// One item in the edited text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ListLine {
-    /// The item; a new one has no number.
+    /// Its number; a new item has none.
     number: Option<Number>,
     status: Status,
     title: String,
-    /// The line that it stands under.
+    /// The line of its parent.
     parent: Option<usize>,
 }
 
-/// The text that is edited.
+/// The text to edit.
 pub fn text(plan: &Plan) -> String {
     let mut out = String::from(
-        "# One line an item: [ ] pending, [>] in progress, [x] completed, [-] cancelled.\n\
+        "# One line per item: [ ] pending, [>] in progress, [x] completed, [-] cancelled.\n\
          # Lines may be changed, moved, indented, removed (the item is dropped) and added (without a number).\n\
          # A file that comes back as it was, or empty, changes nothing.\n\n",
     );
@@ -30,7 +30,7 @@ pub fn text(plan: &Plan) -> String {
     out
 }
 
-/// What an edited text says.
+/// Parses an edited text.
 pub fn read(edited: &str, plan: &Plan) -> Result<Vec<ListLine>, Mistake> {
     let mut lines: Vec<ListLine> = Vec::new();
     let mut above: Vec<(usize, usize)> = Vec::new();
@@ -40,7 +40,7 @@ pub fn read(edited: &str, plan: &Plan) -> Result<Vec<ListLine>, Mistake> {
             continue;
         }
         let Some(found) = checklist::boxed(typed) else {
-            return Err(Mistake::new(format!("line {n} is no entry of the list"))
+            return Err(Mistake::new(format!("line {n} is not an entry of the list"))
                 .hint("write `- [ ] title` for a new item."));
         };
         let (number, title) = numbered(found.title);
@@ -70,7 +70,7 @@ pub fn read(edited: &str, plan: &Plan) -> Result<Vec<ListLine>, Mistake> {
     Ok(lines)
 }
 
-/// `#3 Title`, taken apart.
+/// Splits `#3 Title`.
 fn numbered(text: &str) -> (Option<Number>, &str) {
     let number = |digits: &str| digits.parse().ok().map(Number);
     match text.strip_prefix('#').map(|rest| rest.split_once(' ').unwrap_or((rest, ""))) {
@@ -79,7 +79,7 @@ fn numbered(text: &str) -> (Option<Number>, &str) {
     }
 }
 
-/// The steps that make the list what the lines say.
+/// The operations that make the plan equal to the lines.
 pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
     let mut new = 0;
     let refs: Vec<ItemRef> = lines
@@ -103,7 +103,7 @@ pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
         line.status.is_open() && was(line).is_some_and(|status| !status.is_open())
     };
     let mut ops = Vec::new();
-    // First, from the top down: nothing open is put under what is settled.
+    // First, from the top down: an open item cannot be added under a closed one.
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| is_opened(line)) {
         ops.push(status(at, line.status));
     }
@@ -123,7 +123,7 @@ pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
             Some(_) => {}
         }
     }
-    // What stands under a new item is put there when that is on the list.
+    // A sub-item of a new item is moved once its parent exists.
     for (at, line) in lines.iter().enumerate() {
         let item = line.number.and_then(|number| plan.get(number));
         let patch = patch(line, item, line.parent.map(|parent| &refs[parent]), plan);
@@ -131,7 +131,7 @@ pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
             ops.push(Op::Edit { item: refs[at].clone(), patch: Box::new(patch) });
         }
     }
-    // Last, from the bottom up: what is under an item is settled before it.
+    // Last, from the bottom up: sub-items are closed before their parent.
     for (at, line) in lines.iter().enumerate().rev() {
         if line.status != was(line).unwrap_or(Status::Pending) && !is_opened(line) {
             ops.push(status(at, line.status));
@@ -142,18 +142,18 @@ pub fn ops(plan: &Plan, lines: &[ListLine]) -> Vec<Op> {
     ops
 }
 
-/// What changes of an item besides its place and status.
+/// The changes of an item besides its place and status.
 fn patch(line: &ListLine, item: Option<&Item>, parent: Option<&ItemRef>, plan: &Plan) -> Patch {
     let Some(item) = item else { return Patch::default() };
     let title = (text::one_line(&item.title).trim() != line.title).then(|| line.title.clone());
-    // An item whose parent was dropped long ago is shown at the top, and stays what it is.
+    // An item whose parent was superseded is shown at the top level, and its parent stays as it is.
     let is_listed = |it: &Number| plan.get(*it).is_some_and(|it| !it.is_superseded());
     let was = item.parent.filter(is_listed).map(ItemRef::Number);
     let parent = (was.as_ref() != parent).then(|| parent.cloned());
     Patch { title, parent, ..Patch::default() }
 }
 
-/// The items that need not move: the longest row of them that stands in the wanted order already.
+/// The items that need not move: the longest sequence that is already in the wanted order.
 fn staying(shown: &[&Item], lines: &[ListLine]) -> BTreeSet<Number> {
     let at: BTreeMap<Number, usize> =
         shown.iter().enumerate().map(|(at, item)| (item.number, at)).collect();
@@ -162,7 +162,7 @@ fn staying(shown: &[&Item], lines: &[ListLine]) -> BTreeSet<Number> {
         .filter_map(|line| line.number)
         .filter_map(|number| Some((number, *at.get(&number)?)))
         .collect();
-    // `ends[n]` is the entry with the lowest place that a row of n + 1 can end with.
+    // `ends[n]` is the entry with the lowest position at which a sequence of n + 1 entries can end.
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = vec![None; wanted.len()];
     for (index, (_, place)) in wanted.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What came of a change: a line for each item for people, an object for programs.
+//! The result of a change: one line per item for people, an object for programs.
 
 use punchlist_model::store::Applied;
 use punchlist_model::{Event, Item, Number, What};
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::json;
 use crate::text;
 
-/// The items that changed or were picked, by number. That a claim was renewed is no change to speak
-/// of: every write of its holder does that.
+/// The items that changed or were picked, by number. A renewed claim does not count as a change,
+/// because every write of the holder renews it.
 pub fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
     let told = |number| {
         let about = |event: &&Event| event.number() == Some(number) && word(event).is_some();
@@ -18,7 +18,8 @@ pub fn changed(applied: &Applied) -> impl Iterator<Item = &Item> {
     applied.items().into_iter().filter(move |item| told(item.number))
 }
 
-/// A change for programs. The plan must have what the changed items depend on and what is under them.
+/// A change for programs. The plan must contain the dependencies and the sub-items of the changed
+/// items.
 pub fn json(applied: &Applied) -> Value {
     let changed: Vec<Value> =
         changed(applied).map(|item| json::item(&applied.plan, item, false)).collect();
@@ -29,7 +30,7 @@ pub fn json(applied: &Applied) -> Value {
     })
 }
 
-/// What the caller should know besides.
+/// The warnings of a change.
 pub fn warnings(applied: &Applied) -> Vec<String> {
     applied.warnings().iter().map(ToString::to_string).collect()
 }
@@ -66,7 +67,7 @@ fn line(applied: &Applied, number: Number, word: &str) -> String {
     }
 }
 
-/// What happened to an item, in a word; nothing for what only the journal cares about.
+/// What happened to an item, in a word; `None` for events that only the journal shows.
 fn word(event: &Event) -> Option<&'static str> {
     Some(match event {
         Event::Added { .. } => "added",

@@ -1,4 +1,4 @@
-//! What came of running checks, for people and programs.
+//! The results of checks, for people and programs.
 
 use punchlist_model::item::CheckRun;
 use punchlist_model::{Item, Plan, Refusal, Revision, Status, Verification};
@@ -12,27 +12,27 @@ const LINES: usize = 20;
 /// A check that was run and recorded.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Checked {
-    /// The item as it is after that.
+    /// The item after the evidence was stored.
     pub item: Item,
-    /// What was run, and which files it speaks for.
+    /// The command that ran, and the files that it covers.
     pub run: CheckRun,
     /// Whether it passed.
     pub passed: bool,
-    /// How it ended, in words.
+    /// How the command ended, in words.
     pub ended: String,
     /// The last lines of its output.
     pub output: String,
-    /// The revision that recorded it.
+    /// The revision of the change that recorded the evidence.
     pub revision: Revision,
-    /// How far the item counts as verified now.
+    /// The item's verification after the check.
     pub verification: Verification,
-    /// Why the item was not completed although that was asked for.
+    /// Why the item was not completed although the caller asked for it.
     pub refused: Option<Refusal>,
     /// The item for programs.
     pub json: Value,
 }
 
-/// All checks that were run, for people: a line each, the output of those that failed, and what may be
+/// All checks, for people: one line each, the output of failed ones, and which items can be
 /// completed now.
 pub fn report(checked: &[Checked]) -> String {
     let mut out = String::new();
@@ -61,12 +61,12 @@ pub fn report(checked: &[Checked]) -> String {
     out
 }
 
-/// Why items were not completed although that was asked for.
+/// Why items were not completed although the caller asked for it.
 pub fn warnings(checked: &[Checked]) -> Vec<String> {
     checked.iter().filter_map(|it| it.refused.as_ref().map(ToString::to_string)).collect()
 }
 
-/// The same for programs.
+/// The checks for programs.
 pub fn json(checked: &[Checked]) -> Value {
     json!({
         "revision": checked.last().map(|it| it.revision),
@@ -90,7 +90,7 @@ fn one(it: &Checked) -> Value {
     })
 }
 
-/// What a person is told where no check was due.
+/// The message when no check was due.
 pub fn nothing(plan: &Plan, only_stale: bool) -> &'static str {
     let has_checks = plan.listed().iter().any(|it| it.check.is_some());
     if !has_checks {

@@ -10,10 +10,10 @@ use super::{Options, duration, goal, shown};
 use crate::text::glyph::Sign;
 use crate::text::{Line, Style, isolated, many_lines, one_line, pad, truncate};
 
-/// The names of fields are filled up to this column.
+/// Field names are padded to this column.
 const NAMES: usize = 12;
 
-/// Every field of an item that is set, and its history: those `entries` that are about it.
+/// All fields of an item that are set, and its history: the `entries` that concern it.
 pub fn detail(
     plan: &Plan,
     item: &Item,
@@ -36,7 +36,7 @@ pub fn detail(
     out.out
 }
 
-/// What a plan is and how far it has come, a line for each field that is set.
+/// A plan's fields and progress, one line per field that is set.
 pub fn header(
     plan: &Plan,
     key: Option<&AttachmentKey>,
@@ -74,7 +74,8 @@ pub fn header(
     out
 }
 
-/// Items as a person sees them before they approve them: what was to be done, and what is said of it.
+/// Items as a person sees them before approving them: what was to be done, and the reported
+/// outcome.
 pub fn before_approval(items: &[&Item]) -> Vec<String> {
     let mut lines = Vec::new();
     for item in items {
@@ -95,7 +96,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    /// A field on its line, or nothing if there is nothing to say.
+    /// A field on one line; nothing if the value is empty.
     fn field(&mut self, name: &str, value: &str) {
         let clean = one_line(value);
         if !clean.is_empty() {
@@ -106,7 +107,7 @@ impl Lines<'_> {
         }
     }
 
-    /// A text of several lines, below its name; one that fits on a line stands beside it.
+    /// A text of several lines below its name, or beside it if it fits on one line.
     fn block(&mut self, name: &str, value: &str) {
         let clean = many_lines(value);
         if !clean.trim().contains('\n') {

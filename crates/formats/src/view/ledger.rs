@@ -1,4 +1,4 @@
-//! What reminders cost and whether they helped, as two tables: by kind, and by session.
+//! What reminders cost and whether they helped, in two tables: by kind and by session.
 
 use punchlist_model::Session;
 use punchlist_model::remind::{Kind, Ledger, Tally};
@@ -10,20 +10,21 @@ use super::{Options, duration};
 use crate::text::width::pad_left;
 use crate::text::{Line, Style, one_line, width};
 
-/// The columns with numbers, in their order.
+/// The headings of the number columns.
 const HEADS: [&str; 4] = ["given", "tokens", "acted on", "ignored"];
 
-/// The narrowest that names get.
+/// The minimal width of names.
 const NAME: usize = 6;
 
-/// A row: its name, its numbers, and what is known besides.
+/// A row: its name, its numbers, and a note.
 struct Row {
     name: String,
     numbers: [String; 4],
     note: String,
 }
 
-/// Both tables. A kind or session that was never reminded has no row; if none was, that is said.
+/// Both tables. A kind or session without reminders has no row. If there were no reminders at all,
+/// the text says so.
 pub fn ledger(sessions: &[Session], options: &Options) -> Vec<Line> {
     let all = sum(sessions);
     if all.total() == Tally::default() {
@@ -51,7 +52,7 @@ pub fn ledger(sessions: &[Session], options: &Options) -> Vec<Line> {
     lines
 }
 
-/// The same as JSON: `{sessions, kinds, total}`. `is_live` says of a session whether it is live.
+/// The same data as JSON: `{sessions, kinds, total}`. `is_live` says whether a session is live.
 pub fn json(sessions: &[Session], is_live: impl Fn(&Session) -> bool) -> Value {
     let one = |it: &Session| {
         let ledger = &it.memory.watch.ledger;
@@ -77,7 +78,7 @@ fn kinds(ledger: &Ledger) -> Value {
     camel_case(Value::Object(kinds.collect()))
 }
 
-/// The books of several sessions as one.
+/// The sum of the ledgers of several sessions.
 pub fn sum(sessions: &[Session]) -> Ledger {
     let mut all = Ledger::default();
     for (kind, tally) in sessions.iter().flat_map(|it| &it.memory.watch.ledger.kinds) {
@@ -104,7 +105,8 @@ fn table(title: &str, note: &str, rows: &[Row], options: &Options) -> Vec<Line> 
         let numbers = rows.iter().map(|row| width(&row.numbers[at]));
         numbers.chain([width(HEADS[at])]).max().unwrap_or(0)
     });
-    // Where it gets narrow the note goes, then names give way, then numbers go from the right.
+    // Where there is little room, the note goes first, then names are cut, then number columns go
+    // from the right.
     let all = usize::from(options.width);
     let wide = |count: usize| columns[..count].iter().map(|it| it + 2).sum::<usize>();
     let count = (1..=HEADS.len()).rev().find(|count| wide(*count) + NAME <= all).unwrap_or(1);

@@ -56,11 +56,11 @@ fn a_bad_edit_is_kept_and_told_and_changes_nothing() {
     let world = various();
     let before = world.list();
     for (line, script, told) in [
-        ("edit 3", "echo 'nonsense' > \"$1\"", "line 1 is no field"),
+        ("edit 3", "echo 'nonsense' > \"$1\"", "line 1 is not a field"),
         ("edit 3", "sed -i 's/^title: .*/title:/' \"$1\"", "the title is empty"),
-        ("edit 3", "sed -i 's/^priority:.*/priority: high/' \"$1\"", "is no number"),
+        ("edit 3", "sed -i 's/^priority:.*/priority: high/' \"$1\"", "is not a number"),
         ("edit 3", "sed -i 's/^after: .*/after: 99/' \"$1\"", "99"),
-        ("edit --all", "echo 'some prose' >> \"$1\"", "is no entry of the list"),
+        ("edit --all", "echo 'some prose' >> \"$1\"", "is not an entry of the list"),
         ("edit --all", "echo '- [ ] #77 X' >> \"$1\"", "there is no item 77 here"),
         (
             "edit --all",

@@ -1,5 +1,5 @@
-//! Results of the four tools, as Claude Code words them. What it has no line for appears only where
-//! there is cause.
+//! Results of the four tools, in Claude Code's words. Additional lines appear only when they are
+//! needed.
 
 use punchlist_model::event::Field;
 use punchlist_model::store::{Applied, Error};
@@ -55,7 +55,7 @@ impl Call {
         Reply::text(text, !applied.decision.events.is_empty())
     }
 
-    /// Whether the task itself is not there, rather than one that it is tied to.
+    /// Whether the task itself does not exist, and not one that it depends on.
     fn is_missing(&self, refusal: &Refusal) -> bool {
         let (What::Update { task, .. } | What::Delete(task)) = &self.what else { return false };
         refusal.problems.iter().any(|problem| match &problem.broken {
@@ -92,7 +92,7 @@ fn mismatch() -> Reply {
     Reply::error(MISMATCH.to_owned())
 }
 
-/// The same with a capital letter at the beginning.
+/// The text with a capital first letter.
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
     match chars.next() {
@@ -101,7 +101,7 @@ fn capital(text: &str) -> String {
     }
 }
 
-/// The fields that really changed, in the order in which that program names them.
+/// The fields that changed, in Claude Code's order.
 fn updated(applied: &Applied, task: Number, blocks: &[Number]) -> Vec<&'static str> {
     let changed = |of: Number, field: Field| {
         applied.decision.events.iter().any(|event| match event {
@@ -185,7 +185,8 @@ fn line(plan: &Plan, item: &Item) -> String {
     line
 }
 
-/// What an open item waits for. Claude Code knows no such thing, but whoever looks for work must.
+/// What an open item waits for. Claude Code has no such field, but an agent that looks for work
+/// needs it.
 fn waits(item: &Item) -> Option<String> {
     let on = item.waiting_on.as_deref().filter(|_| item.is_open())?;
     Some(one_line(on).into_owned())
