@@ -139,44 +139,49 @@ impl RunLedger {
                 }
                 State::Live(_) => continue,
                 State::Done(_) if known.taken.contains_key(&item) => continue,
-                State::Done(Outcome::Success(output)) => {
-                    known.begun.remove(&item);
-                    let is_marked = known.plan.get(item).is_some_and(Item::is_interrupted);
-                    let proof = Proof::of(Some(output));
-                    let evidence = proof.evidence.into_iter();
-                    let mut ops: Vec<Op> = evidence
-                        .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
-                        .collect();
-                    ops.extend(is_marked.then(|| left::unmarked(item)));
-                    if let Some(agent) = known.plan.get(item).and_then(|it| it.agent_type.clone()) {
-                        ops.extend(sub_lists::left_open(&known.plan, item, &agent));
+                State::Done(outcome) => match &**outcome {
+                    Outcome::Success(output) => {
+                        known.begun.remove(&item);
+                        let is_marked = known.plan.get(item).is_some_and(Item::is_interrupted);
+                        let proof = Proof::of(Some(output));
+                        let evidence = proof.evidence.into_iter();
+                        let mut ops: Vec<Op> = evidence
+                            .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
+                            .collect();
+                        ops.extend(is_marked.then(|| left::unmarked(item)));
+                        if let Some(agent) =
+                            known.plan.get(item).and_then(|it| it.agent_type.clone())
+                        {
+                            ops.extend(sub_lists::left_open(&known.plan, item, &agent));
+                        }
+                        let complete =
+                            |item, outcome| Op::Complete { item, outcome, with_children: false };
+                        ops.push(complete(by, proof.outcome.map(|it| self.within_limits(&it))));
+                        for group in self.tree.finished_by(&known.plan, item, &mut closed) {
+                            ops.push(complete(ItemRef::Number(group), None));
+                        }
+                        ops
                     }
-                    let complete =
-                        |item, outcome| Op::Complete { item, outcome, with_children: false };
-                    ops.push(complete(by, proof.outcome.map(|it| self.within_limits(&it))));
-                    for group in self.tree.finished_by(&known.plan, item, &mut closed) {
-                        ops.push(complete(ItemRef::Number(group), None));
+                    outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. }) => {
+                        let was_begun = known.begun.remove(&item);
+                        let evidence = Proof::of(outcome.output()).evidence;
+                        let mut ops: Vec<Op> = evidence
+                            .into_iter()
+                            .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
+                            .collect();
+                        ops.extend(sub_lists::let_go(&known.plan, item));
+                        ops.extend(was_begun.then(|| Op::Release(by.clone())));
+                        ops.extend(known.retried.remove(&item).then(|| left::unmarked(item)));
+                        // A person who says that it is not done yet has refused nothing.
+                        let is_by_hand =
+                            page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
+                        if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
+                            let patch = Patch { outcome: Some(Some(what)), ..Patch::default() };
+                            ops.push(Op::Edit { item: by, patch: Box::new(patch) });
+                        }
+                        ops
                     }
-                    ops
-                }
-                State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. })) => {
-                    let was_begun = known.begun.remove(&item);
-                    let evidence = Proof::of(outcome.output()).evidence;
-                    let mut ops: Vec<Op> = evidence
-                        .into_iter()
-                        .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
-                        .collect();
-                    ops.extend(sub_lists::let_go(&known.plan, item));
-                    ops.extend(was_begun.then(|| Op::Release(by.clone())));
-                    ops.extend(known.retried.remove(&item).then(|| left::unmarked(item)));
-                    // A person who says that it is not done yet has refused nothing.
-                    let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
-                    if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
-                        let patch = Patch { outcome: Some(Some(what)), ..Patch::default() };
-                        ops.push(Op::Edit { item: by, patch: Box::new(patch) });
-                    }
-                    ops
-                }
+                },
             };
             deeds.push(Deed { item, ops });
         }
@@ -316,9 +321,11 @@ fn kept(state: &State) -> CallState {
         State::Live(Live::Scheduled { .. }) => CallState::Scheduled,
         State::Live(Live::AwaitingApproval { .. }) => CallState::AwaitingApproval,
         State::Live(Live::Executing { .. }) => CallState::Executing,
-        State::Done(Outcome::Success(_)) => CallState::Success,
-        State::Done(Outcome::Error(_)) => CallState::Error,
-        State::Done(Outcome::Cancelled { .. }) => CallState::Cancelled,
+        State::Done(outcome) => match **outcome {
+            Outcome::Success(_) => CallState::Success,
+            Outcome::Error(_) => CallState::Error,
+            Outcome::Cancelled { .. } => CallState::Cancelled,
+        },
     }
 }
 
