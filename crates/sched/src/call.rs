@@ -9,6 +9,7 @@
 mod tests;
 
 use std::fmt;
+use std::sync::Arc;
 
 pub use punchlist_model::QuestionId;
 use punchlist_model::{Attempt, Timestamp};
@@ -123,8 +124,9 @@ pub struct Call {
 pub enum State {
     /// Something may still happen to it.
     Live(Live),
-    /// Nothing will.
-    Done(Outcome),
+    /// Nothing will. The outcome is shared: the machine, the ledger and every watcher are given it, and
+    /// its output may be long.
+    Done(Arc<Outcome>),
 }
 
 /// What a call may be while it has not ended.
@@ -384,7 +386,7 @@ impl Live {
                     let tried = Attempt(0);
                     Ok(State::Live(Self::Scheduled { tried, allowed, again_at: None, said: None }))
                 }
-                Step::Invalid(error) => Ok(State::Done(Outcome::Error(error))),
+                Step::Invalid(error) => Ok(Outcome::Error(error).into()),
                 Step::Stop(StopReason::Cancelled(reason)) => Ok(cancelled(reason)),
                 Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
@@ -407,7 +409,7 @@ impl Live {
                 }
                 Step::Stop(StopReason::Cancelled(reason)) => {
                     let said = said.map(|it| *it).unwrap_or_default();
-                    Ok(State::Done(Outcome::cancelled(reason, said)))
+                    Ok(Outcome::cancelled(reason, said).into())
                 }
                 Step::Stop(StopReason::TimedOut)
                 | Step::Ask(_)
@@ -467,7 +469,7 @@ impl Live {
 }
 
 fn cancelled(reason: CancelReason) -> State {
-    State::Done(Outcome::cancelled(reason, Output::default()))
+    Outcome::cancelled(reason, Output::default()).into()
 }
 
 fn ended(
@@ -479,9 +481,9 @@ fn ended(
 ) -> State {
     let error = match (stopping, how) {
         // It was quicker than who wanted to stop it: what is done is done.
-        (_, Ended::Well(output)) => return State::Done(Outcome::Success(output)),
+        (_, Ended::Well(output)) => return Outcome::Success(output).into(),
         (Some(StopReason::Cancelled(reason)), Ended::Badly { output, .. }) => {
-            return State::Done(Outcome::cancelled(reason, output));
+            return Outcome::cancelled(reason, output).into();
         }
         (Some(StopReason::Cancelled(reason)), Ended::Panicked(_)) => return cancelled(reason),
         (_, Ended::Declined(why)) => return cancelled(CancelReason::Declined(why)),
@@ -500,7 +502,7 @@ fn ended(
             let said = said.map(|it| Box::new(it.clone()));
             State::Live(Live::Scheduled { tried: attempt, allowed: true, again_at, said })
         }
-        None => State::Done(outcome),
+        None => outcome.into(),
     }
 }
 
@@ -596,9 +598,17 @@ impl State {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Live(live) => live.name(),
-            Self::Done(Outcome::Success(_)) => "success",
-            Self::Done(Outcome::Error(_)) => "error",
-            Self::Done(Outcome::Cancelled { .. }) => "cancelled",
+            Self::Done(outcome) => match **outcome {
+                Outcome::Success(_) => "success",
+                Outcome::Error(_) => "error",
+                Outcome::Cancelled { .. } => "cancelled",
+            },
         }
+    }
+}
+
+impl From<Outcome> for State {
+    fn from(outcome: Outcome) -> Self {
+        Self::Done(Arc::new(outcome))
     }
 }

@@ -335,11 +335,14 @@ impl Scheduler {
             return effects.push(Effect::BatchDone(batch));
         }
         let ids = || calls.clone().map(CallId);
+        effects.reserve(2 * calls.len());
         effects.extend(ids().map(|id| Effect::Record(id, State::NEW)));
         self.validating.extend(ids());
         let mut may_circle = false;
+        let mut after = Vec::new();
         for id in ids() {
-            let mut after = self.request(id).map(|it| it.after.clone()).unwrap_or_default();
+            after.clear();
+            after.extend_from_slice(self.request(id).map_or(&[], |it| &it.after));
             after.sort_unstable();
             after.dedup();
             may_circle |= after.last().is_some_and(|last| *last >= id);
@@ -350,8 +353,8 @@ impl Scheduler {
         for circle in circles {
             // Each is told of the circle, not that the one before it did not succeed.
             for id in &circle {
-                if let Some(entry) = self.calls.get_mut(*id) {
-                    entry.dependants.retain(|it| !circle.contains(it));
+                if let Some(links) = self.calls.links_mut(*id) {
+                    links.dependants.retain(|it| !circle.contains(it));
                 }
             }
             for id in &circle {
@@ -368,22 +371,23 @@ impl Scheduler {
     fn tie(&mut self, id: CallId, after: &[CallId], effects: &mut Vec<Effect>) {
         for other in after.iter().copied() {
             let is_known = other < self.next_call();
-            let step =
-                match self.calls.get_mut(other).map(|it| (&it.call.state, &mut it.dependants)) {
-                    None if is_known => Step::Invalid(CallError::Forgotten(other)),
-                    None => Step::Invalid(CallError::Unknown(other)),
-                    Some((State::Done(outcome), _)) if outcome.is_success() => continue,
-                    Some((State::Done(_), _)) => {
-                        Step::Stop(StopReason::Cancelled(CancelReason::Dependency(other)))
+            let step = match self.calls.get(other).map(|it| &it.call.state) {
+                None if is_known => Step::Invalid(CallError::Forgotten(other)),
+                None => Step::Invalid(CallError::Unknown(other)),
+                Some(State::Done(outcome)) if outcome.is_success() => continue,
+                Some(State::Done(_)) => {
+                    Step::Stop(StopReason::Cancelled(CancelReason::Dependency(other)))
+                }
+                Some(State::Live(_)) => {
+                    if let Some(links) = self.calls.links_mut(other) {
+                        links.dependants.push(id);
                     }
-                    Some((State::Live(_), dependants)) => {
-                        dependants.push(id);
-                        if let Some(entry) = self.calls.get_mut(id) {
-                            entry.unmet = entry.unmet.saturating_add(1);
-                        }
-                        continue;
+                    if let Some(links) = self.calls.links_mut(id) {
+                        links.unmet = links.unmet.saturating_add(1);
                     }
-                };
+                    continue;
+                }
+            };
             return self.step(id, step, effects);
         }
     }
@@ -418,7 +422,7 @@ impl Scheduler {
                 };
                 if let Some(entry) = self.calls.get_mut(id) {
                     entry.kind = checked.kind;
-                    entry.checked = Some(checked);
+                    entry.checked = Some(Box::new(checked));
                 }
                 step
             }

@@ -90,9 +90,11 @@ impl Project {
         for id in scheduled.calls() {
             let call = self.run.call(id).await.unwrap().unwrap();
             ended.push(match call.state {
-                State::Done(Outcome::Success(output)) => output.text,
-                State::Done(Outcome::Error(why)) => format!("error: {why}"),
-                State::Done(Outcome::Cancelled { reason, .. }) => format!("cancelled: {reason:?}"),
+                State::Done(outcome) => match &*outcome {
+                    Outcome::Success(output) => output.text.clone(),
+                    Outcome::Error(why) => format!("error: {why}"),
+                    Outcome::Cancelled { reason, .. } => format!("cancelled: {reason:?}"),
+                },
                 State::Live(live) => format!("still {live:?}"),
             });
         }

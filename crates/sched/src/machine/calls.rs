@@ -14,12 +14,8 @@ pub(super) struct Entry {
     /// The newest version of its arguments.
     pub(super) version: ArgumentsVersion,
     /// What validation found out, until the call may run.
-    pub(super) checked: Option<Checked>,
+    pub(super) checked: Option<Box<Checked>>,
     pub(super) kind: Kind,
-    /// How many of the calls that it waits for have not succeeded yet.
-    pub(super) unmet: u32,
-    /// The calls that wait for it.
-    pub(super) dependants: Vec<CallId>,
     /// A person has written its arguments: it needs no further yes.
     pub(super) is_given: bool,
 }
@@ -31,11 +27,23 @@ impl Entry {
     }
 }
 
+/// How a call depends on others. Kept apart from [`Entry`], so that counting down the dependants of a
+/// call that has ended does not touch their requests and states.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Links {
+    /// How many of the calls that it waits for have not succeeded yet.
+    pub(super) unmet: u32,
+    /// The calls that wait for it.
+    pub(super) dependants: Vec<CallId>,
+}
+
 /// Calls that were scheduled together.
 #[derive(Clone, Debug)]
 struct Batch {
     id: BatchId,
     entries: Vec<Entry>,
+    /// One for each entry.
+    links: Vec<Links>,
     /// How many have not ended.
     left: usize,
 }
@@ -70,7 +78,8 @@ impl Calls {
         self.next_call = self.next_call.saturating_add(count);
         if !entries.is_empty() {
             self.firsts.insert(id, first);
-            self.batches.insert(first, Batch { id, left: entries.len(), entries });
+            let (left, links) = (entries.len(), vec![Links::default(); entries.len()]);
+            self.batches.insert(first, Batch { id, entries, links, left });
         }
         first.0..self.next_call
     }
@@ -83,6 +92,16 @@ impl Calls {
     pub(super) fn get_mut(&mut self, id: CallId) -> Option<&mut Entry> {
         let (first, batch) = self.batches.range_mut(..=id).next_back()?;
         batch.entries.get_mut(index(*first, id))
+    }
+
+    pub(super) fn links(&self, id: CallId) -> Option<&Links> {
+        let (first, batch) = self.batches.range(..=id).next_back()?;
+        batch.links.get(index(*first, id))
+    }
+
+    pub(super) fn links_mut(&mut self, id: CallId) -> Option<&mut Links> {
+        let (first, batch) = self.batches.range_mut(..=id).next_back()?;
+        batch.links.get_mut(index(*first, id))
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &Entry> {
@@ -129,8 +148,6 @@ fn entry(id: CallId, batch: BatchId, request: Request) -> Entry {
         version: ArgumentsVersion::default(),
         checked: None,
         kind: Kind::OTHER,
-        unmet: 0,
-        dependants: Vec::new(),
         is_given: false,
     }
 }

@@ -23,7 +23,7 @@ impl Scheduler {
             unmet.push(after.len());
         }
         while let Some(id) = free.pop() {
-            let dependants = self.calls.get(id).map_or(&[][..], |it| &it.dependants);
+            let dependants = self.calls.links(id).map_or(&[][..], |it| &it.dependants);
             for dependant in dependants.iter().copied() {
                 if let Some(left) = unmet.get_mut(at(dependant)) {
                     *left = left.saturating_sub(1);

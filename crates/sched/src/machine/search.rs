@@ -114,7 +114,7 @@ impl World {
     fn check_dependencies(&self, id: CallId) {
         for other in &self.machine.call(id).unwrap().request.after {
             let state = &self.machine.call(*other).unwrap().state;
-            let well = matches!(state, State::Done(Outcome::Success(_)));
+            let well = state.outcome().is_some_and(Outcome::is_success);
             assert!(well, "{id} runs before {other}, which is {state:?}");
         }
     }

@@ -270,7 +270,7 @@ fn a_refusal_without_a_reason_ends_what_has_not_begun_and_one_with_a_reason_does
         for (call, is_ended) in &expected[1..] {
             let state = desk.machine.call(CallId(*call)).unwrap().state.clone();
             let beside = CancelReason::Beside(CallId(1));
-            let is_beside = matches!(&state, State::Done(Outcome::Cancelled { reason, .. }) if *reason == beside);
+            let is_beside = matches!(state.outcome(), Some(Outcome::Cancelled { reason, .. }) if *reason == beside);
             assert_eq!(is_beside, *is_ended, "{answer:?}: {call} is {state:?}");
         }
     }

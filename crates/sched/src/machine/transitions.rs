@@ -2,6 +2,7 @@
 
 use punchlist_model::Timestamp;
 
+use super::calls::Entry;
 use super::{Alarm, Effect, Scheduler, WakeToken, later};
 use crate::call::{
     CallError, CallId, CancelReason, Live, Outcome, QuestionId, State, Step, StopReason,
@@ -117,8 +118,9 @@ impl Scheduler {
         let Some(entry) = self.calls.get_mut(id) else { return };
         entry.checked = None;
         self.queue.remove(id, entry.kind, entry.call.request.priority);
+        let dependants = self.calls.links_mut(id).map(|it| std::mem::take(&mut it.dependants));
         // The last one is pushed first, and the last step is taken first.
-        for dependant in std::mem::take(&mut entry.dependants).into_iter().rev() {
+        for dependant in dependants.into_iter().flatten().rev() {
             if well {
                 self.met(dependant);
             } else {
@@ -134,21 +136,23 @@ impl Scheduler {
         match before {
             Before::Validating => false,
             Before::AwaitingApproval(_) | Before::Executing { .. } => true,
-            Before::Scheduled => self.calls.get(id).is_some_and(|it| it.unmet == 0),
+            Before::Scheduled => self.calls.links(id).is_some_and(|it| it.unmet == 0),
         }
     }
 
     /// One that a call waited for has succeeded.
     fn met(&mut self, id: CallId) {
-        if let Some(entry) = self.calls.get_mut(id) {
-            entry.unmet = entry.unmet.saturating_sub(1);
+        if let Some(links) = self.calls.links_mut(id) {
+            links.unmet = links.unmet.saturating_sub(1);
         }
         self.come(id);
     }
 
     /// A call may have become one that waits for its place in line only.
     pub(super) fn come(&mut self, id: CallId) {
-        if self.calls.get(id).is_some_and(|it| it.unmet == 0 && it.is_scheduled()) {
+        if self.calls.links(id).is_some_and(|it| it.unmet == 0)
+            && self.calls.get(id).is_some_and(Entry::is_scheduled)
+        {
             self.coming.insert(id);
         }
     }

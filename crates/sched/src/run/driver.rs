@@ -95,6 +95,9 @@ pub(super) struct Driver<L> {
     replies: Vec<Reply>,
     /// What is written down and not done.
     todo: VecDeque<Effect>,
+    /// The calls of `todo` that are to be validated. They come last: a call that may run is not kept
+    /// waiting by a large batch, and few calls are under way at a time.
+    to_validate: VecDeque<(CallId, ArgumentsVersion)>,
     running: FuturesUnordered<BoxFuture<'static, (CallId, Attempt, Ended)>>,
     under_way: BTreeMap<(CallId, Attempt), UnderWay>,
     timers: Timers<Due>,
@@ -147,6 +150,7 @@ impl<L: Ledger> Driver<L> {
             page: Vec::new(),
             replies: Vec::new(),
             todo: VecDeque::new(),
+            to_validate: VecDeque::new(),
             running: FuturesUnordered::new(),
             under_way: BTreeMap::new(),
             timers: Timers::default(),
@@ -187,16 +191,13 @@ impl<L: Ledger> Driver<L> {
     async fn work(&mut self) -> Result<(), Error> {
         let mut done = 0;
         loop {
-            while self.page.len() < PAGE
-                && let Some(effect) = self.todo.pop_front()
-            {
-                self.perform(effect);
+            while self.page.len() < PAGE && done < TURN && self.perform_next() {
                 done += 1;
             }
             if !self.page.is_empty() || !self.replies.is_empty() {
                 self.write().await?;
             }
-            if self.todo.is_empty() {
+            if self.todo.is_empty() && self.to_validate.is_empty() {
                 if !self.is_wanted && self.machine.is_idle() {
                     return Ok(());
                 }
@@ -377,7 +378,7 @@ impl<L: Ledger> Driver<L> {
 
     /// Writes down what happened. What follows from it may then be done.
     async fn write(&mut self) -> Result<(), Error> {
-        let effects = std::mem::take(&mut self.page);
+        let mut effects = std::mem::take(&mut self.page);
         let mut asked = Vec::new();
         for effect in &effects {
             // What was cancelled on the same page is not asked about any more.
@@ -393,7 +394,7 @@ impl<L: Ledger> Driver<L> {
             let page = Page { at: self.now, asked, declined, effects, machine };
             self.ledger.record(page).await?;
         }
-        for effect in effects {
+        for effect in effects.drain(..) {
             match effect {
                 Effect::Record(call, state) => {
                     if let State::Done(outcome) = &state {
@@ -408,13 +409,16 @@ impl<L: Ledger> Driver<L> {
                 // What is asked stands on the page, and is told below.
                 Effect::Ask(..) => {}
                 Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
-                effect @ (Effect::Validate(..)
-                | Effect::Run(..)
+                Effect::Validate(call, version) => self.to_validate.push_back((call, version)),
+                effect @ (Effect::Run(..)
                 | Effect::Kill(..)
                 | Effect::Wake { .. }
                 | Effect::BatchDone(_)) => self.todo.push_back(effect),
             }
         }
+        // The next page is written into the same memory, unless a large batch has made it large.
+        effects.shrink_to(2 * PAGE);
+        self.page = effects;
         self.questions.retain(|it| self.machine.asker(it).is_some());
         for asked in asked {
             let asked = Arc::new(asked);
@@ -440,10 +444,20 @@ impl<L: Ledger> Driver<L> {
         Ok(())
     }
 
-    /// Does what is written down.
+    /// Does the next thing that is written down, if there is any.
+    fn perform_next(&mut self) -> bool {
+        if let Some(effect) = self.todo.pop_front() {
+            self.perform(effect);
+        } else if let Some((call, version)) = self.to_validate.pop_front() {
+            self.validate(call, version);
+        } else {
+            return false;
+        }
+        true
+    }
+
     fn perform(&mut self, effect: Effect) {
         match effect {
-            Effect::Validate(call, version) => self.validate(call, version),
             Effect::Run(call, attempt) => self.start(call, attempt),
             Effect::Kill(call, attempt) => {
                 // One that is not known has ended, and that is about to be heard.
@@ -470,8 +484,8 @@ impl<L: Ledger> Driver<L> {
                     self.release(batch);
                 }
             }
-            // Done when it was written.
-            Effect::Record(..) | Effect::Ask(..) | Effect::Illegal(..) => {}
+            // Dealt with when it was written.
+            Effect::Record(..) | Effect::Validate(..) | Effect::Ask(..) | Effect::Illegal(..) => {}
         }
     }
 
@@ -510,11 +524,11 @@ impl<L: Ledger> Driver<L> {
         let work = Work::new(call, attempt, &self.around, &brake)
             .heard_by(listener)
             .approved(self.approved.get(&call).cloned());
-        let (tool, arguments) = (Arc::clone(tool), it.request.arguments.clone());
+        let arguments = it.request.arguments.clone();
         let kept = Arc::clone(&self.kept_of_outputs);
-        let under_way = UnderWay { brake: Arc::clone(&brake), timers: Vec::new() };
-        self.under_way.insert((call, attempt), under_way);
-        self.running.push(Box::pin(attempt::run(tool, arguments, work, brake, kept)));
+        let running = attempt::run(&**tool, arguments, work, Arc::clone(&brake), kept);
+        self.under_way.insert((call, attempt), UnderWay { brake, timers: Vec::new() });
+        self.running.push(Box::pin(running));
     }
 }
 

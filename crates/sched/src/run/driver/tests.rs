@@ -11,7 +11,8 @@ impl Driver<NoLedger> {
     fn kept(&self) -> usize {
         let under_way = self.running.len() + self.under_way.len() + self.timers.len();
         let asked = self.stamps.len() + self.again.len() + self.approved.len();
-        let written = self.page.len() + self.todo.len() + self.replies.len();
+        let written = self.page.len() + self.todo.len() + self.to_validate.len();
+        let written = written + self.replies.len();
         self.machine.kept() + self.batches.len() + under_way + asked + written
     }
 }
