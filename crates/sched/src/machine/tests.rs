@@ -301,7 +301,7 @@ fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     assert_eq!(desk.valid(0, Access::none()), [DONE]);
     let Outcome::Error(error) = desk.outcome(0) else { panic!("{:?}", desk.outcome(0)) };
     insta::assert_snapshot!(error, @r#"
-    nobody is there to be asked; no rule allows it. To allow it, add to your config.toml:
+    nobody can be asked; no rule allows it. To allow it, add to your config.toml:
 
     [[policy]]
     decision = "allow"
