@@ -138,43 +138,49 @@ impl RunLedger {
                 }
                 State::Live(_) => continue,
                 State::Done(_) if progress.left.contains(&item) => continue,
-                State::Done(Outcome::Success(output)) => {
-                    let proof = Proof::of(Some(output));
-                    let evidence = proof.evidence.into_iter();
-                    let mut ops: Vec<Op> = evidence
-                        .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
-                        .collect();
-                    ops.extend(was_interrupted.then(|| earlier_runs::unmarked(item)));
-                    if let Some(agent) = plan.get(item).and_then(|it| it.agent_type.as_ref()) {
-                        ops.extend(sub_lists::left_open(plan, item, agent));
+                State::Done(outcome) => match &**outcome {
+                    Outcome::Success(output) => {
+                        let proof = Proof::of(Some(output));
+                        let evidence = proof.evidence.into_iter();
+                        let mut ops: Vec<Op> = evidence
+                            .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
+                            .collect();
+                        ops.extend(was_interrupted.then(|| earlier_runs::unmarked(item)));
+                        if let Some(agent) = plan.get(item).and_then(|it| it.agent_type.as_ref()) {
+                            ops.extend(sub_lists::left_open(plan, item, agent));
+                        }
+                        let complete =
+                            |item, outcome| Op::Complete { item, outcome, with_children: false };
+                        ops.push(complete(by, proof.outcome.map(|it| self.within_limits(&it))));
+                        for group in self.tree.finished_by(plan, item, &mut closed) {
+                            ops.push(complete(ItemRef::Number(group), None));
+                        }
+                        ops
                     }
-                    let complete =
-                        |item, outcome| Op::Complete { item, outcome, with_children: false };
-                    ops.push(complete(by, proof.outcome.map(|it| self.within_limits(&it))));
-                    for group in self.tree.finished_by(plan, item, &mut closed) {
-                        ops.push(complete(ItemRef::Number(group), None));
+                    outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. }) => {
+                        let evidence = Proof::of(outcome.output()).evidence;
+                        let mut ops: Vec<Op> = evidence
+                            .into_iter()
+                            .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
+                            .collect();
+                        ops.extend(sub_lists::let_go(plan, item));
+                        ops.extend(was_begun.then(|| Op::Release(by.clone())));
+                        ops.extend(
+                            progress
+                                .begun_again
+                                .remove(&item)
+                                .then(|| earlier_runs::unmarked(item)),
+                        );
+                        // A person who says that it is not done yet has refused nothing.
+                        let is_by_hand =
+                            page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
+                        if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
+                            let patch = Patch { outcome: Some(Some(what)), ..Patch::default() };
+                            ops.push(Op::Edit { item: by, patch: Box::new(patch) });
+                        }
+                        ops
                     }
-                    ops
-                }
-                State::Done(outcome @ (Outcome::Error(_) | Outcome::Cancelled { .. })) => {
-                    let evidence = Proof::of(outcome.output()).evidence;
-                    let mut ops: Vec<Op> = evidence
-                        .into_iter()
-                        .map(|it| Op::Prove { item: by.clone(), evidence: Box::new(it) })
-                        .collect();
-                    ops.extend(sub_lists::let_go(plan, item));
-                    ops.extend(was_begun.then(|| Op::Release(by.clone())));
-                    ops.extend(
-                        progress.begun_again.remove(&item).then(|| earlier_runs::unmarked(item)),
-                    );
-                    // A person who says that it is not done yet has refused nothing.
-                    let is_by_hand = page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
-                    if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
-                        let patch = Patch { outcome: Some(Some(what)), ..Patch::default() };
-                        ops.push(Op::Edit { item: by, patch: Box::new(patch) });
-                    }
-                    ops
-                }
+                },
             };
             deeds.push(Deed { call, item, ops });
         }

@@ -20,28 +20,30 @@ use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
 use crate::{identity, input, person, places, private};
 
-/// Answer a question that waits
+/// Answer an open question
 ///
-/// `yes` allows what is asked this once, `session` until the run ends; `always` allows it and, from now on,
-/// whatever the question says behind that word: the rules are shown, and go into your configuration for
-/// this project or, with `--everywhere`, for all. `edit` lets it happen with other arguments. `no` refuses
-/// it and whatever else of the run has not begun; with a reason the rest goes on. `stop` refuses it and ends
-/// the run. Without an answer the questions are shown and asked one by one. Only a person at a terminal can
-/// answer, and whatever allows something is confirmed by a key: an agent, or a program that an agent has
-/// started, is refused.
+/// `yes` allows the call once, `session` until the run ends. `always` allows the call and adds the
+/// rules that the question shows to your configuration, for this project or, with `--everywhere`,
+/// for all projects. `edit` allows the call with other arguments. `no` refuses the call and
+/// everything else in the run that has not started; with `--reason` it refuses only this call.
+/// `stop` refuses the call and ends the run.
+///
+/// Without an answer, Punchlist shows the open questions and asks them one by one. Only a person at
+/// a terminal can answer, and every answer that allows something must be confirmed with a key. An
+/// agent, or a program that an agent started, is refused.
 #[derive(clap::Args)]
 pub(crate) struct Answer {
-    /// The question, if several wait: the beginning or end of its id; then yes, session, always, edit, no
-    /// or stop
+    /// The question, if several are open: the beginning or end of its id; then yes, session,
+    /// always, edit, no or stop
     #[arg(value_name = "ID] [ANSWER", num_args = 0..=2)]
     words: Vec<String>,
-    /// Why it is refused, for whoever asked
+    /// Why the call is refused; the caller reads it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// With `always`: in every project and not in this one alone
+    /// With `always`: add the rules for every project
     #[arg(long)]
     everywhere: bool,
-    /// The other arguments, instead of opening an editor
+    /// With `edit`: the other arguments, instead of opening an editor
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 }
@@ -87,7 +89,8 @@ Examples:
                     };
                     match give(app, &*store, question, answer) {
                         Ok(reply) => replies.push(reply),
-                        // Somebody answered it meanwhile: the others are asked all the same.
+                        // Somebody else has answered this question meanwhile: go on with the
+                        // others.
                         Err(fail) if fail.code == Code::Conflict => print::say(&[fail.message]),
                         Err(fail) => return Err(fail),
                     }
@@ -102,19 +105,19 @@ Examples:
 }
 
 impl Answer {
-    /// The id and the answer among the words; options that do not belong to the answer are refused.
+    /// Parses the id and the answer. Options that do not belong to the answer are an error.
     fn parsed(&self) -> Result<(Option<&str>, Option<Word>), Fail> {
         let parsed = answering::id_and_word(&self.words)?;
         if self.reason.is_some() && !matches!(parsed.1, Some(Word::No | Word::Stop)) {
-            return Err(Fail::usage("`--reason` says why something is refused")
+            return Err(Fail::usage("`--reason` is only for refusals")
                 .hint("give it with the answer `no` or `stop`."));
         }
         if self.everywhere && parsed.1 != Some(Word::Always) {
-            return Err(Fail::usage("`--everywhere` says where something is always allowed")
+            return Err(Fail::usage("`--everywhere` is only for `always`")
                 .hint("give it with the answer `always`."));
         }
         if self.arguments.is_some() && parsed.1 != Some(Word::Edit) {
-            return Err(Fail::usage("`--arguments` says what happens instead")
+            return Err(Fail::usage("`--arguments` is only for `edit`")
                 .hint("give it with the answer `edit`."));
         }
         Ok(parsed)
@@ -129,13 +132,13 @@ impl Answer {
     }
 }
 
-/// Answers, and says what came of it.
+/// Stores the answer and reports the result.
 fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Result<Reply, Fail> {
     let answered = Answered { answer, by: app.actor(store)?, at: app.now };
     let given = block_on(answering::give(store, question, answered, &identity::host()))?;
     let mut notes = Vec::new();
     if given.is_over {
-        notes.push("the run that asked has ended; it finds the answer when it goes on".to_owned());
+        notes.push("the run that asked has ended; it uses the answer when it continues".to_owned());
     }
     let out = match app.globals.json {
         true => json::render(&json::question(&given.question)) + "\n",
@@ -144,8 +147,9 @@ fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Res
     Ok(Reply { out, notes, changed: true, exit: 0, prose: true })
 }
 
-/// Shows the question to which the answer was typed with the call, and asks whether it is meant: a
-/// script can type an answer, but has seen nothing. A refusal allows nothing, and is taken at once.
+/// Shows the question and asks the person to confirm the answer that came on the command line: a
+/// script can pass an answer without anybody having read the question. A refusal needs no
+/// confirmation.
 fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
     let asked = &question.asked;
     answering::check_offered(asked, answer)?;
@@ -167,14 +171,14 @@ fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
     if keyboard.confirms("Is that your answer?") { Ok(()) } else { Err(unanswered()) }
 }
 
-/// Most rows in which a question is shown whose answer was typed with the call.
+/// Maximum of rows in which a question is shown before its answer is confirmed.
 const ROWS: usize = 200;
 
 fn unanswered() -> Fail {
     Fail::new(Code::Interrupted, "nothing was answered")
 }
 
-/// Shows a question and asks; `None` leaves it waiting.
+/// Shows a question and asks; `None` leaves the question open.
 fn prompt(
     app: &App,
     keyboard: &mut Keyboard,
@@ -207,11 +211,13 @@ fn prompt(
         if let Some(answer) = answer.filter(|it| it.is_among(&asked.offers)) {
             return Ok(Some(answer));
         }
-        keyboard.say(&["type one of the letters above; Enter alone leaves it waiting".to_owned()]);
+        keyboard.say(&[
+            "type one of the letters above; Enter alone leaves the question open".to_owned()
+        ]);
     }
 }
 
-/// Shows the rules that "always" may mean, one set after the other, and asks where they are to hold.
+/// Shows the sets of rules that "always" may add, one after the other, and asks where to add them.
 fn choose(keyboard: &mut Keyboard, asked: &Asked, project: &str) -> Result<Option<Given>, Fail> {
     let sets = questions::sets(asked);
     for (at, set) in sets.iter().enumerate() {
@@ -238,11 +244,11 @@ fn written(rules: &[Permit], reach: Reach, project: &str) -> Result<Vec<String>,
     Ok(answering::rules_to_add(rules, reach, project, &places::config()?))
 }
 
-/// The arguments as somebody leaves them in an editor; `None` if they are the same.
+/// Opens the arguments in an editor; `None` if they were not changed.
 fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     let set = |name: &str| env::var(name).ok().filter(|it| !it.trim().is_empty());
     let editor = set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
-        Fail::usage("no editor is known")
+        Fail::usage("no editor is set")
             .hint("set EDITOR, or give the arguments with `--arguments`.")
     })?;
     let directory = places::data()?;
@@ -250,25 +256,22 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     let text = json::render(&asked.arguments) + "\n";
     let failed = |why: std::io::Error| Fail::ours(format!("cannot edit {}: {why}", file.display()));
     private::directory(&directory).map_err(failed)?;
-    // One that was left by an editor that never came back is written over.
+    // Overwrites a file that was left by an editor that was killed.
     let mut options = private::options();
     options.write(true).create(true).truncate(true);
     options.open(&file).and_then(|mut it| it.write_all(text.as_bytes())).map_err(failed)?;
     let ended = editor::edit(&editor, &file);
     let after = input::file(&file);
-    // The arguments may hold anything: they do not stay behind.
+    // The arguments may contain secrets, so the file is removed.
     fs::remove_file(&file).ok();
     if !ended.map_err(failed)? {
-        return Err(Fail::new(
-            Code::Interrupted,
-            "the editor did not end well; nothing was answered",
-        ));
+        return Err(Fail::new(Code::Interrupted, "the editor failed; nothing was answered"));
     }
     let arguments = answering::arguments(&after?)?;
     Ok((arguments != asked.arguments).then_some(arguments))
 }
 
-/// Several answers as one.
+/// Joins several replies into one.
 fn joined(replies: Vec<Reply>) -> Reply {
     let mut all = Reply::default();
     for reply in replies {

@@ -12,11 +12,11 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{config, database, identity, person, places};
 
-/// Say what is wired up and whether it works
+/// Test the installation and the database
 ///
-/// Calls the installed hook and starts the installed server as the agent would, looks the database
-/// through, and says of each whether it works, and if not, what mends it. Changes nothing. The exit
-/// code is 1 if something is broken.
+/// Calls the installed hooks and starts the installed MCP server as the agent would, and checks the
+/// database. For each of them it reports whether it works and, if not, how to repair it. It changes
+/// nothing. The exit code is 1 if something is broken.
 #[derive(clap::Args)]
 pub(crate) struct Doctor {}
 
@@ -30,7 +30,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let settings = match app.settings() {
-            // The files are right, so the call itself is wrong.
+            // The configuration files are valid, so the error is in the call itself.
             Err(fail) if config::read(app.project()?, &[]).is_ok() => return Err(fail),
             settings => settings,
         };
@@ -66,7 +66,7 @@ Examples:
 
 fn agent(app: &App, agent: Agent) -> Result<AgentToExamine, Fail> {
     let mut install = agent::options(app, agent, Goal::User)?;
-    // The plan that this call names says nothing about what is installed.
+    // The `--plan` of this call does not concern the installed entries.
     install.plan = None;
     Ok(AgentToExamine { install, program: agent::program(agent.as_str()) })
 }

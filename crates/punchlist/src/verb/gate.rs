@@ -14,14 +14,14 @@ use crate::print::Reply;
 
 /// Show or set how often an agent's stop may be refused
 ///
-/// While items are open, an agent that wants to stop is told what is open: with `once` one time for
-/// each prompt of yours, with `full` up to 8 times while it makes progress, with `off` never. What is
-/// set here holds at once and for one session; the key `gate` in the configuration holds for all.
-/// Without either, interactive sessions have `once` and headless ones `full`. Loosening it is for a person
-/// at a terminal, who confirms it by a key.
+/// When an agent wants to stop while items are open, the gate refuses and tells the agent what is
+/// open: with `once`, one time per prompt; with `full`, up to 8 times while the agent makes
+/// progress; with `off`, never. The setting applies at once and to one session; the configuration
+/// key `gate` applies to all sessions. The default is `once` in interactive sessions and `full` in
+/// headless ones. Only a person at a terminal can loosen the gate, and confirms it with a key.
 #[derive(clap::Args)]
 pub(crate) struct Gate {
-    /// off, once or full; default takes back what was set for the session
+    /// off, once or full; default removes the session's own setting
     #[arg(value_name = "SETTING", value_enum, hide_possible_values = true)]
     setting: Option<Wanted>,
     /// The session: its id, or the beginning of it
@@ -29,16 +29,16 @@ pub(crate) struct Gate {
     session: Option<String>,
 }
 
-/// What can be set.
+/// The values of `SETTING`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Wanted {
-    /// Never refuses
+    /// Never refuse
     Off,
-    /// Refuses once
+    /// Refuse once per prompt
     Once,
-    /// Refuses while it helps
+    /// Refuse up to 8 times while the agent makes progress
     Full,
-    /// As configured
+    /// Use the configured setting
     Default,
 }
 
@@ -67,7 +67,7 @@ Examples:
         let configured = app.settings()?.gate;
         let Some(wanted) = self.setting else {
             let session = match app.store_to_read()? {
-                Some(store) => current_session::meant(app, &*store, self.session.as_deref())?,
+                Some(store) => current_session::for_verb(app, &*store, self.session.as_deref())?,
                 None if self.session.is_some() => return Err(no_session()),
                 None => None,
             };
@@ -78,7 +78,7 @@ Examples:
             return Err(no_session());
         }
         let store = app.store()?;
-        let session = current_session::meant(app, &*store, self.session.as_deref())?
+        let session = current_session::for_verb(app, &*store, self.session.as_deref())?
             .ok_or_else(no_session)?;
         let holds = HoldingGate::of(Some(&session), configured).setting;
         let then = HoldingGate::with(wanted.setting(), session.interactive, configured).setting;
@@ -98,7 +98,7 @@ Examples:
 }
 
 fn no_session() -> Fail {
-    Fail::not_found("no agent's session is known here").hint(if person::is_agent() {
+    Fail::not_found("there is no agent session here").hint(if person::is_agent() {
         "`punchlist doctor` says whether hooks are installed."
     } else {
         "for sessions to come, put `gate = \"off\"` into the configuration; \
@@ -106,7 +106,7 @@ fn no_session() -> Fail {
     })
 }
 
-/// What holds, and why.
+/// Shows the setting that applies, and where it comes from.
 fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> Reply {
     let holds = HoldingGate::of(session, configured);
     match app.globals.json {

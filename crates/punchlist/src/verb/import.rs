@@ -15,26 +15,27 @@ use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::{archive, input, merge, person, plan_choice};
 
-/// Take in a Markdown checklist, or a plan that `export` wrote
+/// Import a Markdown checklist, or a plan from `export`
 ///
-/// A checklist (`- [ ] title`, nested by indentation) is merged into the plan of that file if `punchlist
-/// run` has made one, else into the list that `punchlist list` shows: new items are added, boxes that are
-/// ticked count, and nothing is removed or opened again. To replace the list instead, use `punchlist
-/// replace < FILE`; to add every line, `punchlist add - < FILE`.
+/// A checklist (`- [ ] title`, nested by indentation) is merged into the plan that `punchlist run`
+/// made from that file, else into the plan that `punchlist list` shows. New items are added, ticked
+/// items are completed, and nothing is removed or reopened. To replace the list instead, use
+/// `punchlist replace < FILE`; to add every line, `punchlist add - < FILE`.
 ///
-/// An exported plan keeps its id, numbers and history and becomes a plan of this project, with the name
-/// that `--plan` gives it or its own. A file of several plans leaves them in their projects. The file is
-/// checked whole before anything is stored: the journal must lead to the items. A plan that is here already,
-/// with all that the file has of it, is left as it is.
+/// An exported plan keeps its id, numbers and history. It becomes a plan of this project, named by
+/// `--plan` or by its own name. Plans from a file with several of them stay in their projects.
+/// Before anything is stored, the whole file is validated: the journal must produce the items. A
+/// plan that the database already has, with everything in the file, is left unchanged.
 ///
-/// Commands that the file says a person typed, checks and approvals count only if you look at them and say
-/// yes, at a terminal; else they are kept as an agent's commands and as reports.
+/// If the file says that a person typed commands, ran checks or approved items, you are asked at a
+/// terminal whether to accept that. Otherwise the commands are stored as an agent's and the
+/// evidence as reported.
 #[derive(clap::Args)]
 pub(crate) struct Import {
-    /// The file; `-` is stdin
+    /// The file; `-` reads stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Leave it in the project that it came from
+    /// Leave the plan in the project that it came from
     #[arg(long)]
     keep_project: bool,
     #[command(flatten)]
@@ -60,10 +61,10 @@ Examples:
         let several = plans.len() > 1;
         if several && app.globals.plan.is_some() {
             return Err(Fail::usage("the file has several plans, and --plan names one")
-                .hint("import it without --plan; they keep their names."));
+                .hint("import it without --plan; the plans keep their names."));
         }
         let name = app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?;
-        // Plans of several projects stay where they belong.
+        // The plans of an export with several of them stay in their projects.
         let keeps_project = self.keep_project || several;
         let project = if keeps_project { None } else { Some(app.project()?.name.as_str()) };
         let called_by = person::called_by();
@@ -74,7 +75,7 @@ Examples:
         let store = app.store()?;
         let mut imported = Vec::with_capacity(prepared.len());
         for plan in prepared {
-            imported.push(block_on(import::take_in(&*store, plan, called_by, &is_taken_over))?);
+            imported.push(block_on(import::take_in(&*store, plan, called_by, &are_accepted))?);
         }
         let notes = imported.iter().flat_map(|it| it.notes.iter().cloned()).collect();
         if app.globals.json {
@@ -90,17 +91,17 @@ Examples:
     }
 }
 
-/// Whether a person has seen what a file claims, and takes it over.
-fn is_taken_over(claims: &Claims) -> bool {
+/// Shows the commands and evidence in the file, and asks a person whether to accept them.
+fn are_accepted(claims: &Claims) -> bool {
     let Some(mut keyboard) = person::keyboard() else { return false };
     keyboard
         .say(&["This file has commands or evidence that this machine has not seen:".to_owned()]);
     keyboard.say(&claims.lines());
     keyboard.say(&[
-        "With a no the plan is imported, its commands as an agent's and its evidence as reports."
+        "If you answer no, the commands are imported as an agent's and the evidence as reported."
             .to_owned(),
     ]);
-    keyboard.confirms("Take them over as your own?")
+    keyboard.confirms("Accept them as your own?")
 }
 
 impl Import {
@@ -122,7 +123,7 @@ impl Import {
                 true => Reply::json(&serde_json::json!({
                     "revision": plan.map(|it| it.revision), "changed": [], "warnings": [],
                 })),
-                false => Reply::text("nothing changed: the list has all of it\n"),
+                false => Reply::text("nothing changed: the list already has every item\n"),
             }
         } else {
             let request = Request::new(merge.ops, self.changing);
@@ -132,7 +133,8 @@ impl Import {
         Ok(reply)
     }
 
-    /// The call, about the plan that the file has become before, if it has.
+    /// The call, with the plan that `run` or an earlier import made from this file, if there is
+    /// one.
     fn target(&self, app: &App) -> Result<App, Fail> {
         let mut globals = app.globals.clone();
         let path = fs::canonicalize(&self.file).ok().filter(|_| globals.plan.is_none());

@@ -16,11 +16,15 @@ use crate::{database, places};
 
 /// Give this project its own database and trust the files in it
 ///
-/// Shows the plans and commands that lie in the project (in its database, its `punchlist.toml` and its plan
-/// files) and asks. Then it makes `.punchlist/punchlist.db` at the project's root, or the file that `--db`
-/// names, and records that you trust it, and `punchlist.toml` as it is now: once that changes, it is ignored
-/// until you trust it again. Without `init`, plans are kept in your data directory, and files that came with
-/// a repository are ignored. It is for a person at a terminal, who confirms it by a key.
+/// Shows the plans and commands that the project contains (in its database, its `punchlist.toml`
+/// and its plan files) and asks for confirmation. Then it creates `.punchlist/punchlist.db` at the
+/// project's root, or the file that `--db` names, and records that you trust this database and the
+/// present `punchlist.toml`. If `punchlist.toml` changes later, it is ignored until you trust it
+/// again.
+///
+/// Without `init`, plans are stored in your data directory, and a database or `punchlist.toml` that
+/// came with a repository is ignored. Only a person at a terminal can do this, and confirms it with
+/// a key.
 #[derive(clap::Args)]
 pub(crate) struct Init {}
 
@@ -40,7 +44,7 @@ Examples:
         let new = Initialisation::check(app.project()?, database(app)?, &trusted_files)?;
         if let Some(question) = new.question() {
             let about = block_on(new.about(|path| database::open_to_read(&at(path))));
-            let otherwise = "nothing was made or trusted";
+            let otherwise = "nothing was created or trusted";
             Act { what, verb: Self::NAME, about: &about, question: &question, otherwise }
                 .confirm()?;
         }
@@ -54,7 +58,7 @@ Examples:
     }
 }
 
-/// A database without regard to the configuration: the user is about to say whether that counts.
+/// Database options without the configuration, which is not trusted yet.
 fn at(path: &Path) -> Options {
     Options { path: path.to_owned(), durability: Durability::default() }
 }
@@ -64,13 +68,14 @@ fn database(app: &App) -> Result<PathBuf, Fail> {
     let Some(named) = &app.globals.db else { return Ok(app.project()?.own_database()) };
     let path = app.named(named.clone())?;
     let path = std::path::absolute(&path)
-        .map_err(|why| Fail::usage(format!("{} is no path: {why}", path.display())))?;
-    // As it is found later: the directory by its real name, the file by the one that it is given.
+        .map_err(|why| Fail::usage(format!("{} is not a valid path: {why}", path.display())))?;
+    // In the form in which the database is looked up later: a canonical directory and the given
+    // file name.
     let real = path.parent().and_then(|it| fs::canonicalize(it).ok());
     Ok(real.zip(path.file_name()).map_or(path.clone(), |(real, name)| real.join(name)))
 }
 
-/// That the project's plans so far stay in the user's database.
+/// A note that the project's existing plans stay in the user's database.
 fn left_behind(app: &App) -> Option<String> {
     let path = places::database().ok()?;
     let store = database::open_to_read(&at(&path)).ok()??;

@@ -14,40 +14,42 @@ use crate::fail::{Code, Fail};
 use crate::print::{self, Reply, Said};
 use crate::{person, places};
 
-/// Set an agent up to work with Punchlist
+/// Set up an agent to work with Punchlist
 ///
-/// Writes into the agent's own settings: the MCP server with the plan tools, the permission to use
-/// them without asking, and hooks that keep the plan, put it back after a compaction and hold a turn
-/// that would end with items open. Says so first and asks, for each thing that the agent itself would
-/// ask about on its own, unless `--yes`. What is there already stays, formatting included; `punchlist
-/// uninstall` takes it all back. Without an agent, does so for each one that is on this machine.
+/// Writes entries into the agent's own settings: the MCP server with the plan tools, the permission
+/// to use them without asking, and hooks. The hooks store the plan, show it to the agent again
+/// after a compaction, and refuse the end of a turn while items are open.
 ///
-/// An agent that calls it can set up what is not there yet, but gives no consent in your place: with
-/// `--without-permission`, and for Codex `--without-trust`, you are asked by the agent itself.
+/// Unless `--yes` is given, Punchlist first shows what it would write and asks for consent wherever
+/// the agent itself would ask. Existing settings stay as they are, formatting included; `punchlist
+/// uninstall` removes the entries. Without AGENT, every agent on this machine is set up.
+///
+/// An agent can call this verb too, but cannot consent in your place: with `--without-permission`,
+/// and for Codex `--without-trust`, the agent itself asks you.
 #[derive(clap::Args)]
 pub(crate) struct Install {
-    /// Which agent: claude, codex, gemini; else all that are on this machine
+    /// The agent: claude, codex or gemini [default: all on this machine]
     #[arg(value_name = "AGENT")]
     agent: Option<String>,
-    /// For you, in every project (the default)
+    /// Install for you, in every project (the default)
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// For this project, in files at its root
+    /// Install for this project, in files at its root
     #[arg(long)]
     project: bool,
-    /// Show what would change, as a diff, and change nothing
+    /// Show the changes as a diff, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for consent
     #[arg(long, short)]
     yes: bool,
-    /// Leave the permission out: the agent asks before it uses a plan tool
+    /// Leave out the permission: the agent asks before it uses a plan tool
     #[arg(long)]
     without_permission: bool,
-    /// Codex: leave the trust out, and accept the hooks in Codex itself
+    /// Codex: leave out the trust, and accept the hooks in Codex itself
     #[arg(long)]
     without_trust: bool,
-    /// Codex: switch its own `update_plan` on and keep that list, instead of our plan tools
+    /// Codex: enable its own `update_plan` and store that list, instead of offering our plan tools
     #[arg(long)]
     own_tools: bool,
 }
@@ -71,7 +73,7 @@ Examples:
         if agent != Agent::Codex
             && let Some((_, option)) = codex_alone.iter().find(|it| it.0)
         {
-            return Err(Fail::usage(format!("{} has no such choice", agent.title()))
+            return Err(Fail::usage(format!("{} has no such option", agent.title()))
                 .hint(format!("{option} is for codex: leave it out.")));
         }
         Ok(reply(app, &self.set_up(app, agent)?))
@@ -113,13 +115,12 @@ impl Install {
         installation.apply(person::reader())
     }
 
-    /// Without an agent's name: each one that is on this machine, in turn.
+    /// Sets up every agent on this machine.
     fn all(&self, app: &App) -> Result<Reply, Fail> {
         let found = agent::on_this_machine();
         if found.is_empty() {
-            return Err(Fail::not_found("no agent was found on this machine").hint(
-                "`punchlist install claude` (or codex, or gemini) sets one up all the same.",
-            ));
+            return Err(Fail::not_found("no agent was found on this machine")
+                .hint("`punchlist install claude` (or codex, or gemini) sets one up anyway."));
         }
         if self.own_tools {
             return Err(Fail::usage("--own-tools is for one agent").hint(
@@ -142,7 +143,7 @@ impl Install {
                     whole.out.push_str(&outcome.text(app.screen().colour));
                     values.push(outcome.json());
                 }
-                // One that is not wanted, or cannot be edited, does not keep the others from it.
+                // If one agent is declined or cannot be set up, the others still are.
                 Err(fail) if fail.code == Code::Interrupted => {
                     whole.out.push_str(&format!("left as it is: {}\n", agent.title()));
                 }
@@ -159,7 +160,7 @@ impl Install {
         Ok(whole)
     }
 
-    /// That the agents on this machine are not set up unasked, with what would be done to each.
+    /// The error if there is no terminal to ask at, with the changes that each agent would get.
     fn nobody_to_ask(&self, app: &App, found: &[(Agent, PathBuf)]) -> Result<Fail, Fail> {
         let mut details = Vec::new();
         for (agent, program) in found {
@@ -174,7 +175,7 @@ impl Install {
     }
 }
 
-/// What was done to an agent, or would be.
+/// Reports what was changed for an agent, or would be.
 pub(super) fn reply(app: &App, outcome: &Outcome) -> Reply {
     let changed = outcome.is_change();
     if app.globals.json {

@@ -14,16 +14,16 @@ use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::{self, Reply};
 
-/// Show what happened to the plan
+/// Show the changes of the plan
 ///
-/// The newest change comes last. With `--json`, one change a line, with every value before and
-/// after.
+/// The newest change comes last. With `--json`, prints one change per line, with old and new
+/// values.
 #[derive(clap::Args)]
 pub(crate) struct Log {
-    /// How many changes; 0 for all
+    /// How many changes to show; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
     number: u32,
-    /// Go on with what happens next, until interrupted
+    /// Wait for new changes and print them, until interrupted
     #[arg(long, short)]
     follow: bool,
 }
@@ -49,16 +49,16 @@ Examples:
 }
 
 impl Log {
-    /// The changes asked for, up to now.
+    /// The last changes, as many as asked for.
     fn past(&self, store: &dyn Store, plan: &Plan) -> Result<Vec<Entry>, Fail> {
         let most = if self.number == 0 { u32::MAX } else { self.number };
         let after = Revision(plan.revision.0.saturating_sub(u64::from(most)));
         Ok(block_on(store.journal(plan.id, after, most))?)
     }
 
-    /// Prints the past, then each change as it comes. Ends when nobody reads any more.
+    /// Prints the last changes, then new ones until nobody reads them.
     fn go_on(&self, app: &App, store: &dyn Store, plan: &Plan) -> Result<Reply, Fail> {
-        // Following begins before the past is read, so that nothing falls between.
+        // Subscribes before reading the past, so that no change is missed.
         let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
         let plan = block_on(store.whole(plan.id))?;
         let past = self.past(store, &plan)?;
@@ -77,7 +77,7 @@ impl Log {
     }
 }
 
-/// Changes as they are printed.
+/// Formats changes for printing.
 fn lines(
     app: &App,
     store: &dyn Store,
@@ -93,7 +93,7 @@ fn lines(
     let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
     let screen = app.screen();
     let mut options = app.view(screen);
-    // What is followed happens after the call began.
+    // Followed changes are newer than the start of this call.
     options.now = entries.iter().map(|entry| entry.at).fold(options.now, Ord::max);
     Ok(screen.drawn(&log::log(plan, &entries, show, &options)))
 }

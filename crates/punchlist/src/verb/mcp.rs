@@ -22,18 +22,18 @@ use crate::print::{self, Reply};
 use crate::project::Project;
 use crate::{clock, current_session, hook_event, identity, person, plan_choice, repository};
 
-/// Serve a dialect's tools to an agent, over MCP on stdio
+/// Serve the tools of a dialect over MCP on stdio
 ///
-/// The agent's client starts it and speaks the Model Context Protocol with it; it ends when stdin does.
-/// Each session of the agent has a plan of its own, made by its first change; `--plan` gives all of
-/// them one by name. Plans are offered as resources too, and the user is asked where the plan needs a
-/// person's approval.
+/// The agent starts this server and speaks the Model Context Protocol with it. The server ends when
+/// its stdin is closed. Each session of the agent has its own plan, which the first change creates;
+/// with `--plan`, all sessions share the named plan. Plans are also available as resources. If the
+/// plan needs a person's approval, the server asks the user through the agent.
 #[derive(clap::Args)]
 pub(crate) struct Mcp {
-    /// The tools: manager, turn, todowrite, write_todos, update_plan or tasks
+    /// The dialect: manager, turn, todowrite, write_todos, update_plan or tasks
     #[arg(long, value_name = "DIALECT", default_value = "turn")]
     dialect: Dialect,
-    /// How much of them: off, thin (one-line descriptions) or full
+    /// How much of the dialect to show: off, thin (one-line descriptions) or full
     #[arg(long, value_name = "SURFACE", default_value = "thin")]
     surface: Surface,
 }
@@ -63,21 +63,20 @@ Examples:
         };
         let server = Server::new(options, around);
         if std::io::stdin().is_terminal() {
-            // A person would wait for it, as it does for them.
+            // A person who started this by mistake would wait for output.
             print::say(&[
-                "This is an MCP server for agents, and waits for one to speak to it on stdin."
-                    .to_owned(),
-                "Ctrl-D or Ctrl-C ends it; `punchlist install` sets an agent up to start it."
+                "This is an MCP server. It waits for an agent on stdin.".to_owned(),
+                "Ctrl-D or Ctrl-C ends it; `punchlist install` sets up an agent to start it."
                     .to_owned(),
             ]);
         }
-        // One thread for the protocol. What uses the store runs on threads that may block.
+        // One thread for the protocol. Store calls run on threads that may block.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|why| Fail::ours(format!("the server cannot be started: {why}")))?;
         let served = runtime.block_on(mcp::serve_stdio(server));
-        // Whatever still waits for something waits for nobody.
+        // The client is gone, so pending work is dropped.
         runtime.shutdown_background();
         served.map_err(|why| Fail::ours(why.to_string()))?;
         Ok(Reply::default())
@@ -112,7 +111,7 @@ impl Around {
                 project: app.project()?.name.clone(),
                 plan,
                 above: session::reach(&identity::up_to_agent()),
-                told: current_session::told(|name| env::var(name).ok()),
+                told: current_session::in_environment(|name| env::var(name).ok()),
                 name: format!("mcp-{pid}-{start}"),
                 process,
             },
@@ -123,12 +122,12 @@ impl Around {
         })
     }
 
-    /// Applies what hooks could not write, before the store is used.
+    /// Applies spooled hook events before the store is used.
     fn catch_up(&self) {
         hook_event::catch_up(&self.store.options().path, None);
     }
 
-    /// Notes the repository of the project. Nobody waits for git.
+    /// Records the repository of the project, on a thread of its own: git may be slow.
     fn note_repository(&self) {
         let (database, project) = (self.store.options().path.clone(), self.project.clone());
         thread::spawn(move || repository::note(&database, &project, repository::PATIENCE));
@@ -161,7 +160,7 @@ impl Surroundings for Around {
     fn ids(&self, at: Timestamp) -> Result<IdSource, store::Error> {
         let unusable = |fail: Fail| store::Error::Unusable { what: fail.message, source: None };
         let mut ids = self.random.ids(at).map_err(unusable)?;
-        // Apart from each other also where the seed is fixed.
+        // Different for each call, even if a test fixes the seed.
         let [_, _, call @ ..] = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
         for (byte, count) in ids.random[8..].iter_mut().zip(call) {
             *byte ^= count;

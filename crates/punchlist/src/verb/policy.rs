@@ -15,14 +15,15 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, places};
 
-/// Say what the rules would do with a command, and why
+/// Show what the policy says about a command, and why
 ///
-/// Nothing is run. A command line is taken apart: each command in it is allowed, asked about or denied by
-/// a rule of yours or of the project's, or there is none. That is what an agent's call meets; a plan file
-/// that you run yourself needs no rule, but rules that ask or deny hold there too.
+/// Nothing is executed. A command line is split into its commands; for each of them, Punchlist
+/// shows which of your rules or the project's rules allows it, denies it or asks, if any does. The
+/// same rules apply to an agent's calls. A plan file that you run yourself needs no rule that
+/// allows its commands, but rules that ask or deny apply to it too.
 #[derive(clap::Args)]
 pub(crate) struct Policy {
-    /// The command line, or with `--tool` the path that the tool is called with
+    /// The command line or, with `--tool`, the path that the tool is called with
     #[arg(
         required = true,
         value_name = "COMMAND",
@@ -30,7 +31,7 @@ pub(crate) struct Policy {
         allow_hyphen_values = true
     )]
     words: Vec<String>,
-    /// The tool that is called: shell, verify, read, write, edit, list, search, agent
+    /// The tool: shell, verify, read, write, edit, list, search or agent
     #[arg(long, value_name = "NAME", default_value = "shell")]
     tool: String,
 }
@@ -67,8 +68,8 @@ Examples:
 }
 
 impl Policy {
-    /// Everything behind the first word belongs to the command, options too. Only behind a whole command
-    /// line in quotes, or behind a path, can `--json` be meant for us.
+    /// Every word after the first belongs to the command, options too. `--json` counts as our
+    /// option only after a quoted command line or a path.
     fn takes_json(&mut self) -> Result<bool, Fail> {
         let is_command = ["shell", "verify"].contains(&self.tool.as_str());
         match self.words.as_slice() {
@@ -78,7 +79,7 @@ impl Policy {
             }
             [line, rest @ ..] if line.contains(char::is_whitespace) && !rest.is_empty() => {
                 if rest != ["--json"] {
-                    return Err(Fail::usage("a command line in quotes is the whole of it")
+                    return Err(Fail::usage("a quoted command line must be the only argument")
                         .hint("give one command line, or its words; options come before it."));
                 }
                 self.words.truncate(1);
@@ -88,7 +89,7 @@ impl Policy {
         }
     }
 
-    /// What policy would look at; or why the tool itself says no.
+    /// What the policy is asked about; `Err` if the tool itself rejects the arguments.
     fn subject(&self, app: &App, asked: &str) -> Result<Result<Subject, String>, Fail> {
         let tool = self.tool.as_str();
         let here = std::env::current_dir().unwrap_or_default();

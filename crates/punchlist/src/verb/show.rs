@@ -24,14 +24,14 @@ use crate::{outputs, pager, person, places, plan_choice};
 
 /// Show one item in full, or the plan itself
 ///
-/// An item with every field that is set, what happened to it, and what the last run of it said; without
-/// an item, what the plan is and how far it has come.
+/// For an item: every field that is set, its history, and the output of its last run, shortened.
+/// Without an item: the plan's name, goal and progress.
 #[derive(clap::Args)]
 pub(crate) struct Show {
-    /// Its number, title or id, as `punchlist list --all` shows it
+    /// The item: its number, title or id, as `punchlist list --all` shows it
     #[arg(value_name = "ITEM")]
     item: Option<Typed>,
-    /// All that the last run of the item printed; through your pager on a terminal
+    /// Print the whole output of the item's last run; on a terminal, in your pager
     #[arg(long, requires = "item")]
     output: bool,
 }
@@ -82,16 +82,16 @@ fn last_call(store: &dyn Store, plan: &Plan, item: Number) -> Result<Option<Last
     block_on(last_call::of(store, &places::outputs()?, plan.id, item))
 }
 
-/// All that the last run of an item printed.
+/// Prints the whole output of the item's last run.
 fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Reply, Fail> {
     let number = item.number;
     let nothing = |what: &str| {
         let title = text::one_line(&item.title);
         Err(Fail::not_found(format!("item {number} \"{title}\" {what}"))
-            .hint(format!("`punchlist show {number}` shows what is known of it.")))
+            .hint(format!("`punchlist show {number}` shows the item.")))
     };
     let Some(call) = last_call(store, plan, number)? else {
-        return nothing("was not done by a run");
+        return nothing("was never run");
     };
     if app.globals.json {
         return Ok(Reply::json(&serde_json::json!({"item": number, "lastCall": call.json()})));
@@ -107,13 +107,13 @@ fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Repl
     if output.whole.as_ref().is_some_and(|it| !Path::new(it).exists()) {
         let days = outputs::DAYS;
         reply.notes.push(format!(
-            "the middle of it is gone: whole outputs are kept for {days} days, and the newest 2 GiB of them"
+            "the middle of the output is gone: whole outputs are kept for {days} days, and the newest 2 GiB of them"
         ));
     }
     Ok(reply)
 }
 
-/// What the plan is and how far it has come.
+/// Shows the plan's name, goal and progress.
 fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> {
     let key = block_on(plan_service::attachment(store, plan.id))?;
     let stale = evidence::stale(plan);

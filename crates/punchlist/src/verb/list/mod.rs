@@ -24,46 +24,47 @@ use crate::{evidence, person, plan_choice};
 
 /// Show the list
 ///
-/// On a terminal it is drawn as a box, into a pipe it is plain text. `✓` is completed, `▶` in
-/// progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also called `ls`.
+/// The list is drawn as a box on a terminal, and printed as plain text into a pipe. `✓` is
+/// completed, `▶` in progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also
+/// called `ls`.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct List {
     #[command(flatten)]
     filter: Filter,
-    /// Every plan of this project that is neither finished nor archived
+    /// Show every plan of this project that is neither finished nor archived
     #[arg(long, conflicts_with_all = ["plan", "view"])]
     all_plans: bool,
-    /// Dropped items too
+    /// Also show dropped items
     #[arg(long)]
     all: bool,
-    /// How to draw it
+    /// The format
     #[arg(long, value_enum, value_name = "VIEW")]
     view: Option<View>,
-    /// Draw it this many columns wide
+    /// The width in columns
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(1..=1000))]
     width: Option<u16>,
 }
 
-/// How a list is drawn.
+/// The formats of `--view`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum View {
-    /// What a terminal gets: a box with numbers, owners, evidence and a bar
+    /// A box with numbers, owners, evidence and a progress bar (default on a terminal)
     List,
     /// A box with titles only
     Box,
-    /// What a pipe gets: one line an item, with numbers
+    /// One line per item, with numbers (default in a pipe)
     Plain,
-    /// As the `TodoWrite` tool answers
+    /// The answer of the `TodoWrite` tool
     Text,
-    /// A checklist
+    /// A Markdown checklist
     Markdown,
-    /// As `--json`
+    /// The same as `--json`
     Json,
-    /// As the `todo_manager` tool answers
+    /// The answer of the `todo_manager` tool
     Xml,
-    /// The dependencies, for Graphviz
+    /// The dependency graph, for Graphviz
     Dot,
-    /// The dependencies, for Mermaid
+    /// The dependency graph, for Mermaid
     Mermaid,
 }
 
@@ -103,7 +104,7 @@ Examples:
 }
 
 impl List {
-    /// The items that are wanted; `None` if all are.
+    /// The items that the filter selects; `None` for all.
     fn only(
         &self,
         app: &App,
@@ -114,7 +115,7 @@ impl List {
         Ok(self.filter.wanted(me.as_ref().map(|it| it.name.as_str())).of(plan))
     }
 
-    /// The list in a view for people.
+    /// Draws the list in any view but JSON.
     fn drawn(&self, app: &App, view: View, plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
         let screen = app.screen();
         let mut options = app.view(screen);
@@ -145,7 +146,7 @@ impl List {
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        // The other views are notations of their own, in which there is no room for more.
+        // The other views have a fixed syntax.
         if matches!(view, View::List | View::Box | View::Plain) && self.all {
             out.push_str(&view::plain::dropped(plan, only));
         }
@@ -156,7 +157,7 @@ impl List {
         out
     }
 
-    /// The wanted items; the plan's progress stays that of the whole.
+    /// The selected items as JSON; the progress is that of the whole plan.
     fn json(
         &self,
         app: &App,
@@ -180,7 +181,7 @@ impl List {
     }
 }
 
-/// No plan is no error: there is just nothing on the list.
+/// The answer if there is no plan yet, which is not an error.
 fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
     if view == View::Json {
         let value = serde_json::json!({
