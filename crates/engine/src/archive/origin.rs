@@ -1,9 +1,9 @@
-//! Whose word the commands and the evidence of an imported plan are.
+//! The origin of commands and evidence in an imported plan.
 //!
-//! A file can claim anything: that a person typed a command, that a check passed, that somebody approved.
-//! What nobody here has seen is kept as what it is here: an agent's command, and a report. Values are
-//! changed alike wherever they stand, in items and in every entry of the journal, so the journal still
-//! leads to the items.
+//! A file can claim anything: that a person typed a command, that a check passed, that somebody
+//! approved an item. Claims that this machine has not recorded itself are downgraded: a command
+//! becomes an agent's, evidence becomes a report. The same value is changed in items and in every
+//! journal entry, so that the journal still leads to the items.
 
 use std::collections::BTreeSet;
 
@@ -14,17 +14,17 @@ use punchlist_model::store::Entry;
 use punchlist_model::{Actor, Check, Event, Evidence, Goal, Item, Level, Origin, Plan, Run};
 use serde_json::{Map, Value};
 
-/// What a plan claims that this machine has not seen.
+/// What a plan claims and this machine has not recorded itself.
 #[derive(Default, PartialEq, Eq, Debug)]
 pub struct Claims {
-    /// Commands that a person is said to have typed: what each is for, and the command.
+    /// Commands that, according to the file, a person typed: the purpose and the command.
     pub commands: BTreeSet<(&'static str, String)>,
-    /// Checks that are said to have been run, and approvals: what was seen, and by whom.
+    /// Checks that, according to the file, were run, and approvals: the level, and who recorded it.
     pub evidence: BTreeSet<(&'static str, String)>,
 }
 
 impl Claims {
-    /// Looks at every item and every entry of the journal.
+    /// Collects the claims from all items and journal entries.
     pub fn of(plan: &Plan, journal: &[Entry]) -> Self {
         let mut claims = Self::default();
         let (mut plan, mut journal) = (plan.clone(), journal.to_vec());
@@ -32,12 +32,12 @@ impl Claims {
         claims
     }
 
-    /// Whether there is nothing of the kind.
+    /// Whether the plan makes no such claims.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.evidence.is_empty()
     }
 
-    /// What there is, for a person to look at: a count, and a line each.
+    /// The claims as text for a person: a count per kind and one line per claim.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut part = |all: &BTreeSet<(&'static str, String)>, one: &str, several: &str| {
@@ -60,10 +60,11 @@ impl Claims {
     }
 }
 
-/// Most lines of a kind that are shown.
+/// Maximum of lines per kind.
 const SHOWN: usize = 50;
 
-/// Makes all of a plan an agent's word. Where an agent imports it, also what a person is said to have done.
+/// Downgrades all claims to an agent's. If an agent imports the plan, this includes the actor of
+/// changes that, according to the file, a person made.
 pub fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
     each(plan, journal, &mut Distrust);
     if by_agent {
@@ -75,12 +76,12 @@ pub fn distrust(plan: &mut Plan, journal: &mut [Entry], by_agent: bool) {
     }
 }
 
-/// Takes away what only a run of a plan file sets: where the commands of items run.
+/// Removes the directories in which commands of items run. Only a run of a plan file may set them.
 pub fn without_places(plan: &mut Plan, journal: &mut [Entry]) {
     each(plan, journal, &mut Places);
 }
 
-/// What is looked at or changed in a plan.
+/// A visitor that reads or changes parts of a plan.
 trait Look {
     fn check(&mut self, _: &mut Check) {}
     fn run(&mut self, _: &mut Run) {}

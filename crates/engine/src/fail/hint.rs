@@ -1,14 +1,14 @@
-//! What to do about a broken rule, in terms of the verbs.
+//! Hints for broken rules, in terms of the verbs.
 //!
-//! The model says what is wrong; every face says in its own words what to do next. Hints are whole
-//! sentences.
+//! The model says what is wrong; each front end says in its own words what to do next. Hints are
+//! whole sentences.
 
 use punchlist_model::{Broken, Level, Problem, Status, Tag};
 
-/// What an agent is told where only a person may take the next step.
+/// The hint for an agent if only a person may take the next step.
 pub const ASK_USER: &str = "ask your user: it needs their own word.";
 
-/// The next step for an agent, where it is another than a person's.
+/// The hint for an agent, if it differs from that for a person.
 pub(super) fn for_agent(problem: &Problem) -> Option<String> {
     if let Broken::Blocked { by, .. } = &problem.broken {
         let number = problem.item.as_ref().map(|tag| tag.number.to_string());
@@ -22,7 +22,7 @@ pub(super) fn for_agent(problem: &Problem) -> Option<String> {
     is_for_person.then(|| ASK_USER.to_owned())
 }
 
-/// The next step for somebody who meets this problem.
+/// The hint for this problem.
 pub(super) fn of(problem: &Problem) -> String {
     let item = problem.item.as_ref();
     let number = item.map_or_else(|| "ITEM".to_owned(), |tag| tag.number.to_string());
@@ -64,7 +64,7 @@ pub(super) fn of(problem: &Problem) -> String {
             format!("somebody took it over; look at it with `punchlist show {number}`.")
         }
         Broken::Cycle { path } => match path.as_slice() {
-            // The first link is the one that was refused; the last has been there before.
+            // The first link is the one that was refused; the last one was there before.
             [_, .., of, on] => {
                 format!("`punchlist edit {of} --not-after {on}` takes the link back there out.")
             }
@@ -95,14 +95,14 @@ pub(super) fn of(problem: &Problem) -> String {
     }
 }
 
-/// What is in the way comes first, unless nobody will do it.
+/// The hint for a blocked item: first finish what blocks it, or remove a cancelled dependency.
 fn blocked(number: &str, to: Status, by: &[Tag]) -> String {
     let verb = if to == Status::InProgress { "start" } else { "done" };
     let anyway = format!("a person may say `punchlist {verb} {number} --anyway`.");
     past(number, by, &anyway)
 }
 
-/// What is in the way, and who may go past it.
+/// What blocks the item, followed by who may override that.
 fn past(number: &str, by: &[Tag], anyway: &str) -> String {
     let cancelled = by.iter().find(|tag| tag.status == Status::Cancelled);
     match (cancelled, by.first()) {
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::fail::Fail;
 
-    /// The rules that can be broken, once each.
+    /// One example of each rule that can be broken.
     fn rules() -> Vec<Broken> {
         let tag = |number, title: &str, status| Tag {
             number: Number(number),

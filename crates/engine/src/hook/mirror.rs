@@ -1,10 +1,11 @@
-//! The agent's own list, kept as a plan of ours: what happened is recorded, nothing is refused.
+//! Mirrors the agent's own list as a plan. What happened is recorded; nothing is refused.
 //!
-//! Tool calls of one message run side by side and so do their hooks, as processes of their own. So
-//! which item a task is must not depend on anything that two of them could write at once: a task's
-//! item has an id that follows from session, plan and task, and it is added only to the revision
-//! that was seen without it. What is remembered with the session (our number for a task) may come
-//! later or be lost with a process that was killed; the next hook finds the item again.
+//! The tool calls of one message run in parallel, and so do their hooks, each in its own process.
+//! So the mapping from task to item must not depend on anything that two hooks could write at once.
+//! The id of a task's item is derived from session, plan and task, and the item is added only if
+//! the revision is still the one that was read without it. The session's memory (our number for a
+//! task) may be written later, or be lost if a process is killed; the next hook finds the item
+//! again by its id.
 
 use std::collections::BTreeSet;
 
@@ -21,12 +22,12 @@ use punchlist_model::{
 use super::WATCHED;
 use crate::conversation::{Exchange, Words, sub_agent};
 
-/// How often an item is tried to be added while others write the plan: more hooks of one session
-/// than this do not run side by side.
+/// How often adding an item is retried while others write to the plan. One session does not run
+/// more hooks than this in parallel.
 const TRIES: u32 = 100;
 
-/// The id of a task's item: the same for every hook of the session, and another one in another plan, because
-/// a session may be attached to a second one.
+/// The id of a task's item. It is the same in every hook of the session, and differs between plans,
+/// because a session may be attached to another plan later.
 pub(crate) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
     ItemId::named(plan, &format!("{}\0{}\0{task}", session.key.agent, session.key.id))
 }
@@ -36,7 +37,7 @@ pub(crate) fn item_id(session: &Session, plan: PlanId, task: &str) -> ItemId {
 struct Found {
     id: ItemId,
     number: Number,
-    /// It was not there before.
+    /// Whether the item was added just now.
     made: bool,
 }
 
@@ -46,14 +47,14 @@ impl Found {
     }
 }
 
-/// The items that a task is tied to.
+/// The items that a task is linked to.
 #[derive(Clone, PartialEq, Debug, Default)]
 struct Ties {
-    /// Those that it waits for.
+    /// The items that the task depends on.
     after: Vec<ItemRef>,
-    /// Those that wait for it.
+    /// The items that depend on the task.
     blocked: Vec<ItemRef>,
-    /// The one that it is a part of.
+    /// The parent.
     parent: Option<ItemRef>,
 }
 
@@ -70,11 +71,11 @@ impl Exchange<'_> {
         Ok(Answer::Nothing)
     }
 
-    /// The whole list of the agent, or of a sub-agent, each of which has its own.
+    /// Records a whole list of the agent or of a sub-agent. Each has its own list.
     pub(crate) async fn list(&self, entries: &[ListEntry], with: &str) -> Result<Answer, Error> {
         let attachment = match self.attachment(self.sub_agent).await? {
             Some(attachment) => attachment,
-            // An empty list is none.
+            // An empty list needs no plan.
             None if entries.is_empty() => return Ok(Answer::Nothing),
             None => self.made(self.sub_agent).await?,
         };
@@ -86,11 +87,12 @@ impl Exchange<'_> {
         let applied = self.store.change(attachment.plan, change).await?;
         self.note_shown(&attachment, applied.revision()).await?;
         let is_known = self.session.memory.written_with.as_deref() == Some(with);
-        // Whoever watches from outside sees the same list again and again.
+        // A watched session shows the same list again and again.
         if with != WATCHED || !is_known || !applied.decision.events.is_empty() {
             self.remember(|memory| self.wrote(memory, with)).await?;
         }
-        // What others did meanwhile stays on the list, and is named when the turn wants to end.
+        // Items that others changed meanwhile stay on the list, and a refusal to end the turn names
+        // them.
         let mut dropped = Vec::new();
         for warning in applied.warnings() {
             if let Warning::DroppedOpen(tag) = warning {
@@ -104,7 +106,7 @@ impl Exchange<'_> {
         Ok(Answer::Context(prompt::dropped(&dropped, tools, self.given.settings.tag)))
     }
 
-    /// A task is being created. Its tool has not answered, and may yet be refused.
+    /// A task is about to be created. The agent may still refuse the call.
     pub(crate) async fn creating(&self, task: &Task) -> Result<Answer, Error> {
         let plan = self.attached_or_made("").await?;
         let note = |memory: &mut Memory, number: Number| {
@@ -132,7 +134,7 @@ impl Exchange<'_> {
         };
         let found = self.take_up(plan, task, note).await?;
         let ties = self.ties(plan, task).await?;
-        // It may have been announced before, with less.
+        // The task may have been announced before, with fewer fields.
         if !found.made || ties != Ties::default() {
             let note = |memory: &mut Memory| note(memory, found.number);
             self.edit(plan, found, task, ties, note).await?;
@@ -140,14 +142,14 @@ impl Exchange<'_> {
         Ok(())
     }
 
-    /// A task was refused after it had been announced: what was mirrored of it goes.
+    /// A task was refused after it had been announced: its item is dropped.
     pub(crate) async fn not_created(&self, task: &Task) -> Result<Answer, Error> {
         let unconfirmed = &self.session.memory.unconfirmed;
         if unconfirmed.is_empty() {
             return Ok(Answer::Nothing);
         }
         let Some(plan) = self.whole("").await? else { return Ok(Answer::Nothing) };
-        // The refusal names no id, so that the texts must tell.
+        // The refusal names no id, so the task is identified by its texts.
         let said = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         let (subject, description) = (said(&task.subject), said(&task.description));
         let is_it = |item: &&Item| {
@@ -170,7 +172,7 @@ impl Exchange<'_> {
 
     async fn updated(&self, task: &Task) -> Result<(), Error> {
         let plan = self.attached_or_made("").await?;
-        // What is remembered need not be looked for first; should it be wrong, the change says so.
+        // A remembered number is used without looking it up; if it is wrong, the change is refused.
         let remembered = self.session.memory.mirrored.get(&task.id).map(|number| Found {
             id: item_id(&self.session, plan, &task.id),
             number: *number,
@@ -209,8 +211,8 @@ impl Exchange<'_> {
         }
     }
 
-    /// What is unknown is taken up as it was shown; of what is known, a list that ran beside another
-    /// call may tell something older.
+    /// Adds tasks that have no item yet. Existing items are not updated, because a list that was
+    /// read in parallel to another call may be outdated.
     async fn seen(&self, tasks: &[Task]) -> Result<(), Error> {
         if tasks.is_empty() {
             return Ok(());
@@ -223,7 +225,7 @@ impl Exchange<'_> {
             numbers.push((task.id.clone(), found.number));
             taken.extend(found.made.then_some((task, found)));
         }
-        // Ties once all are there.
+        // Links are added once all items exist.
         for (task, found) in &taken {
             self.tie(plan, *found, task).await?;
         }
@@ -237,7 +239,7 @@ impl Exchange<'_> {
         .await
     }
 
-    /// Notes that the agent wrote its list, and with which tools.
+    /// Records that the agent wrote its list, and with which tools.
     fn wrote(&self, memory: &mut Memory, with: &str) {
         memory.written_with = Some(with.to_owned());
         let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
@@ -246,8 +248,8 @@ impl Exchange<'_> {
         memory.watch.step(policy, self.profile(), input, now);
     }
 
-    /// What a sub-agent made or began with the tools of our server is its own. The server cannot tell
-    /// it from the agent that it works for: both speak over one connection.
+    /// Records that items which a sub-agent added or started with our server's tools are its own.
+    /// The server cannot tell a sub-agent from its agent, because both use one connection.
     pub(crate) async fn took(&self, called: &[Called]) -> Result<(), Error> {
         let taken: BTreeSet<ItemId> = called.iter().flat_map(|it| &it.took).copied().collect();
         if taken.is_empty() {
@@ -259,14 +261,14 @@ impl Exchange<'_> {
         self.remember(|memory| numbers.iter().for_each(|it| self.own(memory, *it))).await
     }
 
-    /// Notes that an item is the sub-agent's to answer for.
+    /// Records that the sub-agent answers for an item.
     fn own(&self, memory: &mut Memory, number: Number) {
         if !self.sub_agent.is_empty() {
             sub_agent(memory, self.sub_agent).own.insert(number);
         }
     }
 
-    /// The task's item, made from what can be known of the task if it is not there.
+    /// The task's item. If there is none, one is added from what is known of the task.
     async fn looked_for(&self, plan: PlanId, task: &str) -> Result<Found, Error> {
         match self.find(plan, task).await? {
             Some(found) => Ok(found),
@@ -279,7 +281,7 @@ impl Exchange<'_> {
         }
     }
 
-    /// Lets an item that was taken up wait for what its task waits for.
+    /// Adds the task's dependencies and parent to an item that was just added.
     async fn tie(&self, plan: PlanId, found: Found, task: &Task) -> Result<(), Error> {
         let ties = Ties { blocked: Vec::new(), ..self.ties(plan, task).await? };
         if ties == Ties::default() {
@@ -294,7 +296,8 @@ impl Exchange<'_> {
         Ok(find(&plan, id).map(|item| Found { id, number: item.number, made: false }))
     }
 
-    /// The task's item, made if it is not there; then it is remembered at once, by its number.
+    /// The task's item, added if there is none. A new item's number is stored in the session's
+    /// memory in the same write.
     async fn take_up(
         &self,
         plan: PlanId,
@@ -310,7 +313,8 @@ impl Exchange<'_> {
             }
             let change = Change::new(adding(task, id), self.ctx());
             let change = Change { expect: Some(slice.revision), ..change };
-            // It is made as the next one of the very list that was seen, or not at all.
+            // The change is only applied to the revision that was read, so the item gets the next
+            // number of that revision.
             let number = slice.next_number;
             let note = |memory: &mut Memory| note(memory, number);
             match self.change_and_remember(plan, change, note).await {
@@ -322,8 +326,8 @@ impl Exchange<'_> {
         Err(last.unwrap_or(Error::NoPlan(plan)))
     }
 
-    /// The item that the other end of an edge means. One that neither we nor the agent's files know
-    /// is dropped, as the agent drops it.
+    /// The item at the other end of a link. A task that neither the plan nor the agent's files have
+    /// is dropped, as the agent does.
     async fn known(&self, plan: PlanId, task: &str) -> Result<Option<ItemRef>, Error> {
         if let Some(found) = self.find(plan, task).await? {
             return Ok(Some(found.item()));
@@ -338,7 +342,7 @@ impl Exchange<'_> {
         (self.given.task)(list, task).filter(|it| it.id == task)
     }
 
-    /// A task that nobody told us of, as far as it can be known.
+    /// A task that no event has announced, with what its file says.
     fn unheard_of(&self, task: &str) -> Task {
         self.file(task).unwrap_or_else(|| Task {
             id: task.to_owned(),
@@ -347,7 +351,7 @@ impl Exchange<'_> {
         })
     }
 
-    /// The items that a task is tied to.
+    /// The items that a task is linked to.
     async fn ties(&self, plan: PlanId, task: &Task) -> Result<Ties, Error> {
         let mut ties = Ties::default();
         for id in &task.blocked_by {
@@ -362,7 +366,7 @@ impl Exchange<'_> {
         Ok(ties)
     }
 
-    /// Edits a task's item; what it blocks gets an edge to it.
+    /// Edits a task's item, and makes the items that it blocks depend on it.
     async fn edit(
         &self,
         plan: PlanId,
@@ -391,7 +395,7 @@ impl Exchange<'_> {
         ops: Vec<Op>,
         note: impl Fn(&mut Memory) + Send + Sync,
     ) -> Result<(), Error> {
-        // What the session was shown is of interest to whole lists alone, so it is not noted here:
+        // The shown revision only matters for whole-list writes. It is not recorded here, because
         // that would be another write.
         let change = Change::new(ops, self.ctx());
         self.change_and_remember(plan, change, note).await.map(drop)
@@ -407,7 +411,7 @@ fn find(plan: &Slice, id: ItemId) -> Option<&Item> {
     plan.items.values().find(|item| item.id == id)
 }
 
-/// The steps that make a task's item.
+/// The operations that add a task's item.
 fn adding(task: &Task, id: ItemId) -> Vec<Op> {
     let new = NewItem {
         id: Some(id),
@@ -427,7 +431,7 @@ fn adding(task: &Task, id: ItemId) -> Vec<Op> {
     std::iter::once(Op::Add(Box::new(new))).chain(moved).chain(waits).collect()
 }
 
-/// What a task's own fields say; edges are given apart.
+/// A patch with the task's own fields and these dependencies.
 fn patch(task: &Task, after: Vec<ItemRef>) -> Patch {
     let owner = task.owner.clone().map(|owner| Some(owner).filter(|it| !it.trim().is_empty()));
     Patch {

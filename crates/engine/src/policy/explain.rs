@@ -1,5 +1,5 @@
-//! What the rules do with a call, and why: which rule decides, in which file it stands, and which rule is
-//! missing.
+//! Explains what the policy rules do with a call: which rule decides, in which file it is, and
+//! which rule is missing.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 
 use super::rules::{Placed, Rules, Whose};
 
-/// The rules that hold in a project, and the files that they come from.
+/// The policy rules of a project, and the files that they come from.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleBook<'a> {
     /// The rules.
     pub rules: &'a Rules,
     /// The project.
     pub project: &'a str,
-    /// The user's configuration, if it has a place.
+    /// The user's configuration file, if its path is known.
     pub user_file: Option<&'a Path>,
-    /// The project's.
+    /// The project's configuration file.
     pub project_file: &'a Path,
-    /// Who reads the explanation: which rule is missing is told to people alone.
+    /// Who reads the explanation. Only people are told which rule is missing.
     pub reader: Reader,
 }
 
@@ -31,15 +31,15 @@ pub struct RuleBook<'a> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Explanation {
     decision: &'static str,
-    /// Why, in sentences.
+    /// The reasons, as sentences.
     why: Vec<String>,
     rule: Option<RuleInFile>,
     parts: Vec<ExplainedPart>,
-    /// Rules that would allow it, for a person.
+    /// Rules that would allow the call, for a person.
     missing: Vec<Rule>,
 }
 
-/// A rule, and where it stands.
+/// A rule, and where it is.
 #[derive(Clone, PartialEq, Debug)]
 struct RuleInFile {
     rule: Rule,
@@ -47,18 +47,18 @@ struct RuleInFile {
     line: Option<usize>,
 }
 
-/// What the rules do with one command of it.
+/// What the rules do with one command of the call.
 #[derive(Clone, PartialEq, Debug)]
 struct ExplainedPart {
     words: Words,
     decision: &'static str,
     rule: Option<RuleInFile>,
-    /// Rules that look as if they were about it, and why they are not.
+    /// Rules that seem to match but do not, with the reason.
     but: Vec<String>,
 }
 
 impl Explanation {
-    /// A call that the tool itself refuses: no rule can change that.
+    /// A call that the tool itself refuses. No rule can change that.
     pub fn never(why: String) -> Self {
         Self {
             decision: "deny",
@@ -69,7 +69,7 @@ impl Explanation {
         }
     }
 
-    /// What the rules do with a call.
+    /// Explains a call.
     pub fn of(book: &RuleBook<'_>, subject: &Subject) -> Self {
         let policy = book.rules.policy(book.project);
         let Explained { verdict, by, parts } = policy.explain(subject);
@@ -121,7 +121,7 @@ impl Explanation {
         }
     }
 
-    /// For programs.
+    /// The explanation as JSON.
     pub fn json(&self, tool: &str, asked: &str) -> Value {
         let parts: Vec<Value> = self
             .parts
@@ -148,7 +148,7 @@ impl Explanation {
         })
     }
 
-    /// For people.
+    /// The explanation as text.
     pub fn text(&self, asked: &str) -> String {
         let word = match self.decision {
             "allow" => "allowed",
@@ -238,7 +238,7 @@ impl RuleBook<'_> {
         RuleInFile { rule, file, line }
     }
 
-    /// Rules that would allow it if they counted here, and why they do not.
+    /// Rules that would allow the call if they applied here, with the reason why they do not.
     fn not_counting(&self, subject: &Subject) -> Vec<String> {
         let allows = |it: &&Placed| {
             let alone = Policy::new(vec![it.rule.clone()], Vec::new());
@@ -267,7 +267,7 @@ impl RuleBook<'_> {
     }
 }
 
-/// A command line of these words. Several are quoted where a shell would take them apart.
+/// Joins words to a command line. Several words are quoted where a shell would split them.
 pub fn command_line(words: &[String]) -> String {
     if let [one] = words {
         return one.clone();

@@ -1,6 +1,6 @@
-//! What a project contains that commands could come from, for a person to read before they trust it.
+//! Lists where commands could come from in a project, for a person to read before trusting it.
 //!
-//! It only reads, within bounds: a project may be of any size, and from anybody.
+//! It only reads, within limits: a project may be of any size, and from anybody.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,18 @@ use punchlist_model::{Item, Origin};
 
 use crate::policy::trusted_files::FileToTrust;
 
-/// Most commands, and most lines of a configuration, that are shown.
+/// Maximum number of commands, and of lines of a configuration, that are shown.
 const SHOWN: usize = 50;
-/// Most entries of directories that are looked at for plan files, how deep, and how long such a file is.
+/// Limits of the search for plan files: the number of directory entries, the depth, and the size of
+/// a file.
 const ENTRIES: usize = 5000;
 const DEPTH: usize = 3;
 const LONGEST: u64 = 1024 * 1024;
-/// How much of a line is shown.
+/// Maximum width of a line.
 const WIDTH: usize = 160;
 
-/// What a person reads before they trust the other new files beside a database. `plans` are the lines about
-/// that.
+/// What a person reads before trusting the other new files beside a database. `plans` are the lines
+/// about the database.
 pub(super) fn lines(root: &Path, plans: Vec<String>, new: &[FileToTrust]) -> Vec<String> {
     let mut lines = plans;
     for file in new {
@@ -40,7 +41,7 @@ pub(super) fn lines(root: &Path, plans: Vec<String>, new: &[FileToTrust]) -> Vec
     lines
 }
 
-/// A heading and what belongs to it, unless that is nothing.
+/// A heading and its lines, or nothing if there are no lines.
 fn part(heading: &str, all: Vec<String>) -> Vec<String> {
     if all.is_empty() {
         return all;
@@ -59,7 +60,7 @@ fn path(path: &Path) -> String {
     text::one_line(&path.to_string_lossy()).into_owned()
 }
 
-/// That a database cannot be read, and why.
+/// The line for a database that cannot be read.
 pub(super) fn unreadable(database: &Path, why: &Error) -> Vec<String> {
     vec![format!("{} cannot be read as it is: {why}", path(database))]
 }
@@ -87,7 +88,7 @@ pub(super) async fn plans(database: &Path, store: &dyn PlanStore) -> Vec<String>
     lines
 }
 
-/// The commands of an item, and whose they say that they are.
+/// The commands of an item, with their recorded origin.
 fn of_item(item: &Item) -> Vec<String> {
     let check = item.check.as_ref().map(|it| ("verify", &it.command, it.origin));
     let run = item.run.as_ref().map(|it| ("run", &it.command, it.origin));
@@ -101,7 +102,7 @@ fn of_item(item: &Item) -> Vec<String> {
     check.into_iter().chain(run).map(line).collect()
 }
 
-/// The plan files below a directory that have commands, and those.
+/// The plan files below a directory that contain commands, with these commands.
 fn plan_files(root: &Path) -> Vec<(PathBuf, Vec<String>)> {
     let mut found = Vec::new();
     let mut left = vec![(root.to_owned(), 0)];

@@ -1,8 +1,8 @@
-//! A run for programs: unified events, one a line. Pure.
+//! A run as unified events, one JSON object per line. Pure.
 //!
-//! The run is the agent, and each item that it takes on is a call. The list comes whole with every change
-//! of the plan, as it does from any other agent. A call is told to be scheduled once, before all else that
-//! is told of it; and whatever it waited for a person with is told to be answered.
+//! The run is the agent, and each item is a call. Every change of the plan writes the whole list,
+//! as for any other agent. Each call is reported as scheduled exactly once, before its other
+//! events, and each wait for a person is followed by an answer.
 
 use std::collections::BTreeMap;
 
@@ -15,33 +15,33 @@ use serde_json::Value;
 use super::end::Ended;
 use super::front_end::Event;
 
-/// Writes a run down as unified events, one JSON object a line.
+/// Writes a run as unified events, one JSON object per line.
 pub struct JsonEvents {
     agent: AgentId,
-    /// How many events were told, lists left aside.
+    /// How many events were written, without lists.
     told: u64,
-    /// What there is to do for each item.
+    /// The call of each item.
     calls: BTreeMap<Number, Call>,
 }
 
-/// What there is to do for an item, and what was told of it.
+/// The call of an item, and what was reported of it.
 struct Call {
     tool: String,
-    /// Its arguments, as JSON.
+    /// The arguments as JSON.
     input: String,
     is_scheduled: bool,
     is_waiting: bool,
-    /// Somebody has changed its arguments since they were told.
+    /// Whether somebody has changed the arguments since they were reported.
     is_other: bool,
 }
 
 impl JsonEvents {
-    /// Of this run.
+    /// The events of this run.
     pub fn new(run: RunId) -> Self {
         Self { agent: AgentId::new(run.to_string()), told: 0, calls: BTreeMap::new() }
     }
 
-    /// The lines that tell of what happened; none, if it is nothing that programs are told.
+    /// The lines for an event; empty if programs are not told about it.
     pub fn event(&mut self, event: Event<'_>, now: Timestamp) -> Vec<u8> {
         let (now, mut out) = (now.as_millisecond(), Vec::new());
         match event {
@@ -75,7 +75,7 @@ impl JsonEvents {
         out
     }
 
-    /// The lines that tell how the run ended.
+    /// The lines for the end of the run.
     pub fn end(&mut self, ended: &Ended, now: Timestamp) -> Vec<u8> {
         let status = match (ended.code(), ended.sum.is_broken()) {
             (None, _) => Outcome::Success,
@@ -88,14 +88,14 @@ impl JsonEvents {
         out
     }
 
-    /// What will be called for an item.
+    /// Stores the call for an item.
     fn knows(&mut self, item: Number, tool: &str, input: &Value) {
         let (tool, input) = (tool.to_owned(), input.to_string());
         let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_other: false };
         self.calls.insert(item, call);
     }
 
-    /// Somebody changed what will be called for an item.
+    /// Stores changed arguments of a call.
     fn changed(&mut self, item: Number, input: &Value) {
         if let Some(call) = self.calls.get_mut(&item) {
             (call.input, call.is_other) = (input.to_string(), true);
@@ -115,7 +115,7 @@ impl JsonEvents {
         event.write_json(out);
     }
 
-    /// The run has begun, in this directory.
+    /// Reports the start of the run.
     fn begins(&mut self, cwd: &str, what: &str, now: i64, out: &mut Vec<u8>) {
         let version = Some(Text::from(env!("CARGO_PKG_VERSION")));
         let kind = Kind::SessionStarted { model: None, cwd: Some(Text::from(cwd)), version };
@@ -123,7 +123,7 @@ impl JsonEvents {
         self.write(now, Kind::TurnStarted { prompt: Some(Text::from(what)) }, out);
     }
 
-    /// An item is to be done. That is told once.
+    /// Reports a call as scheduled, once.
     fn scheduled(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         let Some(call) = self.calls.get_mut(&item) else { return };
         if std::mem::replace(&mut call.is_scheduled, true) {
@@ -134,7 +134,7 @@ impl JsonEvents {
         self.write(now, Kind::ToolScheduled { call_id, name, input: RawJson::of(&input) }, out);
     }
 
-    /// A person is asked.
+    /// Reports that a call waits for a person.
     fn asks(&mut self, item: Number, question: &str, now: i64, out: &mut Vec<u8>) {
         self.scheduled(item, now, out);
         self.withdrawn(item, now, out);
@@ -145,7 +145,7 @@ impl JsonEvents {
         self.write(now, Kind::ToolWaiting { call_id: id(item), question }, out);
     }
 
-    /// Somebody answered.
+    /// Reports an answer.
     fn answered(
         &mut self,
         item: Number,
@@ -161,14 +161,14 @@ impl JsonEvents {
         self.write(now, Kind::ToolAnswered { call_id: id(item), answer, by }, out);
     }
 
-    /// A question that nobody answered, and that is not asked any more.
+    /// Reports that a question was withdrawn without an answer.
     fn withdrawn(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         if self.calls.get(&item).is_some_and(|it| it.is_waiting) {
             self.answered(item, "no longer asked", None, now, out);
         }
     }
 
-    /// An item begins.
+    /// Reports that a call has started.
     fn started(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         self.scheduled(item, now, out);
         self.withdrawn(item, now, out);
@@ -180,7 +180,7 @@ impl JsonEvents {
         self.write(now, Kind::ToolStarted { call_id: id(item), name, input }, out);
     }
 
-    /// An item's call ended.
+    /// Reports that a call has ended.
     fn completed(
         &mut self,
         item: Number,

@@ -1,5 +1,5 @@
-//! The loop of a run: what the scheduler reports goes to the board and to the front end; what a person says
-//! goes back to the scheduler.
+//! The loop of a run: passes the scheduler's events to the board and to the front end, and a
+//! person's input to the scheduler.
 
 mod questions;
 pub(crate) mod reports;
@@ -39,10 +39,10 @@ use crate::plan_service::LivePlan;
 use reports::{Report, Reports};
 use start::Basis;
 
-/// How often a run says that it still holds its items.
+/// How often a run renews the leases of its items.
 const RENEW: Duration = Duration::from_secs(240);
 
-/// Works a prepared plan off.
+/// Runs a prepared plan.
 pub(crate) async fn work(
     source: &Source,
     options: &Options,
@@ -128,7 +128,7 @@ pub(crate) async fn work(
     runner.run(&place, lock, ledger).await
 }
 
-/// Completes groups under which everything was ticked off by hand.
+/// Completes groups whose sub-items were all closed before the run.
 async fn close_idle_groups(
     plan: &mut LivePlan,
     tree: &Tree,
@@ -146,7 +146,7 @@ async fn close_idle_groups(
     Ok(())
 }
 
-/// A run under way.
+/// A run in progress.
 struct Runner<'a> {
     source: &'a Source,
     options: &'a Options,
@@ -154,7 +154,7 @@ struct Runner<'a> {
     front_end: &'a mut dyn FrontEnd,
     run: RunId,
     plan: LivePlan,
-    /// What the ledger and the tools report.
+    /// Reports from the ledger and the tools.
     reports: UnboundedReceiver<Report>,
     board: Board,
     /// The item of each call.
@@ -163,21 +163,21 @@ struct Runner<'a> {
     begun: BTreeSet<Number>,
     schedule: Schedule,
     ctx: Ctx,
-    /// What was asked by runs that are gone.
+    /// Questions of earlier runs.
     late: Late,
-    /// Somebody answers, here or elsewhere.
+    /// Whether somebody answers questions, here or elsewhere.
     is_attended: bool,
-    /// The rules as they were when the run began.
+    /// The policy at the start of the run.
     policy: Policy,
-    /// Questions that wait, the oldest first.
+    /// Waiting questions, oldest first.
     waiting: Vec<Asked>,
-    /// How often somebody wanted it to stop.
+    /// How often a stop was requested.
     stopping: u32,
-    /// What failed items said.
+    /// The outputs of failed items.
     outputs: Vec<(Number, Output)>,
-    /// What a person should know.
+    /// Notes for a person.
     notes: Vec<String>,
-    /// The revision of the list that was told last.
+    /// The revision of the plan that the front end was told last.
     listed: Option<u64>,
 }
 
@@ -207,12 +207,13 @@ impl Runner<'_> {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
                 self.tell(Event::Planned { item: *item, tool, arguments })?;
             }
-            // If the run is over already, its error is told below.
+            // If the run is over already, its error is reported below.
             drop(run.schedule(start::batch(&self.schedule, requests)).await);
             let mut renew = Instant::now() + RENEW;
             loop {
-                // What others write is news only to who waits for an answer. A run hears its own
-                // changes as well, so nobody listens while nothing is asked.
+                // Changes in the store only matter while a question waits for an answer. They
+                // include the run's own changes, so the run does not subscribe while nothing is
+                // asked.
                 if self.waiting.is_empty() {
                     news = None;
                 } else if news.is_none() {
@@ -221,7 +222,8 @@ impl Runner<'_> {
                 }
                 tokio::select! {
                     event = events.next() => {
-                        // What was written, and what a worker said, comes before how its call ended.
+                        // Reports of the ledger and of workers are handled before the event that a
+                        // call ended.
                         self.read_reports().await?;
                         match event {
                             Some(run::Event::BatchDone(_)) | None => break,
@@ -251,7 +253,7 @@ impl Runner<'_> {
         self.surroundings.caller.around.now()
     }
 
-    /// The same author, now.
+    /// The context with the current time and new ids.
     fn ctx_now(&self) -> Result<Ctx, Fail> {
         let now = self.now();
         let ids = self.surroundings.caller.around.ids(now)?;
@@ -263,7 +265,7 @@ impl Runner<'_> {
         self.front_end.event(event, &self.board, now)
     }
 
-    /// What is told before anything has happened.
+    /// Sends the events before anything runs.
     fn begin(&mut self) -> Result<(), Fail> {
         let (directory, name) = (self.source.directory(), &*self.source.name);
         self.tell(Event::Begins { run: self.run, directory, name })?;
@@ -335,7 +337,8 @@ impl Runner<'_> {
         }
     }
 
-    /// An item's call has ended. Says how, and what is to be told of it.
+    /// Updates the board after an item's call has ended. Returns the status and the text for the
+    /// event.
     fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
         match outcome {
             Outcome::Success(output) => {
@@ -361,7 +364,7 @@ impl Runner<'_> {
             }
             Outcome::Cancelled { reason, output } => {
                 let words = match reason {
-                    // To say that it is not done yet is no refusal.
+                    // The answer that a manual step is not done yet is no refusal.
                     CancelReason::Refused(said) => {
                         said.clone().unwrap_or_else(|| "not done yet".to_owned())
                     }
@@ -381,7 +384,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Whether it is a person who does an item.
+    /// Whether a person does the item.
     fn is_by_hand(&self, item: Number) -> bool {
         let task = self.schedule.planned.iter().find(|it| it.number == item).map(|it| &it.task);
         task == Some(&Task::ByHand)
@@ -412,7 +415,7 @@ impl Runner<'_> {
         (Told::Error, with_output(words, Some(&output)))
     }
 
-    /// Takes the reports that have come in.
+    /// Handles the reports that have come in.
     async fn read_reports(&mut self) -> Result<(), Fail> {
         while let Ok(report) = self.reports.try_recv() {
             self.take(report).await?;
@@ -440,7 +443,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Writes down what was heard of the agent that does an item: its session, or its own list, which stands
+    /// Stores what is known of the agent that does an item: its session, or its own list as entries
     /// under the item.
     async fn keep(
         &mut self,
@@ -449,7 +452,7 @@ impl Runner<'_> {
     ) -> Result<(), Fail> {
         let agent = self.plan.plan().get(item).and_then(|it| it.agent_type.clone());
         let agent = agent.unwrap_or_default();
-        // The run holds what its worker has begun: if it is killed, both are free again.
+        // The run holds what its worker has in progress, so a kill of the run frees both.
         let ctx =
             Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
         self.plan.change(&ctx, |plan| ops(plan, &agent)).await?;
@@ -459,7 +462,7 @@ impl Runner<'_> {
         self.list()
     }
 
-    /// Tells the front end the plan, if it is another than the last one.
+    /// Sends the plan to the front end, if it has changed.
     fn list(&mut self) -> Result<(), Fail> {
         let (plan, now) = (self.plan.plan(), self.now());
         if self.listed.replace(plan.revision.0) == Some(plan.revision.0) {
@@ -479,24 +482,24 @@ impl Runner<'_> {
     async fn stop(&mut self, run: &Run) -> Result<(), Fail> {
         self.stopping += 1;
         if self.stopping > 1 {
-            // The guardian ends what runs as soon as we are gone.
+            // The guardian ends all processes as soon as this one is gone.
             return Err(Fail::new(Code::Interrupted, "stopped at once")
                 .hint("run it again to go on; what was under way is verified or asked about."));
         }
         self.draw()?;
         let reason = CancelReason::Asked(Some("stopped".to_owned()));
-        // A run that is over has nothing left to stop.
+        // A run that is over has nothing to stop.
         run.cancel(Target::All, reason).await.ok();
         Ok(())
     }
 
-    /// Says that the items in progress are still held. Each by itself: one that has ended meanwhile, or that
-    /// somebody has taken, does not hold up the others.
+    /// Renews the leases of the items in progress, one by one, so that an item that has ended or
+    /// was taken by another worker does not affect the others.
     async fn renew(&mut self) -> Result<(), Fail> {
         for item in self.begun.clone() {
             let ctx = self.ctx_now()?;
             let start = |_: &Plan| vec![Op::Start(ItemRef::Number(item))];
-            // Should somebody have taken it meanwhile, that shows when it ends.
+            // If another worker has taken the item, this shows when it ends.
             drop(self.plan.change(&ctx, start).await);
         }
         Ok(())
@@ -508,7 +511,7 @@ impl Runner<'_> {
         self.front_end.draw(&self.board, now)
     }
 
-    /// Everything has ended: what is left is to say so.
+    /// Ends the run: stores its end, cleans up, and returns the result.
     async fn end(mut self, ended: Result<(), run::Error>) -> Result<Ended, Fail> {
         self.read_reports().await?;
         let now = self.now();
@@ -536,7 +539,7 @@ impl Runner<'_> {
     }
 }
 
-/// When there is news, or never.
+/// Waits for a change in the store; for ever without a subscription.
 async fn is_told(news: Option<&mut News>) {
     match news {
         Some(news) => drop(poll_fn(|context| news.as_mut().poll_next(context)).await),
@@ -544,7 +547,7 @@ async fn is_told(news: Option<&mut News>) {
     }
 }
 
-/// How a call ended, and below it what it said.
+/// How a call ended, followed by its output.
 fn with_output(words: String, output: Option<&Output>) -> String {
     match output.filter(|it| !it.text.is_empty()) {
         Some(output) => format!("{words}\n{}", output.text),

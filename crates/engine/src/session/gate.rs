@@ -1,28 +1,28 @@
-//! How often a session's stop may be refused, and where that was said.
+//! The gate setting of a session, and where it was set.
 
 use punchlist_formats::text;
 use punchlist_model::Session;
 use punchlist_model::guard::Gate;
 use serde_json::{Value, json};
 
-/// The gate that holds for a session.
+/// The gate setting that applies to a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HoldingGate {
-    /// The gate.
+    /// The setting.
     pub setting: Gate,
-    /// Where that was said: `session`, `configuration` or `default`.
+    /// Where it was set: `session`, `configuration` or `default`.
     pub from: &'static str,
     why: &'static str,
 }
 
 impl HoldingGate {
-    /// The gate of a session, or of sessions to come.
+    /// The gate of a session; without one, of future sessions.
     pub fn of(session: Option<&Session>, configured: Option<Gate>) -> Self {
         let set = session.and_then(|it| it.memory.gate);
         Self::with(set, session.and_then(|it| it.interactive), configured)
     }
 
-    /// The gate of a session for which this was set.
+    /// The gate of a session with this setting.
     pub fn with(set: Option<Gate>, interactive: Option<bool>, configured: Option<Gate>) -> Self {
         let (setting, from, why) = match (set, configured) {
             (Some(set), _) => (set, "session", "set for this session"),
@@ -35,7 +35,7 @@ impl HoldingGate {
         Self { setting, from, why }
     }
 
-    /// For programs.
+    /// The gate as JSON.
     pub fn json(self, session: Option<&Session>) -> Value {
         json!({
             "agent": session.map(|it| &it.key.agent),
@@ -46,7 +46,7 @@ impl HoldingGate {
         })
     }
 
-    /// For people.
+    /// The gate as text.
     pub fn text(self, session: Option<&Session>) -> String {
         let Self { setting, from, why } = self;
         if let Some(session) = session {

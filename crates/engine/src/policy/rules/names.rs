@@ -1,14 +1,14 @@
-//! What rules may be about: the tools that there are, their arguments, and which of them execute commands.
+//! What rules can be about: the existing tools, their arguments, and which tools execute commands.
 //!
-//! A rule about something that does not exist would never be looked at, and whoever wrote it would
-//! believe that it holds. So it is an error, with the name that was probably meant. Tools of servers
-//! are not known here: their names begin with `mcp__`.
+//! A rule about something that does not exist would never match, and its author would believe that
+//! it works. So it is an error that suggests the nearest name. Tools of servers are not known here;
+//! their names begin with `mcp__`.
 
 use punchlist_sched::policy::{Decision, Rule, like};
 
 use crate::policy::shell;
 
-/// Our own tools, with the arguments that policy looks at.
+/// Our own tools, with the arguments that policy can match.
 const TOOLS: &[(&str, &[&str])] = &[
     ("shell", &["command"]),
     ("verify", &["command"]),
@@ -28,16 +28,16 @@ const TOOLS: &[(&str, &[&str])] = &[
 /// The tools that execute commands.
 const EXECUTE: &[&str] = &["shell", "verify"];
 
-/// What the names of servers' tools begin with.
+/// The prefix of servers' tools.
 const FOREIGN: &str = "mcp__";
 
-/// A key of a rule that can never fit, and why.
+/// A key of a rule that can never match, and why.
 pub(super) struct Misfit {
     pub(super) key: &'static str,
     pub(super) what: String,
 }
 
-/// What keeps a rule from ever fitting a call.
+/// Finds the reason why a rule can never match a call.
 pub(super) fn misfit(rule: &Rule) -> Option<Misfit> {
     tool(rule).or_else(|| command(rule)).or_else(|| argument(rule))
 }
@@ -92,7 +92,7 @@ fn argument(rule: &Rule) -> Option<Misfit> {
         return None;
     }
     let near = nearest(name, names.iter().copied());
-    // Without a tool it may be an argument of a server's.
+    // Without a tool, the rule may be about an argument of a server's tool.
     let is_ours = rule.tool.as_deref().is_some_and(|it| !may_be_foreign(it));
     let what = match (near, is_ours) {
         (Some(near), _) => format!("there is no argument {name:?}; did you mean {near:?}?"),
@@ -110,13 +110,13 @@ fn known(rule: &Rule) -> impl Iterator<Item = &'static (&'static str, &'static [
     TOOLS.iter().filter(|it| rule.tool.as_ref().is_none_or(|name| like(name, it.0)))
 }
 
-/// Whether a pattern may mean a server's tool.
+/// Whether a pattern may match a server's tool.
 fn may_be_foreign(name: &str) -> bool {
     let (begin, has_star) = name.split_once('*').map_or((name, false), |it| (it.0, true));
     begin.starts_with(FOREIGN) || (has_star && FOREIGN.starts_with(begin))
 }
 
-/// The known name that is nearest, if it is near enough to be meant.
+/// The nearest known name, if it is near enough.
 fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word: String = word.to_lowercase().chars().take(40).collect();
     let far = names.map(|name| (strsim::levenshtein(&word, name), name));

@@ -1,4 +1,4 @@
-//! Which items are taken on, told by small plans.
+//! Schedules of small plans.
 
 use punchlist_model::{IdSource, Item, ItemId, Origin, PlanId, Position, Run, Timestamp};
 
@@ -7,8 +7,8 @@ use super::*;
 const PERSON: There = There { person: true, yes: false, answered: BTreeSet::new() };
 const NOBODY: There = There { person: false, yes: false, answered: BTreeSet::new() };
 
-/// A plan from lines: `2 < 1` is under 1, `3 > 1 2` comes after both. Behind it words: `run`, `agent`,
-/// `approve`, `done`, `cancelled`, `waits`; an item without any is done by hand.
+/// A plan from lines: `2 < 1` is a sub-item of 1, `3 > 1 2` depends on both. Further words: `run`,
+/// `agent`, `approve`, `done`, `cancelled`, `waits`. An item without any is a manual step.
 fn plan(text: &str) -> Plan {
     let at = Timestamp::UNIX_EPOCH;
     let ids = IdSource::fixed(at, 1);
@@ -39,7 +39,7 @@ fn plan(text: &str) -> Plan {
     plan
 }
 
-/// The schedule in a line each: the item, and what it comes after; then what is held.
+/// The schedule as text: one line per item with what it comes after, then the held items.
 fn schedule(text: &str, chosen: &Chosen, there: &There) -> String {
     let plan = plan(text);
     let schedule = Schedule::plot(&plan, &Tree::of(&plan), chosen, there, &BTreeMap::new());
@@ -167,7 +167,7 @@ fn groups_that_were_ticked_off_are_finished_at_once() {
 
 #[test]
 fn an_item_with_a_command_of_its_own_comes_after_those_under_it() {
-    // As a plan file has it: the item depends on what is under it, and that is none of theirs.
+    // As in a plan file: the item depends on its sub-items, and they do not inherit that.
     let text = "
         1 run
         2 > 1 3 4 run

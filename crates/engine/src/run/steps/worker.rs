@@ -1,8 +1,9 @@
-//! Items that an agent does: its program runs headless on the item, and what it says is read as it comes.
+//! Items that an agent does: runs the agent's program headless on the item and reads its output as
+//! it comes.
 //!
-//! How a program is called and understood is `bridge`'s. The agent is told the item and nothing of the
-//! plan, which is not named in its environment either: what it has of ours installed would write there. Its
-//! own list is kept under the item, as it stands.
+//! `bridge` knows how to call each program and how to read its output. The agent is told the item
+//! and nothing of the plan. The environment does not name the plan either, because a Punchlist that
+//! is installed for the agent would write to it. The agent's own list is stored under the item.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use super::{AGENT, PLAN, Place, badly, item};
 use crate::outputs;
 use crate::run::runner::reports::Report;
 
-/// How much of what it said on the side is kept, for when it fails.
+/// How many bytes of standard error are kept, for when the agent fails.
 const KEPT: usize = 8 << 10;
 
 /// The arguments of an item's call.
@@ -44,7 +45,7 @@ fn text_of<'a>(arguments: &'a Value, key: &str) -> &'a str {
     arguments.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What is to be done, by whom.
+/// The item and the agent from a call's arguments.
 fn job(arguments: &Value) -> Option<Job<'_>> {
     let agent = Which::named(text_of(arguments, "agent"))?;
     Some(Job {
@@ -58,7 +59,7 @@ fn job(arguments: &Value) -> Option<Job<'_>> {
     })
 }
 
-/// Has an agent do an item.
+/// The tool that lets an agent do an item.
 struct Agent {
     place: Arc<Place>,
     schema: Value,
@@ -114,7 +115,7 @@ impl Tool for Agent {
         let what = format!("be done by {}", text_of(arguments, "agent"));
         let command = job(arguments).map(|it| spawn::prompt(&it));
         let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
-        // Who does an item stands in the plan.
+        // The plan decides who does an item, so the arguments cannot be changed.
         Preview {
             what,
             command,
@@ -166,7 +167,7 @@ impl Place {
         let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
         let mut aside: Vec<u8> = Vec::new();
         let mut is_met = false;
-        // What it was seen doing, should it be stopped before it answers.
+        // What the agent was doing, in case it is stopped before it answers.
         let mut doing = work.capture();
         let exit = running
             .finish(|from, bytes| match from {
@@ -216,7 +217,7 @@ impl Place {
         self.verified(number, output(ended.answer), said, work).await
     }
 
-    /// Passes on what was heard.
+    /// Passes on what the worker reported.
     fn hear(&self, number: Number, news: News, work: &Work) {
         match news {
             News::Doing(text) => work.say(Line { stream: Stream::Out, text }),
@@ -228,7 +229,7 @@ impl Place {
         }
     }
 
-    /// What the worker's session has on a plan of its own goes under its item.
+    /// Takes over the worker's own list, as entries under its item.
     async fn take_over(&self, number: Number, key: SessionKey) {
         let now = self.around.now();
         let Ok(ids) = self.around.ids(now) else { return };
@@ -237,7 +238,7 @@ impl Place {
         match worker_session::taken_over(&*self.store, key, to, &ctx).await {
             Ok(list) if list.is_empty() => {}
             Ok(list) => self.reports.send(Report::List(number, list)),
-            // The item is done or not whatever became of the worker's own list.
+            // The item's result does not depend on the worker's own list.
             Err(why) => {
                 let note =
                     format!("the list of item {number}'s worker was left where it is: {why}");
