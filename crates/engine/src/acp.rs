@@ -35,9 +35,9 @@ pub fn hear(
 ) {
     let mut ear = Ear::default();
     for heard in receive {
-        let mut told = Vec::new();
-        ear.hear(&heard, &mut |it| told.push(it));
-        for it in told {
+        let mut events = Vec::new();
+        ear.hear(&heard, &mut |it| events.push(it));
+        for it in events {
             match it {
                 Told::Message(message) => {
                     if journal.as_mut().is_some_and(|it| it.write(&message).is_none()) {

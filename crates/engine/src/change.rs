@@ -117,6 +117,6 @@ pub async fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<Strin
     };
     let Some(undo) = entry(applied.revision()).await? else { return Ok(Vec::new()) };
     let Some(undone) = undo.undoes else { return Ok(Vec::new()) };
-    let told = entry(undone).await?.zip(applied.whole());
-    Ok(told.map(|(undone, plan)| log::undid(&plan, &undone, &undo)).unwrap_or_default())
+    let undone_in_plan = entry(undone).await?.zip(applied.whole());
+    Ok(undone_in_plan.map(|(undone, plan)| log::undid(&plan, &undone, &undo)).unwrap_or_default())
 }

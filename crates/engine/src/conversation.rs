@@ -18,7 +18,7 @@ pub use exchange::{
     AgentFacts, Given, Moment, PlanFacts, Settings, TASKS, TODOWRITE, TRACKER, TURN, UPDATE_PLAN,
     WATCHED, WRITE_TODOS,
 };
-pub(crate) use exchange::{Exchange, News};
+pub(crate) use exchange::{Exchange, Sighting};
 pub(crate) use gate::sub_agent;
 pub use talk::{CallResult, Conversation, Stop};
 pub(crate) use words::Words;

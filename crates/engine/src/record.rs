@@ -46,12 +46,12 @@ pub async fn record(
     let (id, sub_agent) = seen.names();
     let sub_agent = sub_agent.unwrap_or_default().to_owned();
     let key = SessionKey { agent: name(seen.agent_type).to_owned(), id: id.to_owned() };
-    let there = store.session(key.clone()).await?;
-    let writer = there.as_ref().and_then(|it| it.memory.written_with.as_deref());
+    let stored = store.session(key.clone()).await?;
+    let writer = stored.as_ref().and_then(|it| it.memory.written_with.as_deref());
     if writer.is_some_and(|it| it != WATCHED) {
         return Ok(Recorded::NotOurs);
     }
-    if there.is_none() && list.items.is_empty() {
+    if stored.is_none() && list.items.is_empty() {
         return Ok(Recorded::Nothing);
     }
     // The session existed before it is recorded, and may be over already.

@@ -32,7 +32,7 @@ use punchlist_model::store;
 use crate::fail::Fail;
 use lock::Lock;
 use plan_file::{fresh, moved};
-use schedule::{There, Tree};
+use schedule::{Attendance, Tree};
 
 pub use board::{Board, Sum};
 pub use end::{Aim, Ended};
@@ -106,8 +106,8 @@ pub async fn preview(
     let tree = Tree::of(&plan);
     let chosen = prepare::chosen(&options.choice, &plan)?;
     // A person may be there in the real run, so nothing is held back for lack of one.
-    let there = There { person: true, yes: options.yes, ..There::default() };
-    let not = prepare::unchecked(permissions, &plan, caller.person.reader());
-    let schedule = Schedule::plot(&plan, &tree, &chosen, &there, &not);
+    let attendance = Attendance { person: true, yes: options.yes, ..Attendance::default() };
+    let cannot_run = prepare::unchecked(permissions, &plan, caller.person.reader());
+    let schedule = Schedule::plot(&plan, &tree, &chosen, &attendance, &cannot_run);
     Ok(Preview { plan, schedule, notes })
 }

@@ -83,29 +83,29 @@ pub async fn record(store: &dyn SessionStore, seen: Seen) -> Result<Session, Err
 /// It is news if anything changed, if another session of the same process was seen since, or if the
 /// last sighting is some time ago. There are many hooks, and each write needs the write lock.
 pub async fn meet(store: &dyn SessionStore, seen: &Seen) -> Result<Met, Error> {
-    let there = store.session(seen.key.clone()).await?;
-    meet_there(store, seen, there).await
+    let stored = store.session(seen.key.clone()).await?;
+    meet_stored(store, seen, stored).await
 }
 
-async fn meet_there(
+async fn meet_stored(
     store: &dyn SessionStore,
     seen: &Seen,
-    there: Option<Session>,
+    stored: Option<Session>,
 ) -> Result<Met, Error> {
-    let rival = match &seen.process {
+    let other_seen_at = match &seen.process {
         Some(process) if !seen.ended => {
             store.seen_beside(seen.key.clone(), process.clone()).await?
         }
         Some(_) | None => None,
     };
-    let Some(mut session) = there else {
+    let Some(mut session) = stored else {
         let mut new = Session::new(seen.key.clone(), seen.project.clone(), seen.now);
-        seen.onto(&mut new, rival);
+        seen.apply_to(&mut new, other_seen_at);
         return Ok(Met::News(new));
     };
     let before = session.seen_at;
-    let overtaken = rival.is_some_and(|rival| rival >= before);
-    let changed = seen.onto(&mut session, rival);
+    let overtaken = other_seen_at.is_some_and(|other_seen_at| other_seen_at >= before);
+    let changed = seen.apply_to(&mut session, other_seen_at);
     if changed || overtaken || millis_between(before, session.seen_at) >= FRESH_MS {
         return Ok(Met::News(session));
     }
@@ -120,20 +120,20 @@ pub async fn write(
     mut next: Session,
 ) -> Result<Session, Error> {
     for _ in 0..TRIES {
-        let there = match store.keep(next.clone()).await? {
+        let stored = match store.keep(next.clone()).await? {
             Kept::Stored(1) => {
                 sweep(store, &next, seen.now).await?;
                 return Ok(next.kept());
             }
             Kept::Stored(_) => return Ok(next.kept()),
-            Kept::Stale(there) => there.map(|it| *it),
+            Kept::Stale(stored) => stored.map(|it| *it),
         };
-        match meet_there(store, seen, there).await? {
+        match meet_stored(store, seen, stored).await? {
             Met::Known(session) => return Ok(session),
             Met::News(again) => next = again,
         }
     }
-    Err(crowded(&seen.key))
+    Err(too_many_writers(&seen.key))
 }
 
 /// Records which other sessions of the project have ended without reporting it, so that later calls
@@ -159,41 +159,41 @@ async fn sweep(store: &dyn SessionStore, new: &Session, now: Timestamp) -> Resul
 
 impl Seen {
     /// Applies the sighting to the session. Returns whether anything but the time changed.
-    fn onto(&self, next: &mut Session, rival: Option<Timestamp>) -> bool {
+    fn apply_to(&self, next: &mut Session, other_seen_at: Option<Timestamp>) -> bool {
         let mut changed = false;
         if next.project.is_empty() {
-            changed |= put(&mut next.project, &self.project);
+            changed |= set(&mut next.project, &self.project);
         }
         if !self.directory.is_empty() {
-            changed |= put(&mut next.directory, &self.directory);
+            changed |= set(&mut next.directory, &self.directory);
         }
         // A process that is not visible from here may still be the recorded one, unless that one
         // has ended.
         let ended = |it: &Process| process::has_ended(&it.host, it);
         if self.process.is_some() || next.process.as_ref().is_some_and(ended) {
-            changed |= put(&mut next.process, &self.process);
+            changed |= set(&mut next.process, &self.process);
         }
         if self.interactive.is_some() {
-            changed |= put(&mut next.interactive, &self.interactive);
+            changed |= set(&mut next.interactive, &self.interactive);
         }
         next.seen_at = next.seen_at.max(self.now);
         if self.ended {
             let said = next.ended_at.or(Some(self.now));
-            return changed | put(&mut next.ended_at, &said);
+            return changed | set(&mut next.ended_at, &said);
         }
-        changed |= put(&mut next.ended_at, &None);
+        changed |= set(&mut next.ended_at, &None);
         // The process has switched to this session, so it must sort before the other, even if both
         // were seen at the same time or the clock was set back.
-        if let Some(rival) = rival.filter(|it| *it >= next.seen_at) {
-            let later = rival.as_millisecond().saturating_add(1);
-            next.seen_at = Timestamp::from_millisecond(later).unwrap_or(rival);
+        if let Some(other_seen_at) = other_seen_at.filter(|it| *it >= next.seen_at) {
+            let later = other_seen_at.as_millisecond().saturating_add(1);
+            next.seen_at = Timestamp::from_millisecond(later).unwrap_or(other_seen_at);
         }
         changed
     }
 }
 
 /// Sets a value. Returns whether it changed.
-fn put<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
+fn set<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
     let changed = *place != *value;
     if changed {
         place.clone_from(value);
@@ -286,23 +286,23 @@ pub async fn update_from<T>(
     step: impl Fn(&mut Memory) -> T + Send,
 ) -> Result<Option<(Session, T)>, Error> {
     let key = session.key.clone();
-    let mut there = Some(session);
+    let mut stored = Some(session);
     for _ in 0..TRIES {
-        let Some(session) = there else { return Ok(None) };
+        let Some(session) = stored else { return Ok(None) };
         let mut next = session.clone();
-        let came = step(&mut next.memory);
+        let result = step(&mut next.memory);
         if next == session {
-            return Ok(Some((session, came)));
+            return Ok(Some((session, result)));
         }
         match store.keep(next.clone()).await? {
-            Kept::Stored(_) => return Ok(Some((next.kept(), came))),
-            Kept::Stale(now) => there = now.map(|it| *it),
+            Kept::Stored(_) => return Ok(Some((next.kept(), result))),
+            Kept::Stale(now) => stored = now.map(|it| *it),
         }
     }
-    Err(crowded(&key))
+    Err(too_many_writers(&key))
 }
 
-fn crowded(key: &SessionKey) -> Error {
+fn too_many_writers(key: &SessionKey) -> Error {
     let what = format!("session {} is written by too many at once", key.actor_name(""));
     Error::Unusable { what, source: None }
 }

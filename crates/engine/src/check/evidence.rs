@@ -91,7 +91,7 @@ pub fn cover(root: &Path, globs: &[String]) -> Result<Vec<CoveredFile>, Fail> {
                 .hint("name fewer, for instance by their ending: `src/**/*.rs`."));
         }
     }
-    found.iter().filter_map(|path| seen(root, path).transpose()).collect()
+    found.iter().filter_map(|path| covered_file(root, path).transpose()).collect()
 }
 
 /// Checks that a pattern stays below the root. A directory's name becomes a pattern for all files
@@ -130,7 +130,7 @@ fn alternatives(pattern: &str) -> Vec<String> {
 }
 
 /// The current state of a file; `None` if the file no longer exists.
-fn seen(root: &Path, path: &Path) -> Result<Option<CoveredFile>, Fail> {
+fn covered_file(root: &Path, path: &Path) -> Result<Option<CoveredFile>, Fail> {
     let look = || -> io::Result<CoveredFile> {
         let mut file = File::open(path)?;
         let meta = file.metadata()?;

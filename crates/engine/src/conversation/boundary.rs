@@ -59,18 +59,19 @@ impl Exchange<'_> {
 
     /// The title for the session's plan: the user's prompt, if it is new and the plan does not
     /// exist yet.
-    async fn title<'a>(&self, said: Option<&'a str>) -> Result<Option<&'a str>, Error> {
-        let news = said.filter(|it| self.session.memory.prompt.as_deref() != Some(it));
-        if news.is_none() || !self.sub_agent.is_empty() || self.attached("").await?.is_some() {
+    async fn title<'a>(&self, prompt: Option<&'a str>) -> Result<Option<&'a str>, Error> {
+        let new_prompt = prompt.filter(|it| self.session.memory.prompt.as_deref() != Some(it));
+        if new_prompt.is_none() || !self.sub_agent.is_empty() || self.attached("").await?.is_some()
+        {
             return Ok(None);
         }
-        Ok(news)
+        Ok(new_prompt)
     }
 
     /// The user sent a prompt: the governor starts to count again, overdue reminders are sent, and
     /// earlier reminders are measured against the new turn.
-    pub(crate) async fn prompt(&self, said: Option<&str>) -> Result<Answer, Error> {
-        let title = self.title(said).await?;
+    pub(crate) async fn prompt(&self, prompt: Option<&str>) -> Result<Answer, Error> {
+        let title = self.title(prompt).await?;
         if self.session.memory.turn != Turn::Fresh || title.is_some() {
             self.remember(|memory| {
                 let (next, _) = std::mem::take(&mut memory.turn).step(Guard::Prompt);

@@ -107,36 +107,36 @@ pub(crate) struct Exchange<'a> {
     pub(crate) given: &'a Given<'a>,
     pub(crate) session: Session,
     /// That the session was seen, if this is not stored yet.
-    pub(crate) news: Option<News>,
+    pub(crate) sighting: Option<Sighting>,
     /// The sub-agent of the event, or empty.
     pub(crate) sub_agent: &'a str,
 }
 
 /// A sighting of a session that is not stored yet. It is stored together with the result of the
 /// event, because each write to the database waits for the disk.
-pub(crate) struct News {
+pub(crate) struct Sighting {
     pub(crate) seen: Seen,
     pub(crate) written: AtomicBool,
 }
 
 impl Exchange<'_> {
     /// Stores that the session was seen, unless another write stored it already.
-    pub(crate) async fn tell_news(&self) -> Result<(), Error> {
-        if let Some(news) = self.unwritten() {
-            write(self.store, &news.seen, self.session.clone()).await?;
+    pub(crate) async fn store_sighting(&self) -> Result<(), Error> {
+        if let Some(sighting) = self.unstored_sighting() {
+            write(self.store, &sighting.seen, self.session.clone()).await?;
         }
         Ok(())
     }
 
     /// The sighting of the session, if it is not stored yet.
-    pub(crate) fn unwritten(&self) -> Option<&News> {
-        self.news.as_ref().filter(|it| !it.written.load(Ordering::Relaxed))
+    pub(crate) fn unstored_sighting(&self) -> Option<&Sighting> {
+        self.sighting.as_ref().filter(|it| !it.written.load(Ordering::Relaxed))
     }
 
     /// Notes that the sighting is stored.
-    pub(crate) fn has_told(&self) {
-        if let Some(news) = &self.news {
-            news.written.store(true, Ordering::Relaxed);
+    pub(crate) fn mark_stored(&self) {
+        if let Some(sighting) = &self.sighting {
+            sighting.written.store(true, Ordering::Relaxed);
         }
     }
 
@@ -146,27 +146,27 @@ impl Exchange<'_> {
         step: impl Fn(&mut Memory) -> T + Send + Sync,
     ) -> Result<T, Error> {
         let mut next = self.session.clone();
-        let came = step(&mut next.memory);
-        let news = self.unwritten();
-        if news.is_none() && next.memory == self.session.memory {
-            return Ok(came);
+        let result = step(&mut next.memory);
+        let sighting = self.unstored_sighting();
+        if sighting.is_none() && next.memory == self.session.memory {
+            return Ok(result);
         }
-        let there = match (self.store.keep(next).await?, news) {
+        let stored = match (self.store.keep(next).await?, sighting) {
             (Kept::Stored(_), _) => {
-                self.has_told();
-                return Ok(came);
+                self.mark_stored();
+                return Ok(result);
             }
-            (Kept::Stale(there), None) => there.map(|it| *it),
-            (Kept::Stale(_), Some(news)) => {
-                let session = record(self.store, news.seen.clone()).await?;
-                self.has_told();
+            (Kept::Stale(stored), None) => stored.map(|it| *it),
+            (Kept::Stale(_), Some(sighting)) => {
+                let session = record(self.store, sighting.seen.clone()).await?;
+                self.mark_stored();
                 Some(session)
             }
         };
         // A session that was deleted since it was recorded has no memory.
-        let Some(there) = there else { return Ok(T::default()) };
-        let came = update_from(self.store, there, step).await?;
-        Ok(came.map(|(_, came)| came).unwrap_or_default())
+        let Some(stored) = stored else { return Ok(T::default()) };
+        let result = update_from(self.store, stored, step).await?;
+        Ok(result.map(|(_, result)| result).unwrap_or_default())
     }
 
     /// Changes a plan and the session's memory, in one write unless another process writes the
@@ -179,12 +179,12 @@ impl Exchange<'_> {
     ) -> Result<Applied, Error> {
         let mut next = self.session.clone();
         step(&mut next.memory);
-        if self.unwritten().is_none() && next.memory == self.session.memory {
+        if self.unstored_sighting().is_none() && next.memory == self.session.memory {
             return self.store.change(plan, change).await;
         }
         let (applied, kept) = self.store.change_and_keep(plan, change, next).await?;
         match kept {
-            Kept::Stored(_) => self.has_told(),
+            Kept::Stored(_) => self.mark_stored(),
             Kept::Stale(_) => self.remember(step).await?,
         }
         Ok(applied)

@@ -25,7 +25,7 @@ const ASKING: [&str; 3] = ["AskUserQuestion", "ask_user", "request_user_input"];
 
 /// A stop that the agent requested, with what the verdict depends on besides the list.
 #[derive(Clone, Copy)]
-struct Wanted {
+struct StopRequest {
     /// Why the gate lets this stop pass, if it does.
     pass: Option<Pass>,
     /// Whether the agent asks a question and nobody is there to answer.
@@ -35,7 +35,7 @@ struct Wanted {
 impl Exchange<'_> {
     /// In an unattended session a question does not let the stop pass: the turn would end with
     /// everything open and wait for an answer for ever.
-    fn wanted(&self, stop: &Stop, plan_mode: bool) -> Wanted {
+    fn request(&self, stop: &Stop, plan_mode: bool) -> StopRequest {
         let asks = stop.asks || self.session.memory.asked && self.sub_agent.is_empty();
         let pass = if plan_mode {
             Some(Pass::PlanMode)
@@ -46,7 +46,7 @@ impl Exchange<'_> {
         } else {
             None
         };
-        Wanted { pass, unheard: asks && !self.is_attended() }
+        StopRequest { pass, unheard: asks && !self.is_attended() }
     }
 
     /// Records whether the agent's last action was to ask the user with a tool.
@@ -73,7 +73,7 @@ impl Exchange<'_> {
 
     pub(crate) async fn stop(&self, stop: &Stop, plan_mode: bool) -> Result<Answer, Error> {
         let Some(plan) = self.whole("").await? else {
-            self.remember(|memory| self.is_over(memory)).await?;
+            self.remember(|memory| self.turn_ended(memory)).await?;
             return Ok(Answer::Nothing);
         };
         let plan_mode = plan_mode || self.session.memory.planning;
@@ -81,13 +81,13 @@ impl Exchange<'_> {
             let (next, verdict) = step(std::mem::take(&mut memory.turn));
             memory.turn = next;
             if verdict.ends() {
-                self.is_over(memory);
+                self.turn_ended(memory);
             }
             verdict
         };
-        let wanted = self.wanted(stop, plan_mode);
-        let verdict = self.judge(&plan, &Scope::All, wanted.pass, turn).await?;
-        self.act(&plan, &verdict, wanted).await
+        let request = self.request(stop, plan_mode);
+        let verdict = self.judge(&plan, &Scope::All, request.pass, turn).await?;
+        self.act(&plan, &verdict, request).await
     }
 
     /// A sub-agent answers for its own list; without one, for the items on the session's list that
@@ -116,8 +116,8 @@ impl Exchange<'_> {
             }
             verdict
         };
-        let wanted = self.wanted(stop, plan_mode);
-        let verdict = self.judge(&plan, &scope, wanted.pass, turn).await?;
+        let request = self.request(stop, plan_mode);
+        let verdict = self.judge(&plan, &scope, request.pass, turn).await?;
         match (&scope, &verdict) {
             // The sub-agent's open items on the session's list are not parked: the agent that it
             // works for has not been asked yet and answers for them.
@@ -125,7 +125,7 @@ impl Exchange<'_> {
             (
                 Scope::All | Scope::Own(_),
                 Verdict::Noted | Verdict::End(_) | Verdict::Refuse { .. } | Verdict::LetGo { .. },
-            ) => self.act(&plan, &verdict, wanted).await,
+            ) => self.act(&plan, &verdict, request).await,
         }
     }
 
@@ -162,15 +162,15 @@ impl Exchange<'_> {
         let items = outlook(plan, &asking);
         let aim = !self.missing(plan).is_empty() && *scope == Scope::All;
         // Report an unmet goal once per revision: after that the agent may stop.
-        let stands = (plan.id, plan.revision);
+        let revision = (plan.id, plan.revision);
         let verdict = self
             .remember(|memory| {
-                let aim = aim && memory.held_against != Some(stands);
+                let aim = aim && memory.held_against != Some(revision);
                 let wish = Wish { items: items.clone(), bounds: self.bounds(memory), pass, aim };
                 let step = |turn: Turn| turn.step(Input::Stop(wish.clone()));
                 let verdict = turn(memory, &step);
                 if matches!(&verdict, Verdict::Refuse { open, .. } if open.is_empty()) {
-                    memory.held_against = Some(stands);
+                    memory.held_against = Some(revision);
                 }
                 Some(verdict)
             })
@@ -189,7 +189,12 @@ impl Exchange<'_> {
         }
     }
 
-    async fn act(&self, plan: &Plan, verdict: &Verdict, wanted: Wanted) -> Result<Answer, Error> {
+    async fn act(
+        &self,
+        plan: &Plan,
+        verdict: &Verdict,
+        request: StopRequest,
+    ) -> Result<Answer, Error> {
         if let Some(op) = verdict.op() {
             self.store.change(plan.id, Change::new(vec![op], self.ctx())).await?;
         }
@@ -197,8 +202,8 @@ impl Exchange<'_> {
             Verdict::Refuse { open, refusal } => {
                 let words = self.words(plan);
                 // An agent that was refused before and made no progress may need a person.
-                let park = (*refusal > 1 || wanted.unheard).then(|| self.park(&words));
-                let also = Also { unheard: wanted.unheard, park: park.as_deref() };
+                let park = (*refusal > 1 || request.unheard).then(|| self.park(&words));
+                let also = Also { unheard: request.unheard, park: park.as_deref() };
                 Answer::Refuse(if open.is_empty() {
                     prompt::goal_refusal(plan, &self.missing(plan), also)
                 } else {

@@ -41,15 +41,15 @@ impl Exchange<'_> {
     }
 
     /// The plan that the session or sub-agent is attached to, created if there is none.
-    pub(crate) async fn attached_or_made(&self, sub_agent: &str) -> Result<PlanId, Error> {
+    pub(crate) async fn attached_or_created(&self, sub_agent: &str) -> Result<PlanId, Error> {
         match self.attached(sub_agent).await? {
             Some(there) => Ok(there),
-            None => Ok(self.made(sub_agent).await?.plan),
+            None => Ok(self.create(sub_agent).await?.plan),
         }
     }
 
     /// Creates a plan for the session or the sub-agent and attaches it.
-    pub(crate) async fn made(&self, sub_agent: &str) -> Result<Attachment, Error> {
+    pub(crate) async fn create(&self, sub_agent: &str) -> Result<Attachment, Error> {
         let key = self.key(sub_agent);
         let which = match self.name(sub_agent) {
             Some(name) => Which::Named(name.to_owned()),

@@ -25,12 +25,12 @@ impl Exchange<'_> {
     /// turns count only if the list is written with our tools.
     pub(crate) async fn turn(&self, called: &[Called]) -> Result<Answer, Error> {
         if !self.sub_agent.is_empty() {
-            self.took(called).await?;
+            self.note_taken(called).await?;
             return Ok(Answer::Nothing);
         }
         let is_claude = self.agent() == Some(Agent::Claude);
         if is_claude && self.session.memory.written_with.as_deref() != Some(TURN) {
-            self.lost(called).await?;
+            self.note_lost_tools(called).await?;
             return Ok(Answer::Nothing);
         }
         let ours = |it: &Called| it.ours.as_deref().map(|name| READS.contains(&name));
@@ -60,7 +60,7 @@ impl Exchange<'_> {
 
     /// Checks whether the agent still has the tools that wrote the list. Another model or version
     /// may lack them; from then on reminders name our tools.
-    async fn lost(&self, called: &[Called]) -> Result<(), Error> {
+    async fn note_lost_tools(&self, called: &[Called]) -> Result<(), Error> {
         let family = |tool: &str| match tool {
             "TodoWrite" => Some(TODOWRITE),
             "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" => Some(TASKS),
@@ -97,32 +97,32 @@ impl Exchange<'_> {
         inputs: &[Input],
     ) -> Result<Answer, Error> {
         let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
-        let said = self
+        let texts = self
             .remember(|memory| {
-                let mut said = Vec::new();
+                let mut texts = Vec::new();
                 let steps = inputs.iter().cloned();
                 let due: Vec<Reminder> = steps
                     .flat_map(|input| memory.watch.step(policy, self.profile(), input, now))
                     .collect();
                 for reminder in due {
-                    if let Some(text) = self.say(plan, &reminder) {
+                    if let Some(text) = self.text_of(plan, &reminder) {
                         memory.watch.gave(reminder.kind(), &text, now);
-                        said.push(text);
+                        texts.push(text);
                     }
                 }
-                said.join("\n")
+                texts.join("\n")
             })
             .await?;
-        Ok(if said.is_empty() { Answer::Nothing } else { Answer::Context(said) })
+        Ok(if texts.is_empty() { Answer::Nothing } else { Answer::Context(texts) })
     }
 
     /// The agent's turn is over: the policy measures whether its reminders had an effect.
-    pub(crate) fn is_over(&self, memory: &mut Memory) {
+    pub(crate) fn turn_ended(&self, memory: &mut Memory) {
         let (policy, now) = (self.given.settings.reminders, self.given.moment.now);
         memory.watch.step(policy, self.profile(), Input::Stopped, now);
     }
 
-    fn say(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
+    fn text_of(&self, plan: Option<&Plan>, reminder: &Reminder) -> Option<String> {
         let tag = self.given.settings.tag;
         match (reminder, plan) {
             (Reminder::Initial, _) => Some(prompt::initial(self.server(), tag)),

@@ -101,8 +101,8 @@ impl Conversation {
     /// The user sent a prompt. Returns the texts to give to the model with it.
     pub async fn prompted(&self) -> Result<Vec<String>, Error> {
         let is_first = !self.has_begun.swap(true, Ordering::Relaxed);
-        let known = self.engine.inner.store.session(self.key.clone()).await?.is_some();
-        let source = if known { Source::Resume } else { Source::Startup };
+        let is_stored = self.engine.inner.store.session(self.key.clone()).await?.is_some();
+        let source = if is_stored { Source::Resume } else { Source::Startup };
         self.with(async |exchange| {
             let mut texts = Vec::new();
             if is_first {
@@ -130,22 +130,22 @@ impl Conversation {
         };
         let now = around.now();
         let Some(ops) = call.ops() else {
-            let told = tool_service::read(Some(&**store), &call, &caller, now).await?;
-            tool_service::note(&**store, &caller, &told).await;
-            return Ok(result(told.reply, None));
+            let outcome = tool_service::read(Some(&**store), &call, &caller, now).await?;
+            tool_service::note(&**store, &caller, &outcome).await;
+            return Ok(result(outcome.reply, None));
         };
         let name = session.actor_name("");
         let limits = tool_service::limits(self.dialect, options.limits, false);
         let ctx = Ctx { limits, ..Ctx::new(name, now, around.ids(now)?) };
         let gone = |plan: &_| around::gone(&**around, plan);
         let change = Change::new(ops.to_vec(), ctx.clone());
-        let told = tool_service::change(&**store, &call, &caller, change, &gone).await?;
-        tool_service::await_approval(&**store, &told, ctx).await;
-        let after = tool_service::after_change(&**store, self.dialect, &told).await;
-        if told.reply.changed {
+        let outcome = tool_service::change(&**store, &call, &caller, change, &gone).await?;
+        tool_service::await_approval(&**store, &outcome, ctx).await;
+        let after = tool_service::after_change(&**store, self.dialect, &outcome).await;
+        if outcome.reply.changed {
             session::written(&**store, &session, self.dialect, now).await;
         }
-        Ok(result(told.reply, after))
+        Ok(result(outcome.reply, after))
     }
 
     /// A model turn has ended. Returns the texts to give to the model before the next one. `worked`
@@ -215,7 +215,8 @@ impl Conversation {
             program: &|| "punchlist".to_owned(),
             version: env!("CARGO_PKG_VERSION"),
         };
-        act(&Exchange { store: &**store, given: &given, session, news: None, sub_agent: "" }).await
+        act(&Exchange { store: &**store, given: &given, session, sighting: None, sub_agent: "" })
+            .await
     }
 }
 

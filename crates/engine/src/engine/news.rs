@@ -26,11 +26,11 @@ impl News {
             Ok(next) => next,
             Err(error) => return Some(Err(error)),
         };
-        Some(tell(&self.plan, entry).await)
+        Some(describe(&self.plan, entry).await)
     }
 }
 
-async fn tell(plan: &PlanHandle, entry: Entry) -> Result<Change, Error> {
+async fn describe(plan: &PlanHandle, entry: Entry) -> Result<Change, Error> {
     let plan = plan.whole().await?;
     let show = Show { reader: None, times: Times::Hidden, only: None };
     let entries = [entry];

@@ -28,7 +28,8 @@ impl Exchange<'_> {
         if source != Source::Resume || unconfirmed.is_empty() {
             return Ok(());
         }
-        let never: Vec<&String> = unconfirmed.iter().filter(|it| self.file(it).is_none()).collect();
+        let never: Vec<&String> =
+            unconfirmed.iter().filter(|it| self.task_file(it).is_none()).collect();
         if let Some(plan) = self.whole("").await? {
             let ids = never.iter().map(|task| item_id(&self.session, plan.id, task));
             let open = |id| plan.items.values().any(|item| item.id == id && item.is_open());

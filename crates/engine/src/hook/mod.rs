@@ -27,7 +27,7 @@ pub use crate::conversation::{
     AgentFacts, Given, Moment, PlanFacts, Settings, TASKS, TODOWRITE, TRACKER, TURN, UPDATE_PLAN,
     WATCHED, WRITE_TODOS,
 };
-use crate::conversation::{Exchange, News};
+use crate::conversation::{Exchange, Sighting};
 use crate::session::{Met, Seen, meet, write};
 pub use under_way::UnderWay;
 
@@ -45,20 +45,20 @@ pub async fn answer(store: &dyn Store, event: &Event, given: &Given<'_>) -> Resu
         now: given.moment.now,
         ended: event.what == What::Ends,
     };
-    let (session, news) = match meet(store, &seen).await? {
+    let (session, sighting) = match meet(store, &seen).await? {
         Met::Known(session) => (session, None),
         // A new session is stored at once, because other sessions are compared with its stored
         // record.
         Met::News(next) if next.version == 0 || matches!(event.what, What::Begins(_)) => {
             (write(store, &seen, next).await?, None)
         }
-        Met::News(next) => (next, Some(News { seen, written: AtomicBool::new(false) })),
+        Met::News(next) => (next, Some(Sighting { seen, written: AtomicBool::new(false) })),
     };
     let sub_agent = event.sub_agent.as_deref().unwrap_or("");
-    let call = Exchange { store, given, session, news, sub_agent };
+    let call = Exchange { store, given, session, sighting, sub_agent };
     let answer = call.answer(event).await;
-    let told = call.tell_news().await;
-    answer.and_then(|answer| told.map(|()| answer))
+    let stored = call.store_sighting().await;
+    answer.and_then(|answer| stored.map(|()| answer))
 }
 
 /// Records a whole list of a session or of one of its sub-agents that was observed from outside, as
@@ -70,7 +70,7 @@ pub async fn keep_list(
     sub_agent: &str,
     entries: &[ListEntry],
 ) -> Result<(), Error> {
-    let call = Exchange { store, given, session, news: None, sub_agent };
+    let call = Exchange { store, given, session, sighting: None, sub_agent };
     call.list(entries, WATCHED).await.map(|_| ())
 }
 

@@ -54,7 +54,7 @@ struct ExplainedPart {
     decision: &'static str,
     rule: Option<RuleInFile>,
     /// Rules that seem to match but do not, with the reason.
-    but: Vec<String>,
+    not_matching: Vec<String>,
 }
 
 impl Explanation {
@@ -97,16 +97,17 @@ impl Explanation {
         if is_whole {
             why.extend(book.not_counting(subject));
         }
-        let said = |part: Part| {
+        let explain_part = |part: Part| {
             let alone = Subject {
                 commands: Commands::All(vec![part.words.clone()]),
                 hidden: Vec::new(),
                 ..subject.clone()
             };
-            let but = if part.by.is_none() { book.not_counting(&alone) } else { Vec::new() };
+            let not_matching =
+                if part.by.is_none() { book.not_counting(&alone) } else { Vec::new() };
             let decision = decision(&part.verdict);
             let rule = part.by.map(|it| book.in_file(it));
-            ExplainedPart { words: part.words, decision, rule, but }
+            ExplainedPart { words: part.words, decision, rule, not_matching }
         };
         let missing = match verdict {
             Verdict::Ask(None) if book.reader == Reader::Person => policy.lacking(subject),
@@ -116,7 +117,7 @@ impl Explanation {
             decision: decision(&verdict),
             why,
             rule: by.map(|it| book.in_file(it)),
-            parts: parts.into_iter().map(said).collect(),
+            parts: parts.into_iter().map(explain_part).collect(),
             missing,
         }
     }
@@ -132,7 +133,7 @@ impl Explanation {
                     "more": it.words.more,
                     "decision": it.decision,
                     "rule": it.rule.as_ref().map(RuleInFile::json),
-                    "notes": it.but,
+                    "notes": it.not_matching,
                 })
             })
             .collect();
@@ -166,18 +167,18 @@ impl Explanation {
                 .any(|part| part.rule.as_ref().is_some_and(|rule| rule.rule == it.rule))
         };
         if let Some(rule) = self.rule.as_ref().filter(|it| !is_in_a_part(it)) {
-            line("  ", &rule.told(self.decision));
+            line("  ", &rule.describe(self.decision));
         }
         for part in &self.parts {
             let more = if part.words.more { " …" } else { "" };
             let words = format!("{}{more}", part.words.known.join(" "));
             let why = match (&part.rule, part.decision) {
-                (Some(rule), decision) => rule.told(decision),
+                (Some(rule), decision) => rule.describe(decision),
                 (None, "allow") => "allowed".to_owned(),
                 (None, _) => "no rule is about it".to_owned(),
             };
             line("  ", &format!("{words}: {why}"));
-            part.but.iter().for_each(|it| line("    ", it));
+            part.not_matching.iter().for_each(|it| line("    ", it));
         }
         if !self.missing.is_empty() {
             out.push_str("To allow it, add to your config.toml:\n\n");
@@ -194,7 +195,7 @@ impl RuleInFile {
     }
 
     /// `denied by /home/me/.config/punchlist/config.toml:4: reason (the rule: …)`
-    fn told(&self, decision: &str) -> String {
+    fn describe(&self, decision: &str) -> String {
         let place = match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{file}:{line}"),
             (_, _) => "a rule".to_owned(),

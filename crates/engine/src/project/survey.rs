@@ -27,9 +27,9 @@ pub(super) fn lines(root: &Path, plans: Vec<String>, new: &[FileToTrust]) -> Vec
     let mut lines = plans;
     for file in new {
         let Some(text) = &file.text else { continue };
-        let is_said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
-        let said: Vec<String> = text.lines().filter(is_said).map(str::to_owned).collect();
-        lines.extend(part(&format!("{} says:", path(&file.path)), said));
+        let has_content = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+        let content: Vec<String> = text.lines().filter(has_content).map(str::to_owned).collect();
+        lines.extend(part(&format!("{} says:", path(&file.path)), content));
     }
     for (file, commands) in plan_files(root) {
         let name = file.strip_prefix(root).unwrap_or(&file);
@@ -105,20 +105,20 @@ fn of_item(item: &Item) -> Vec<String> {
 /// The plan files below a directory that contain commands, with these commands.
 fn plan_files(root: &Path) -> Vec<(PathBuf, Vec<String>)> {
     let mut found = Vec::new();
-    let mut left = vec![(root.to_owned(), 0)];
-    let mut seen = 0;
-    while let Some((directory, depth)) = left.pop() {
+    let mut to_read = vec![(root.to_owned(), 0)];
+    let mut entries_read = 0;
+    while let Some((directory, depth)) = to_read.pop() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
-            seen += 1;
-            if seen > ENTRIES {
+            entries_read += 1;
+            if entries_read > ENTRIES {
                 return found;
             }
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
             let is_hidden = name.to_string_lossy().starts_with('.');
             if kind.is_dir() && depth < DEPTH && !is_hidden && name != "node_modules" {
-                left.push((path, depth + 1));
+                to_read.push((path, depth + 1));
             } else if kind.is_file() && path.extension().is_some_and(|it| it == "md") {
                 let commands = commands(&path);
                 if !commands.is_empty() {

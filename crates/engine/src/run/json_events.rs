@@ -19,7 +19,7 @@ use super::front_end::Event;
 pub struct JsonEvents {
     agent: AgentId,
     /// How many events were written, without lists.
-    told: u64,
+    written: u64,
     /// The call of each item.
     calls: BTreeMap<Number, Call>,
 }
@@ -32,13 +32,13 @@ struct Call {
     is_scheduled: bool,
     is_waiting: bool,
     /// Whether somebody has changed the arguments since they were reported.
-    is_other: bool,
+    is_changed: bool,
 }
 
 impl JsonEvents {
     /// The events of this run.
     pub fn new(run: RunId) -> Self {
-        Self { agent: AgentId::new(run.to_string()), told: 0, calls: BTreeMap::new() }
+        Self { agent: AgentId::new(run.to_string()), written: 0, calls: BTreeMap::new() }
     }
 
     /// The lines for an event; empty if programs are not told about it.
@@ -49,7 +49,7 @@ impl JsonEvents {
                 self.begins(&directory.to_string_lossy(), name, now, &mut out);
             }
             Event::Plan(plan) => tell::list_of(&self.agent, plan, &mut out),
-            Event::Planned { item, tool, arguments } => self.knows(item, tool, arguments),
+            Event::Planned { item, tool, arguments } => self.planned(item, tool, arguments),
             Event::Changed { item, arguments } => self.changed(item, arguments),
             Event::Scheduled(item) => self.scheduled(item, now, &mut out),
             Event::Asked { item, what } => self.asks(item, what, now, &mut out),
@@ -89,26 +89,26 @@ impl JsonEvents {
     }
 
     /// Stores the call for an item.
-    fn knows(&mut self, item: Number, tool: &str, input: &Value) {
+    fn planned(&mut self, item: Number, tool: &str, input: &Value) {
         let (tool, input) = (tool.to_owned(), input.to_string());
-        let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_other: false };
+        let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_changed: false };
         self.calls.insert(item, call);
     }
 
     /// Stores changed arguments of a call.
     fn changed(&mut self, item: Number, input: &Value) {
         if let Some(call) = self.calls.get_mut(&item) {
-            (call.input, call.is_other) = (input.to_string(), true);
+            (call.input, call.is_changed) = (input.to_string(), true);
         }
     }
 
     fn write(&mut self, now: i64, kind: Kind<'_>, out: &mut Vec<u8>) {
-        self.told += 1;
+        self.written += 1;
         let event = event::Event {
             agent: &self.agent,
             agent_type: AgentType::Punchlist,
             timestamp: Some(now),
-            line: self.told,
+            line: self.written,
             index: 0,
             kind,
         };
@@ -174,8 +174,8 @@ impl JsonEvents {
         self.withdrawn(item, now, out);
         let Some(call) = self.calls.get_mut(&item) else { return };
         let (tool, input) = (call.tool.clone(), call.input.clone());
-        let is_other = std::mem::take(&mut call.is_other);
-        let input = RawJson::of(&input).filter(|_| is_other);
+        let is_changed = std::mem::take(&mut call.is_changed);
+        let input = RawJson::of(&input).filter(|_| is_changed);
         let name = Some(Text::from(tool.as_str()));
         self.write(now, Kind::ToolStarted { call_id: id(item), name, input }, out);
     }
@@ -225,7 +225,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let (item, mut out) = (Number(1), Vec::new());
         let mut teller = JsonEvents::new(RunId(IdSource::fixed(at, 1).nth(0)));
-        teller.knows(item, "shell", &json!({"item": 1, "command": "make"}));
+        teller.planned(item, "shell", &json!({"item": 1, "command": "make"}));
         teller.scheduled(item, 0, &mut out);
         teller.asks(item, "make", 0, &mut out);
         teller.answered(item, "with other arguments", Some("she"), 0, &mut out);
@@ -251,7 +251,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let (item, mut out) = (Number(1), Vec::new());
         let mut teller = JsonEvents::new(RunId(IdSource::fixed(at, 1).nth(0)));
-        teller.knows(item, "shell", &json!({"command": "make"}));
+        teller.planned(item, "shell", &json!({"command": "make"}));
         teller.changed(item, &json!({"command": "make all"}));
         teller.started(item, 0, &mut out);
         assert_eq!(kinds(&out), ["tool.scheduled shell", "tool.started shell"]);

@@ -61,7 +61,7 @@ pub(crate) struct RunProgress {
 }
 
 /// The operations for an item after its call changed state.
-struct Deed {
+struct ItemOps {
     call: CallId,
     item: Number,
     ops: Vec<Op>,
@@ -70,7 +70,7 @@ struct Deed {
 impl Ledger for RunLedger {
     fn record<'a>(&'a mut self, mut page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
         Box::pin(async move {
-            self.heard(&page);
+            self.remember_outputs(&page);
             let mut calls = Vec::new();
             for (id, state) in page.moved() {
                 if let Some(call) = page.call(id) {
@@ -94,7 +94,7 @@ impl RunLedger {
     }
 
     /// Remembers the output of steps that have ended, to show it with later questions.
-    fn heard(&mut self, page: &Page<'_>) {
+    fn remember_outputs(&mut self, page: &Page<'_>) {
         for (call, state) in page.moved() {
             let Some(output) = state.outcome().and_then(Outcome::output) else { continue };
             let Some(item) = self.item(call) else { continue };
@@ -121,10 +121,10 @@ impl RunLedger {
 
     /// The changes of the plan that follow from the page. `progress` is the items' progress before
     /// the page, and is updated to that after it.
-    fn deeds(&self, page: &Page<'_>, progress: &mut RunProgress) -> Vec<Deed> {
+    fn item_ops(&self, page: &Page<'_>, progress: &mut RunProgress) -> Vec<ItemOps> {
         let plan = self.plan.plan();
         let mut closed = BTreeSet::new();
-        let mut deeds = Vec::new();
+        let mut item_ops = Vec::new();
         for (call, state) in page.moved() {
             let Some(item) = self.item(call) else { continue };
             let was_begun = progress.moved(item, state);
@@ -176,9 +176,9 @@ impl RunLedger {
                     ops
                 }
             };
-            deeds.push(Deed { call, item, ops });
+            item_ops.push(ItemOps { call, item, ops });
         }
-        deeds
+        item_ops
     }
 
     /// Shortens a text to the limit for items.
@@ -196,10 +196,10 @@ impl RunLedger {
         asked: Vec<Asked>,
     ) -> Result<(), Error> {
         let mut progress = self.progress.clone();
-        let mut deeds = self.deeds(page, &mut progress);
+        let mut item_ops = self.item_ops(page, &mut progress);
         let mut left = Vec::new();
         loop {
-            let ops: Vec<Op> = deeds.iter().flat_map(|it| it.ops.clone()).collect();
+            let ops: Vec<Op> = item_ops.iter().flat_map(|it| it.ops.clone()).collect();
             let change = if ops.is_empty() { None } else { Some(self.change(page.at, ops)?) };
             let change = change.map(|it| (self.plan.plan().id, it));
             match self.store.record(self.run, calls.clone(), asked.clone(), change).await {
@@ -218,11 +218,11 @@ impl RunLedger {
                 Err(Error::Revision { .. }) => {
                     self.plan.read_again().await?;
                     progress = self.progress.clone();
-                    deeds = self.deeds(page, &mut progress);
+                    item_ops = self.item_ops(page, &mut progress);
                     left.clear();
                 }
-                Err(Error::Refused(refusal)) if !deeds.is_empty() => {
-                    for Deed { call, item, .. } in refused(&refusal, &mut deeds) {
+                Err(Error::Refused(refusal)) if !item_ops.is_empty() => {
+                    for ItemOps { call, item, .. } in refused(&refusal, &mut item_ops) {
                         progress.leave(item);
                         left.push((call, item, refusal.to_string()));
                     }
@@ -245,14 +245,14 @@ impl RunLedger {
 }
 
 /// Takes out the operations that were refused; all of them if the refusal names no item.
-fn refused(refusal: &Refusal, deeds: &mut Vec<Deed>) -> Vec<Deed> {
+fn refused(refusal: &Refusal, item_ops: &mut Vec<ItemOps>) -> Vec<ItemOps> {
     let about: BTreeSet<Number> =
         refusal.problems.iter().filter_map(|it| it.item.as_ref()).map(|it| it.number).collect();
     let is_refused =
-        |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
-    let mut refused: Vec<Deed> = deeds.extract_if(.., |it| is_refused(it)).collect();
+        |it: &ItemOps| about.is_empty() || about.contains(&it.item) || touches(it, &about);
+    let mut refused: Vec<ItemOps> = item_ops.extract_if(.., |it| is_refused(it)).collect();
     if refused.is_empty() {
-        refused.append(deeds);
+        refused.append(item_ops);
     }
     refused
 }
@@ -287,8 +287,8 @@ impl RunProgress {
 }
 
 /// Whether the operations also complete one of these items: a group that they close.
-fn touches(deed: &Deed, about: &BTreeSet<Number>) -> bool {
-    deed.ops.iter().any(|op| {
+fn touches(ops_of_item: &ItemOps, about: &BTreeSet<Number>) -> bool {
+    ops_of_item.ops.iter().any(|op| {
         matches!(op, Op::Complete { item: ItemRef::Number(number), .. } if about.contains(number))
     })
 }

@@ -41,7 +41,7 @@ impl Lock {
         let file =
             options.open(directory.join(format!("{plan}.lock"))).map_err(|why| fail(&why))?;
         let began = Instant::now();
-        let mut told = false;
+        let mut has_warned = false;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
@@ -51,10 +51,10 @@ impl Lock {
             }
             let pid = holder(&file);
             if pid.is_none_or(is_alive) || began.elapsed() > PATIENCE {
-                return Err(is_run(name, pid));
+                return Err(already_running(name, pid));
             }
-            if !told && began.elapsed() > Duration::from_secs(1) {
-                told = true;
+            if !has_warned && began.elapsed() > Duration::from_secs(1) {
+                has_warned = true;
                 waits()?;
             }
             sleep(PAUSE).await;
@@ -78,7 +78,7 @@ impl Lock {
 }
 
 /// The error for a plan file that another process runs.
-pub(super) fn is_run(name: &str, by: Option<u32>) -> Fail {
+pub(super) fn already_running(name: &str, by: Option<u32>) -> Fail {
     let who = by.map_or_else(String::new, |pid| format!(" by process {pid}"));
     Fail::refused(format!("{name} is being run already{who}")).hint(
         "wait until it is done, or stop it with Ctrl-C where it runs; `punchlist watch` shows it.",

@@ -28,7 +28,7 @@ use earlier_runs::{Late, Left};
 pub(crate) struct Prepared {
     pub(crate) plan: LivePlan,
     /// Items that cannot be done in this run, with the reason.
-    pub(crate) not: BTreeMap<Number, Held>,
+    pub(crate) cannot_run: BTreeMap<Number, Held>,
     /// Items that an earlier run left interrupted, and what may be done with them.
     pub(crate) resumed: BTreeMap<Number, Resumed>,
     /// Questions about items that earlier runs asked.
@@ -78,7 +78,7 @@ pub(crate) async fn prepare(
         rename(surroundings, &mut plan, source, &ctx).await?;
     }
     let mut notes = Vec::new();
-    let Left { mut plan, not, resumed, late } =
+    let Left { mut plan, cannot_run, resumed, late } =
         earlier_runs::left(options, surroundings, plan, &ctx, front_end).await?;
     let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
     let import = source.import(plan.plan(), origin);
@@ -113,7 +113,7 @@ pub(crate) async fn prepare(
     }
     let is_open = |number: Number| plan.plan().get(number).is_some_and(Item::is_open);
     let resumed = resumed.into_iter().filter(|(number, _)| is_open(*number)).collect();
-    Ok(Prepared { plan, not, resumed, late, notes })
+    Ok(Prepared { plan, cannot_run, resumed, late, notes })
 }
 
 /// The same context, with ids for another change.
@@ -138,7 +138,7 @@ async fn found_or_made(
             let request = PlanRequest { project, which, title, id, now };
             let made = plan_service::ensure(&**store, request).await?;
             if made != id {
-                return Err(lock::is_run(&source.name, None));
+                return Err(lock::already_running(&source.name, None));
             }
             store.whole(id).await?
         }

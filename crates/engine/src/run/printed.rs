@@ -35,22 +35,22 @@ pub(crate) fn before(
     printed: &BTreeMap<Number, Printed>,
     item: &Item,
 ) -> Vec<Printed> {
-    let meant = reach(plan, &item.depends_on);
-    let listed = plan.listed().into_iter().filter(|it| meant.contains(&it.number));
+    let items = reach(plan, &item.depends_on);
+    let listed = plan.listed().into_iter().filter(|it| items.contains(&it.number));
     let all: Vec<&Printed> = listed.filter_map(|it| printed.get(&it.number)).collect();
     all.iter().skip(all.len().saturating_sub(STEPS)).map(|it| (*it).clone()).collect()
 }
 
 /// These items and all below them.
 fn reach(plan: &Plan, from: &BTreeSet<Number>) -> BTreeSet<Number> {
-    let mut meant = from.clone();
+    let mut items = from.clone();
     // A sub-item comes after its parent in the list.
     for item in plan.listed() {
-        if item.parent.is_some_and(|it| meant.contains(&it)) {
-            meant.insert(item.number);
+        if item.parent.is_some_and(|it| items.contains(&it)) {
+            items.insert(item.number);
         }
     }
-    meant
+    items
 }
 
 /// The output from earlier runs of completed steps on which an item depends that a person will be
@@ -62,14 +62,14 @@ pub(crate) async fn earlier(
     schedule: &Schedule,
 ) -> Result<BTreeMap<Number, Printed>, Fail> {
     let is_asked = |task: &Task, item: &Item| item.approve || *task == Task::ByHand;
-    let mut wanted = BTreeSet::new();
+    let mut needed = BTreeSet::new();
     for planned in &schedule.planned {
         if let Some(item) = plan.get(planned.number).filter(|it| is_asked(&planned.task, it)) {
-            wanted.extend(reach(plan, &item.depends_on));
+            needed.extend(reach(plan, &item.depends_on));
         }
     }
     let mut found = BTreeMap::new();
-    for item in wanted.into_iter().filter_map(|it| plan.get(it)) {
+    for item in needed.into_iter().filter_map(|it| plan.get(it)) {
         if item.status == Status::Completed
             && let Some(printed) = last(store, outputs, plan.id, item).await?
         {

@@ -17,7 +17,7 @@ use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Outp
 use punchlist_sched::machine::Target;
 use punchlist_sched::policy::Policy;
 use punchlist_sched::run::{self, Run};
-use punchlist_streams::event::Outcome as Told;
+use punchlist_streams::event::Outcome as CallStatus;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
@@ -31,7 +31,7 @@ use super::plan_file::Source;
 use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
 use super::printed;
-use super::schedule::{Schedule, Task, There, Tree};
+use super::schedule::{Attendance, Schedule, Task, Tree};
 use super::steps::{self, sub_lists, worker_session};
 use crate::fail::{Code, Fail};
 use crate::outputs;
@@ -53,15 +53,16 @@ pub(crate) async fn work(
     front_end: &mut dyn FrontEnd,
 ) -> Result<Ended, Fail> {
     let Surroundings { store, caller, .. } = surroundings;
-    let Prepared { plan: mut live, mut not, resumed, late, notes } = prepared;
+    let Prepared { plan: mut live, mut cannot_run, resumed, late, notes } = prepared;
     let plan = live.plan();
-    not.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
+    cannot_run.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
     notes.iter().for_each(|it| front_end.warn(it));
     let tree = Arc::new(Tree::of(plan));
     let chosen = prepare::chosen(&options.choice, plan)?;
     let is_attended = caller.person.is_there || options.wait;
-    let there = There { person: is_attended, yes: options.yes, answered: late.answered() };
-    let schedule = Schedule::plot(plan, &tree, &chosen, &there, &not);
+    let attendance =
+        Attendance { person: is_attended, yes: options.yes, answered: late.answered() };
+    let schedule = Schedule::plot(plan, &tree, &chosen, &attendance, &cannot_run);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
     let ctx = prepare::ctx(caller, caller.process.clone());
@@ -205,7 +206,7 @@ impl Runner<'_> {
                 start::requests(self.options.on_failure, &self.schedule, self.plan.plan());
             for (item, it) in Arc::clone(&self.items).iter().zip(&requests) {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
-                self.tell(Event::Planned { item: *item, tool, arguments })?;
+                self.send(Event::Planned { item: *item, tool, arguments })?;
             }
             // If the run is over already, its error is reported below.
             drop(run.schedule(start::batch(&self.schedule, requests)).await);
@@ -218,7 +219,7 @@ impl Runner<'_> {
                     news = None;
                 } else if news.is_none() {
                     news = Some(self.store().news().await?);
-                    self.look(&run).await?;
+                    self.read_answers(&run).await?;
                 }
                 tokio::select! {
                     event = events.next() => {
@@ -232,7 +233,7 @@ impl Runner<'_> {
                     }
                     Some(report) = self.reports.recv() => self.take(report).await?,
                     input = self.front_end.input() => self.input(input?, &run).await?,
-                    () = is_told(news.as_mut()) => self.look(&run).await?,
+                    () = changed(news.as_mut()) => self.read_answers(&run).await?,
                     () = sleep_until(renew) => {
                         renew = Instant::now() + RENEW;
                         self.renew().await?;
@@ -260,7 +261,7 @@ impl Runner<'_> {
         Ok(Ctx { now, ids, ..self.ctx.clone() })
     }
 
-    fn tell(&mut self, event: Event<'_>) -> Result<(), Fail> {
+    fn send(&mut self, event: Event<'_>) -> Result<(), Fail> {
         let now = self.now();
         self.front_end.event(event, &self.board, now)
     }
@@ -268,11 +269,11 @@ impl Runner<'_> {
     /// Sends the events before anything runs.
     fn begin(&mut self) -> Result<(), Fail> {
         let (directory, name) = (self.source.directory(), &*self.source.name);
-        self.tell(Event::Begins { run: self.run, directory, name })?;
+        self.send(Event::Begins { run: self.run, directory, name })?;
         self.list()?;
         let held: Vec<Number> = self.schedule.held.keys().copied().collect();
         for item in held {
-            self.tell(Event::Held(item))?;
+            self.send(Event::Held(item))?;
         }
         self.draw()
     }
@@ -299,11 +300,11 @@ impl Runner<'_> {
                 if let Some(item) = self.item(call) {
                     self.board.says(item, &line.text);
                     let title = self.title(call);
-                    self.tell(Event::Printed { title: &title, line: &line.text })?;
+                    self.send(Event::Printed { title: &title, line: &line.text })?;
                 }
                 Ok(())
             }
-            run::Event::Lost { lines } => self.tell(Event::Lost(lines)),
+            run::Event::Lost { lines } => self.send(Event::Lost(lines)),
             run::Event::BatchDone(_) => Ok(()),
         }
     }
@@ -315,31 +316,31 @@ impl Runner<'_> {
             State::Live(Live::Scheduled { again_at: Some(at), .. }) => {
                 let wait = at.as_millisecond().saturating_sub(now).max(0) / 1_000;
                 self.board.waits(item, &format!("failed; tried again in {wait} s"));
-                self.tell(Event::Retries(item))
+                self.send(Event::Retries(item))
             }
             State::Live(Live::Scheduled { again_at: None, .. }) => {
-                self.tell(Event::Scheduled(item))
+                self.send(Event::Scheduled(item))
             }
             State::Live(Live::Executing { stopping: Some(_), .. }) => {
                 self.board.says(item, "stopping");
-                self.tell(Event::Stops(item))
+                self.send(Event::Stops(item))
             }
             State::Live(Live::Executing { stopping: None, .. }) => {
                 self.begun.insert(item);
                 self.board.begins(item, now);
-                self.tell(Event::Starts(item))
+                self.send(Event::Starts(item))
             }
             State::Done(outcome) => {
                 self.begun.remove(&item);
                 let (status, text) = self.ended(item, &outcome, now);
-                self.tell(Event::Completed { item, status, text: &text })
+                self.send(Event::Completed { item, status, text: &text })
             }
         }
     }
 
     /// Updates the board after an item's call has ended. Returns the status and the text for the
     /// event.
-    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
+    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (CallStatus, String) {
         match outcome {
             Outcome::Success(output) => {
                 let plan = self.plan.plan();
@@ -353,14 +354,14 @@ impl Runner<'_> {
                 }
                 self.board.done(item, level, now);
                 parents.into_iter().for_each(|it| self.board.done(it, None, now));
-                (Told::Success, output.text.clone())
+                (CallStatus::Success, output.text.clone())
             }
             Outcome::Error(error) => self.erred(item, error, now),
             Outcome::Cancelled { reason: CancelReason::Refused(reason), .. }
                 if !self.is_by_hand(item) =>
             {
                 self.board.refused(item, reason.clone(), now);
-                (Told::Cancelled, CancelReason::Refused(reason.clone()).to_string())
+                (CallStatus::Cancelled, CancelReason::Refused(reason.clone()).to_string())
             }
             Outcome::Cancelled { reason, output } => {
                 let words = match reason {
@@ -379,7 +380,7 @@ impl Runner<'_> {
                     CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
                 };
                 self.board.left(item, words.clone(), now);
-                (Told::Cancelled, with_output(words, output.as_deref()))
+                (CallStatus::Cancelled, with_output(words, output.as_deref()))
             }
         }
     }
@@ -390,7 +391,7 @@ impl Runner<'_> {
         task == Some(&Task::ByHand)
     }
 
-    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
+    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (CallStatus, String) {
         let words = error.to_string();
         let output = match error {
             CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => {
@@ -398,11 +399,11 @@ impl Runner<'_> {
             }
             CallError::NobodyToAsk(_) => {
                 self.board.left(item, words.clone(), now);
-                return (Told::Error, words);
+                return (CallStatus::Error, words);
             }
             CallError::Denied(rule) => {
                 self.board.denied(item, rule, now);
-                return (Told::Error, words);
+                return (CallStatus::Error, words);
             }
             CallError::Invalid(_)
             | CallError::Unknown(_)
@@ -412,7 +413,7 @@ impl Runner<'_> {
         };
         self.board.failed(item, &words, output.whole.clone(), now);
         self.outputs.push((item, output.clone()));
-        (Told::Error, with_output(words, Some(&output)))
+        (CallStatus::Error, with_output(words, Some(&output)))
     }
 
     /// Handles the reports that have come in.
@@ -473,7 +474,7 @@ impl Runner<'_> {
 
     async fn input(&mut self, input: Input, run: &Run) -> Result<(), Fail> {
         match input {
-            Input::Answer(id, answer) => self.say(id, answer, run).await,
+            Input::Answer(id, answer) => self.answer_here(id, answer, run).await,
             Input::Stop => self.stop(run).await,
             Input::Draw => self.draw(),
         }
@@ -516,7 +517,7 @@ impl Runner<'_> {
         self.read_reports().await?;
         let now = self.now();
         self.board.progress = self.plan.plan().progress();
-        self.tell(Event::Over)?;
+        self.send(Event::Over)?;
         ended.map_err(|why| end::broken(&why))?;
         self.store().end_run(self.run, now).await?;
         let directory = self.surroundings.outputs();
@@ -540,7 +541,7 @@ impl Runner<'_> {
 }
 
 /// Waits for a change in the store; for ever without a subscription.
-async fn is_told(news: Option<&mut News>) {
+async fn changed(news: Option<&mut News>) {
     match news {
         Some(news) => drop(poll_fn(|context| news.as_mut().poll_next(context)).await),
         None => pending().await,

@@ -38,7 +38,7 @@ pub enum Task {
 
 /// Who can answer questions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct There {
+pub(crate) struct Attendance {
     /// Whether a person can be asked.
     pub(crate) person: bool,
     /// Whether all approvals are given beforehand.
@@ -163,16 +163,16 @@ fn is_open(plan: &Plan, number: Number) -> bool {
 }
 
 impl Schedule {
-    /// Plans the open items. `not` are items that cannot be done, with the reason.
+    /// Plans the open items. `cannot_run` are items that cannot be done, with the reason.
     pub(crate) fn plot(
         plan: &Plan,
         tree: &Tree,
         chosen: &Chosen,
-        there: &There,
-        not: &BTreeMap<Number, Held>,
+        attendance: &Attendance,
+        cannot_run: &BTreeMap<Number, Held>,
     ) -> Self {
         let map = Map::of(plan, tree, chosen);
-        let held = map.held(there, not);
+        let held = map.held(attendance, cannot_run);
         let planned: Vec<&Node<'_>> = map
             .nodes
             .iter()
@@ -273,13 +273,17 @@ impl<'a> Map<'a> {
     }
 
     /// The items that cannot be done: first for their own reasons, then because of others.
-    fn held(&self, there: &There, not: &BTreeMap<Number, Held>) -> BTreeMap<Number, Held> {
+    fn held(
+        &self,
+        attendance: &Attendance,
+        cannot_run: &BTreeMap<Number, Held>,
+    ) -> BTreeMap<Number, Held> {
         let mut held: BTreeMap<Number, Held> = BTreeMap::new();
         let mut waits: BTreeMap<Number, Vec<(Number, bool)>> = BTreeMap::new();
         let mut queue: VecDeque<Number> = VecDeque::new();
         for node in &self.nodes {
             let number = node.item.number;
-            if let Some(why) = node.why(there).or_else(|| not.get(&number).cloned()) {
+            if let Some(why) = node.why(attendance).or_else(|| cannot_run.get(&number).cloned()) {
                 held.insert(number, why);
                 queue.push_back(number);
             }
@@ -322,18 +326,18 @@ impl<'a> Map<'a> {
 }
 
 impl Node<'_> {
-    fn why(&self, there: &There) -> Option<Held> {
+    fn why(&self, attendance: &Attendance) -> Option<Held> {
         if !self.is_chosen {
             return Some(Held::NotChosen);
         }
         if let Some(on) = &self.item.waiting_on {
             return Some(Held::Waiting(on.clone()));
         }
-        let can_ask = there.person || there.answered.contains(&self.item.number);
+        let can_ask = attendance.person || attendance.answered.contains(&self.item.number);
         match &self.task {
             Some(Task::ByHand) if !can_ask => Some(Held::ByHand),
             Some(Task::Step | Task::Agent(_)) if self.item.approve => {
-                (!can_ask && !there.yes).then_some(Held::Approval)
+                (!can_ask && !attendance.yes).then_some(Held::Approval)
             }
             Some(Task::Step | Task::Agent(_) | Task::ByHand) | None => None,
         }
@@ -342,10 +346,10 @@ impl Node<'_> {
 
 /// The ancestors of an item, nearest first. It ends at a cycle, which rules forbid.
 fn parents(plan: &Plan, number: Number) -> impl Iterator<Item = Number> {
-    let mut seen = BTreeSet::from([number]);
+    let mut visited = BTreeSet::from([number]);
     let mut at = plan.get(number).and_then(|it| it.parent);
     std::iter::from_fn(move || {
-        let number = at.filter(|it| seen.insert(*it))?;
+        let number = at.filter(|it| visited.insert(*it))?;
         at = plan.get(number).and_then(|it| it.parent);
         Some(number)
     })

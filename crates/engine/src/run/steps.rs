@@ -292,9 +292,9 @@ impl Place {
     async fn step(&self, arguments: &Value, work: &Work) -> Ended {
         let Some((number, job)) = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)))
         else {
-            return badly("this run has no such item", Output::default());
+            return failed("this run has no such item", Output::default());
         };
-        if let Some(ended) = self.left_behind(number, job, work).await {
+        if let Some(ended) = self.check_interrupted(number, job, work).await {
             return ended;
         }
         job.ended(self.run_and_verify(number, command(arguments), work).await)
@@ -310,7 +310,7 @@ impl Place {
                         return other;
                     }
                 },
-                Err(why) => return badly(&why.to_string(), Output::default()),
+                Err(why) => return failed(&why.to_string(), Output::default()),
             },
         };
         self.verified(number, output, None, work).await
@@ -318,7 +318,7 @@ impl Place {
 
     /// For an interrupted item, how the call ends without running it again: its check passes, or
     /// nobody said that it may run again. `None` if it may run.
-    pub(crate) async fn left_behind(
+    pub(crate) async fn check_interrupted(
         &self,
         number: Number,
         job: &Job,
@@ -362,7 +362,7 @@ impl Place {
                     how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
                 // The output of the command, or the worker's last answer, may show why.
                 let said = outputs::joined(output, finished.output);
-                badly(&format!("its check failed: {how}"), proof.attach(said))
+                failed(&format!("its check failed: {how}"), proof.attach(said))
             }
             Err(ended) => ended,
         }
@@ -376,12 +376,12 @@ impl Place {
         work: &Work,
     ) -> Result<(Evidence, Finished), Ended> {
         let covered = self.prover.cover(check).await;
-        let covered = covered.map_err(|why| badly(&why, Output::default()))?;
+        let covered = covered.map_err(|why| failed(&why, Output::default()))?;
         let command = self.command(number, &check.command);
         let finished = work.run(command).await;
-        let finished = finished.map_err(|why| badly(&why.to_string(), Output::default()))?;
+        let finished = finished.map_err(|why| failed(&why.to_string(), Output::default()))?;
         if let Err(why) = &finished.exit {
-            return Err(badly(&format!("its check could not be run: {why}"), finished.output));
+            return Err(failed(&format!("its check could not be run: {why}"), finished.output));
         }
         Ok((self.prover.checked(check, covered, &finished), finished))
     }
@@ -398,6 +398,6 @@ fn interrupted() -> Ended {
     Ended::Declined(why.to_owned())
 }
 
-pub(crate) fn badly(what: &str, output: Output) -> Ended {
+pub(crate) fn failed(what: &str, output: Output) -> Ended {
     Ended::Badly { what: what.to_owned(), output }
 }

@@ -44,7 +44,7 @@ pub(super) fn misfit(rule: &Rule) -> Option<Misfit> {
 
 fn tool(rule: &Rule) -> Option<Misfit> {
     let name = rule.tool.as_ref()?;
-    if rule.server.is_some() || may_be_foreign(name) || known(rule).next().is_some() {
+    if rule.server.is_some() || may_be_foreign(name) || matching_tools(rule).next().is_some() {
         return None;
     }
     let names = TOOLS.iter().map(|it| it.0);
@@ -62,7 +62,7 @@ fn tool(rule: &Rule) -> Option<Misfit> {
 fn command(rule: &Rule) -> Option<Misfit> {
     let words = rule.command.as_ref()?;
     let misfit = |what: String| Some(Misfit { key: "command", what });
-    if rule.server.is_some() || !known(rule).any(|it| EXECUTE.contains(&it.0)) {
+    if rule.server.is_some() || !matching_tools(rule).any(|it| EXECUTE.contains(&it.0)) {
         let about = match (&rule.tool, &rule.server) {
             (Some(tool), _) => format!("the tool {tool:?}"),
             (None, _) => "a server's tool".to_owned(),
@@ -85,7 +85,7 @@ fn argument(rule: &Rule) -> Option<Misfit> {
     if rule.server.is_some() || rule.tool.as_deref().is_some_and(|it| it.starts_with(FOREIGN)) {
         return None;
     }
-    let mut names: Vec<&str> = known(rule).flat_map(|it| it.1).copied().collect();
+    let mut names: Vec<&str> = matching_tools(rule).flat_map(|it| it.1).copied().collect();
     names.sort_unstable();
     names.dedup();
     if names.contains(&name.as_str()) {
@@ -106,7 +106,9 @@ fn argument(rule: &Rule) -> Option<Misfit> {
 }
 
 /// Our own tools that a rule may be about.
-fn known(rule: &Rule) -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
+fn matching_tools(
+    rule: &Rule,
+) -> impl Iterator<Item = &'static (&'static str, &'static [&'static str])> {
     TOOLS.iter().filter(|it| rule.tool.as_ref().is_none_or(|name| like(name, it.0)))
 }
 

@@ -47,12 +47,12 @@ pub fn commands(line: &str) -> Commands {
     }
     // The text may be hostile and the grammar is third-party code: if it panics, the line is
     // opaque.
-    let told = catch_unwind(AssertUnwindSafe(|| {
-        let posix = Taker::take(line, Dialect::Posix)?;
-        let bash = Taker::take(line, Dialect::Bash)?;
+    let parsed = catch_unwind(AssertUnwindSafe(|| {
+        let posix = Collector::collect(line, Dialect::Posix)?;
+        let bash = Collector::collect(line, Dialect::Bash)?;
         (posix == bash).then_some(posix)
     }));
-    match told {
+    match parsed {
         Ok(Some(all)) => Commands::All(all),
         Ok(None) | Err(_) => Commands::Opaque,
     }
@@ -141,7 +141,7 @@ impl Dialect {
 }
 
 /// Collects the commands of one line. Every step returns `None` if the line is opaque.
-struct Taker {
+struct Collector {
     dialect: Dialect,
     found: Vec<Words>,
     /// Whether the line changes the directory, so that relative paths are unknown.
@@ -149,14 +149,14 @@ struct Taker {
     depth: u32,
 }
 
-impl Taker {
-    fn take(line: &str, dialect: Dialect) -> Option<Vec<Words>> {
-        let mut taker = Self { dialect, found: Vec::new(), moved: false, depth: 0 };
-        taker.line(line)?;
-        if taker.moved && taker.found.iter().any(is_relative) {
+impl Collector {
+    fn collect(line: &str, dialect: Dialect) -> Option<Vec<Words>> {
+        let mut collector = Self { dialect, found: Vec::new(), moved: false, depth: 0 };
+        collector.line(line)?;
+        if collector.moved && collector.found.iter().any(is_relative) {
             return None;
         }
-        Some(taker.found)
+        Some(collector.found)
     }
 
     fn line(&mut self, line: &str) -> Option<()> {
@@ -276,15 +276,15 @@ impl Taker {
     }
 
     fn words(&mut self, words: &[&ast::Word]) -> Option<()> {
-        let mut told = Words::default();
+        let mut literal = Words::default();
         for raw in words {
             match self.word(raw)? {
-                Word::Known(text) if !told.more => told.known.push(text),
+                Word::Known(text) if !literal.more => literal.known.push(text),
                 Word::Known(_) => {}
-                Word::Unknown => told.more = true,
+                Word::Unknown => literal.more = true,
             }
         }
-        for command in program::commands(told)? {
+        for command in program::commands(literal)? {
             let name = command.known.first().map_or("", |it| it.rsplit('/').next().unwrap_or(it));
             self.moved |= ["cd", "chdir", "pushd", "popd"].contains(&name);
             self.add(command);

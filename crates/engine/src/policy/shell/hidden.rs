@@ -109,21 +109,21 @@ impl Seeker {
                 ast::CommandPrefixOrSuffixItem::IoRedirect(_) => {}
             }
         }
-        let mut told = Words::default();
+        let mut literal = Words::default();
         for raw in words {
             let reading = word::read(&raw.value);
             reading.iter().flat_map(|it| &it.substituted).for_each(|it| self.line(it));
             match reading.map(|it| it.word) {
-                Some(Word::Known(text)) if !told.more => told.known.push(text),
+                Some(Word::Known(text)) if !literal.more => literal.known.push(text),
                 // Braces without a list are literal: `xargs -I{}`.
-                Some(Word::Unknown) if !told.more && is_bare(&raw.value) => {
-                    told.known.push(raw.value.clone());
+                Some(Word::Unknown) if !literal.more && is_bare(&raw.value) => {
+                    literal.known.push(raw.value.clone());
                 }
                 Some(Word::Known(_)) => {}
-                Some(Word::Unknown) | None => told.more = true,
+                Some(Word::Unknown) | None => literal.more = true,
             }
         }
-        self.words(told);
+        self.words(literal);
     }
 
     /// Adds a command and the commands in it.

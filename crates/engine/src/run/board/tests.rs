@@ -2,7 +2,7 @@
 
 use punchlist_model::{IdSource, ItemId, Origin, PlanId, Position, Timestamp};
 
-use super::super::schedule::{Chosen, There};
+use super::super::schedule::{Attendance, Chosen};
 use super::*;
 
 /// A board with four steps; the last one asks and depends on two others.
@@ -22,8 +22,8 @@ fn board() -> Board {
         plan.items.insert(Number(n), item);
     }
     let tree = Tree::of(&plan);
-    let there = There { person: true, ..There::default() };
-    let schedule = Schedule::plot(&plan, &tree, &Chosen::All, &there, &BTreeMap::new());
+    let attendance = Attendance { person: true, ..Attendance::default() };
+    let schedule = Schedule::plot(&plan, &tree, &Chosen::All, &attendance, &BTreeMap::new());
     Board::new(&plan, &tree, &schedule, vec!["2 jobs".to_owned()], 0)
 }
 

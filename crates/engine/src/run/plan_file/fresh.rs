@@ -56,10 +56,10 @@ fn has_past(item: &Item) -> bool {
 
 /// The ancestors of an item.
 fn above<'a>(plan: &'a Plan, item: &Item) -> impl Iterator<Item = Number> + 'a {
-    let mut seen = BTreeSet::from([item.number]);
+    let mut visited = BTreeSet::from([item.number]);
     let mut at = item.parent;
     std::iter::from_fn(move || {
-        let number = at.filter(|it| seen.insert(*it))?;
+        let number = at.filter(|it| visited.insert(*it))?;
         at = plan.get(number).and_then(|it| it.parent);
         Some(number)
     })

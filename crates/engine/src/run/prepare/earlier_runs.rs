@@ -33,13 +33,13 @@ use crate::run::steps::{Resumed, sub_lists};
 const RUNS: u32 = 64;
 
 /// The outcome text of an interrupted item.
-const SAID: &str = "interrupted: the run was ended while it was under way";
+const INTERRUPTED_TEXT: &str = "interrupted: the run was ended while it was under way";
 
 /// What earlier runs left.
 pub(crate) struct Left {
     pub(crate) plan: LivePlan,
     /// Items that cannot be done in this run, with the reason.
-    pub(crate) not: BTreeMap<Number, Held>,
+    pub(crate) cannot_run: BTreeMap<Number, Held>,
     /// Interrupted items, and what may be done with them.
     pub(crate) resumed: BTreeMap<Number, Resumed>,
     /// Questions about items whose answers no run has used yet.
@@ -48,12 +48,12 @@ pub(crate) struct Left {
 
 /// Questions of runs that have ended, by their item, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Late(BTreeMap<Number, Vec<Unheard>>);
+pub(crate) struct Late(BTreeMap<Number, Vec<LateQuestion>>);
 
 impl Late {
     /// The items with an answered question.
     pub(crate) fn answered(&self) -> BTreeSet<Number> {
-        let has_answer = |it: &Vec<Unheard>| it.iter().any(|it| it.answered.is_some());
+        let has_answer = |it: &Vec<LateQuestion>| it.iter().any(|it| it.answered.is_some());
         self.0.iter().filter(|(_, it)| has_answer(it)).map(|(number, _)| *number).collect()
     }
 
@@ -65,18 +65,18 @@ impl Late {
         asked: &Asked,
         now: Timestamp,
     ) -> Result<Option<Answered>, Fail> {
-        let unheard = asked.item.and_then(|it| self.0.remove(&it)).unwrap_or_default();
-        for it in &unheard {
+        let questions = asked.item.and_then(|it| self.0.remove(&it)).unwrap_or_default();
+        for it in &questions {
             it.settle(store, now).await?;
         }
-        let is_same = |it: &&Unheard| it.answered.is_some() && it.is_same(asked);
-        Ok(unheard.iter().rfind(is_same).and_then(|it| it.answered.clone()))
+        let is_same = |it: &&LateQuestion| it.answered.is_some() && it.is_same(asked);
+        Ok(questions.iter().rfind(is_same).and_then(|it| it.answered.clone()))
     }
 }
 
 /// A question of a run that has ended.
 #[derive(Clone, Debug)]
-struct Unheard {
+struct LateQuestion {
     run: RunId,
     /// The call that asked and still waits.
     call: CallRecord,
@@ -85,7 +85,7 @@ struct Unheard {
     answered: Option<Answered>,
 }
 
-impl Unheard {
+impl LateQuestion {
     /// Whether it asked exactly the same, so that the answer applies.
     fn is_same(&self, other: &Asked) -> bool {
         let it = &self.asked;
@@ -117,7 +117,7 @@ pub(crate) async fn left(
     let ended = store.runs(filter).await?;
     let under_way = under_way(store, &ended).await?;
     let gone = around::gone(&*caller.around, plan.plan());
-    let mut not = BTreeMap::new();
+    let mut cannot_run = BTreeMap::new();
     let mut resumed = BTreeMap::new();
     let mut ops = Vec::new();
     for item in plan.plan().listed().into_iter().filter(|it| it.is_open()) {
@@ -130,7 +130,7 @@ pub(crate) async fn left(
             });
             if !is_ours {
                 let name = holder.map(|it| it.name.clone()).unwrap_or_default();
-                not.insert(item.number, Held::Claimed(name));
+                cannot_run.insert(item.number, Held::Claimed(name));
                 continue;
             }
             ops.push(Op::Release(ItemRef::Number(item.number)));
@@ -153,19 +153,19 @@ pub(crate) async fn left(
             false if item.check.is_some() => {
                 resumed.insert(item.number, Resumed::CheckOnly);
             }
-            false => drop(not.insert(item.number, Held::Interrupted)),
+            false => drop(cannot_run.insert(item.number, Held::Interrupted)),
         }
     }
     plan.change(&Ctx { gone, ..anew(surroundings, ctx)? }, |_| ops.clone()).await?;
     // This comes last: as long as these runs have not ended, the next run finds what they left.
     for run in &ended {
-        let said = said_so_far(surroundings, run.id).await?;
+        let said = outputs_so_far(surroundings, run.id).await?;
         store.interrupt(run.id, ctx.now, said).await?;
         store.end_run(run.id, ctx.now).await?;
     }
     from_workers(surroundings, &mut plan, &under_way, ctx).await?;
     let late = late(options, store, plan.plan(), ctx.now).await?;
-    Ok(Left { plan, not, resumed, late })
+    Ok(Left { plan, cannot_run, resumed, late })
 }
 
 /// The items whose calls were executing.
@@ -208,7 +208,7 @@ async fn from_workers(
 }
 
 /// The outputs of a killed run's calls so far.
-async fn said_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fail> {
+async fn outputs_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fail> {
     let outputs = surroundings.outputs();
     let mut said = Said::new();
     for call in surroundings.store.calls(run).await? {
@@ -225,7 +225,8 @@ async fn said_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fa
 /// Marks an item as interrupted.
 fn marked(item: Number) -> Op {
     let merge = Map::from_iter([(Item::INTERRUPTED.to_owned(), Value::Bool(true))]);
-    let patch = Patch { outcome: Some(Some(SAID.to_owned())), merge, ..Patch::default() };
+    let patch =
+        Patch { outcome: Some(Some(INTERRUPTED_TEXT.to_owned())), merge, ..Patch::default() };
     Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
 }
 
@@ -251,7 +252,7 @@ async fn late(
     plan: &Plan,
     now: Timestamp,
 ) -> Result<Late, Fail> {
-    let mut found: BTreeMap<Number, Vec<Unheard>> = BTreeMap::new();
+    let mut found: BTreeMap<Number, Vec<LateQuestion>> = BTreeMap::new();
     let filter = RunFilter { plan: Some(plan.id), most: Some(RUNS), ..RunFilter::default() };
     let mut runs = store.runs(filter).await?;
     runs.reverse();
@@ -271,7 +272,7 @@ async fn late(
                 Standing::Waiting | Standing::Settled => None,
             };
             let item = call.item;
-            let it = Unheard { run: run.id, call, asked: question.asked, answered };
+            let it = LateQuestion { run: run.id, call, asked: question.asked, answered };
             match item
                 .filter(|it| !options.earlier.fresh && plan.get(*it).is_some_and(Item::is_open))
             {

@@ -22,7 +22,7 @@ impl Runner<'_> {
         let (id, now) = (asked.id, self.now());
         self.board.asks(item, now.as_millisecond());
         let what = asked.command.as_deref().unwrap_or(&asked.what);
-        self.tell(Event::Asked { item, what })?;
+        self.send(Event::Asked { item, what })?;
         let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
         let known = self.store().questions(filter).await?;
         let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
@@ -30,11 +30,11 @@ impl Runner<'_> {
         self.waiting.push(question.asked.clone());
         // `--yes` is the person's latest answer.
         if self.options.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, run).await;
+            return self.answer_here(id, Answer::Once, run).await;
         }
         if let Some(mut answered) = late {
             answered.answer = late_answer::alone(answered.answer);
-            return self.give(id, answered, run).await;
+            return self.store_answer(id, answered, run).await;
         }
         if !self.is_attended {
             // Somebody has answered, but a different question.
@@ -43,55 +43,65 @@ impl Runner<'_> {
             run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
             return Ok(());
         }
-        self.tell(Event::Question(&question.asked))?;
+        self.send(Event::Question(&question.asked))?;
         // Somebody may have answered already; only this run passes it to the scheduler.
-        self.stands(id, question.standing, run).await
+        self.handle_standing(id, question.standing, run).await
     }
 
     /// Stores the answer of the person at the front end, like any other answer.
-    pub(super) async fn say(
+    pub(super) async fn answer_here(
         &mut self,
         id: QuestionId,
         answer: Answer,
         run: &Run,
     ) -> Result<(), Fail> {
         let answered = Answered { answer, by: self.ctx.actor.clone(), at: self.now() };
-        self.give(id, answered, run).await
+        self.store_answer(id, answered, run).await
     }
 
     /// Stores an answer and uses it.
-    async fn give(&mut self, id: QuestionId, answered: Answered, run: &Run) -> Result<(), Fail> {
+    async fn store_answer(
+        &mut self,
+        id: QuestionId,
+        answered: Answered,
+        run: &Run,
+    ) -> Result<(), Fail> {
         match self.store().answer(id, answered.clone()).await? {
-            AnswerOutcome::Taken(_) => self.heard(id, &answered, run).await,
+            AnswerOutcome::Taken(_) => self.use_answer(id, &answered, run).await,
             // Somebody else answered first.
-            AnswerOutcome::Late(question) => self.stands(id, question.standing, run).await,
+            AnswerOutcome::Late(question) => self.handle_standing(id, question.standing, run).await,
             AnswerOutcome::NotOffered(_) => Ok(()),
         }
     }
 
     /// Reads answers that were given elsewhere.
-    pub(super) async fn look(&mut self, run: &Run) -> Result<(), Fail> {
+    pub(super) async fn read_answers(&mut self, run: &Run) -> Result<(), Fail> {
         if self.waiting.is_empty() {
             return Ok(());
         }
         let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
         for question in self.store().questions(filter).await? {
             if self.waiting.iter().any(|it| it.id == question.asked.id) {
-                self.stands(question.asked.id, question.standing, run).await?;
+                self.handle_standing(question.asked.id, question.standing, run).await?;
             }
         }
         Ok(())
     }
 
     /// Handles the state of a question in the store.
-    async fn stands(&mut self, id: QuestionId, standing: Standing, run: &Run) -> Result<(), Fail> {
+    async fn handle_standing(
+        &mut self,
+        id: QuestionId,
+        standing: Standing,
+        run: &Run,
+    ) -> Result<(), Fail> {
         match standing {
             Standing::Waiting => Ok(()),
             Standing::Settled => {
                 self.settle(id);
-                self.tell(Event::Withdrawn(id))
+                self.send(Event::Withdrawn(id))
             }
-            Standing::Answered(answered) => self.heard(id, &answered, run).await,
+            Standing::Answered(answered) => self.use_answer(id, &answered, run).await,
         }
     }
 
@@ -102,19 +112,24 @@ impl Runner<'_> {
     }
 
     /// Uses an answer: passes it to the scheduler.
-    async fn heard(&mut self, id: QuestionId, answered: &Answered, run: &Run) -> Result<(), Fail> {
+    async fn use_answer(
+        &mut self,
+        id: QuestionId,
+        answered: &Answered,
+        run: &Run,
+    ) -> Result<(), Fail> {
         let asked = self.settle(id);
         let item = asked.as_ref().and_then(|it| it.item);
         let tool = asked.as_ref().map_or_else(|| SHELL.to_owned(), |it| it.tool.clone());
         if let Some(asked) = &asked {
             let is_by_other = answered.by != self.ctx.actor;
-            self.tell(Event::Answered { asked, answered, is_by_other })?;
+            self.send(Event::Answered { asked, answered, is_by_other })?;
         }
         let mut answer = answered.answer.clone();
         if let (Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
             // The command may be changed, but not the item.
             steps::keep_item(arguments, item);
-            self.tell(Event::Changed { item, arguments })?;
+            self.send(Event::Changed { item, arguments })?;
         }
         self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
         // If the run is over, its end reports that.

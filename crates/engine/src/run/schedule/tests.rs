@@ -4,8 +4,8 @@ use punchlist_model::{IdSource, Item, ItemId, Origin, PlanId, Position, Run, Tim
 
 use super::*;
 
-const PERSON: There = There { person: true, yes: false, answered: BTreeSet::new() };
-const NOBODY: There = There { person: false, yes: false, answered: BTreeSet::new() };
+const PERSON: Attendance = Attendance { person: true, yes: false, answered: BTreeSet::new() };
+const NOBODY: Attendance = Attendance { person: false, yes: false, answered: BTreeSet::new() };
 
 /// A plan from lines: `2 < 1` is a sub-item of 1, `3 > 1 2` depends on both. Further words: `run`,
 /// `agent`, `approve`, `done`, `cancelled`, `waits`. An item without any is a manual step.
@@ -40,9 +40,9 @@ fn plan(text: &str) -> Plan {
 }
 
 /// The schedule as text: one line per item with what it comes after, then the held items.
-fn schedule(text: &str, chosen: &Chosen, there: &There) -> String {
+fn schedule(text: &str, chosen: &Chosen, attendance: &Attendance) -> String {
     let plan = plan(text);
-    let schedule = Schedule::plot(&plan, &Tree::of(&plan), chosen, there, &BTreeMap::new());
+    let schedule = Schedule::plot(&plan, &Tree::of(&plan), chosen, attendance, &BTreeMap::new());
     let name = |at: &usize| schedule.planned[*at].number.to_string();
     let mut lines: Vec<String> = schedule
         .planned
@@ -60,9 +60,9 @@ fn schedule(text: &str, chosen: &Chosen, there: &There) -> String {
 }
 
 #[track_caller]
-fn check(text: &str, chosen: &Chosen, there: There, expected: &str) {
+fn check(text: &str, chosen: &Chosen, attendance: Attendance, expected: &str) {
     let expected: Vec<&str> = expected.lines().map(str::trim).filter(|it| !it.is_empty()).collect();
-    assert_eq!(schedule(text, chosen, &there), expected.join("\n"));
+    assert_eq!(schedule(text, chosen, &attendance), expected.join("\n"));
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn what_needs_a_person_is_left_where_nobody_is() {
     let text = "1\n2 run approve\n3 run > 1\n4 agent";
     check(text, &Chosen::All, PERSON, "1\n2\n3 after 1\n4");
     check(text, &Chosen::All, NOBODY, "4\n1 held: ByHand\n2 held: Approval\n3 held: After(1)");
-    let yes = There { yes: true, ..NOBODY };
+    let yes = Attendance { yes: true, ..NOBODY };
     check(text, &Chosen::All, yes, "2\n4\n1 held: ByHand\n3 held: After(1)");
-    let answered = There { answered: BTreeSet::from([Number(1), Number(2)]), ..NOBODY };
+    let answered = Attendance { answered: BTreeSet::from([Number(1), Number(2)]), ..NOBODY };
     check(text, &Chosen::All, answered, "1\n2\n3 after 1\n4");
 }
 

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use super::sub_lists::Entry;
 use super::worker_session::{self, Destination};
-use super::{AGENT, PLAN, Place, badly, item};
+use super::{AGENT, PLAN, Place, failed, item};
 use crate::outputs;
 use crate::run::runner::reports::Report;
 
@@ -94,8 +94,8 @@ impl Tool for Agent {
     }
 
     fn check(&self, arguments: &Value) -> Result<Checked, String> {
-        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
-        let known = known.ok_or("this run has no such item")?;
+        let item_job = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        let item_job = item_job.ok_or("this run has no such item")?;
         let agent = text_of(arguments, "agent");
         if Which::named(agent).is_none() {
             let names = Which::ALL.map(Which::as_str).join(", ");
@@ -103,23 +103,23 @@ impl Tool for Agent {
         }
         let subject = Subject {
             tool: AGENT.to_owned(),
-            harmless: !known.asks,
+            harmless: !item_job.asks,
             arguments: vec![("agent".to_owned(), agent.to_owned())],
             ..Subject::default()
         };
-        let subject = self.place.subject(known, Some(subject));
+        let subject = self.place.subject(item_job, Some(subject));
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 
     fn preview(&self, arguments: &Value) -> Preview {
         let what = format!("be done by {}", text_of(arguments, "agent"));
         let command = job(arguments).map(|it| spawn::prompt(&it));
-        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        let item_job = item(arguments).and_then(|it| self.place.jobs.get(&it));
         // The plan decides who does an item, so the arguments cannot be changed.
         Preview {
             what,
             command,
-            why: known.and_then(super::Job::why),
+            why: item_job.and_then(super::Job::why),
             is_fixed: true,
             ..Preview::default()
         }
@@ -127,23 +127,23 @@ impl Tool for Agent {
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         let place = Arc::clone(&self.place);
-        Box::pin(async move { place.have_done(&arguments, &work).await })
+        Box::pin(async move { place.run_item(&arguments, &work).await })
     }
 }
 
 impl Place {
-    async fn have_done(&self, arguments: &Value, work: &Work) -> Ended {
-        let known = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
-        let (Some((number, known)), Some(job)) = (known, job(arguments)) else {
-            return badly(
+    async fn run_item(&self, arguments: &Value, work: &Work) -> Ended {
+        let item_job = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
+        let (Some((number, item_job)), Some(job)) = (item_job, job(arguments)) else {
+            return failed(
                 "this run has no such item, or there is no such agent",
                 Output::default(),
             );
         };
-        if let Some(ended) = self.left_behind(number, known, work).await {
+        if let Some(ended) = self.check_interrupted(number, item_job, work).await {
             return ended;
         }
-        known.ended(self.run_agent(number, &job, work).await)
+        item_job.ended(self.run_agent(number, &job, work).await)
     }
 
     async fn run_agent(&self, number: Number, job: &Job<'_>, work: &Work) -> Ended {
@@ -161,20 +161,20 @@ impl Place {
             Err(why) => {
                 let what =
                     format!("{agent} did not start: {why}; install it, or name another agent");
-                return badly(&what, Output::default());
+                return failed(&what, Output::default());
             }
         };
         let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
-        let mut aside: Vec<u8> = Vec::new();
-        let mut is_met = false;
+        let mut stderr: Vec<u8> = Vec::new();
+        let mut has_session = false;
         // What the agent was doing, in case it is stopped before it answers.
         let mut doing = work.capture();
         let exit = running
             .finish(|from, bytes| match from {
                 Stream::Err => {
-                    aside.extend_from_slice(bytes);
-                    if aside.len() > 2 * KEPT {
-                        aside.drain(..aside.len() - KEPT);
+                    stderr.extend_from_slice(bytes);
+                    if stderr.len() > 2 * KEPT {
+                        stderr.drain(..stderr.len() - KEPT);
                     }
                 }
                 Stream::Out => {
@@ -183,10 +183,10 @@ impl Place {
                             doing.take(text.as_bytes());
                             doing.take(b"\n");
                         }
-                        self.hear(number, news, work);
+                        self.report(number, news, work);
                     }
-                    if let Some(session) = worker.session().filter(|_| !is_met) {
-                        is_met = true;
+                    if let Some(session) = worker.session().filter(|_| !has_session) {
+                        has_session = true;
                         self.reports.send(Report::Session(number, session.to_owned()));
                     }
                 }
@@ -201,24 +201,24 @@ impl Place {
         let doing = doing.finish();
         if work.is_stopping() {
             let said = outputs::joined(doing, output(ended.answer));
-            return badly(&format!("{agent} was stopped"), said);
+            return failed(&format!("{agent} was stopped"), said);
         }
         if let Err(why) = exit {
-            return badly(&format!("{agent}: {why}"), output(ended.answer));
+            return failed(&format!("{agent}: {why}"), output(ended.answer));
         }
         if let Some(why) = ended.failure {
-            let aside = String::from_utf8_lossy(&aside).into_owned();
-            let said = if aside.trim().is_empty() { ended.answer } else { aside };
+            let stderr = String::from_utf8_lossy(&stderr).into_owned();
+            let said = if stderr.trim().is_empty() { ended.answer } else { stderr };
             let why = one_line(&why);
             let what = format!("{agent}: {why}; `{agent}`, started here by hand, tells more");
-            return badly(&what, output(said));
+            return failed(&what, output(said));
         }
         let said = Some(mask(&ended.answer).into_owned()).filter(|it| !it.is_empty());
         self.verified(number, output(ended.answer), said, work).await
     }
 
     /// Passes on what the worker reported.
-    fn hear(&self, number: Number, news: News, work: &Work) {
+    fn report(&self, number: Number, news: News, work: &Work) {
         match news {
             News::Doing(text) => work.say(Line { stream: Stream::Out, text }),
             News::List(list) => {
