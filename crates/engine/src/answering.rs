@@ -108,7 +108,7 @@ pub fn answer(
             Some((Answer::Always { rules, reach }, _)) => {
                 let reach = if with.everywhere { Reach::Everywhere } else { reach };
                 if reach == Reach::Everywhere && rules.iter().any(Permit::is_local) {
-                    return Err(Fail::usage("every project has its own program of that path")
+                    return Err(Fail::usage("each project has its own program at that path")
                         .hint("answer `always` without `--everywhere`."));
                 }
                 Answer::Always { rules, reach }
@@ -130,7 +130,7 @@ pub fn answer(
             Answer::AlwaysPrefix(prefix.ok_or_else(|| not_offered(asked))?)
         }
         Word::Edit => Answer::Modify(edited()?.ok_or_else(|| {
-            Fail::new(Code::Interrupted, "nothing was changed; the question waits still")
+            Fail::new(Code::Interrupted, "nothing was changed; the question still waits")
         })?),
     })
 }
@@ -143,7 +143,7 @@ pub fn check_offered(asked: &Asked, answer: &Answer) -> Result<(), Fail> {
 /// Parses a call's arguments that a person typed.
 pub fn arguments(text: &str) -> Result<Value, Fail> {
     serde_json::from_str(text).map_err(|why| {
-        Fail::usage(format!("the arguments are no JSON: {why}")).hint("the question waits still.")
+        Fail::usage(format!("the arguments are not JSON: {why}")).hint("the question still waits.")
     })
 }
 
@@ -226,7 +226,7 @@ pub fn nothing_waits(id: Option<&str>) -> Fail {
     match id {
         Some(id) => Fail::not_found(format!("there is no question {id:?}"))
             .hint("`punchlist questions` shows those that wait."),
-        None => Fail::not_found("nothing waits for an answer here")
+        None => Fail::not_found("no question waits for an answer here")
             .hint("`punchlist questions --everywhere` looks in all projects."),
     }
 }
@@ -242,7 +242,7 @@ fn not_offered(asked: &Asked) -> Fail {
     });
     let mut offers: Vec<&str> = offers.chain(["no", "stop"]).collect();
     offers.dedup();
-    Fail::usage("that is none of the answers to this question")
+    Fail::usage("this question does not offer that answer")
         .hint(format!("answer with one of: {}.", offers.join(", ")))
 }
 
@@ -250,13 +250,14 @@ fn not_offered(asked: &Asked) -> Fail {
 pub fn late(question: &Question, now: Timestamp) -> Fail {
     let message = match &question.standing {
         Standing::Answered(answered) => format!(
-            "{} was first, {}: {}",
+            "{} answered first, {}: {}",
             answered.by,
             duration::ago(answered.at, now),
             questions::word(&answered.answer)
         ),
         Standing::Waiting | Standing::Settled => {
-            "it waits no longer: what asked was cancelled, or allowed by another answer".to_owned()
+            "the question no longer waits: its call was cancelled, or another answer allowed it"
+                .to_owned()
         }
     };
     Fail::new(Code::Conflict, message).hint("`punchlist questions --all` shows what was answered.")

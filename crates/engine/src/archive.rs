@@ -108,7 +108,7 @@ pub fn read(text: &str) -> Result<Vec<Read>, Fail> {
                     plans.push(draft.finish()?);
                 }
                 if plans.iter().any(|(plan, _)| plan.id == id) {
-                    return Err(wrong("a plan for the second time".to_owned()));
+                    return Err(wrong("the plan appears twice".to_owned()));
                 }
             }
             (Line::Item(_) | Line::Entry(_), None) => {
@@ -135,11 +135,11 @@ struct Draft {
 impl Draft {
     fn item(&mut self, item: Item) -> Result<(), String> {
         if !self.journal.is_empty() {
-            return Err("an item behind the journal".to_owned());
+            return Err("an item after the journal".to_owned());
         }
         let number = item.number;
         match self.plan.items.insert(number, item) {
-            Some(_) => Err(format!("item {number} for the second time")),
+            Some(_) => Err(format!("item {number} appears twice")),
             None => Ok(()),
         }
     }

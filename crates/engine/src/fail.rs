@@ -43,7 +43,7 @@ pub enum Code {
 impl Code {
     /// All codes with their meaning. The reference is generated from this.
     pub const ALL: [(Self, &'static str); 9] = [
-        (Self::Failure, "something of ours, or of the system's, broke"),
+        (Self::Failure, "Punchlist or the operating system failed"),
         (Self::Usage, "the call was wrong: an unknown verb or option, a value that cannot be read"),
         (
             Self::Refused,
@@ -255,7 +255,7 @@ impl From<store::Error> for Fail {
                 let message = format!("revision {revision} cannot be undone: {}", fail.message);
                 Self { message, code: Code::Refused, ..fail }
             }
-            Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` shows those there are."),
+            Error::NoPlan(_) => Self::not_found(message).hint("`punchlist plans` lists the plans."),
             Error::NoRun(_) | Error::NoCall { .. } => Self::not_found(message),
             Error::CallMoved { .. } => Self::new(Code::Conflict, message)
                 .hint("two processes work on the same run; end one of them."),
@@ -277,12 +277,12 @@ impl From<store::Error> for Fail {
             Error::Unusable { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
-                    .hint("put that right and try again, or choose another file with `--db` or PUNCHLIST_DB.")
+                    .hint("fix that and try again, or choose another file with `--db` or PUNCHLIST_DB.")
             }
             Error::Unconfirmed { source, .. } => {
                 let why = source.map(|source| format!(": {source}")).unwrap_or_default();
                 Self::new(Code::Unusable, format!("{message}{why}"))
-                    .hint("look after the disk; `punchlist log` shows whether the change is still there.")
+                    .hint("check the disk; `punchlist log` shows whether the change is still there.")
             }
         }
     }

@@ -114,7 +114,7 @@ impl Installation {
         let changes = install::install(options)?;
         let (agent, undo) =
             (options.agent.title(), words::undo(options, reader, " Undo with `", "`."));
-        let ending = format!("Start {agent} anew, then see with `punchlist doctor`.{undo}");
+        let ending = format!("Restart {agent}, then check with `punchlist doctor`.{undo}");
         Ok(Outcome::done(options, changes, words::with_permission(options, &ending)))
     }
 }
@@ -124,7 +124,7 @@ pub fn preview_uninstall(options: &Options) -> Result<Outcome, Fail> {
     let would = install::would_uninstall(options)?;
     let removed = would.iter().filter(|it| it.after.is_none()).count();
     let ending = match would.len() {
-        0 => "nothing would change: there is nothing of Punchlist's\n".to_owned(),
+        0 => "nothing would change: Punchlist is not installed\n".to_owned(),
         n => format!("{} would change, {removed} removed\n", words::files(n - removed)),
     };
     Ok(Outcome::preview(options, would, ending))
@@ -135,7 +135,7 @@ pub fn uninstall(options: &Options, called_by: CalledBy) -> Result<Outcome, Fail
     called_by.not_an_agent("Punchlist is taken out")?;
     let changes = install::uninstall(options)?;
     let ending = if changes.is_empty() {
-        "nothing to do: there is nothing of Punchlist's"
+        "nothing to do: Punchlist is not installed"
     } else {
         "Plans stay where they are; sessions that run keep their hooks until they end."
     };

@@ -32,7 +32,7 @@ pub fn checklist(text: &str, name: &str) -> Result<PlanFile, Fail> {
     if !drawn.is_empty() {
         return Err(Fail::usage(format!("{name} has mistakes in it; nothing was imported"))
             .details(drawn)
-            .hint("put that right and import it again."));
+            .hint("fix that and import it again."));
     }
     Ok(file)
 }

@@ -214,7 +214,7 @@ pub fn erase(paths: &[PathBuf]) -> Result<(), Fail> {
         match erased {
             Err(why) if why.kind() != ErrorKind::NotFound => {
                 return Err(Fail::ours(format!("cannot erase {}: {why}", path.display()))
-                    .hint("nothing else was erased yet; put that right and forget once more."));
+                    .hint("nothing else was erased yet; fix that and forget once more."));
             }
             Ok(()) | Err(_) => {}
         }

@@ -59,7 +59,7 @@ pub async fn run(
     }
     let locks = surroundings.data.join("runs");
     let waits = || {
-        let text = "waiting for the processes of the run that was killed to end";
+        let text = "waiting for the processes of the killed run to end";
         front_end.say(text, caller.around.now())
     };
     let lock = Lock::take(&locks, source.plan(), &source.name, waits).await?;

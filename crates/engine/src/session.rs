@@ -303,6 +303,6 @@ pub async fn update_from<T>(
 }
 
 fn too_many_writers(key: &SessionKey) -> Error {
-    let what = format!("session {} is written by too many at once", key.actor_name(""));
+    let what = format!("session {} is written by too many processes at once", key.actor_name(""));
     Error::Unusable { what, source: None }
 }

@@ -67,7 +67,7 @@ impl Settings {
             let before = why.span().and_then(|it| text.get(..it.start)).unwrap_or_default();
             let line = 1 + before.matches('\n').count();
             Fail::usage(format!("{place}:{line}: {}", why.message().replace('\n', ", ")))
-                .hint("mend that line; nothing is done with half a configuration.")
+                .hint("fix that line; no part of the file is used until then.")
         })?;
         self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
         self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
@@ -89,7 +89,7 @@ impl Settings {
             // An agent could pass such a rule on its own command line.
             if is_below("policy", key) {
                 return Err(Fail::usage(format!(
-                    "-c {key}: rules of policy are read from files alone"
+                    "-c {key}: policy rules are only read from files"
                 ))
                 .hint("write a [[policy]] table into your config.toml."));
             }
@@ -105,7 +105,7 @@ impl Settings {
     fn add_rules(&mut self, place: &str, text: &str, whose: Whose) -> Result<(), Fail> {
         let rules = rules::placed(text).map_err(|bad| {
             Fail::usage(format!("{place}:{}: {}", bad.line, bad.what))
-                .hint("mend the rule or take it out; docs/policy.md has examples.")
+                .hint("fix or remove the rule; docs/policy.md has examples.")
         })?;
         match whose {
             Whose::User => self.rules.user = rules,

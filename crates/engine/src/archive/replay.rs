@@ -71,10 +71,10 @@ fn step(plan: &mut Plan, entry: &Entry, ids: &mut BTreeSet<ItemId>) -> Result<()
         return Err(format!("revision {} where {revision} comes next", entry.revision));
     }
     if entry.undoes.is_some_and(|undone| undone >= entry.revision) {
-        return Err("it takes back what comes after it".to_owned());
+        return Err("it undoes a later change".to_owned());
     }
     if entry.events.is_empty() {
-        return Err("an entry in which nothing happens".to_owned());
+        return Err("an entry without events".to_owned());
     }
     for event in &entry.events {
         fits(plan, event, ids, entry.undoes.is_some())?;
@@ -117,7 +117,9 @@ fn fits(
             let mut before = item.clone();
             deltas.iter().rev().map(Delta::inverse).for_each(|delta| delta.apply(&mut before));
             if before != *item && !is_undo {
-                return Err(format!("item {number} was not what it is said to have been"));
+                return Err(format!(
+                    "item {number} does not have the old value that the entry names"
+                ));
             }
             Ok(())
         }
@@ -134,7 +136,7 @@ fn fits(
         }
         Event::PlanChanged { deltas } => match deltas.iter().find(|delta| !held(plan, delta)) {
             Some(delta) if !is_undo => Err(format!(
-                "the plan's {} was not what it is said to have been",
+                "the plan's {} does not have the old value that the entry names",
                 delta.field().as_str()
             )),
             Some(_) | None => Ok(()),
@@ -164,7 +166,7 @@ fn get(plan: &Plan, number: Number) -> Result<&Item, String> {
 fn stands(plan: &Plan, number: Number, at: Position) -> Result<(), String> {
     match get(plan, number)?.position {
         Some(position) if position == at => Ok(()),
-        Some(_) | None => Err(format!("item {number} does not stand at position {at}")),
+        Some(_) | None => Err(format!("item {number} is not at position {at}")),
     }
 }
 
@@ -184,7 +186,7 @@ fn links(plan: &Plan) -> Result<(), Fail> {
         for number in next(item).into_iter().chain(above(item)) {
             if plan.get(number).is_none() {
                 return Err(Fail::usage(format!(
-                    "item {} is linked to {number}, which is not there",
+                    "item {} is linked to {number}, which does not exist",
                     item.number
                 )));
             }

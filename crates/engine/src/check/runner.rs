@@ -45,7 +45,7 @@ impl Ran {
 
     /// The exit status in words.
     pub fn words(&self) -> String {
-        self.exit.map_or_else(|| "it took too long".to_owned(), |exit| exit.to_string())
+        self.exit.map_or_else(|| "timed out".to_owned(), |exit| exit.to_string())
     }
 }
 

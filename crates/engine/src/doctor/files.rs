@@ -26,7 +26,7 @@ impl Examination<'_> {
             let s = if count == 1 { " waits" } else { "s wait" };
             let place = directory.display();
             let said = format!("{count} event{s} in {place}: the database could not be used");
-            let fix = "put the database right; the next hook or verb, such as `punchlist list`, applies them";
+            let fix = "repair the database; the next hook or verb, such as `punchlist list`, applies them";
             Finding::bad("events", said, fix)
         };
         found.into_iter().map(finding).collect()
@@ -46,7 +46,7 @@ impl Examination<'_> {
             last.what,
         );
         let file = directory.join(failures::FILE);
-        Some(Finding::note("failures", said, format!("once that is mended: rm {}", file.display())))
+        Some(Finding::note("failures", said, format!("once that is fixed: rm {}", file.display())))
     }
 
     /// The outputs of runs that are kept in files, if there are any.

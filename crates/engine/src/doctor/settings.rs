@@ -13,8 +13,8 @@ impl Examination<'_> {
         match &self.settings {
             Ok(settings) => gate(settings),
             Err(fail) => {
-                let said = format!("{}; hooks do nothing until that is mended", fail.message);
-                let fix = fail.hint.clone().unwrap_or_else(|| "mend it".to_owned());
+                let said = format!("{}; hooks do nothing until that is fixed", fail.message);
+                let fix = fail.hint.clone().unwrap_or_else(|| "fix it".to_owned());
                 Finding::bad("config", said, fix)
             }
         }

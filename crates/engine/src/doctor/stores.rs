@@ -116,7 +116,7 @@ fn missing(path: &Path) -> Finding {
         Some(why) => Finding::bad(
             "database",
             format!("{} cannot be made: {} {why}", path.display(), above.display()),
-            "put that right, or name another database with --db",
+            "fix that, or name another database with --db",
         ),
     }
 }
@@ -178,7 +178,7 @@ fn without_session(plans: &[Summary], now: Timestamp) -> Option<Finding> {
         plural(alone.len()),
         ago(first.updated_at, now)
     );
-    let fix = "see that the hooks above answer, then start the agent anew";
+    let fix = "see that the hooks above answer, then restart the agent";
     Some(Finding::note("sessions", said, fix))
 }
 

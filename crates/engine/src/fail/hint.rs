@@ -13,7 +13,7 @@ pub(super) fn for_agent(problem: &Problem) -> Option<String> {
     if let Broken::Blocked { by, .. } = &problem.broken {
         let number = problem.item.as_ref().map(|tag| tag.number.to_string());
         let number = number.unwrap_or_else(|| "ITEM".to_owned());
-        return Some(past(&number, by, "only a person may go past that."));
+        return Some(past(&number, by, "only a person may override that."));
     }
     let is_for_person = matches!(
         problem.broken,
@@ -29,9 +29,9 @@ pub(super) fn of(problem: &Problem) -> String {
     match &problem.broken {
         Broken::NotFound { .. } => "`punchlist list --all` shows every number.".to_owned(),
         Broken::Ambiguous { .. } => "type more of the id, or use the number.".to_owned(),
-        Broken::Superseded => format!(
-            "`punchlist show {number}` still shows it; `punchlist add` puts it on the list anew."
-        ),
+        Broken::Superseded => {
+            format!("`punchlist show {number}` still shows it; `punchlist add` adds it again.")
+        }
         Broken::EmptyTitle { .. } => {
             "say what is to be done, as in `punchlist add \"Fix the tests\"`.".to_owned()
         }
@@ -66,7 +66,7 @@ pub(super) fn of(problem: &Problem) -> String {
         Broken::Cycle { path } => match path.as_slice() {
             // The first link is the one that was refused; the last one was there before.
             [_, .., of, on] => {
-                format!("`punchlist edit {of} --not-after {on}` takes the link back there out.")
+                format!("`punchlist edit {of} --not-after {on}` removes that dependency.")
             }
             _ => "an item cannot depend on itself.".to_owned(),
         },
@@ -82,7 +82,7 @@ pub(super) fn of(problem: &Problem) -> String {
             format!("open that one first with `punchlist reopen {}`.", parent.number)
         }
         Broken::Unverified { demanded: Level::Approved, .. } => format!(
-            "a person says so at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
+            "a person approves it at a terminal: `punchlist approve {number}`; `punchlist show {number}` says what is asked for."
         ),
         Broken::Unverified { .. } => format!(
             "run its check with `punchlist verify {number}`; without one, give it one: `punchlist edit {number} --verify \"…\"`."
@@ -107,7 +107,7 @@ fn past(number: &str, by: &[Tag], anyway: &str) -> String {
     let cancelled = by.iter().find(|tag| tag.status == Status::Cancelled);
     match (cancelled, by.first()) {
         (Some(tag), _) => format!(
-            "`punchlist edit {number} --not-after {}` takes the dependency away; {anyway}",
+            "`punchlist edit {number} --not-after {}` removes the dependency; {anyway}",
             tag.number
         ),
         (None, Some(tag)) => format!("finish {} first; {anyway}", tag.number),
@@ -129,7 +129,7 @@ fn illegal(from: Option<Status>, to: Status, number: &str) -> String {
             format!("`punchlist start {number}` begins it.")
         }
         Some(Status::Pending | Status::InProgress) | None => {
-            format!("`punchlist show {number}` says where it stands.")
+            format!("`punchlist show {number}` shows its status.")
         }
     }
 }

@@ -247,7 +247,7 @@ pub fn catch_up(
                 true
             }
             None => {
-                note(None, "an event that was kept cannot be read");
+                note(None, "a spooled event cannot be read");
                 true
             }
             Some(Ok(())) => true,

@@ -41,7 +41,7 @@ pub struct Failure {
 pub fn describe(error: &Error) -> String {
     match error {
         Error::Refused(_) | Error::Undo(_) => "a change was refused".to_owned(),
-        Error::Revision { .. } => "the plan was written by too many at once".to_owned(),
+        Error::Revision { .. } => "the plan was written by too many processes at once".to_owned(),
         Error::NameTaken(_) => "the plan's name is taken".to_owned(),
         Error::NoPlan(_)
         | Error::Exists(_)

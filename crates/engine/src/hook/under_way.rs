@@ -39,9 +39,7 @@ impl UnderWay {
         }
         let decided = match catch_up() {
             // The event must not overtake spooled events that happened before it.
-            CaughtUp::No if is_kept => {
-                Err(Failed::Store("events that happened before wait still".to_owned()))
-            }
+            CaughtUp::No if is_kept => Err(Failed::Store("earlier events still wait".to_owned())),
             CaughtUp::Yes | CaughtUp::No => decide(),
         };
         // From here on the watchdog no longer spools the event.
@@ -106,7 +104,7 @@ mod tests {
         assert_eq!(said(true, CaughtUp::Yes, fine), ("Nothing".to_owned(), 0));
         assert_eq!(said(true, CaughtUp::Yes, |_| unusable()), (format!("locked{KEPT}"), 1));
         assert_eq!(said(false, CaughtUp::Yes, |_| unusable()), ("locked".to_owned(), 0));
-        let early = format!("events that happened before wait still{KEPT}");
+        let early = format!("earlier events still wait{KEPT}");
         assert_eq!(said(true, CaughtUp::No, fine), (early, 1));
         assert_eq!(said(false, CaughtUp::No, fine), ("Nothing".to_owned(), 0));
     }

@@ -114,9 +114,8 @@ pub fn no_plan() -> Fail {
 
 /// The error if there is no plan with this name.
 pub fn no_such_plan(name: &str) -> Fail {
-    Fail::not_found(format!("there is no plan {name:?} here")).hint(
-        "`punchlist plans` shows those there are; `punchlist add --plan NAME \"…\"` makes one.",
-    )
+    Fail::not_found(format!("there is no plan {name:?} here"))
+        .hint("`punchlist plans` lists the plans; `punchlist add --plan NAME \"…\"` makes one.")
 }
 
 /// Describes the ended session that left a plan.

@@ -46,7 +46,7 @@ pub fn permission(
         }
         (Verdict::Deny(rule), _) => {
             Fail::refused(format!("a rule denies the check of item {number}: {}", rule.told()))
-                .hint("it stands in your config.toml or in the project's punchlist.toml.")
+                .hint("it is in your config.toml or in the project's punchlist.toml.")
         }
         (Verdict::Ask(_), Origin::Agent | Origin::Person) => {
             not_allowed(number, policy, &subject, called_by)

@@ -80,7 +80,7 @@ fn is_recorded(file: &Path, project: &str) -> bool {
 
 fn unwritable(file: &Path, why: &io::Error) -> Fail {
     Fail::new(Code::Unusable, format!("cannot write {}: {why}", file.display()))
-        .hint("the record of your word lies in your data directory.")
+        .hint("the record of your consent is in your data directory.")
 }
 
 #[cfg(test)]

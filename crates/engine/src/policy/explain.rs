@@ -77,12 +77,13 @@ impl Explanation {
         match (&verdict, &by, &subject.commands) {
             (Verdict::Ask(_), Some(_), Commands::Opaque) => {
                 why.push(
-                    "which commands it runs cannot be told, and a rule may be about one".to_owned(),
+                    "which commands it runs is unknown, and a rule may be about one of them"
+                        .to_owned(),
                 );
             }
             (Verdict::Ask(_), None, Commands::Opaque) => {
                 why.push(
-                    "which commands it runs cannot be told, so no rule about commands allows it"
+                    "which commands it runs is unknown, so no rule about commands allows it"
                         .to_owned(),
                 );
             }

@@ -147,7 +147,7 @@ impl TrustedFiles {
         let file = self.record()?;
         private::append(&file, &lines).map_err(|why| {
             Fail::new(Code::Unusable, format!("cannot write {}: {why}", file.display()))
-                .hint("the record of trusted files lies in your data directory.")
+                .hint("the record of trusted files is in your data directory.")
         })
     }
 
@@ -188,7 +188,7 @@ pub fn text(path: &Path) -> Result<String, Fail> {
     let fail = |why: String| Fail::usage(format!("{}: {why}", path.display()));
     let size = fs::metadata(path).map_err(|why| fail(why.to_string()))?.len();
     if size > MOST {
-        return Err(fail(format!("a configuration of {size} bytes is not read")));
+        return Err(fail(format!("a configuration of {size} bytes is too large")));
     }
     fs::read_to_string(path).map_err(|why| fail(why.to_string()))
 }
@@ -211,7 +211,7 @@ pub fn strange(path: &Path, meta: &fs::Metadata) -> Option<&'static str> {
         return Some("it belongs to another user");
     }
     if fs::canonicalize(path).ok().as_deref() != Some(path) {
-        return Some("it lies behind a symbolic link");
+        return Some("its path contains a symbolic link");
     }
     strange_beside(path)
 }

@@ -293,7 +293,7 @@ impl Sum {
         parts.push(format!("{} left.", self.left));
         let next = match (self.failed.is_empty(), self.denied.is_empty()) {
             (false, _) => " Run it again to retry.",
-            (true, false) => " What a rule denies stays open until the rule is another.",
+            (true, false) => " Denied items stay open until the rule changes.",
             (true, true) if self.is_over => "",
             (true, true) => " Run it again to go on.",
         };
@@ -339,14 +339,14 @@ impl Held {
         match self {
             Self::After(number) => format!("after {}", title(*number)),
             Self::Under(number) => format!("open under it: {}", title(*number)),
-            Self::NotChosen => "not asked for".to_owned(),
+            Self::NotChosen => "not chosen".to_owned(),
             Self::Waiting(on) => format!("waiting for: {on}"),
             Self::ByHand => "by hand; nobody to ask (--wait waits for an answer)".to_owned(),
             Self::Approval => {
                 "asks; nobody to ask (--wait waits for an answer, --yes allows it)".to_owned()
             }
             Self::Interrupted => "interrupted (--retry-interrupted runs it again)".to_owned(),
-            Self::Claimed(who) => format!("{who} is at it"),
+            Self::Claimed(who) => format!("{who} holds it"),
             Self::Check(why) => (*why).to_owned(),
         }
     }

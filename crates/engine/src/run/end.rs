@@ -41,7 +41,7 @@ pub(crate) fn closed_above(plan: &Plan, number: Number) -> Vec<Number> {
 /// The error for a run that could not continue.
 pub(crate) fn broken(why: &run::Error) -> Fail {
     Fail::new(Code::Unusable, why.to_string())
-        .hint("what ran was ended; put that right and run it again to go on.")
+        .hint("what ran was ended; fix that and run it again to go on.")
 }
 
 /// How a run ended.

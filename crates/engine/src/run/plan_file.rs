@@ -66,9 +66,7 @@ impl Source {
             let things = if count == 1 { "a mistake" } else { "mistakes" };
             return Err(Fail::usage(format!("{} has {things} in it; nothing was run", self.name))
                 .details(errors.into_iter().take(DRAWN).collect())
-                .hint(
-                    "put that right and run it again; `--dry-run` shows how a file is understood.",
-                ));
+                .hint("fix that and run it again; `--dry-run` shows how a file is understood."));
         }
         if self.file.items.is_empty() {
             return Err(Fail::usage(format!("{} has no items", self.name)).hint(

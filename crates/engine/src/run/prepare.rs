@@ -85,7 +85,7 @@ pub(crate) async fn prepare(
     for item in import.dropped.iter().filter(|it| it.open) {
         let title = text::one_line(&item.title).into_owned();
         notes.push(format!(
-            "item {} \"{title}\" is not in the file any more and is dropped",
+            "item {} \"{title}\" is no longer in the file and is dropped",
             item.number
         ));
     }

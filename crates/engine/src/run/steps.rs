@@ -274,7 +274,7 @@ impl Tool for ByHand {
     fn preview(&self, _arguments: &Value) -> Preview {
         Preview {
             what: "be done by hand: is it done?".to_owned(),
-            why: Some("nobody but a person can do it".to_owned()),
+            why: Some("only a person can do it".to_owned()),
             is_fixed: true,
             ..Preview::default()
         }

@@ -139,7 +139,7 @@ async fn move_into(
             Err(error) => return Err(error),
         }
     }
-    let what = format!("plan {} is changed by too many at once", from.short());
+    let what = format!("plan {} is changed by too many processes at once", from.short());
     Err(Error::Unusable { what, source: None })
 }
 

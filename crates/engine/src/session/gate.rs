@@ -28,9 +28,9 @@ impl HoldingGate {
             (Some(set), _) => (set, "session", "set for this session"),
             (None, Some(configured)) => (configured, "configuration", "set in the configuration"),
             (None, None) if interactive == Some(false) => {
-                (Gate::default_for(false), "default", "usual in headless sessions")
+                (Gate::default_for(false), "default", "default in headless sessions")
             }
-            (None, None) => (Gate::default_for(true), "default", "usual in interactive sessions"),
+            (None, None) => (Gate::default_for(true), "default", "default in interactive sessions"),
         };
         Self { setting, from, why }
     }
@@ -56,7 +56,7 @@ impl HoldingGate {
         let mut out = format!("gate {}  ({why})\n", setting.as_str());
         if from == "default" {
             let headless = Gate::default_for(false).as_str();
-            out.push_str(&format!("gate {headless}  (usual in headless sessions)\n"));
+            out.push_str(&format!("gate {headless}  (default in headless sessions)\n"));
         }
         out
     }

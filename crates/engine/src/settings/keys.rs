@@ -128,11 +128,11 @@ pub(super) fn is_below(name: &str, key: &str) -> bool {
 
 fn bad(key: &str, value: &str, what: &str) -> Fail {
     Fail::usage(format!("{key} = {value:?} is not {what}"))
-        .hint(format!("leave {key} out to have what is usual."))
+        .hint(format!("leave {key} out to use the default."))
 }
 
 fn count(key: &str, value: &str) -> Result<u32, Fail> {
-    let what = "a whole number from 1 up";
+    let what = "a whole number of at least 1";
     value.parse().ok().filter(|number| *number > 0).ok_or_else(|| bad(key, value, what))
 }
 

@@ -59,7 +59,7 @@ impl<'a> Recorder<'a> {
 
     /// A note for the viewer.
     pub(super) fn note(&self) -> Option<String> {
-        let text = "another watch records; this one will when it ends";
+        let text = "another watch is recording; this one takes over when it ends";
         self.is_waiting.then(|| text.to_owned())
     }
 

@@ -74,7 +74,7 @@ fn command(rule: &Rule) -> Option<Misfit> {
     if rule.decision == Decision::Allow && shell::is_never_told(words) {
         let shown = words.join(" ");
         return misfit(format!(
-            "no rule can allow {shown:?}: what it runs cannot be told, so it is always asked about"
+            "no rule can allow {shown:?}: what it runs is unknown, so it is always asked about"
         ));
     }
     None

@@ -77,7 +77,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
         }
         Err(why) if why.kind() == ErrorKind::NotFound => {
             if fs::symlink_metadata(path).is_ok() {
-                return Err(odd("a link that leads nowhere"));
+                return Err(odd("a broken symbolic link"));
             }
             (path.to_owned(), None)
         }
@@ -86,7 +86,7 @@ pub fn remember(path: &Path, rules: &[Rule]) -> Result<bool, Unkept> {
     let old = match &meta {
         None => String::new(),
         Some(meta) if !meta.is_file() => return Err(odd("not a plain file")),
-        Some(meta) if meta.len() > MOST => return Err(odd("larger than any configuration is")),
+        Some(meta) if meta.len() > MOST => return Err(odd("too large for a configuration")),
         // A rename would bypass the missing write permission, which is not what the user wants.
         Some(meta) if meta.mode() & 0o200 == 0 => return Err(odd("read-only")),
         Some(_) => fs::read_to_string(&real).map_err(unwritable)?,

@@ -98,7 +98,7 @@ fn looks(source: &Source, gone: &Gone) -> String {
     let (done, total) = (progress.completed, progress.total);
     let (name, path) = (&source.name, gone.path.display());
     format!(
-        "{name} says what {path} said, which is gone and of which {done} of {total} items are done"
+        "{name} has the content of {path}, which is gone and of which {done} of {total} items are done"
     )
 }
 

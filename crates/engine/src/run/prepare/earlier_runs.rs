@@ -33,7 +33,7 @@ use crate::run::steps::{Resumed, sub_lists};
 const RUNS: u32 = 64;
 
 /// The outcome text of an interrupted item.
-const INTERRUPTED_TEXT: &str = "interrupted: the run was ended while it was under way";
+const INTERRUPTED_TEXT: &str = "interrupted: the run was killed while the item was executing";
 
 /// What earlier runs left.
 pub(crate) struct Left {
@@ -240,8 +240,8 @@ pub(crate) fn unmarked(item: Number) -> Op {
 /// The question whether to run an interrupted item again.
 fn run_again(item: &Item) -> String {
     let title = text::one_line(&item.title);
-    let first = if item.check.is_some() { " (its check is asked first)" } else { "" };
-    format!("\"{title}\" was under way when a run was ended. Run it again?{first}")
+    let first = if item.check.is_some() { " (its check runs first)" } else { "" };
+    format!("\"{title}\" was interrupted. Run it again?{first}")
 }
 
 /// The questions of ended runs whose calls still wait. Calls about items that are closed, or that

@@ -38,7 +38,7 @@ impl Runner<'_> {
         }
         if !self.is_attended {
             // Somebody has answered, but a different question.
-            let why = "nobody is there to be asked, and what was answered was another question";
+            let why = "there is nobody to ask, and the stored answer is to another question";
             let reason = CancelReason::Declined(why.to_owned());
             run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
             return Ok(());
@@ -151,7 +151,7 @@ impl Runner<'_> {
             }
             Ok(false) => Ok(()),
             Err(why) => {
-                let note = format!("what you allowed holds for this run alone: {why}");
+                let note = format!("what you allowed only applies to this run: {why}");
                 self.notes.push(note);
                 Ok(())
             }
