@@ -50,7 +50,7 @@ struct Header {
     next_number: Number,
 }
 
-/// Whether a text looks like the output of [`write`]: one JSON object per line.
+/// Whether a text looks like the output of [`write()`]: one JSON object per line.
 pub fn is_one(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }

@@ -24,7 +24,7 @@ use crate::engine::{Engine, Inner};
 pub struct CallLedger {
     engine: Engine,
     run: RunId,
-    /// Describes the run in questions.
+    /// What runs, in words. Questions have it as their title.
     what: Arc<str>,
 }
 

@@ -4,7 +4,7 @@
 //! out. A store loads, calls [`decide::decide`] and writes, in one transaction, so no store
 //! contains a rule.
 //!
-//! Reading order: [`item`], [`slice`] and [`plan`] are the data, [`command`] the operations, [`event`] what
+//! Reading order: [`item`], [`mod@slice`] and [`plan`] are the data, [`command`] the operations, [`event`] what
 //! happened, [`mod@decide`] the rules, [`refusal`] the reasons of a refusal. [`call`] has the
 //! records of work in progress.
 

@@ -54,8 +54,8 @@ use std::sync::Arc;
 use punchlist_model::session::Store;
 use punchlist_model::store::Error;
 
-/// The store in this file, with threads of its own and the defaults of [`Options`]. It is made if it is not
-/// there.
+/// Opens the store in this file, with threads of its own and the defaults of [`Options`]. Creates the file if
+/// there is none.
 pub fn sqlite(path: impl Into<PathBuf>) -> Result<Arc<dyn Store>, Error> {
     Ok(Arc::new(Threaded::open(&Options::new(path))?))
 }

@@ -172,8 +172,8 @@ fn an_agent_neither_changes_nor_clears_a_persons_goal() {
     let world = World::new();
     world.typed("add A").works();
     world.typed("goal \"it ships\"").works();
-    refused(&by_agent(&world, &["goal", "it compiles"]), &["the goal is a person's"]);
-    refused(&by_agent(&world, &["goal", "--clear"]), &["the goal is a person's"]);
+    refused(&by_agent(&world, &["goal", "it compiles"]), &["a person set the goal"]);
+    refused(&by_agent(&world, &["goal", "--clear"]), &["a person set the goal"]);
     let goal = world.typed("goal --json").json();
     assert_eq!(goal["goal"]["statement"], "it ships", "{goal:#}");
     world.typed("goal --clear").works();
