@@ -1,4 +1,5 @@
-//! An agent's calls: the plan's tools and its own, scheduled together, and a question that is answered elsewhere.
+//! An agent's calls: tools of the plan and of the program, scheduled together, with one question
+//! that a person answers from another place.
 
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
@@ -38,7 +39,7 @@ pub(crate) async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A person who is asked. This could be another process: the question is in the store.
+/// Answers the question. This could be another process: the question is in the store.
 async fn says_yes(engine: Engine) -> Result<(), Error> {
     let mut questions = engine.follow_questions().await?;
     if let Some(question) = questions.next().await {

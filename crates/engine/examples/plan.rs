@@ -1,4 +1,4 @@
-//! A plan: make, add, claim, verify, complete, follow, draw.
+//! A plan: create, add, claim, verify, complete, follow, print.
 //!
 //! Run it with `cargo run -p punchlist-engine --example plan`. A test runs it too.
 
@@ -8,7 +8,8 @@ use punchlist_engine::{Engine, Error, Options, System, item, view};
 use punchlist_sched::guardian;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Checks run under a guardian, which is this program once more: it becomes one here.
+    // Checks run under a guardian, a second process of this program. If this process is the
+    // guardian, the call runs it and does not return.
     guardian::enter_if_called();
     work()
 }

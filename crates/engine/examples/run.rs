@@ -16,7 +16,7 @@ use punchlist_model::{Actor, Ctx, Limits, Timestamp};
 use punchlist_sched::policy::Policy;
 use punchlist_sched::process;
 
-/// Says yes to everything, and prints what happens.
+/// Answers every question with yes and prints what happens.
 #[derive(Default)]
 struct Yes(VecDeque<Input>);
 

@@ -1,5 +1,6 @@
-//! The plans of agents that speak the Agent Client Protocol, as a proxy between agent and editor hears
-//! them: a file of what was heard, which `watch` reads, and plans that are recorded.
+//! Records the plans of agents that speak the Agent Client Protocol (ACP). A proxy between agent
+//! and editor passes the messages on; they go into a file that `watch` reads, and the plans in them
+//! go into the database.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
@@ -18,15 +19,15 @@ use crate::around::Around;
 use crate::hook::{self, AgentFacts, Given, Moment, PlanFacts, Settings};
 use crate::session::{self, Seen};
 
-/// The agent of a session that was heard so.
+/// The agent's name for sessions that are recorded through ACP.
 const AGENT: &str = "acp";
-/// How long the files of what was heard are kept.
+/// How long the message files are kept.
 const KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// How long a file of what was heard may become.
+/// Maximum size of a message file, in bytes.
 const MOST: u64 = 8 * 1024 * 1024;
 
-/// Takes in what is heard until the agent has said its last word. Plans go to the journal, as long as it
-/// can be written, and to `on_list` with the session that they belong to.
+/// Handles messages until the agent has closed its output. Messages go to the journal file until
+/// writing fails; each plan goes to `on_list` with its session.
 pub fn hear(
     receive: &Receiver<Heard>,
     mut journal: Option<Journal>,
@@ -34,9 +35,9 @@ pub fn hear(
 ) {
     let mut ear = Ear::default();
     for heard in receive {
-        let mut told = Vec::new();
-        ear.hear(&heard, &mut |it| told.push(it));
-        for it in told {
+        let mut events = Vec::new();
+        ear.hear(&heard, &mut |it| events.push(it));
+        for it in events {
             match it {
                 Told::Message(message) => {
                     if journal.as_mut().is_some_and(|it| it.write(&message).is_none()) {
@@ -49,7 +50,7 @@ pub fn hear(
     }
 }
 
-/// What was heard of plans, in a file of this run.
+/// A file with the plan messages of one run.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
@@ -58,8 +59,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Begins a file in this directory; files of runs that ended long ago are removed. `root` is where the
-    /// agent works.
+    /// Creates a file in this directory and removes files that are older than a week. `root` is the
+    /// directory that the agent works in.
     pub fn open(directory: &Path, root: Option<&Path>, now: Timestamp) -> Option<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
         sweep(directory, now);
@@ -100,26 +101,26 @@ fn sweep(directory: &Path, now: Timestamp) {
     }
 }
 
-/// Where lists that were heard are recorded as plans.
+/// What is needed to record ACP plans in the database.
 pub struct Recording<'a> {
     /// The project.
     pub project: &'a str,
-    /// Its directory.
+    /// The project's directory.
     pub directory: &'a Path,
     /// The name of the plan that all sessions work on, if one was given.
     pub plan: Option<&'a str>,
     /// The agent's process.
     pub agent: Option<Process>,
-    /// What the user has set.
+    /// The user's settings.
     pub settings: Settings<'a>,
     /// This machine's name.
     pub host: &'a str,
-    /// The clock, and where ids come from.
+    /// The clock and the source of ids.
     pub around: &'a dyn Around,
 }
 
 impl Recording<'_> {
-    /// Records the whole list of a session, or with `None` that the session is over.
+    /// Records a session's whole list; `None` records that the session has ended.
     pub async fn record(
         &self,
         store: &dyn Store,

@@ -1,6 +1,7 @@
-//! Answering questions that wait: which question is meant, what an answer means for it, and giving it.
+//! Answering questions: finds the question, turns the typed word into an answer, and stores the
+//! answer.
 //!
-//! Who may answer is decided before ([`crate::policy::human`]): a person at a terminal alone.
+//! The caller decides first who may answer ([`crate::policy::human`]): only a person at a terminal.
 
 use std::path::Path;
 
@@ -17,26 +18,26 @@ use serde_json::Value;
 
 use crate::fail::{Code, Fail};
 
-/// What can be answered, as it is typed.
+/// An answer as a person types it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Word {
-    /// This once.
+    /// Allow this call only.
     Yes,
-    /// Until the run ends.
+    /// Allow until the run ends.
     Session,
-    /// From now on.
+    /// Allow from now on.
     Always,
-    /// Every command that begins like this one.
+    /// Allow every command with the same prefix.
     AlwaysPrefix,
-    /// Whatever the tool does.
+    /// Allow every call of the tool.
     AlwaysTool,
-    /// Whatever the server does.
+    /// Allow every tool of the server.
     AlwaysServer,
-    /// With other arguments.
+    /// Run with other arguments.
     Edit,
-    /// No.
+    /// Refuse.
     No,
-    /// No, and the run ends.
+    /// Refuse and end the run.
     Stop,
 }
 
@@ -53,13 +54,13 @@ impl Word {
         ("stop", Self::Stop),
     ];
 
-    /// The answer that is typed like this.
+    /// Parses a typed answer.
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.iter().find(|(name, _)| *name == text).map(|it| it.1)
     }
 }
 
-/// The id of a question and an answer, of which either may be missing: `3c1d yes`.
+/// A question's id and an answer from the command line, as in `3c1d yes`. Either may be missing.
 pub fn id_and_word(words: &[String]) -> Result<(Option<&str>, Option<Word>), Fail> {
     Ok(match words {
         [] => (None, None),
@@ -77,17 +78,17 @@ pub fn id_and_word(words: &[String]) -> Result<(Option<&str>, Option<Word>), Fai
     })
 }
 
-/// What is said with an answer.
+/// What a person gave along with an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct With<'a> {
-    /// Why it is refused.
+    /// The reason for a refusal.
     pub reason: Option<&'a str>,
-    /// Whether "always" means every project.
+    /// Whether "always" applies to every project.
     pub everywhere: bool,
 }
 
-/// The answer to a question that a word means. `edited` gives other arguments, or nothing where nothing was
-/// changed.
+/// Turns a typed word into an answer to the question. `edited` returns other arguments, or `None`
+/// if nothing was changed.
 pub fn answer(
     word: Word,
     with: With<'_>,
@@ -107,7 +108,7 @@ pub fn answer(
             Some((Answer::Always { rules, reach }, _)) => {
                 let reach = if with.everywhere { Reach::Everywhere } else { reach };
                 if reach == Reach::Everywhere && rules.iter().any(Permit::is_local) {
-                    return Err(Fail::usage("every project has its own program of that path")
+                    return Err(Fail::usage("each project has its own program at that path")
                         .hint("answer `always` without `--everywhere`."));
                 }
                 Answer::Always { rules, reach }
@@ -129,7 +130,7 @@ pub fn answer(
             Answer::AlwaysPrefix(prefix.ok_or_else(|| not_offered(asked))?)
         }
         Word::Edit => Answer::Modify(edited()?.ok_or_else(|| {
-            Fail::new(Code::Interrupted, "nothing was changed; the question waits still")
+            Fail::new(Code::Interrupted, "nothing was changed; the question still waits")
         })?),
     })
 }
@@ -139,14 +140,14 @@ pub fn check_offered(asked: &Asked, answer: &Answer) -> Result<(), Fail> {
     if answer.is_among(&asked.offers) { Ok(()) } else { Err(not_offered(asked)) }
 }
 
-/// The arguments of a call, as somebody typed them.
+/// Parses a call's arguments that a person typed.
 pub fn arguments(text: &str) -> Result<Value, Fail> {
     serde_json::from_str(text).map_err(|why| {
-        Fail::usage(format!("the arguments are no JSON: {why}")).hint("the question waits still.")
+        Fail::usage(format!("the arguments are not JSON: {why}")).hint("the question still waits.")
     })
 }
 
-/// The questions that are meant: the one with that id, else all that wait in this project.
+/// The question with this id; without an id, all waiting questions of the project.
 pub async fn meant(
     store: &dyn Store,
     project: &str,
@@ -160,7 +161,7 @@ pub async fn meant(
     };
     let filter = QuestionFilter { id: Some(id.to_ascii_lowercase()), ..QuestionFilter::default() };
     let mut found = store.questions(filter).await?;
-    // Of many that end alike, the ones that wait are meant.
+    // If several ids end alike, prefer the questions that are still waiting.
     if found.len() > 1 && found.iter().any(is_waiting) {
         found.retain(is_waiting);
     }
@@ -175,16 +176,16 @@ pub fn is_waiting(question: &Question) -> bool {
     question.standing == Standing::Waiting
 }
 
-/// An answer that was given.
+/// The result of answering a question.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Given {
     /// The question with its answer.
     pub question: Question,
-    /// Whether the run that asked has ended; it finds the answer when it goes on.
+    /// Whether the run that asked has ended. It then reads the answer when it is resumed.
     pub is_over: bool,
 }
 
-/// Gives an answer. Whoever is not the first to answer is told who was.
+/// Stores an answer. If somebody else answered first, the error says who.
 pub async fn give(
     store: &dyn Store,
     question: &Question,
@@ -202,7 +203,7 @@ pub async fn give(
     }
 }
 
-/// Whether the run that asked is known to be over.
+/// Whether the run that asked is known to have ended.
 async fn is_over(store: &dyn Store, question: &Question, host: &str) -> Result<bool, Fail> {
     let filter = RunFilter { project: Some(question.project.clone()), ..RunFilter::default() };
     let runs = store.runs(filter).await?;
@@ -212,7 +213,7 @@ async fn is_over(store: &dyn Store, question: &Question, host: &str) -> Result<b
     }))
 }
 
-/// The rules that "always" would add to the user's configuration in this file.
+/// The rules that "always" would add to the user's policy file, as lines.
 pub fn rules_to_add(rules: &[Permit], reach: Reach, project: &str, file: &Path) -> Vec<String> {
     let project = (reach == Reach::Project).then(|| project.to_owned());
     let rule = |it| format!("  {}", Rule { project: project.clone(), ..Rule::from(it) });
@@ -220,12 +221,12 @@ pub fn rules_to_add(rules: &[Permit], reach: Reach, project: &str, file: &Path) 
     std::iter::once(head).chain(rules.iter().map(rule)).collect()
 }
 
-/// Nothing waits, or not that question.
+/// The error if no question waits, or not the one that was named.
 pub fn nothing_waits(id: Option<&str>) -> Fail {
     match id {
         Some(id) => Fail::not_found(format!("there is no question {id:?}"))
             .hint("`punchlist questions` shows those that wait."),
-        None => Fail::not_found("nothing waits for an answer here")
+        None => Fail::not_found("no question waits for an answer here")
             .hint("`punchlist questions --everywhere` looks in all projects."),
     }
 }
@@ -241,27 +242,28 @@ fn not_offered(asked: &Asked) -> Fail {
     });
     let mut offers: Vec<&str> = offers.chain(["no", "stop"]).collect();
     offers.dedup();
-    Fail::usage("that is none of the answers to this question")
+    Fail::usage("this question does not offer that answer")
         .hint(format!("answer with one of: {}.", offers.join(", ")))
 }
 
-/// The question was answered before, or waits no longer.
+/// The error if a question has been answered already or no longer waits.
 pub fn late(question: &Question, now: Timestamp) -> Fail {
     let message = match &question.standing {
         Standing::Answered(answered) => format!(
-            "{} was first, {}: {}",
+            "{} answered first, {}: {}",
             answered.by,
             duration::ago(answered.at, now),
             questions::word(&answered.answer)
         ),
         Standing::Waiting | Standing::Settled => {
-            "it waits no longer: what asked was cancelled, or allowed by another answer".to_owned()
+            "the question no longer waits: its call was cancelled, or another answer allowed it"
+                .to_owned()
         }
     };
     Fail::new(Code::Conflict, message).hint("`punchlist questions --all` shows what was answered.")
 }
 
-/// Several questions wait, and one answer was given.
+/// The error if several questions wait and the answer names none.
 pub fn several(several: &[Question], now: Timestamp) -> Fail {
     let line = |it: &Question| {
         let asked = &it.asked;

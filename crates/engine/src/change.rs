@@ -1,5 +1,5 @@
-//! Changing a plan on somebody's behalf: claims of processes that have ended do not stand in the way, and
-//! whoever is refused because of others is told what they did.
+//! Changing a plan for a caller: claims of processes that have ended are free, and a caller whose
+//! change conflicts with others is told what they did.
 
 use punchlist_formats::text::Line;
 use punchlist_formats::view::{self, log};
@@ -11,10 +11,10 @@ use punchlist_model::{
 
 use crate::fail::{Code, Fail};
 
-/// Which of the processes behind a plan's claims are known to have ended.
+/// Returns the processes that hold claims in a plan and are known to have ended.
 pub type Gone<'a> = &'a dyn Fn(&Slice) -> Vec<Process>;
 
-/// Changes a plan. Claims of processes that have ended are free.
+/// Changes a plan. Claims of processes that have ended count as free.
 pub async fn change(
     store: &dyn PlanStore,
     plan: PlanId,
@@ -26,7 +26,8 @@ pub async fn change(
         change.ctx.gone = gone(&store.read(plan, Needs::header()).await?);
     }
     match store.change(plan, change.clone()).await {
-        // Looked at only now, because most changes meet no claim of somebody else's.
+        // The processes are only checked after a refusal, because most changes meet no foreign
+        // claim.
         Err(Error::Refused(refusal)) if !begins && is_held(&refusal) => {
             change.ctx.gone = gone(&store.read(plan, Needs::header()).await?);
             if change.ctx.gone.is_empty() {
@@ -38,7 +39,7 @@ pub async fn change(
     }
 }
 
-/// Whether a step takes an item for the worker: then it matters whose processes have ended.
+/// Whether an operation claims an item. Then it matters which processes have ended.
 fn begins(op: &Op) -> bool {
     matches!(
         op,
@@ -54,10 +55,10 @@ fn is_held(refusal: &Refusal) -> bool {
     refusal.problems.iter().any(|problem| matches!(problem.broken, Broken::HeldByOther { .. }))
 }
 
-/// Whether a change could be the first of a plan that is not there yet. Asked before the plan is made, so
-/// that a change that is refused leaves no empty plan behind.
+/// Whether a change could be the first one of a new plan. The check runs before the plan is
+/// created, so that a refused change leaves no empty plan behind.
 pub fn check_first(change: &Change) -> Result<(), Fail> {
-    // A plan that is not there yet is at revision 0, whatever its first change would be.
+    // A plan that does not exist yet is at revision 0.
     if let Some(expected) = change.expect.filter(|it| *it != Revision(0)) {
         let message = format!("there is no plan here yet (you had revision {expected})");
         return Err(Fail::new(Code::Conflict, message).hint(
@@ -69,8 +70,9 @@ pub fn check_first(change: &Change) -> Result<(), Fail> {
     Ok(())
 }
 
-/// A change with all that says whether its items are ready: what they depend on and what is under them. A
-/// slice need not have that. Nothing is under a new item that is not new itself.
+/// Completes a change's slice with the dependencies and sub-items that decide whether its items are
+/// ready. The slice need not contain them. A new item can only have new sub-items, which are there
+/// already.
 pub async fn with_obstacles(store: &dyn PlanStore, mut applied: Applied) -> Result<Applied, Error> {
     let lacks = |item: &&Item| {
         item.depends_on.iter().any(|on| applied.plan.get(*on).is_none())
@@ -91,7 +93,7 @@ pub async fn with_obstacles(store: &dyn PlanStore, mut applied: Applied) -> Resu
     Ok(applied)
 }
 
-/// Why a change failed; where others were faster, with what they did meanwhile.
+/// The error for a failed change. After a revision conflict it includes what others did meanwhile.
 pub async fn explain(
     store: &dyn PlanStore,
     error: Error,
@@ -106,7 +108,7 @@ pub async fn explain(
     Fail::from(error).details(lines.unwrap_or_default())
 }
 
-/// What an undo undid, in words. The journal has both changes.
+/// Describes what an undo undid. The journal has both changes.
 pub async fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<String>, Error> {
     let entry = async |revision: Revision| {
         let before = Revision(revision.0.saturating_sub(1));
@@ -115,6 +117,6 @@ pub async fn undid(store: &dyn PlanStore, applied: &Applied) -> Result<Vec<Strin
     };
     let Some(undo) = entry(applied.revision()).await? else { return Ok(Vec::new()) };
     let Some(undone) = undo.undoes else { return Ok(Vec::new()) };
-    let told = entry(undone).await?.zip(applied.whole());
-    Ok(told.map(|(undone, plan)| log::undid(&plan, &undone, &undo)).unwrap_or_default())
+    let undone_in_plan = entry(undone).await?.zip(applied.whole());
+    Ok(undone_in_plan.map(|(undone, plan)| log::undid(&plan, &undone, &undo)).unwrap_or_default())
 }

@@ -1,7 +1,8 @@
-//! What is set up, and whether it works: agents, settings, hooks, databases.
+//! `doctor`: examines what is set up and whether it works: agents, settings, hooks, databases.
 //!
-//! An [`Examination`] finds, and changes nothing. `bridge` looks into the agents' own files and calls the
-//! installed hook and server; the rest is here. [`Diagnosis`] holds the findings for a front end to draw.
+//! An [`Examination`] only reads and changes nothing. `bridge` reads the agents' own files and
+//! calls the installed hooks and servers; the rest is here. [`Diagnosis`] holds the findings for a
+//! front end.
 
 mod diagnosis;
 mod files;
@@ -28,9 +29,9 @@ use crate::settings::Settings;
 
 pub use diagnosis::{Diagnosis, Part};
 
-/// How long a program of the agent's, our hook or our server may take to answer.
+/// Timeout for an agent's program, our hook and our server.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a writer may hold the lock of a database before that is a fault.
+/// How long a writer may hold the lock of a database before this is reported.
 const LOCK_PATIENCE: Duration = Duration::from_millis(1500);
 
 /// What is examined.
@@ -53,9 +54,9 @@ pub struct Examination<'a> {
 /// An agent that is examined.
 #[derive(Clone, Debug)]
 pub struct AgentToExamine {
-    /// What an installation for the user would depend on.
+    /// The options of an installation for the user.
     pub install: install::Options,
-    /// The agent's program, if it is on this machine.
+    /// The agent's program, if it is installed.
     pub program: Option<PathBuf>,
 }
 
@@ -75,31 +76,33 @@ pub struct Stores<'a> {
 /// Who calls the doctor, and where.
 #[derive(Clone, Copy, Debug)]
 pub struct CallFacts<'a> {
-    /// Our version.
+    /// The version of this program.
     pub version: &'a str,
-    /// What this machine is called.
+    /// The host name of this machine.
     pub host: &'a str,
     /// The time of the call.
     pub now: Timestamp,
     /// Who makes the call.
     pub called_by: CalledBy,
-    /// The user's directories, if there are any.
+    /// The user's directories, if known.
     pub places: Option<&'a Places>,
 }
 
-/// What an agent uses.
+/// The databases that an agent uses.
 struct Used {
     agent: Agent,
-    /// The databases of its hooks and servers; first the one that its tools use here.
+    /// The databases of the agent's hooks and servers. The first is the one that its tools use
+    /// here.
     databases: Vec<PathBuf>,
-    /// Whether entries for this project name that first one.
+    /// Whether entries for this project name the first database.
     is_for_project: bool,
-    /// Whether the project's settings are the user's, as in the home directory.
+    /// Whether the project's settings are also the user's, as in the home directory.
     is_shared: bool,
 }
 
 impl Examination<'_> {
-    /// Examines everything. Runs the agents' programs, the installed hooks and servers, and waits for them.
+    /// Examines everything. Runs the agents' programs and the installed hooks and servers, and
+    /// waits for them.
     pub async fn run(self) -> Result<Diagnosis, Fail> {
         let mut parts = Vec::new();
         let mut used = Vec::new();
@@ -125,7 +128,7 @@ impl Examination<'_> {
         Ok(Diagnosis { parts })
     }
 
-    /// One agent: its findings, and the databases that it uses.
+    /// Examines one agent. Returns its findings and the databases that it uses.
     fn agent(&self, agent: &AgentToExamine, running: &[(String, u32)]) -> (Part, Used) {
         let kind = agent.install.agent;
         let is_it = |it: &&(String, u32)| it.0 == kind.as_str();
@@ -154,9 +157,9 @@ impl Examination<'_> {
         (Part { of: kind.as_str(), findings }, used)
     }
 
-    /// The agents' processes that have sessions here and run, by the agent's name.
+    /// The agents' processes that are running and have sessions here, with the agent's name.
     async fn running(&self) -> Vec<(String, u32)> {
-        // A database that cannot be read is examined later.
+        // A database that cannot be read is reported later.
         let is_free = self.database.exists() && locks::look(self.database, LOCK_PATIENCE).is_none();
         if !is_free {
             return Vec::new();
@@ -178,7 +181,7 @@ impl Examination<'_> {
     }
 }
 
-/// Hides from an agent a remedy that only a person may apply.
+/// Replaces a fix that only a person may apply, if an agent reads the report.
 fn ask_user(finding: &mut Finding) {
     const PERSONS: [&str; 4] =
         ["punchlist install", "punchlist uninstall", "punchlist init", "config.toml"];
@@ -189,7 +192,7 @@ fn ask_user(finding: &mut Finding) {
     }
 }
 
-/// A size for a person.
+/// A size in readable units.
 fn size(bytes: u64) -> String {
     match bytes {
         bytes @ 0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
@@ -197,7 +200,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The ending of a noun after a number.
+/// The plural ending for this number.
 fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }

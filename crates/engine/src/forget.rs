@@ -1,4 +1,4 @@
-//! Erases what was written in an item or a plan, with the outputs that are kept in files.
+//! Erases the texts of an item or a plan, and the outputs that are kept in files.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use punchlist_model::{Broken, Ctx, ItemRef, Number, Refusal, Slice};
 use crate::fail::Fail;
 use crate::outputs;
 
-/// What is to be erased: an item of a plan, or the whole plan.
+/// What to erase: an item of a plan, or the whole plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Erasure<'a> {
     plan: &'a Slice,
@@ -28,7 +28,7 @@ impl<'a> Erasure<'a> {
         Ok(Self { plan, item: item.map(found).transpose()? })
     }
 
-    /// The question for the person who confirms it.
+    /// The question that a person must confirm.
     pub fn question(&self) -> String {
         let Some((_, number)) = &self.item else {
             let plan = self.plan;
@@ -41,7 +41,8 @@ impl<'a> Erasure<'a> {
         format!("Erase every text of item {number} {title:?} for ever?")
     }
 
-    /// Erases the texts, and before them the outputs in `directory`: the store still knows where those are.
+    /// Erases the outputs in `directory`, then the texts. The outputs come first because the store
+    /// still knows where they are.
     pub async fn apply(
         self,
         store: &dyn Store,

@@ -1,4 +1,4 @@
-//! What somebody says of a plan's goal, as the goal that the plan then has.
+//! Changes to a plan's goal.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use punchlist_model::{Budget, Goal, ItemRef, Number, Plan};
 
 use crate::fail::Fail;
 
-/// What is said of a goal. What is not said stays as it was.
+/// Changes to a goal. Parts that are not given stay as they are.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Said<'a> {
-    /// What must be true in the end.
+    /// The statement: what must be true in the end.
     pub statement: Option<&'a str>,
-    /// The items that it is accepted by; none leaves them as they were.
+    /// The acceptance items; an empty list leaves them as they are.
     pub accept: Vec<ItemRef>,
-    /// What it may cost; a part that is not set stays as it was.
+    /// The budget; a part that is not set stays as it is.
     pub budget: Option<Budget>,
 }
 
 impl Said<'_> {
-    /// The plan's goal with what is said.
+    /// The plan's goal with these changes.
     pub fn of(&self, plan: &Plan) -> Result<Goal, Fail> {
         let mut goal = plan.goal.as_deref().cloned().unwrap_or_default();
         if let Some(statement) = self.statement {
@@ -44,7 +44,7 @@ impl Said<'_> {
     }
 }
 
-/// The goal of a plan of which somebody may say that it is met: nothing is open.
+/// The goal of a plan, if it may be declared met: no item is open.
 pub fn that_could_be_met(plan: &Plan) -> Result<Goal, Fail> {
     let goal = plan.goal.as_deref().cloned().ok_or_else(no_goal)?;
     if plan.open > 0 {

@@ -1,8 +1,8 @@
-//! Setting an agent up, and taking Punchlist out of it again: what may be done, what is asked, what is said.
+//! Installing Punchlist for an agent and uninstalling it: permissions, questions and messages.
 //!
-//! `bridge` edits the agents' files. Here is what every front end does before and after: an [`Installation`]
-//! says what would change, refuses what an agent may not do, asks for each consent by its name, and reports an
-//! [`Outcome`].
+//! `bridge` edits the agents' files. This module has what every front end does before and after: an
+//! [`Installation`] knows what would change, refuses what an agent may not do, asks for each
+//! consent by name, and reports an [`Outcome`].
 
 mod outcome;
 mod words;
@@ -17,18 +17,18 @@ use crate::policy::human::CalledBy;
 pub use outcome::Outcome;
 pub use words::summary;
 
-/// An installation that is about to be made.
+/// A planned installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Installation {
     options: Options,
     would: Vec<Change>,
 }
 
-/// Asks the person a question. `None`: there is nobody to ask.
+/// Asks the person a question. Returns `None` if there is nobody to ask.
 pub type Ask<'a> = &'a mut dyn FnMut(&str) -> Option<bool>;
 
 impl Installation {
-    /// Works out what an installation would change.
+    /// Computes what an installation would change.
     pub fn new(options: Options) -> Result<Self, Fail> {
         let would = install::would_install(&options)?;
         Ok(Self { options, would })
@@ -39,7 +39,7 @@ impl Installation {
         self.would.is_empty()
     }
 
-    /// What would be changed.
+    /// Describes what would be changed.
     pub fn preview(self, reader: Reader) -> Outcome {
         let agent = self.options.agent.title();
         let ending = match self.would.len() {
@@ -52,8 +52,8 @@ impl Installation {
         Outcome::preview(&self.options, self.would, ending)
     }
 
-    /// Refuses what an agent may not do, whoever asked it to: give a consent in the user's place, or change
-    /// an installation, which is what holds the agent.
+    /// Refuses what an agent may not do: give a consent in the user's place, or change an
+    /// installation that controls the agent.
     pub fn check_allowed(&self, called_by: CalledBy) -> Result<(), Fail> {
         let (options, agent) = (&self.options, self.options.agent);
         if install::is_set_up(options) {
@@ -76,12 +76,12 @@ impl Installation {
         })
     }
 
-    /// What will be done, in words, for whoever is asked.
+    /// A description of the changes, to show before asking.
     pub fn description(&self) -> Vec<String> {
         words::description(&self.options, &self.would)
     }
 
-    /// Asks for the entries, and for each consent on its own. Anything but a yes to the entries is an error.
+    /// Asks for the entries, then for each consent. Anything but a yes to the entries is an error.
     pub fn ask(&mut self, ask: Ask<'_>) -> Result<(), Fail> {
         if let Some(question) = words::tools_question(&self.options, &self.would) {
             self.options.own_tools = ask(question) == Some(true);
@@ -104,7 +104,7 @@ impl Installation {
         Ok(())
     }
 
-    /// Writes the entries, unless all are there.
+    /// Writes the entries, unless all exist already.
     pub fn apply(self, reader: Reader) -> Result<Outcome, Fail> {
         let options = &self.options;
         if self.is_made() {
@@ -114,28 +114,28 @@ impl Installation {
         let changes = install::install(options)?;
         let (agent, undo) =
             (options.agent.title(), words::undo(options, reader, " Undo with `", "`."));
-        let ending = format!("Start {agent} anew, then see with `punchlist doctor`.{undo}");
+        let ending = format!("Restart {agent}, then check with `punchlist doctor`.{undo}");
         Ok(Outcome::done(options, changes, words::with_permission(options, &ending)))
     }
 }
 
-/// What would be changed if Punchlist were taken out of an agent.
+/// Describes what uninstalling would change.
 pub fn preview_uninstall(options: &Options) -> Result<Outcome, Fail> {
     let would = install::would_uninstall(options)?;
     let removed = would.iter().filter(|it| it.after.is_none()).count();
     let ending = match would.len() {
-        0 => "nothing would change: there is nothing of Punchlist's\n".to_owned(),
+        0 => "nothing would change: Punchlist is not installed\n".to_owned(),
         n => format!("{} would change, {removed} removed\n", words::files(n - removed)),
     };
     Ok(Outcome::preview(options, would, ending))
 }
 
-/// Takes Punchlist out of an agent. An agent may not: what is taken out is what holds it.
+/// Uninstalls Punchlist from an agent. Agents may not do this, because the hooks control them.
 pub fn uninstall(options: &Options, called_by: CalledBy) -> Result<Outcome, Fail> {
     called_by.not_an_agent("Punchlist is taken out")?;
     let changes = install::uninstall(options)?;
     let ending = if changes.is_empty() {
-        "nothing to do: there is nothing of Punchlist's"
+        "nothing to do: Punchlist is not installed"
     } else {
         "Plans stay where they are; sessions that run keep their hooks until they end."
     };

@@ -1,9 +1,9 @@
 //! Keeps the calls and questions of a scheduler's run in a store, so that they outlive the program.
 //!
-//! A program gives a [`CallLedger`] to the run that it starts. Then the calls of the run are recorded before
-//! anything follows from them, its questions are listed by [`Engine::questions`] and by `punchlist questions`, and
-//! [`CallLedger::pass_answers`] passes on what people answer there. The runs of plan files record their calls in
-//! the same way.
+//! A program gives a [`CallLedger`] to the run that it starts. The run then records its calls
+//! before their effects happen. Its questions are listed by [`Engine::questions`] and by `punchlist
+//! questions`, and [`CallLedger::pass_answers`] passes on the answers from there. Runs of plan
+//! files record their calls in the same way.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,7 +18,8 @@ use punchlist_sched::run::{Event, Ledger, LedgerError, Page, Run};
 
 use crate::engine::{Engine, Inner};
 
-/// Records the calls and questions of one run in a store. Cheap to clone: one clone goes to the scheduler.
+/// Records the calls and questions of one run in a store. It is cheap to clone: one clone goes to
+/// the scheduler.
 #[derive(Clone)]
 pub struct CallLedger {
     engine: Engine,
@@ -28,8 +29,8 @@ pub struct CallLedger {
 }
 
 impl Engine {
-    /// A ledger for a run of scheduled calls, which is recorded as begun. `what` says in words what runs: people
-    /// who are asked read it. `plan` is the plan that it works on, if there is one.
+    /// Records the start of a run of scheduled calls and returns its ledger. `what` describes the
+    /// run for people who are asked. `plan` is the plan that it works on, if any.
     pub async fn call_ledger(
         &self,
         what: impl Into<String>,
@@ -53,13 +54,13 @@ impl Engine {
 }
 
 impl CallLedger {
-    /// The run, as the store knows it.
+    /// The id of the run in the store.
     pub fn run(&self) -> RunId {
         self.run
     }
 
-    /// Passes answers that are given in the store, by this program or another, on to the run. It returns when
-    /// the run is over, and holds the run as long as the caller does.
+    /// Passes answers from the store on to the run, whichever program gave them. Returns when the
+    /// run is over. It holds the run as long as the caller does.
     pub async fn pass_answers(&self, run: &Run) -> Result<(), Error> {
         let mut events = run.subscribe();
         let mut news = self.store().news().await?;
@@ -75,7 +76,7 @@ impl CallLedger {
         }
     }
 
-    /// Passes on what is answered by now.
+    /// Passes on the answers that are there now.
     async fn pass_given(&self, run: &Run) -> Result<(), Error> {
         let waiting = run.questions();
         if waiting.is_empty() {
@@ -92,7 +93,7 @@ impl CallLedger {
         Ok(())
     }
 
-    /// Notes that the run has ended. Its calls have ended before.
+    /// Records that the run has ended. All its calls must have ended before.
     pub async fn end(&self) -> Result<(), Error> {
         self.store().end_run(self.run, self.engine.inner.around.now()).await
     }
@@ -131,7 +132,7 @@ impl Ledger for CallLedger {
     }
 }
 
-/// What a store keeps of a call that has come to a state. `item` is the item that it is for.
+/// The record of a call in this state. `item` is the item that the call is for.
 pub(crate) fn call_record(
     call: &Call,
     state: &State,
@@ -172,7 +173,7 @@ fn attempt(state: &State) -> Attempt {
     }
 }
 
-/// What belongs to a state: how it ended, or why it is stopped.
+/// The details of a state: the outcome, or why the call is being stopped.
 fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
     match state {
         State::Done(outcome) => serde_json::to_value(outcome).map(Some),

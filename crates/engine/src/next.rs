@@ -4,14 +4,14 @@ use punchlist_model::{Ctx, Item, Op, Refusal, Slice, decide};
 
 use crate::fail::Fail;
 
-/// The item that comes next. The same decision that a claim would be, so that both always mean the
+/// The item that comes next. This is the same decision as a claim, so that both always pick the
 /// same item.
 pub fn picked<'a>(plan: &'a Slice, ctx: &Ctx) -> Result<Option<&'a Item>, Refusal> {
     let picked = decide(plan, &[Op::Next], ctx)?.picked;
     Ok(picked.and_then(|number| plan.get(number)))
 }
 
-/// Nothing is ready, and why.
+/// The error if no item is ready, with the reason.
 pub fn nothing_ready(plan: &Slice) -> Fail {
     match plan.open {
         0 => Fail::not_found("nothing is left to do").hint("`punchlist list` shows what was done."),

@@ -1,9 +1,11 @@
-//! Settings: the user's `config.toml`, over it the project's `punchlist.toml`, over both `-c`.
+//! Settings: the user's `config.toml`, overridden by the project's `punchlist.toml`, overridden by
+//! `-c`.
 //!
-//! An unknown key is an error that names the known keys, wherever it stands. Keys of later features are
-//! ignored. A project's file counts only if the user trusts it, and it may only tighten the settings: `keys`
-//! says what that means for each key. Rules of policy are read from files alone: the user's may allow, the
-//! project's may only tighten. The front end reads the files and hands in their texts.
+//! An unknown key is an error that names the known keys. Keys of later features are ignored. A
+//! project's file counts only if the user trusts it, and it may only tighten the settings: `keys`
+//! says what that means for each key. Policy rules are read from files only; the user's file may
+//! allow something, the project's file may only tighten. The front end reads the files and passes
+//! in their texts.
 
 mod keys;
 #[cfg(test)]
@@ -24,22 +26,22 @@ use crate::policy::rules::{self, Rules, Whose};
 pub use keys::seconds;
 use keys::{KEYS, is_below, is_for_others};
 
-/// What the configuration says.
+/// The settings.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Settings {
-    /// How much of anything.
+    /// Limits on sizes and counts.
     pub limits: Limits,
-    /// Whether the user chose `limits.open_items`: then no dialect's own cap stands above it.
+    /// Whether the user set `limits.open_items`. Then no dialect's own limit applies.
     pub open_items_chosen: bool,
     /// What an acknowledged change survives.
     pub durability: Durability,
-    /// How often a stop may be refused, where the user said so.
+    /// The gate setting, if the user set one.
     pub gate: Option<Gate>,
     /// When agents are reminded of their lists.
     pub reminders: Policy,
-    /// In what they are told something.
+    /// The tag around texts for the model.
     pub tag: Tag,
-    /// Which calls run, which are asked about, and which never run.
+    /// The policy rules.
     pub rules: Rules,
     /// What was ignored, and why.
     pub notes: Vec<String>,
@@ -48,7 +50,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What conversations with agents depend on.
+    /// The settings for conversations with agents.
     pub fn conversation(&self) -> conversation::Settings<'_> {
         conversation::Settings {
             gate: self.gate,
@@ -58,14 +60,14 @@ impl Settings {
         }
     }
 
-    /// Reads a configuration file over what was read before. `path` is what messages call it.
+    /// Adds a configuration file to the settings. `path` is its name in messages.
     pub fn add_file(&mut self, path: &Path, text: &str, whose: Whose) -> Result<(), Fail> {
         let place = path.display().to_string();
         let table: toml::Table = text.parse().map_err(|why: toml::de::Error| {
             let before = why.span().and_then(|it| text.get(..it.start)).unwrap_or_default();
             let line = 1 + before.matches('\n').count();
             Fail::usage(format!("{place}:{line}: {}", why.message().replace('\n', ", ")))
-                .hint("mend that line; nothing is done with half a configuration.")
+                .hint("fix that line; no part of the file is used until then.")
         })?;
         self.table("", &table, whose).map_err(|why| in_place(why, &place))?;
         self.notes.extend(not_yet(&table).map(|it| format!("{place}: {it}")));
@@ -76,7 +78,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads `KEY=VALUE` pairs of a command line over what was read before.
+    /// Adds `KEY=VALUE` pairs of a command line to the settings.
     pub fn add_given(&mut self, given: &[String]) -> Result<(), Fail> {
         for pair in given {
             let Some((key, value)) = pair.split_once('=') else {
@@ -84,10 +86,10 @@ impl Settings {
                     .hint("write it as `-c limits.title=200`."));
             };
             let key = key.trim();
-            // A rule that a command line could bring along would be one that an agent can bring along.
+            // An agent could pass such a rule on its own command line.
             if is_below("policy", key) {
                 return Err(Fail::usage(format!(
-                    "-c {key}: rules of policy are read from files alone"
+                    "-c {key}: policy rules are only read from files"
                 ))
                 .hint("write a [[policy]] table into your config.toml."));
             }
@@ -99,11 +101,11 @@ impl Settings {
         Ok(())
     }
 
-    /// Reads the rules of policy in a configuration file.
+    /// Reads the policy rules in a configuration file.
     fn add_rules(&mut self, place: &str, text: &str, whose: Whose) -> Result<(), Fail> {
         let rules = rules::placed(text).map_err(|bad| {
             Fail::usage(format!("{place}:{}: {}", bad.line, bad.what))
-                .hint("mend the rule or take it out; docs/policy.md has examples.")
+                .hint("fix or remove the rule; docs/policy.md has examples.")
         })?;
         match whose {
             Whose::User => self.rules.user = rules,
@@ -136,7 +138,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Which settings of a project's file were ignored, in one line.
+    /// A line about the ignored settings of a project's file.
     pub fn ignored(&self, place: &str) -> Option<String> {
         let all = self.loosening.join(", ");
         let said = format!("ignored {all} of {place}: a project may only tighten, never loosen");
@@ -170,11 +172,12 @@ impl Settings {
         Ok(())
     }
 
-    /// Sets what a project's file says, unless that would loosen what the user has. Gives whether it did.
+    /// Applies a setting of the project's file, unless it would loosen the user's. Returns whether
+    /// it was applied.
     fn tighten(&mut self, key: &str, value: &str) -> Result<bool, Fail> {
         let mut theirs = self.clone();
         theirs.set(key, value)?;
-        // A project's number stands below a dialect's own cap, never in its place.
+        // A project's number never lifts a dialect's own limit.
         theirs.open_items_chosen = self.open_items_chosen;
         let looseness = KEYS.iter().find(|it| it.name == key).map(|it| it.looseness);
         let is_tight = looseness.is_none_or(|of| match (of(self), of(&theirs)) {
@@ -188,7 +191,7 @@ impl Settings {
     }
 }
 
-/// That parts of a configuration do nothing in this version, in one line.
+/// A line about parts of a configuration that do nothing in this version.
 fn not_yet(table: &toml::Table) -> Option<String> {
     let workers = table.get("workers").and_then(toml::Value::as_table);
     let mut parts: Vec<String> =
@@ -203,7 +206,7 @@ fn not_yet(table: &toml::Table) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{} {does} nothing yet", parts.join(", ")))
 }
 
-/// The failure, with the file or option that it came in by.
+/// Adds the file or option to the error's message.
 fn in_place(mut fail: Fail, place: &str) -> Fail {
     fail.message = format!("{place}: {}", fail.message);
     fail

@@ -1,7 +1,7 @@
-//! Files or stdin as streams of agents: read side by side, given out one after the other.
+//! Reads files or stdin as streams of agents: in parallel, but delivered in order.
 //!
-//! Memory does not grow with the input: a reader waits when what it has read is not taken. It writes
-//! nothing; whoever takes the pieces does.
+//! Memory does not grow with the input: a reader blocks while its pieces are not taken. The caller
+//! writes the output.
 
 pub mod files;
 mod summary;
@@ -19,26 +19,26 @@ use punchlist_streams::{Foreign, LOOK_AHEAD, Options, Source, Stream, Tally, for
 
 pub use summary::Summary;
 
-/// How much is read at once. It and what comes of it stay in the processor's cache.
+/// How many bytes are read at once. The chunk and its result fit into the processor's cache.
 const CHUNK: usize = 256 << 10;
 
-/// How many pieces of a file may wait.
+/// How many pieces of a file may be queued.
 const WAITING: usize = 4;
 
-/// How often whoever waits looks around.
+/// How often the waiting receiver wakes up to report progress.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// What is read.
+/// An input.
 #[derive(Clone, Debug)]
 pub enum Input {
-    /// Stdin.
+    /// Standard input.
     Stdin,
     /// A file.
     File(PathBuf),
 }
 
 impl Input {
-    /// What a person calls it.
+    /// The name for messages.
     pub fn name(&self) -> String {
         match self {
             Self::Stdin => "stdin".to_owned(),
@@ -54,44 +54,44 @@ impl Input {
     }
 }
 
-/// How it is read.
+/// How inputs are read.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Whose streams they are, if it is known.
+    /// The agent of the streams, if known.
     pub from: Option<Source>,
-    /// Which events are wanted.
+    /// The kinds of events to return.
     pub only: KindSet,
-    /// How many are read side by side.
+    /// How many inputs are read in parallel.
     pub jobs: usize,
 }
 
-/// How reading one of them ended.
+/// How reading an input ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// At its end.
+    /// The input was read to its end.
     Read(Tally),
-    /// It could not be told whose it is, or it is another program's.
+    /// It is not clear which agent wrote it, or another program did.
     Unrecognised(Option<Foreign>),
-    /// It could not be read.
+    /// The input could not be read.
     Failed(io::Error),
 }
 
-/// What is given out.
+/// What the caller receives.
 pub enum Given {
-    /// Lines of events.
+    /// Lines with events.
     Lines(Vec<u8>),
     /// Nothing yet.
     Nothing,
-    /// An input is over.
+    /// The input with this index is finished.
     Ended(usize, Ended),
 }
 
-/// How far reading has come.
+/// The progress of reading.
 #[derive(Clone, Copy, Debug)]
 pub struct Reached {
-    /// Bytes that were read.
+    /// Bytes read so far.
     pub bytes: u64,
-    /// Inputs that are over and given out.
+    /// Inputs that are finished and delivered.
     pub inputs: usize,
 }
 
@@ -100,7 +100,7 @@ enum Piece {
     Ended(Ended),
 }
 
-/// Reads all inputs and gives out what comes of them, in their order. Ends early if `take` says no.
+/// Reads all inputs and delivers the results in order. Ends early if `take` returns `false`.
 pub fn all<E>(
     inputs: &[Input],
     how: Reading,
@@ -126,7 +126,7 @@ pub fn all<E>(
             });
         }
         let outcome = give(receivers, &bytes, &mut take);
-        // Whoever still reads finds nobody that takes, and ends.
+        // Readers that are still running find the channel closed and end.
         stop.store(true, Ordering::Relaxed);
         outcome
     })
@@ -173,7 +173,7 @@ fn pump(
 ) -> io::Result<Ended> {
     let options = Options { only: how.only, ..Options::default() };
     let mut stream = how.from.map(|it| Stream::new(it, options.clone()));
-    // What was read before it was clear whose it is.
+    // The bytes read before the agent is recognised.
     let mut head = Vec::new();
     let mut buffer = vec![0; CHUNK];
     let mut out = Vec::new();
@@ -191,7 +191,7 @@ fn pump(
             Some(stream) => stream.push(chunk, &mut sink),
             None => {
                 head.extend_from_slice(chunk);
-                // A line that is not whole may look like another's.
+                // An incomplete line may look like another agent's.
                 let is_enough = head.len() >= LOOK_AHEAD;
                 let whole = head.iter().rposition(|it| *it == b'\n').map_or(0, |it| it + 1);
                 let shown = if is_enough { &head[..] } else { &head[..whole] };
@@ -208,7 +208,7 @@ fn pump(
             }
         }
         if !out.is_empty() && sender.send(Piece::Lines(std::mem::take(&mut out))).is_err() {
-            // Nobody takes it any more.
+            // The receiver is gone.
             break;
         }
     }

@@ -6,15 +6,15 @@ use punchlist_model::{Plan, Revision};
 
 use crate::fail::Fail;
 
-/// The file of one plan.
+/// Exports one plan.
 pub async fn one(store: &dyn Store, plan: &Plan) -> Result<String, Fail> {
     let mut journal = store.journal(plan.id, Revision(0), u32::MAX).await?;
-    // Somebody may have changed it between the two looks.
+    // Somebody may have changed the plan between the two reads.
     journal.retain(|entry| entry.revision <= plan.revision);
     super::write(plan, journal)
 }
 
-/// The file of all plans, and a note for each that cannot be read and is left out.
+/// Exports all plans. Returns a note for each plan that cannot be read and is left out.
 pub async fn all(store: &dyn Store) -> Result<(String, Vec<String>), Fail> {
     let (mut file, mut notes) = (String::new(), Vec::new());
     for summary in store.plans(Filter::default()).await? {

@@ -1,4 +1,4 @@
-//! Importing a plan from a file: what becomes of it here, and what of it is believed.
+//! Importing a plan from a file: how it is stored here, and which of its claims are believed.
 
 use punchlist_model::event::PlanDelta;
 use punchlist_model::needs::Needs;
@@ -14,7 +14,7 @@ use crate::policy::human::CalledBy;
 /// A plan and its journal.
 pub type Archived = (Plan, Vec<Entry>);
 
-/// The plan as it is to be stored here: in this project, or in its own; with this name, or its own.
+/// The plan as it will be stored: in the given project and with the given name, or with its own.
 pub fn prepare(
     (mut plan, journal): Archived,
     project: Option<&str>,
@@ -23,7 +23,7 @@ pub fn prepare(
 ) -> Result<Archived, Fail> {
     let is_persons = |goal: &Goal| goal.author != Some(ActorKind::Agent);
     if plan.goal.as_deref().is_some_and(is_persons) {
-        // Whoever writes such a file could put words into a person's mouth.
+        // Otherwise an agent could write such a file and put words into a person's mouth.
         called_by.not_an_agent("plans with goals of people are imported")?;
     }
     if let Some(project) = project {
@@ -53,7 +53,7 @@ fn renames(event: &Event) -> bool {
     }
 }
 
-/// What came of importing one plan.
+/// The result of importing one plan.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Imported {
     /// The plan.
@@ -62,18 +62,19 @@ pub struct Imported {
     pub items: usize,
     /// Its revision.
     pub revision: Revision,
-    /// It was here already, with all that the file has.
+    /// Whether the plan was here already, with all changes that the file has.
     pub is_known: bool,
-    /// The commands that a person is said to have typed.
+    /// The commands that, according to the file, a person typed.
     pub commands: Vec<String>,
-    /// Whether that counts here.
+    /// Whether these commands are trusted as a person's.
     pub is_believed: bool,
-    /// What whoever imports it should know.
+    /// Notes for the user who imports the plan.
     pub notes: Vec<String>,
 }
 
-/// Stores a plan, unless it is here with all that the file has of it. What of it nobody here has seen is an
-/// agent's word, unless a person takes it over; `is_taken_over` asks them.
+/// Stores a plan, unless it is here already with all changes of the file. Claims in it that this
+/// machine has not recorded itself are kept as an agent's, unless a person takes them over;
+/// `is_taken_over` asks that person.
 pub async fn take_in(
     store: &dyn Store,
     (mut plan, mut journal): Archived,
@@ -103,7 +104,7 @@ pub async fn take_in(
     origin::without_places(&mut plan, &mut journal);
     let claims = Claims::of(&plan, &journal);
     let is_agent = called_by.is_agent();
-    // Whoever writes such a file could put words into a person's mouth.
+    // Otherwise an agent could write such a file and put words into a person's mouth.
     imported.is_believed = !is_agent && (claims.is_empty() || is_taken_over(&claims));
     if !imported.is_believed {
         origin::distrust(&mut plan, &mut journal, is_agent);
@@ -114,7 +115,7 @@ pub async fn take_in(
     Ok(imported)
 }
 
-/// What somebody is told who imports a plan that is not believed.
+/// The notes for a user who imports a plan whose claims are not believed.
 fn not_believed(claims: &Claims, is_agent: bool) -> Vec<String> {
     if claims.is_empty() {
         return Vec::new();

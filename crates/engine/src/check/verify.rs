@@ -1,6 +1,6 @@
-//! Verifying items: which checks are due, running one, and recording what came of it as evidence.
+//! Verifying items: selects the checks that are due, runs one, and records the result as evidence.
 //!
-//! Whether a check may run is decided before ([`crate::policy::checks`]): nothing here asks.
+//! The caller decides first whether a check may run ([`crate::policy::checks`]).
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::around::Around;
 use crate::fail::Fail;
 use crate::project::Project;
 
-/// Where verifying was asked for: the project, and the directory in it.
+/// Where the call was made: the project, and the directory in it.
 #[derive(Clone, Copy, Debug)]
 pub struct CalledIn<'a> {
     /// The project.
@@ -28,25 +28,25 @@ pub struct CalledIn<'a> {
     pub directory: Option<&'a Path>,
 }
 
-/// Which checks of a plan are run where no item is named.
+/// Which checks of a plan to run if no item is named.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scope {
-    /// Those of items that were begun or completed, if they have not passed or their files have changed.
+    /// Checks of items in progress or completed that have not passed or whose files have changed.
     Due,
-    /// Those that passed and whose files have changed.
+    /// Checks that passed and whose files have changed.
     Stale,
-    /// All of them, apart from those of cancelled items.
+    /// All checks except those of cancelled items.
     All,
 }
 
-/// A check that is to be run.
+/// A check to run.
 #[derive(Clone, Debug)]
 pub struct Due<'a> {
     /// The item.
     pub item: &'a Item,
     /// Its check.
     pub check: &'a Check,
-    /// Where it runs.
+    /// The directory that the check runs in.
     pub directory: PathBuf,
 }
 
@@ -66,7 +66,7 @@ pub fn named<'a>(
     Ok(all)
 }
 
-/// The checks of a plan that are to be run, in the order of the list.
+/// The checks of a plan in this scope, in the order of the list.
 pub fn due<'a>(plan: &'a Plan, scope: Scope, from: CalledIn<'_>) -> Result<Vec<Due<'a>>, Fail> {
     let mut due = Vec::new();
     for item in plan.listed() {
@@ -81,14 +81,14 @@ pub fn due<'a>(plan: &'a Plan, scope: Scope, from: CalledIn<'_>) -> Result<Vec<D
     Ok(due)
 }
 
-/// The check of one item, and where it runs.
+/// The check of one item, and the directory that it runs in.
 pub fn of<'a>(plan: &'a Plan, item: &'a Item, from: CalledIn<'_>) -> Result<Due<'a>, Fail> {
     let check = check_of(item)?;
     let directory = evidence::place(from.project, from.directory, plan, item)?;
     Ok(Due { item, check, directory })
 }
 
-/// The check of an item. That there is none is an error.
+/// The check of an item; an error if it has none.
 pub(crate) fn check_of(item: &Item) -> Result<&Check, Fail> {
     item.check.as_ref().ok_or_else(|| no_check(item))
 }
@@ -114,10 +114,10 @@ fn no_check(item: &Item) -> Fail {
     Fail { items: vec![number], ..fail }
 }
 
-/// Runs one check of a plan and records what came of it, whether it passed or failed. With `complete`, an
-/// open item whose check passed is completed too, if the plan's rules let it.
+/// Runs one check of a plan and records the result, whether it passed or failed. With `complete`,
+/// an open item whose check passed is also completed, if the plan's rules allow it.
 ///
-/// `ctx` says who asks. The time and the ids of the change are those of the end of the check.
+/// `ctx` names the caller. The change gets the time and the ids of the end of the check.
 pub async fn verify(
     store: &dyn PlanStore,
     checker: &Checker,
@@ -128,7 +128,8 @@ pub async fn verify(
     complete: bool,
 ) -> Result<Checked, Fail> {
     let Due { item, check, directory } = due;
-    // Before the check: what changes while it runs, it does not speak for.
+    // The files are read before the check runs: the check does not cover changes made while it
+    // runs.
     let covered = covered(directory.clone(), check.covers.clone()).await?;
     let variables = [
         ("PUNCHLIST_RUN", "verify".to_owned()),
@@ -149,7 +150,7 @@ pub async fn verify(
     record(store, plan, item.number, run, ran, ctx, complete).await
 }
 
-/// The files that a check covers. They are read in a thread that may block.
+/// Reads the files that a check covers, in a thread that may block.
 async fn covered(directory: PathBuf, globs: Vec<String>) -> Result<Vec<CoveredFile>, Fail> {
     let read = tokio::task::spawn_blocking(move || evidence::cover(&directory, &globs)).await;
     read.map_err(|why| Fail::ours(format!("the covered files could not be read: {why}")))?
@@ -179,7 +180,7 @@ async fn record(
     }
     let mut refused = None;
     let mut applied = store.change(plan.id, Change::new(ops, ctx.clone())).await;
-    // The evidence is recorded, also where the item cannot be completed yet.
+    // The evidence is recorded even if the item cannot be completed yet.
     if let Err(Error::Refused(refusal)) = applied {
         refused = Some(refusal);
         applied = store.change(plan.id, Change::new(vec![prove], ctx)).await;

@@ -1,4 +1,5 @@
-//! The tools of a conversation's plan as tools of the scheduler, so that they run beside a program's own.
+//! The tools of a conversation's plan as tools of the scheduler, so that they run beside a
+//! program's own tools.
 
 use std::sync::Arc;
 
@@ -11,8 +12,8 @@ use serde_json::Value;
 use super::Conversation;
 
 impl Conversation {
-    /// The tools that [`Self::tools`] offers, for the scheduler. They run one after the other, in the order in which
-    /// they were called. They are harmless to policy: they change the plan and nothing else.
+    /// The tools from [`Self::tools`], for the scheduler. They run one after the other in the order
+    /// of the calls. Policy treats them as harmless, because they only change the plan.
     pub fn as_tools(&self) -> Vec<Arc<dyn Tool>> {
         let tool = |spec| Arc::new(PlanTool { talk: self.clone(), spec }) as Arc<dyn Tool>;
         self.tools().into_iter().map(tool).collect()

@@ -1,4 +1,4 @@
-//! What an examination found, as data, as JSON and as lines.
+//! The result of an examination, as data, JSON and lines.
 
 use punchlist_bridge::doctor::{self, Finding, State};
 use punchlist_formats::text::{Colour, Glyphs, Line, Style, one_line};
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 /// All findings.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnosis {
-    /// By what they are about.
+    /// The findings, grouped by subject.
     pub parts: Vec<Part>,
 }
 
-/// The findings about one thing.
+/// The findings about one subject.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// An agent, or `hooks`, `store`, `policy`.
+    /// The subject: an agent, or `hooks`, `store`, `policy`.
     pub of: &'static str,
     /// The findings.
     pub findings: Vec<Finding>,
@@ -26,7 +26,7 @@ impl Diagnosis {
         self.parts.iter().all(|it| doctor::is_well(&it.findings))
     }
 
-    /// For a program.
+    /// The findings as JSON.
     pub fn json(&self) -> Value {
         let one = |of: &str, it: &Finding| {
             json!({
@@ -40,7 +40,7 @@ impl Diagnosis {
         json!({"well": self.is_well(), "findings": findings})
     }
 
-    /// For a person: a line for each finding, and one for what mends it.
+    /// The findings as lines: one for each finding, and one for its fix.
     pub fn lines(&self, glyphs: Glyphs) -> Vec<Line> {
         let mut lines = Vec::new();
         for part in &self.parts {

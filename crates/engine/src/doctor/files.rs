@@ -1,4 +1,4 @@
-//! What hooks and runs left in files: events that wait, failures, whole outputs.
+//! Files of hooks and runs: spooled events, failures, outputs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::hook::spool::Spool;
 use crate::outputs;
 
 impl Examination<'_> {
-    /// Events that hooks could not apply to the databases that they use.
+    /// The spooled events of these databases.
     pub(super) fn spooled<'p>(&self, databases: impl Iterator<Item = &'p Path>) -> Vec<Finding> {
         let data = self.call.places.map(|it| it.data.as_path());
         let waiting = |database: &Path| {
@@ -26,13 +26,13 @@ impl Examination<'_> {
             let s = if count == 1 { " waits" } else { "s wait" };
             let place = directory.display();
             let said = format!("{count} event{s} in {place}: the database could not be used");
-            let fix = "put the database right; the next hook or verb, such as `punchlist list`, applies them";
+            let fix = "repair the database; the next hook or verb, such as `punchlist list`, applies them";
             Finding::bad("events", said, fix)
         };
         found.into_iter().map(finding).collect()
     }
 
-    /// Calls of hooks that failed. A hook itself says nothing.
+    /// Hook calls that failed. A hook itself reports no failure.
     pub(super) fn failures(&self) -> Option<Finding> {
         let directory = &self.call.places?.data;
         let failed = failures::read(directory);
@@ -46,10 +46,10 @@ impl Examination<'_> {
             last.what,
         );
         let file = directory.join(failures::FILE);
-        Some(Finding::note("failures", said, format!("once that is mended: rm {}", file.display())))
+        Some(Finding::note("failures", said, format!("once that is fixed: rm {}", file.display())))
     }
 
-    /// The whole outputs of runs that are kept in files, if there are any.
+    /// The outputs of runs that are kept in files, if there are any.
     pub(super) fn outputs(&self) -> Option<Finding> {
         let directory = self.call.places?.outputs();
         let all = outputs::all(&directory, self.call.now);

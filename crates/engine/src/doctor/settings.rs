@@ -1,4 +1,4 @@
-//! What the settings say: the gate, the rules of policy, and what is wrong with the files.
+//! Findings about the settings: the gate, the policy rules, and errors in the files.
 
 use punchlist_bridge::doctor::Finding;
 use punchlist_model::guard::Gate;
@@ -8,19 +8,19 @@ use crate::project::CONFIG;
 use crate::settings::Settings;
 
 impl Examination<'_> {
-    /// The gate as it is set, or the fault in the configuration that keeps every hook from its work.
+    /// The gate setting, or the error in the configuration that stops every hook from working.
     pub(super) fn configuration(&self) -> Finding {
         match &self.settings {
             Ok(settings) => gate(settings),
             Err(fail) => {
-                let said = format!("{}; hooks do nothing until that is mended", fail.message);
-                let fix = fail.hint.clone().unwrap_or_else(|| "mend it".to_owned());
+                let said = format!("{}; hooks do nothing until that is fixed", fail.message);
+                let fix = fail.hint.clone().unwrap_or_else(|| "fix it".to_owned());
                 Finding::bad("config", said, fix)
             }
         }
     }
 
-    /// The settings that the project's file may not loosen, but would.
+    /// Settings in the project's file that are ignored because a project may not loosen them.
     pub(super) fn loosening(&self) -> Option<Finding> {
         let place = self.project.root.join(CONFIG);
         let said = self.settings.as_ref().ok()?.ignored(&place.display().to_string())?;
@@ -28,7 +28,8 @@ impl Examination<'_> {
         Some(Finding::note("config", said, fix))
     }
 
-    /// The rules of policy, if there are any. A rule that cannot be read is a fault of the configuration.
+    /// The number of policy rules, if there are any. A rule that cannot be read is an error of the
+    /// configuration.
     pub(super) fn rules(&self) -> Option<Finding> {
         let rules = &self.settings.as_ref().ok()?.rules;
         let (own, project) = (rules.user.len(), rules.project.len() - rules.ignored());
@@ -42,7 +43,7 @@ impl Examination<'_> {
     }
 }
 
-/// How stops are held, and where that was set.
+/// The gate setting, and where it was set.
 fn gate(settings: &Settings) -> Finding {
     match settings.gate {
         None => Finding::good("gate", "once in interactive sessions, full otherwise"),

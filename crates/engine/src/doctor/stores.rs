@@ -1,4 +1,4 @@
-//! The databases that hooks, servers and verbs use, and what is in them.
+//! The databases that hooks, servers and verbs use, and their contents.
 
 use std::path::Path;
 
@@ -16,7 +16,8 @@ use crate::fail::Fail;
 use crate::policy::trusted_files::FoundDatabase;
 
 impl Examination<'_> {
-    /// The databases that hooks and servers use; then the one that verbs use here, if it is another.
+    /// Examines the databases that hooks and servers use, then the one that verbs use here if it is
+    /// another.
     pub(super) async fn stores(&self, used: &[Used]) -> Result<Vec<Finding>, Fail> {
         let here = self.database;
         let mut findings = Vec::new();
@@ -37,7 +38,7 @@ impl Examination<'_> {
         if !examined.iter().any(|it| is_same_file(it, here)) {
             let own = self.store(here).await;
             works = doctor::is_well(&own);
-            // A database that does not exist yet is of no interest beside one that is in use.
+            // A database that does not exist yet is not reported if another one is in use.
             if examined.is_empty() || here.exists() || !works {
                 findings.extend(own);
             }
@@ -65,7 +66,7 @@ impl Examination<'_> {
         if !path.exists() {
             return vec![missing(path)];
         }
-        // If a process holds the lock for ever, opening the database would not return.
+        // Opening the database would hang if a process held the lock for ever.
         if let Some(held) = locks::look(path, LOCK_PATIENCE) {
             return vec![held];
         }
@@ -82,22 +83,22 @@ fn broken(fail: Fail) -> Finding {
     Finding::bad("database", fail.message, fail.hint.unwrap_or_default())
 }
 
-/// Verbs and an agent that use two databases.
+/// Reports that verbs and an agent use different databases.
 fn apart(here: &Path, used: &Used, works: bool, is_own: bool) -> Option<Finding> {
     let theirs = used.databases.first()?.to_string_lossy();
     let said = format!("verbs here use {}, {} uses {theirs}", here.display(), used.agent.title());
-    // Entries for every project must not lead to the database of one.
+    // Entries for all projects must not name the database of one project.
     let for_project = is_own || used.is_for_project;
     let project = if for_project { " --project" } else { "" };
     let here = entries::quoted(&here.to_string_lossy());
     let fix = format!("punchlist install {}{project} --db {here}", used.agent.as_str());
-    // An agent that works is not sent to a database that does not.
+    // The fix never sends an agent from a database that works to one that does not.
     let there = format!("--db {} where its plans are meant", entries::quoted(&theirs));
     let is_possible = works && !(for_project && used.is_shared);
     Some(Finding::note("database", said, if is_possible { fix } else { there }))
 }
 
-/// A database that does not exist, and whether it could be made.
+/// Reports a database that does not exist, and whether it can be created.
 fn missing(path: &Path) -> Finding {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let above = whole.ancestors().skip(1).find(|it| it.exists()).unwrap_or(&whole);
@@ -115,12 +116,12 @@ fn missing(path: &Path) -> Finding {
         Some(why) => Finding::bad(
             "database",
             format!("{} cannot be made: {} {why}", path.display(), above.display()),
-            "put that right, or name another database with --db",
+            "fix that, or name another database with --db",
         ),
     }
 }
 
-/// A database that exists: whether it is whole and can be written, and what is in it.
+/// Examines a database that exists: whether it is intact and writable, and what it contains.
 async fn examine(store: &dyn Store, path: &Path, now: Timestamp) -> Result<Vec<Finding>, Fail> {
     let mut findings = vec![health(&store.health().await?, path)];
     if let Err(error) = store.check_writable().await {
@@ -163,7 +164,7 @@ fn sessions(sessions: &[Session], now: Timestamp) -> Option<Finding> {
     Some(Finding::good("sessions", said))
 }
 
-/// Connections of the MCP server that found no session to belong to, and so got plans of their own.
+/// Connections of the MCP server that found no session to belong to, and so got their own plans.
 fn without_session(plans: &[Summary], now: Timestamp) -> Option<Finding> {
     let is_alone = |it: &&Summary| {
         it.attachment.as_ref().is_some_and(|it| it.conversation.starts_with("mcp-"))
@@ -177,7 +178,7 @@ fn without_session(plans: &[Summary], now: Timestamp) -> Option<Finding> {
         plural(alone.len()),
         ago(first.updated_at, now)
     );
-    let fix = "see that the hooks above answer, then start the agent anew";
+    let fix = "see that the hooks above answer, then restart the agent";
     Some(Finding::note("sessions", said, fix))
 }
 

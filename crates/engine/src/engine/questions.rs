@@ -1,4 +1,4 @@
-//! Questions that wait for a person: listing them, and answering them for whoever asks.
+//! Questions that wait for a person: list and answer them.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::future::poll_fn;
@@ -11,9 +11,9 @@ use punchlist_model::store::Error;
 use super::{Engine, Inner};
 
 impl Engine {
-    /// The questions of the project that wait for an answer, the oldest first, whichever program asks: plan files
-    /// that run, and calls with a [`CallLedger`](crate::ledger::CallLedger). They are in the store, so whoever
-    /// comes late misses none.
+    /// The project's questions that wait for an answer, oldest first, from all programs: plan files
+    /// that run, and calls with a [`CallLedger`](crate::ledger::CallLedger). Questions are kept in
+    /// the store, so a late reader misses none.
     pub async fn questions(&self) -> Result<Vec<Question>, Error> {
         let Inner { store, options, .. } = &*self.inner;
         let project = Some(options.project.clone());
@@ -21,15 +21,15 @@ impl Engine {
         store.questions(filter).await
     }
 
-    /// The same, and then new ones as they are asked.
+    /// The waiting questions, then new ones as they are asked.
     pub async fn follow_questions(&self) -> Result<Questions, Error> {
         let news = self.inner.store.news().await?;
         let (given, waiting) = (BTreeSet::new(), VecDeque::new());
         Ok(Questions { engine: self.clone(), news, given, waiting })
     }
 
-    /// Answers a question in a person's name. The program vouches that it is one. The first answer counts, and
-    /// only one that the question offers.
+    /// Answers a question in a person's name. The program vouches that it is a person. Only the
+    /// first answer counts, and only one that the question offers.
     pub async fn answer(
         &self,
         question: QuestionId,
@@ -42,7 +42,7 @@ impl Engine {
     }
 }
 
-/// Questions that wait, and new ones as they are asked, each once. After an error there is nothing more.
+/// Waiting questions, then new ones as they are asked, each once. The stream ends after an error.
 pub struct Questions {
     engine: Engine,
     news: News,
@@ -51,7 +51,7 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// The next question. It waits for one; `None` if there will be none.
+    /// Waits for the next question; `None` if the stream has ended.
     pub async fn next(&mut self) -> Option<Result<Question, Error>> {
         loop {
             if let Some(question) = self.waiting.pop_front() {

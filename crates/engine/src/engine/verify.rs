@@ -12,7 +12,7 @@ use crate::policy::checks::{self, Permission};
 use crate::policy::human::CalledBy;
 use crate::project::{self, Project};
 
-/// The name in the journal of whoever recorded the evidence.
+/// The actor's name in the journal for recorded evidence.
 const BY: &str = "engine";
 
 /// The result of an item's check.
@@ -31,8 +31,8 @@ pub struct Verified {
 }
 
 impl Engine {
-    /// Runs the check of an item and records the result as evidence, whether it passed or failed. The item is
-    /// not completed by that.
+    /// Runs the check of an item and records the result as evidence, whether it passed or failed.
+    /// This does not complete the item.
     ///
     /// The command runs in the plan's project, which must be a directory, under the guardian: `main` begins
     /// with `guardian::enter_if_called()`. A check that an agent wrote is refused unless [`Options`] allow it.
@@ -60,7 +60,7 @@ impl Engine {
         })
     }
 
-    /// Records a person's approval of an item. The program vouches that it is a person's.
+    /// Records a person's approval of an item. The program vouches that it is a person.
     pub async fn approve(
         &self,
         plan: PlanId,
@@ -71,7 +71,7 @@ impl Engine {
     }
 }
 
-/// Whether a check may run: nobody is asked here.
+/// Whether a check may run without asking anybody.
 fn may_run(options: &Options, item: &Item, check: &Check) -> Result<(), Fail> {
     match checks::permission(&options.policy, item, check, CalledBy::PersonElsewhere)? {
         Permission::Granted => Ok(()),

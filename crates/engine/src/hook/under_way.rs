@@ -1,7 +1,7 @@
-//! An event that is being decided, so that it is kept if that fails or takes too long.
+//! The event that a hook is deciding. It is spooled if the decision fails or takes too long.
 //!
-//! Two may settle it: whoever decides it, and a watchdog that ends the process when the agent has waited
-//! long enough. Only one of them keeps it.
+//! Two threads may spool it: the one that decides, and a watchdog that ends the process when the
+//! agent has waited long enough. The lock makes sure that only one of them does.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,12 +10,12 @@ use punchlist_formats::hook::Answer;
 use super::event::{CaughtUp, Failed};
 use super::spool::{Spool, Spooled};
 
-/// An event that is being decided.
+/// The event that is being decided.
 #[derive(Debug, Default)]
 pub struct UnderWay(Mutex<Option<(Spool, Spooled)>>);
 
 impl UnderWay {
-    /// Nothing is under way.
+    /// No event yet.
     pub const fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -24,8 +24,8 @@ impl UnderWay {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Decides an event, after those that were kept before it: `catch_up` applies them. If the store cannot
-    /// be used, an event with `is_kept` is kept for later, and the error says so.
+    /// Decides an event, after `catch_up` has applied the spooled events before it. If the store
+    /// cannot be used and `is_kept` is set, the event is spooled, and the error says so.
     pub fn decide(
         &self,
         spool: &Spool,
@@ -38,13 +38,11 @@ impl UnderWay {
             *self.lock() = Some((spool.clone(), kept.clone()));
         }
         let decided = match catch_up() {
-            // It must not overtake those that happened before it.
-            CaughtUp::No if is_kept => {
-                Err(Failed::Store("events that happened before wait still".to_owned()))
-            }
+            // The event must not overtake spooled events that happened before it.
+            CaughtUp::No if is_kept => Err(Failed::Store("earlier events still wait".to_owned())),
             CaughtUp::Yes | CaughtUp::No => decide(),
         };
-        // From here on the watchdog keeps nothing.
+        // From here on the watchdog no longer spools the event.
         let is_ours = self.lock().take().is_some();
         match decided {
             Ok(answer) => Ok(answer),
@@ -56,7 +54,7 @@ impl UnderWay {
         }
     }
 
-    /// The agent has waited long enough: keeps the event, and says what became of it.
+    /// The agent has waited long enough: spools the event and describes what happened to it.
     pub fn give_up(&self) -> String {
         let late = "no answer within 2 seconds";
         match self.lock().take().map(|(spool, event)| spool.add(&event)) {
@@ -76,7 +74,7 @@ mod tests {
     use super::super::event::HookFacts;
     use super::*;
 
-    /// Decides an event so; gives what is said of it, and how many events wait then.
+    /// Decides an event. Returns the message, and how many events are spooled then.
     fn said(
         is_kept: bool,
         caught_up: CaughtUp,
@@ -106,7 +104,7 @@ mod tests {
         assert_eq!(said(true, CaughtUp::Yes, fine), ("Nothing".to_owned(), 0));
         assert_eq!(said(true, CaughtUp::Yes, |_| unusable()), (format!("locked{KEPT}"), 1));
         assert_eq!(said(false, CaughtUp::Yes, |_| unusable()), ("locked".to_owned(), 0));
-        let early = format!("events that happened before wait still{KEPT}");
+        let early = format!("earlier events still wait{KEPT}");
         assert_eq!(said(true, CaughtUp::No, fine), (early, 1));
         assert_eq!(said(false, CaughtUp::No, fine), ("Nothing".to_owned(), 0));
     }

@@ -1,18 +1,18 @@
-//! What was done to an agent's files, or would be.
+//! The changes to an agent's files, made or planned.
 
 use punchlist_bridge::install::{self, Change, Options, Scope};
 use punchlist_formats::hook::Agent;
 use punchlist_formats::text;
 use serde_json::{Value, json};
 
-/// What was done to an agent's files, or would be.
+/// The changes to an agent's files, made or planned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
     agent: Agent,
-    /// Its name in JSON.
+    /// The scope's name in JSON.
     scope: &'static str,
     changes: Vec<Change>,
-    /// What is said last.
+    /// The last line of the text.
     ending: String,
     is_preview: bool,
 }
@@ -30,7 +30,7 @@ impl Outcome {
         Self { is_preview: true, ..Self::done(options, would, ending) }
     }
 
-    /// Whether nothing was done: it says what would be.
+    /// Whether the changes are only planned.
     pub fn is_preview(&self) -> bool {
         self.is_preview
     }
@@ -40,7 +40,7 @@ impl Outcome {
         !self.is_preview && !self.changes.is_empty()
     }
 
-    /// For a program: the files, and of a preview the diffs.
+    /// The outcome as JSON: the files, and for a preview the diffs.
     pub fn json(&self) -> Value {
         let file = |it: &Change| {
             let mut file = json!({"path": it.path.to_string_lossy(), "change": kind(it)});
@@ -53,7 +53,7 @@ impl Outcome {
         json!({"agent": self.agent.as_str(), "scope": self.scope, "files": files})
     }
 
-    /// For a person: a file a line, or of a preview the diffs.
+    /// The outcome as text: one line per file, or for a preview the diffs.
     pub fn text(&self, colour: bool) -> String {
         if self.is_preview {
             let diffs = self.changes.iter().map(|it| install::diff(it, colour) + "\n");

@@ -1,4 +1,4 @@
-//! What a person is told and asked about an installation.
+//! Texts and questions for a person about an installation.
 
 use punchlist_bridge::install::known::events;
 use punchlist_bridge::install::{self, Change, Options, Scope, claude};
@@ -7,11 +7,11 @@ use punchlist_formats::view::Reader;
 
 use crate::fail::Fail;
 
-/// The question for the trust that Codex wants for hooks.
+/// The question whether to trust the hooks in Codex's settings.
 pub(super) const TRUST_QUESTION: &str = "Codex runs a hook only once you have trusted it. Trust these now \
                                          (trusted_hash in hooks.state)?";
 
-/// What will be done, in words.
+/// Describes what will be done.
 pub(super) fn description(options: &Options, would: &[Change]) -> Vec<String> {
     let agent = options.agent;
     let (binary, database) = (options.binary.display(), options.database.display());
@@ -56,7 +56,7 @@ pub(super) fn description(options: &Options, would: &[Change]) -> Vec<String> {
     words
 }
 
-/// What would be done to an agent, in a line each.
+/// The planned changes to an agent, one line each.
 pub fn summary(options: &Options) -> Vec<String> {
     match install::would_install(options) {
         Ok(would) if would.is_empty() => vec!["is set up already".to_owned()],
@@ -70,7 +70,7 @@ fn edit(change: &Change) -> String {
     format!("{what} {}", change.path.display())
 }
 
-/// The question which tools are to be used, where there is a choice that nobody has made.
+/// The question which tools to use, if there is a choice that nobody has made yet.
 pub(super) fn tools_question(options: &Options, would: &[Change]) -> Option<&'static str> {
     if options.agent != Agent::Codex || options.own_tools {
         return None;
@@ -87,7 +87,7 @@ pub(super) fn tools_question(options: &Options, would: &[Change]) -> Option<&'st
     )
 }
 
-/// The question for the permission, if it would be given anew.
+/// The question for the permission, if it is not given yet.
 pub(super) fn permission_question(options: &Options) -> Option<String> {
     let without = Options { permission: false, ..options.clone() };
     let is_new = options.permission && !install::is_permitted(options);
@@ -96,7 +96,7 @@ pub(super) fn permission_question(options: &Options) -> Option<String> {
     adds.then(|| format!("Let the plan tools run without asking ({name})?"))
 }
 
-/// What the permission is called in the agent's settings.
+/// The permission's name in the agent's settings.
 fn permission_name(agent: Agent) -> &'static str {
     match agent {
         Agent::Claude => claude::PERMISSION,
@@ -105,12 +105,13 @@ fn permission_name(agent: Agent) -> &'static str {
     }
 }
 
-/// Whether two installations would come to different files.
+/// Whether two installations would write different files.
 pub(super) fn differ(one: &Options, other: &Options) -> Result<bool, Fail> {
     Ok(install::would_install(one)? != install::would_install(other)?)
 }
 
-/// What is said last. A permission that was left out, but that somebody else gave, stays, and is named.
+/// The last line. If the permission was left out but somebody else gave it, the text says that it
+/// stays.
 pub(super) fn with_permission(options: &Options, ending: &str) -> String {
     if options.permission || !install::is_permitted(options) {
         return ending.to_owned();
@@ -119,7 +120,7 @@ pub(super) fn with_permission(options: &Options, ending: &str) -> String {
     format!("{name} is not from Punchlist and stays: the plan tools run without asking.\n{ending}")
 }
 
-/// The command that takes the installation out again, between two texts. Only people may run it.
+/// The uninstall command, between two texts. Empty for an agent, because only people may run it.
 pub(super) fn undo(options: &Options, reader: Reader, before: &str, after: &str) -> String {
     let project = match options.scope {
         Scope::User => "",

@@ -1,4 +1,4 @@
-//! A choice of a plan for somebody who can be told why it failed.
+//! Choosing a plan, with errors for a person.
 
 use punchlist_formats::view::duration;
 use punchlist_model::session::Store;
@@ -8,16 +8,16 @@ use punchlist_model::{PlanId, SessionKey, Timestamp};
 use super::{Ambiguity, CalledFrom, Choice, PlanRequest, Query, Which};
 use crate::fail::{Code, Fail};
 
-/// The plan that is meant, where it must be there.
+/// A plan that exists.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Existing {
     /// The plan.
     pub id: PlanId,
-    /// Set where nobody asked for this plan: sessions that ended left it, and it is what there is.
+    /// Set if nobody asked for this plan: an ended session left it, and there is no other.
     pub left: Option<Box<Summary>>,
 }
 
-/// The plan that is meant. That there is none is an error.
+/// The chosen plan; an error if there is none.
 pub async fn existing(store: &dyn Store, query: Query<'_>) -> Result<Existing, Fail> {
     match chosen(store, query).await? {
         Chosen::Plan(id) => Ok(Existing { id, left: None }),
@@ -26,9 +26,9 @@ pub async fn existing(store: &dyn Store, query: Query<'_>) -> Result<Existing, F
     }
 }
 
-/// The plan that is meant, made if it is not there. A session is attached to its own.
+/// The chosen plan, created if it does not exist. A session is attached to its own plan.
 ///
-/// `id` is the id of a new plan. `check` is called before one is made.
+/// `id` is the id for a new plan. `check` is called before a plan is created.
 pub async fn existing_or_new(
     store: &dyn Store,
     query: Query<'_>,
@@ -40,7 +40,7 @@ pub async fn existing_or_new(
         Chosen::Missing { make, .. } => make,
     };
     check()?;
-    // Somebody who typed an id that does not exist does not want a plan of that name.
+    // A person who typed an id that does not exist does not want a plan with that name.
     let has_digit = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
     if let Which::Named(name) = &which
         && super::could_be_id(name)
@@ -61,7 +61,7 @@ pub async fn existing_or_new(
     Ok(super::ensure_attached(store, key, request).await?.plan)
 }
 
-/// The plan with that name or id.
+/// The plan with this name or id.
 pub async fn named(store: &dyn Store, query: Query<'_>, name: &str) -> Result<PlanId, Fail> {
     let name = valid_name(name)?;
     match chosen(store, Query { name: Some(name), ..query }).await? {
@@ -70,7 +70,7 @@ pub async fn named(store: &dyn Store, query: Query<'_>, name: &str) -> Result<Pl
     }
 }
 
-/// A choice that is not between several plans.
+/// A choice that is not ambiguous.
 enum Chosen {
     Plan(PlanId),
     Missing { make: Which, ended: Option<Box<Summary>> },
@@ -86,7 +86,7 @@ async fn chosen(store: &dyn Store, query: Query<'_>) -> Result<Chosen, Fail> {
     })
 }
 
-/// A name that a plan may have.
+/// Checks a plan's name.
 pub fn valid_name(text: &str) -> Result<&str, Fail> {
     let name = text.trim();
     let wrong = |why: &str| {
@@ -105,21 +105,20 @@ pub fn valid_name(text: &str) -> Result<&str, Fail> {
     Ok(name)
 }
 
-/// There is no plan to work on.
+/// The error if there is no plan.
 pub fn no_plan() -> Fail {
     Fail::not_found("there is no plan here yet").hint(
         "start one with `punchlist add \"…\"`; `punchlist plans --all` shows those elsewhere.",
     )
 }
 
-/// There is no plan of that name.
+/// The error if there is no plan with this name.
 pub fn no_such_plan(name: &str) -> Fail {
-    Fail::not_found(format!("there is no plan {name:?} here")).hint(
-        "`punchlist plans` shows those there are; `punchlist add --plan NAME \"…\"` makes one.",
-    )
+    Fail::not_found(format!("there is no plan {name:?} here"))
+        .hint("`punchlist plans` lists the plans; `punchlist add --plan NAME \"…\"` makes one.")
 }
 
-/// Whose plan it is that sessions left, in words.
+/// Describes the ended session that left a plan.
 pub fn whose(plan: &Summary, now: Timestamp) -> Option<String> {
     let name = session_name(plan.attachment.as_ref()?);
     let (id, ago) = (plan.id.short(), duration::ago(plan.updated_at, now));

@@ -1,7 +1,7 @@
-//! A copy of a whole plan that is kept up to date with what its owner writes and hears of.
+//! A copy of a whole plan that follows the changes that its owner writes or is told about.
 //!
-//! Each write names the revision of the copy. If the plan has changed since, the store refuses the write; then
-//! the plan is read again and the write is decided anew.
+//! Each write expects the revision of the copy. If the plan has changed since, the store refuses
+//! the write; then the plan is read again and the operations are computed again.
 
 use std::sync::Arc;
 
@@ -25,7 +25,8 @@ impl LivePlan {
         &self.plan
     }
 
-    /// Applies a change that was written. If others have changed the plan in between, reads it again.
+    /// Applies a stored change to the copy. If others have changed the plan in between, reads it
+    /// again.
     pub(crate) async fn follow(&mut self, applied: &Applied) -> Result<(), Error> {
         let (known, written) = (self.plan.revision, applied.revision());
         if written <= known {
@@ -48,7 +49,7 @@ impl LivePlan {
         Ok(())
     }
 
-    /// Writes what `ops` wants of the plan as it is. Writes nothing if that is nothing.
+    /// Stores the operations that `ops` computes from the current plan, if there are any.
     pub(crate) async fn change(
         &mut self,
         ctx: &Ctx,

@@ -1,4 +1,4 @@
-//! Which plan is chosen, and that a plan is made once.
+//! Choosing plans, and creating each plan only once.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn key(id: &str) -> SessionKey {
     SessionKey { agent: "claude".to_owned(), id: id.to_owned() }
 }
 
-/// A session that has been seen; it has ended if `ended`.
+/// A recorded session, which has ended if `ended` is set.
 fn session(store: &InMemory, name: &str, ended: bool) -> Session {
     let new = Session { ended_at: ended.then(|| at(5)), ..Session::new(key(name), "/p", at(1)) };
     let Kept::Stored(version) = block_on(store.keep(new.clone())).unwrap() else {
@@ -42,7 +42,7 @@ fn make(store: &InMemory, which: Which, number: u32) -> PlanId {
     block_on(ensure(store, request(which, number))).unwrap()
 }
 
-/// The plan of a session, attached.
+/// Creates the plan of a session and attaches the session.
 fn begin(store: &InMemory, session: &Session, number: u32) -> PlanId {
     let key = session.attachment();
     let request = request(Which::Attached(key.clone()), number);
@@ -114,7 +114,7 @@ fn outside_the_only_live_sessions_plan_is_meant_and_several_are_listed() {
     let one = begin(&store, &session(&store, "one", false), 1);
     let own = make(&store, Which::Project, 2);
     assert_eq!(chosen(&store, None, CalledFrom::Outside), Choice::Found(one));
-    // Whoever is in a session does not come upon the list of another.
+    // A caller in a session never gets the plan of another session.
     assert_eq!(chosen(&store, None, CalledFrom::UnknownSession), Choice::Found(own));
     begin(&store, &session(&store, "other", false), 3);
     let Choice::Several(Ambiguity::LiveSessions, plans) = chosen(&store, None, CalledFrom::Outside)
@@ -181,7 +181,7 @@ fn a_copy_that_others_have_overtaken_is_read_again_and_decides_anew() {
     let (mut one, mut other) = (copy(), copy());
     let add = |title: &str| Op::Add(Box::new(NewItem::titled(title)));
     block_on(one.change(&ctx(2), |_| vec![add("Build"), add("Test")])).unwrap();
-    // The other one does not know of the items when it first decides.
+    // The second copy does not have the items yet when it first computes its operations.
     let complete = |item: &Item| Op::Complete {
         item: ItemRef::Number(item.number),
         outcome: None,

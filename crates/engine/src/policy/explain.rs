@@ -1,5 +1,5 @@
-//! What the rules do with a call, and why: which rule decides, in which file it stands, and which rule is
-//! missing.
+//! Explains what the policy rules do with a call: which rule decides, in which file it is, and
+//! which rule is missing.
 
 use std::path::Path;
 
@@ -12,18 +12,18 @@ use serde_json::{Value, json};
 
 use super::rules::{Placed, Rules, Whose};
 
-/// The rules that hold in a project, and the files that they come from.
+/// The policy rules of a project, and the files that they come from.
 #[derive(Clone, Copy, Debug)]
 pub struct RuleBook<'a> {
     /// The rules.
     pub rules: &'a Rules,
     /// The project.
     pub project: &'a str,
-    /// The user's configuration, if it has a place.
+    /// The user's configuration file, if its path is known.
     pub user_file: Option<&'a Path>,
-    /// The project's.
+    /// The project's configuration file.
     pub project_file: &'a Path,
-    /// Who reads the explanation: which rule is missing is told to people alone.
+    /// Who reads the explanation. Only people are told which rule is missing.
     pub reader: Reader,
 }
 
@@ -31,15 +31,15 @@ pub struct RuleBook<'a> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Explanation {
     decision: &'static str,
-    /// Why, in sentences.
+    /// The reasons, as sentences.
     why: Vec<String>,
     rule: Option<RuleInFile>,
     parts: Vec<ExplainedPart>,
-    /// Rules that would allow it, for a person.
+    /// Rules that would allow the call, for a person.
     missing: Vec<Rule>,
 }
 
-/// A rule, and where it stands.
+/// A rule, and where it is.
 #[derive(Clone, PartialEq, Debug)]
 struct RuleInFile {
     rule: Rule,
@@ -47,18 +47,18 @@ struct RuleInFile {
     line: Option<usize>,
 }
 
-/// What the rules do with one command of it.
+/// What the rules do with one command of the call.
 #[derive(Clone, PartialEq, Debug)]
 struct ExplainedPart {
     words: Words,
     decision: &'static str,
     rule: Option<RuleInFile>,
-    /// Rules that look as if they were about it, and why they are not.
-    but: Vec<String>,
+    /// Rules that seem to match but do not, with the reason.
+    not_matching: Vec<String>,
 }
 
 impl Explanation {
-    /// A call that the tool itself refuses: no rule can change that.
+    /// A call that the tool itself refuses. No rule can change that.
     pub fn never(why: String) -> Self {
         Self {
             decision: "deny",
@@ -69,7 +69,7 @@ impl Explanation {
         }
     }
 
-    /// What the rules do with a call.
+    /// Explains a call.
     pub fn of(book: &RuleBook<'_>, subject: &Subject) -> Self {
         let policy = book.rules.policy(book.project);
         let Explained { verdict, by, parts } = policy.explain(subject);
@@ -77,12 +77,13 @@ impl Explanation {
         match (&verdict, &by, &subject.commands) {
             (Verdict::Ask(_), Some(_), Commands::Opaque) => {
                 why.push(
-                    "which commands it runs cannot be told, and a rule may be about one".to_owned(),
+                    "which commands it runs is unknown, and a rule may be about one of them"
+                        .to_owned(),
                 );
             }
             (Verdict::Ask(_), None, Commands::Opaque) => {
                 why.push(
-                    "which commands it runs cannot be told, so no rule about commands allows it"
+                    "which commands it runs is unknown, so no rule about commands allows it"
                         .to_owned(),
                 );
             }
@@ -97,16 +98,17 @@ impl Explanation {
         if is_whole {
             why.extend(book.not_counting(subject));
         }
-        let said = |part: Part| {
+        let explain_part = |part: Part| {
             let alone = Subject {
                 commands: Commands::All(vec![part.words.clone()]),
                 hidden: Vec::new(),
                 ..subject.clone()
             };
-            let but = if part.by.is_none() { book.not_counting(&alone) } else { Vec::new() };
+            let not_matching =
+                if part.by.is_none() { book.not_counting(&alone) } else { Vec::new() };
             let decision = decision(&part.verdict);
             let rule = part.by.map(|it| book.in_file(it));
-            ExplainedPart { words: part.words, decision, rule, but }
+            ExplainedPart { words: part.words, decision, rule, not_matching }
         };
         let missing = match verdict {
             Verdict::Ask(None) if book.reader == Reader::Person => policy.lacking(subject),
@@ -116,12 +118,12 @@ impl Explanation {
             decision: decision(&verdict),
             why,
             rule: by.map(|it| book.in_file(it)),
-            parts: parts.into_iter().map(said).collect(),
+            parts: parts.into_iter().map(explain_part).collect(),
             missing,
         }
     }
 
-    /// For programs.
+    /// The explanation as JSON.
     pub fn json(&self, tool: &str, asked: &str) -> Value {
         let parts: Vec<Value> = self
             .parts
@@ -132,7 +134,7 @@ impl Explanation {
                     "more": it.words.more,
                     "decision": it.decision,
                     "rule": it.rule.as_ref().map(RuleInFile::json),
-                    "notes": it.but,
+                    "notes": it.not_matching,
                 })
             })
             .collect();
@@ -148,7 +150,7 @@ impl Explanation {
         })
     }
 
-    /// For people.
+    /// The explanation as text.
     pub fn text(&self, asked: &str) -> String {
         let word = match self.decision {
             "allow" => "allowed",
@@ -166,18 +168,18 @@ impl Explanation {
                 .any(|part| part.rule.as_ref().is_some_and(|rule| rule.rule == it.rule))
         };
         if let Some(rule) = self.rule.as_ref().filter(|it| !is_in_a_part(it)) {
-            line("  ", &rule.told(self.decision));
+            line("  ", &rule.describe(self.decision));
         }
         for part in &self.parts {
             let more = if part.words.more { " …" } else { "" };
             let words = format!("{}{more}", part.words.known.join(" "));
             let why = match (&part.rule, part.decision) {
-                (Some(rule), decision) => rule.told(decision),
+                (Some(rule), decision) => rule.describe(decision),
                 (None, "allow") => "allowed".to_owned(),
                 (None, _) => "no rule is about it".to_owned(),
             };
             line("  ", &format!("{words}: {why}"));
-            part.but.iter().for_each(|it| line("    ", it));
+            part.not_matching.iter().for_each(|it| line("    ", it));
         }
         if !self.missing.is_empty() {
             out.push_str("To allow it, add to your config.toml:\n\n");
@@ -194,7 +196,7 @@ impl RuleInFile {
     }
 
     /// `denied by /home/me/.config/punchlist/config.toml:4: reason (the rule: …)`
-    fn told(&self, decision: &str) -> String {
+    fn describe(&self, decision: &str) -> String {
         let place = match (&self.file, self.line) {
             (Some(file), Some(line)) => format!("{file}:{line}"),
             (_, _) => "a rule".to_owned(),
@@ -238,7 +240,7 @@ impl RuleBook<'_> {
         RuleInFile { rule, file, line }
     }
 
-    /// Rules that would allow it if they counted here, and why they do not.
+    /// Rules that would allow the call if they applied here, with the reason why they do not.
     fn not_counting(&self, subject: &Subject) -> Vec<String> {
         let allows = |it: &&Placed| {
             let alone = Policy::new(vec![it.rule.clone()], Vec::new());
@@ -267,7 +269,7 @@ impl RuleBook<'_> {
     }
 }
 
-/// A command line of these words. Several are quoted where a shell would take them apart.
+/// Joins words to a command line. Several words are quoted where a shell would split them.
 pub fn command_line(words: &[String]) -> String {
     if let [one] = words {
         return one.clone();

@@ -1,7 +1,8 @@
-//! Gives a project its own database, and trusts the files in the project.
+//! Gives a project its own database and trusts the project's files.
 //!
-//! [`Initialisation::check`] looks, [`Initialisation::about`] says what a person should read first, and
-//! [`Initialisation::apply`] makes the database and records the trust. The front end asks in between.
+//! [`Initialisation::check`] examines the project, [`Initialisation::about`] returns what a person
+//! should read first, and [`Initialisation::apply`] creates the database and records the trust. The
+//! front end asks in between.
 
 use std::fs;
 use std::io::{ErrorKind, Write};
@@ -18,19 +19,19 @@ use super::{CONFIG, FOLDER, Project, survey};
 use crate::fail::{Code, Fail};
 use crate::policy::trusted_files::{self, FileToTrust, TrustedFiles};
 
-/// A database and a configuration that shall be trusted.
+/// A database and a configuration to trust.
 #[derive(Clone, Debug)]
 pub struct Initialisation {
     root: PathBuf,
     database: PathBuf,
-    /// Whether the database has to be made.
+    /// Whether the database has to be created.
     makes_database: bool,
-    /// The files that are not trusted as they are now.
+    /// The files whose current content is not trusted yet.
     new: Vec<FileToTrust>,
 }
 
 impl Initialisation {
-    /// Looks at the project and at the database that it shall have. Fails if one of the files cannot be
+    /// Examines the project and the database that it will use. Fails if one of the files cannot be
     /// trusted.
     pub fn check(
         project: &Project,
@@ -53,8 +54,8 @@ impl Initialisation {
         (!self.new.is_empty()).then(|| "Trust this?".to_owned())
     }
 
-    /// What the person should read before they answer: plans, commands and rules in the project. `open` opens
-    /// a database to read.
+    /// What the person should read before answering: plans, commands and rules in the project.
+    /// `open` opens a database for reading.
     pub async fn about(
         &self,
         open: impl FnOnce(&Path) -> Result<Option<Arc<dyn Store>>, Error>,
@@ -70,8 +71,8 @@ impl Initialisation {
         survey::lines(&self.root, plans, &self.new)
     }
 
-    /// Makes the database unless it is there, checks that it is one of ours, and records the trust. `open`
-    /// opens a database and makes it if there is none.
+    /// Creates the database if it does not exist, checks its format, and records the trust. `open`
+    /// opens a database and creates it if there is none.
     pub fn apply(
         &self,
         trusted_files: &TrustedFiles,
@@ -89,12 +90,12 @@ impl Initialisation {
         trusted_files.add(&self.new)
     }
 
-    /// Whether the database is newly trusted: then verbs use it from now on.
+    /// Whether the database is newly trusted. Then verbs use it from now on.
     pub fn is_database_new(&self) -> bool {
         self.new.iter().any(|it| it.path == self.database)
     }
 
-    /// What was done, for a person.
+    /// The result as text.
     pub fn text(&self) -> String {
         let mut out = String::new();
         if self.makes_database {
@@ -110,7 +111,7 @@ impl Initialisation {
         out
     }
 
-    /// What was done, for a program.
+    /// The result as JSON.
     pub fn json(&self) -> Value {
         let trusted: Vec<_> = self.new.iter().map(|it| it.path.to_string_lossy()).collect();
         let database = self.database.to_string_lossy();
@@ -118,7 +119,7 @@ impl Initialisation {
     }
 }
 
-/// Whether a database is there that can be trusted, or could be made.
+/// Checks that the database can be trusted, or could be created.
 fn check_database(database: &Path) -> Result<(), Fail> {
     let folder = database.parent().unwrap_or(Path::new("/"));
     match fs::symlink_metadata(folder) {
@@ -138,7 +139,7 @@ fn check_database(database: &Path) -> Result<(), Fail> {
     })
 }
 
-/// The project's own configuration, as it is now.
+/// The project's own configuration with its current text.
 fn configuration(root: &Path) -> Result<Option<FileToTrust>, Fail> {
     let path = root.join(CONFIG);
     let Ok(meta) = fs::symlink_metadata(&path) else { return Ok(None) };
@@ -150,8 +151,8 @@ fn configuration(root: &Path) -> Result<Option<FileToTrust>, Fail> {
     Ok(Some(FileToTrust { path, text: Some(text) }))
 }
 
-/// Keeps the folder out of the repository, unless a `.gitignore` is there. A link that leads nowhere counts
-/// as one: nothing is written through it.
+/// Keeps the folder out of the repository, unless there is a `.gitignore`. A broken symbolic link
+/// counts as one: nothing is written through it.
 fn ignore(folder: &Path) -> std::io::Result<()> {
     match private::options().write(true).create_new(true).open(folder.join(".gitignore")) {
         Ok(mut file) => file.write_all(b"*\n"),
@@ -160,8 +161,8 @@ fn ignore(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// That the project's plans so far stay in the user's database, where verbs do not look any more, and how to
-/// bring them over. `None` if there are none, or that database cannot be read.
+/// A note that the project's plans are still in the user's database, which verbs no longer use
+/// here, and how to import them. `None` if there are none or that database cannot be read.
 pub async fn left_behind(
     store: &dyn PlanStore,
     database: &Path,
@@ -187,7 +188,7 @@ pub async fn left_behind(
     }
 }
 
-/// A path without what a directory's name could do to a terminal.
+/// A path with control characters escaped, for a terminal.
 fn shown(path: &Path) -> String {
     text::one_line(&path.to_string_lossy()).into_owned()
 }

@@ -13,27 +13,27 @@ use super::repository;
 use crate::around::Around;
 use crate::fail::Fail;
 
-/// A move that nothing speaks against so far.
+/// A move that has passed the first checks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relocation {
     from: String,
     to: String,
 }
 
-/// What a move has done.
+/// The result of a move.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Relocated {
-    /// The name of the project as it is now.
+    /// The new name of the project.
     pub to: String,
     from: String,
     plans: Vec<PlanId>,
-    /// The plans whose name was taken at the new place, and how they are called now.
+    /// The plans whose name was taken in the new project, and their new names.
     renamed: Vec<(PlanId, String)>,
 }
 
 impl Relocation {
-    /// Checks a move of the directory that was at the absolute path `old` to the project `to`. Fails if the
-    /// old directory is still there.
+    /// Checks a move of the directory that was at the absolute path `old` to the project `to`.
+    /// Fails if the old directory still exists.
     pub fn check(old: &Path, to: &str) -> Result<Self, Fail> {
         let from = old_name(old)?;
         if from == to {
@@ -46,7 +46,7 @@ impl Relocation {
         Ok(Self { from, to: to.to_owned() })
     }
 
-    /// That there is nothing to move.
+    /// The error if there is nothing to move.
     pub fn nothing(&self) -> Fail {
         Fail::not_found(format!("no plan belongs to {}", self.from))
             .hint("`punchlist plans --all` shows which directories have plans.")
@@ -60,8 +60,8 @@ impl Relocation {
         if plans.iter().any(is_moved) { Ok(()) } else { Err(self.nothing()) }
     }
 
-    /// Moves plans, sessions and runs, and the record of the repository beside the database. Plans whose name
-    /// is taken at the new place are renamed first.
+    /// Moves plans, sessions and runs, and the record of the repository beside the database. Plans
+    /// whose name is taken in the new project are renamed first.
     pub async fn apply(
         self,
         store: &dyn Store,
@@ -75,8 +75,8 @@ impl Relocation {
         Ok(Relocated { from: self.from, to: self.to, plans, renamed })
     }
 
-    /// Renames plans whose name is taken at the new place: a named one, and the project's own if the new
-    /// place has one as well.
+    /// Renames plans whose name is taken in the new project. This includes the project's own plan,
+    /// if the new project has one too.
     async fn make_room(
         &self,
         store: &dyn Store,
@@ -114,7 +114,7 @@ impl Relocation {
 }
 
 impl Relocated {
-    /// For a person.
+    /// The result as text.
     pub fn text(&self) -> String {
         let (count, s) = (self.plans.len(), if self.plans.len() == 1 { "" } else { "s" });
         let mut out = format!("moved {count} plan{s} to {}\n", one_line(&self.to));
@@ -124,7 +124,7 @@ impl Relocated {
         out
     }
 
-    /// For a program.
+    /// The result as JSON.
     pub fn json(&self) -> Value {
         let ids: Vec<String> = self.plans.iter().map(ToString::to_string).collect();
         let name = |(id, name): &(PlanId, String)| json!({"id": id.to_string(), "name": name});
@@ -138,8 +138,8 @@ async fn plans_of(store: &dyn Store, project: &str) -> Result<Vec<Summary>, Fail
     Ok(store.plans(filter).await?)
 }
 
-/// The name of a project whose directory need not be there. Links above it are resolved as far as they
-/// exist, because names of projects are canonical.
+/// The name of a project whose directory need not exist. Symbolic links above it are resolved where
+/// they exist, because names of projects are canonical.
 fn old_name(path: &Path) -> Result<String, Fail> {
     let existing = path.ancestors().find_map(|it| Some((it, fs::canonicalize(it).ok()?)));
     let resolved = match existing {

@@ -1,9 +1,9 @@
 //! Recognises a repository whose directory was renamed or moved.
 //!
-//! The first commit of a project's repository is recorded when the project is first used, in a file beside
-//! the database, one line per project. If a project has no record, but its first commit is on record for a
-//! directory that is gone, the user is offered that directory's plans. Nothing is moved until a person says
-//! so.
+//! The first commit of a project's repository is recorded when the project is first used, in a file
+//! beside the database, one line per project. If a project has no record, but its first commit is
+//! recorded for a directory that is gone, the user is offered that directory's plans. Nothing is
+//! moved until a person says so.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,11 +25,11 @@ use super::Project;
 use crate::fail::Fail;
 use crate::replace;
 
-/// How long git may take where a person waits.
+/// Timeout for git if a person waits.
 pub const PATIENCE: Duration = Duration::from_secs(2);
-/// How long it may take where an agent waits.
+/// Timeout for git if an agent waits.
 pub const SHORT_PATIENCE: Duration = Duration::from_millis(300);
-/// The longest file that is read.
+/// Maximum size of a file that is read, in bytes.
 const MOST: u64 = 4 * 1024 * 1024;
 
 /// The record of a project.
@@ -37,7 +37,7 @@ const MOST: u64 = 4 * 1024 * 1024;
 #[serde(rename_all = "camelCase")]
 struct Record {
     project: String,
-    /// `None` if the project has no commit, or the commit could not be found out.
+    /// `None` if the project has no commit, or git did not return one.
     first_commit: Option<String>,
 }
 
@@ -62,11 +62,12 @@ fn add(database: &Path, record: &Record) {
     line.push('\n');
     let mut options = OpenOptions::new();
     let opened = options.append(true).create(true).mode(0o600).open(file(database));
-    // One write, so that lines of several processes do not mix. If it fails, the next change tries again.
+    // One write, so that lines of several processes do not mix. If it fails, the next change tries
+    // again.
     drop(opened.and_then(|mut it| it.write_all(line.as_bytes())));
 }
 
-/// Whether a repository has any commit, as far as that can be told without git.
+/// Whether a repository has any commit, as far as its files show.
 fn has_commits(root: &Path) -> bool {
     let git = root.join(".git");
     let git = if git.is_dir() { git } else { root.to_owned() };
@@ -81,12 +82,12 @@ fn has_commits(root: &Path) -> bool {
     }
 }
 
-/// How git is asked for the first commit.
+/// How to run git.
 #[derive(Clone, Copy, Debug)]
 pub struct Git<'a> {
-    /// The search path on which git is found.
+    /// The search path for git.
     pub search: Option<&'a OsStr>,
-    /// How long git may take.
+    /// The timeout for git.
     pub patience: Duration,
 }
 
@@ -99,13 +100,13 @@ impl Git<'_> {
     }
 }
 
-/// Records the repository of a project, unless it is on record.
+/// Records the repository of a project, unless it is recorded already.
 pub fn record(database: &Path, project: &Project, git: Git<'_>) {
     if !database.exists() || records(database).iter().any(|it| it.project == project.name) {
         return;
     }
     let first_commit = git.first_commit(project);
-    // A repository without a commit gets one later, and git may be quicker next time.
+    // A repository without a commit gets one later, and git may be faster next time.
     if first_commit.is_some() || !project.is_repository() {
         add(database, &Record { project: project.name.clone(), first_commit });
     }
@@ -129,7 +130,8 @@ pub(super) fn move_records(database: &Path, from: &str, to: &str) -> Result<(), 
     replace::rewrite(&file(database), text.as_bytes()).map_err(cannot)
 }
 
-/// Whether the directory of a project is gone. A project whose name is not a path counts as there.
+/// Whether the directory of a project is gone. A project whose name is not a path counts as
+/// existing.
 pub fn is_gone(project: &str) -> bool {
     let path = Path::new(project);
     path.is_absolute()
@@ -143,8 +145,8 @@ pub struct GoneDirectory {
     first_commit: String,
 }
 
-/// The directories that `project` may have been moved from, the one that was used last first; empty if the
-/// project is on record. Looks at files only, so that the usual call does not run git.
+/// The directories that `project` may have been moved from, most recently used first; empty if the
+/// project is recorded. This only reads files, so that the usual call does not run git.
 pub fn possible_origins(database: &Path, project: &Project) -> Vec<GoneDirectory> {
     let all = records(database);
     if all.iter().any(|it| it.project == project.name) {
@@ -194,7 +196,8 @@ fn offered(old: &str, project: &Project, reader: Reader) -> String {
     }
 }
 
-/// The directories of these plans that are gone, one per line, and what to do about it. Empty if none is.
+/// The directories of these plans that are gone, one per line, and what to do about it. Empty if
+/// there are none.
 pub fn gone_directories(plans: &[Summary], reader: Reader) -> String {
     let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
     for plan in plans.iter().filter(|it| is_gone(&it.project)) {

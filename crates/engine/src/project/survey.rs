@@ -1,6 +1,6 @@
-//! What a project contains that commands could come from, for a person to read before they trust it.
+//! Lists where commands could come from in a project, for a person to read before trusting it.
 //!
-//! It only reads, within bounds: a project may be of any size, and from anybody.
+//! It only reads, within limits: a project may be of any size, and from anybody.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,24 +11,25 @@ use punchlist_model::{Item, Origin};
 
 use crate::policy::trusted_files::FileToTrust;
 
-/// Most commands, and most lines of a configuration, that are shown.
+/// Maximum number of commands, and of lines of a configuration, that are shown.
 const SHOWN: usize = 50;
-/// Most entries of directories that are looked at for plan files, how deep, and how long such a file is.
+/// Limits of the search for plan files: the number of directory entries, the depth, and the size of
+/// a file.
 const ENTRIES: usize = 5000;
 const DEPTH: usize = 3;
 const LONGEST: u64 = 1024 * 1024;
-/// How much of a line is shown.
+/// Maximum width of a line.
 const WIDTH: usize = 160;
 
-/// What a person reads before they trust the other new files beside a database. `plans` are the lines about
-/// that.
+/// What a person reads before trusting the other new files beside a database. `plans` are the lines
+/// about the database.
 pub(super) fn lines(root: &Path, plans: Vec<String>, new: &[FileToTrust]) -> Vec<String> {
     let mut lines = plans;
     for file in new {
         let Some(text) = &file.text else { continue };
-        let is_said = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
-        let said: Vec<String> = text.lines().filter(is_said).map(str::to_owned).collect();
-        lines.extend(part(&format!("{} says:", path(&file.path)), said));
+        let has_content = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with('#');
+        let content: Vec<String> = text.lines().filter(has_content).map(str::to_owned).collect();
+        lines.extend(part(&format!("{} says:", path(&file.path)), content));
     }
     for (file, commands) in plan_files(root) {
         let name = file.strip_prefix(root).unwrap_or(&file);
@@ -40,7 +41,7 @@ pub(super) fn lines(root: &Path, plans: Vec<String>, new: &[FileToTrust]) -> Vec
     lines
 }
 
-/// A heading and what belongs to it, unless that is nothing.
+/// A heading and its lines, or nothing if there are no lines.
 fn part(heading: &str, all: Vec<String>) -> Vec<String> {
     if all.is_empty() {
         return all;
@@ -59,7 +60,7 @@ fn path(path: &Path) -> String {
     text::one_line(&path.to_string_lossy()).into_owned()
 }
 
-/// That a database cannot be read, and why.
+/// The line for a database that cannot be read.
 pub(super) fn unreadable(database: &Path, why: &Error) -> Vec<String> {
     vec![format!("{} cannot be read as it is: {why}", path(database))]
 }
@@ -87,7 +88,7 @@ pub(super) async fn plans(database: &Path, store: &dyn PlanStore) -> Vec<String>
     lines
 }
 
-/// The commands of an item, and whose they say that they are.
+/// The commands of an item, with their recorded origin.
 fn of_item(item: &Item) -> Vec<String> {
     let check = item.check.as_ref().map(|it| ("verify", &it.command, it.origin));
     let run = item.run.as_ref().map(|it| ("run", &it.command, it.origin));
@@ -101,23 +102,23 @@ fn of_item(item: &Item) -> Vec<String> {
     check.into_iter().chain(run).map(line).collect()
 }
 
-/// The plan files below a directory that have commands, and those.
+/// The plan files below a directory that contain commands, with these commands.
 fn plan_files(root: &Path) -> Vec<(PathBuf, Vec<String>)> {
     let mut found = Vec::new();
-    let mut left = vec![(root.to_owned(), 0)];
-    let mut seen = 0;
-    while let Some((directory, depth)) = left.pop() {
+    let mut to_read = vec![(root.to_owned(), 0)];
+    let mut entries_read = 0;
+    while let Some((directory, depth)) = to_read.pop() {
         let Ok(entries) = fs::read_dir(&directory) else { continue };
         for entry in entries.flatten() {
-            seen += 1;
-            if seen > ENTRIES {
+            entries_read += 1;
+            if entries_read > ENTRIES {
                 return found;
             }
             let (path, name) = (entry.path(), entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
             let is_hidden = name.to_string_lossy().starts_with('.');
             if kind.is_dir() && depth < DEPTH && !is_hidden && name != "node_modules" {
-                left.push((path, depth + 1));
+                to_read.push((path, depth + 1));
             } else if kind.is_file() && path.extension().is_some_and(|it| it == "md") {
                 let commands = commands(&path);
                 if !commands.is_empty() {

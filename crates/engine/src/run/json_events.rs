@@ -1,8 +1,8 @@
-//! A run for programs: unified events, one a line. Pure.
+//! A run as unified events, one JSON object per line. Pure.
 //!
-//! The run is the agent, and each item that it takes on is a call. The list comes whole with every change
-//! of the plan, as it does from any other agent. A call is told to be scheduled once, before all else that
-//! is told of it; and whatever it waited for a person with is told to be answered.
+//! The run is the agent, and each item is a call. Every change of the plan writes the whole list,
+//! as for any other agent. Each call is reported as scheduled exactly once, before its other
+//! events, and each wait for a person is followed by an answer.
 
 use std::collections::BTreeMap;
 
@@ -15,33 +15,33 @@ use serde_json::Value;
 use super::end::Ended;
 use super::front_end::Event;
 
-/// Writes a run down as unified events, one JSON object a line.
+/// Writes a run as unified events, one JSON object per line.
 pub struct JsonEvents {
     agent: AgentId,
-    /// How many events were told, lists left aside.
-    told: u64,
-    /// What there is to do for each item.
+    /// How many events were written, without lists.
+    written: u64,
+    /// The call of each item.
     calls: BTreeMap<Number, Call>,
 }
 
-/// What there is to do for an item, and what was told of it.
+/// The call of an item, and what was reported of it.
 struct Call {
     tool: String,
-    /// Its arguments, as JSON.
+    /// The arguments as JSON.
     input: String,
     is_scheduled: bool,
     is_waiting: bool,
-    /// Somebody has changed its arguments since they were told.
-    is_other: bool,
+    /// Whether somebody has changed the arguments since they were reported.
+    is_changed: bool,
 }
 
 impl JsonEvents {
-    /// Of this run.
+    /// The events of this run.
     pub fn new(run: RunId) -> Self {
-        Self { agent: AgentId::new(run.to_string()), told: 0, calls: BTreeMap::new() }
+        Self { agent: AgentId::new(run.to_string()), written: 0, calls: BTreeMap::new() }
     }
 
-    /// The lines that tell of what happened; none, if it is nothing that programs are told.
+    /// The lines for an event; empty if programs are not told about it.
     pub fn event(&mut self, event: Event<'_>, now: Timestamp) -> Vec<u8> {
         let (now, mut out) = (now.as_millisecond(), Vec::new());
         match event {
@@ -49,7 +49,7 @@ impl JsonEvents {
                 self.begins(&directory.to_string_lossy(), name, now, &mut out);
             }
             Event::Plan(plan) => tell::list_of(&self.agent, plan, &mut out),
-            Event::Planned { item, tool, arguments } => self.knows(item, tool, arguments),
+            Event::Planned { item, tool, arguments } => self.planned(item, tool, arguments),
             Event::Changed { item, arguments } => self.changed(item, arguments),
             Event::Scheduled(item) => self.scheduled(item, now, &mut out),
             Event::Asked { item, what } => self.asks(item, what, now, &mut out),
@@ -75,7 +75,7 @@ impl JsonEvents {
         out
     }
 
-    /// The lines that tell how the run ended.
+    /// The lines for the end of the run.
     pub fn end(&mut self, ended: &Ended, now: Timestamp) -> Vec<u8> {
         let status = match (ended.code(), ended.sum.is_broken()) {
             (None, _) => Outcome::Success,
@@ -88,34 +88,34 @@ impl JsonEvents {
         out
     }
 
-    /// What will be called for an item.
-    fn knows(&mut self, item: Number, tool: &str, input: &Value) {
+    /// Stores the call for an item.
+    fn planned(&mut self, item: Number, tool: &str, input: &Value) {
         let (tool, input) = (tool.to_owned(), input.to_string());
-        let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_other: false };
+        let call = Call { tool, input, is_scheduled: false, is_waiting: false, is_changed: false };
         self.calls.insert(item, call);
     }
 
-    /// Somebody changed what will be called for an item.
+    /// Stores changed arguments of a call.
     fn changed(&mut self, item: Number, input: &Value) {
         if let Some(call) = self.calls.get_mut(&item) {
-            (call.input, call.is_other) = (input.to_string(), true);
+            (call.input, call.is_changed) = (input.to_string(), true);
         }
     }
 
     fn write(&mut self, now: i64, kind: Kind<'_>, out: &mut Vec<u8>) {
-        self.told += 1;
+        self.written += 1;
         let event = event::Event {
             agent: &self.agent,
             agent_type: AgentType::Punchlist,
             timestamp: Some(now),
-            line: self.told,
+            line: self.written,
             index: 0,
             kind,
         };
         event.write_json(out);
     }
 
-    /// The run has begun, in this directory.
+    /// Reports the start of the run.
     fn begins(&mut self, cwd: &str, what: &str, now: i64, out: &mut Vec<u8>) {
         let version = Some(Text::from(env!("CARGO_PKG_VERSION")));
         let kind = Kind::SessionStarted { model: None, cwd: Some(Text::from(cwd)), version };
@@ -123,7 +123,7 @@ impl JsonEvents {
         self.write(now, Kind::TurnStarted { prompt: Some(Text::from(what)) }, out);
     }
 
-    /// An item is to be done. That is told once.
+    /// Reports a call as scheduled, once.
     fn scheduled(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         let Some(call) = self.calls.get_mut(&item) else { return };
         if std::mem::replace(&mut call.is_scheduled, true) {
@@ -134,7 +134,7 @@ impl JsonEvents {
         self.write(now, Kind::ToolScheduled { call_id, name, input: RawJson::of(&input) }, out);
     }
 
-    /// A person is asked.
+    /// Reports that a call waits for a person.
     fn asks(&mut self, item: Number, question: &str, now: i64, out: &mut Vec<u8>) {
         self.scheduled(item, now, out);
         self.withdrawn(item, now, out);
@@ -145,7 +145,7 @@ impl JsonEvents {
         self.write(now, Kind::ToolWaiting { call_id: id(item), question }, out);
     }
 
-    /// Somebody answered.
+    /// Reports an answer.
     fn answered(
         &mut self,
         item: Number,
@@ -161,26 +161,26 @@ impl JsonEvents {
         self.write(now, Kind::ToolAnswered { call_id: id(item), answer, by }, out);
     }
 
-    /// A question that nobody answered, and that is not asked any more.
+    /// Reports that a question was withdrawn without an answer.
     fn withdrawn(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         if self.calls.get(&item).is_some_and(|it| it.is_waiting) {
             self.answered(item, "no longer asked", None, now, out);
         }
     }
 
-    /// An item begins.
+    /// Reports that a call has started.
     fn started(&mut self, item: Number, now: i64, out: &mut Vec<u8>) {
         self.scheduled(item, now, out);
         self.withdrawn(item, now, out);
         let Some(call) = self.calls.get_mut(&item) else { return };
         let (tool, input) = (call.tool.clone(), call.input.clone());
-        let is_other = std::mem::take(&mut call.is_other);
-        let input = RawJson::of(&input).filter(|_| is_other);
+        let is_changed = std::mem::take(&mut call.is_changed);
+        let input = RawJson::of(&input).filter(|_| is_changed);
         let name = Some(Text::from(tool.as_str()));
         self.write(now, Kind::ToolStarted { call_id: id(item), name, input }, out);
     }
 
-    /// An item's call ended.
+    /// Reports that a call has ended.
     fn completed(
         &mut self,
         item: Number,
@@ -225,7 +225,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let (item, mut out) = (Number(1), Vec::new());
         let mut teller = JsonEvents::new(RunId(IdSource::fixed(at, 1).nth(0)));
-        teller.knows(item, "shell", &json!({"item": 1, "command": "make"}));
+        teller.planned(item, "shell", &json!({"item": 1, "command": "make"}));
         teller.scheduled(item, 0, &mut out);
         teller.asks(item, "make", 0, &mut out);
         teller.answered(item, "with other arguments", Some("she"), 0, &mut out);
@@ -251,7 +251,7 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let (item, mut out) = (Number(1), Vec::new());
         let mut teller = JsonEvents::new(RunId(IdSource::fixed(at, 1).nth(0)));
-        teller.knows(item, "shell", &json!({"command": "make"}));
+        teller.planned(item, "shell", &json!({"command": "make"}));
         teller.changed(item, &json!({"command": "make all"}));
         teller.started(item, 0, &mut out);
         assert_eq!(kinds(&out), ["tool.scheduled shell", "tool.started shell"]);

@@ -1,9 +1,9 @@
-//! What a run writes down before anything follows from it: where its calls stand, what it asks, and what
-//! that means for the plan, in one transaction.
+//! The ledger of a run: records the states of calls, questions and the resulting changes of the
+//! plan before their effects happen, in one transaction.
 //!
 //! An item is started when its call begins, completed with its evidence when the call succeeds, and
-//! released when it fails or is stopped. What somebody else did to an item meanwhile is not overwritten:
-//! the item is left to them, and the run goes on without it.
+//! released when it fails or is stopped. If somebody else changed an item meanwhile, the run does
+//! not overwrite that: it leaves the item and continues without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::around::Around;
 use crate::ledger::call_record;
 use crate::plan_service::LivePlan;
 
-/// Where a run writes.
+/// The ledger of a run.
 pub(crate) struct RunLedger {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) around: Arc<dyn Around>,
@@ -38,30 +38,30 @@ pub(crate) struct RunLedger {
     pub(crate) items: Arc<Vec<Number>>,
     pub(crate) tree: Arc<Tree>,
     pub(crate) plan: LivePlan,
-    /// The loop of the run is told here what was written.
+    /// Reports to the run's loop what was written.
     pub(crate) reports: Reports,
-    /// Who asks; the time and the ids are new each time.
+    /// The run's context; each write gets a new time and new ids.
     pub(crate) ctx: Ctx,
-    /// Where items stand in their file: `release.md:12`.
+    /// Where items are in their file: `release.md:12`.
     pub(crate) spots: BTreeMap<Number, String>,
     /// What steps have printed, in this run and before.
     pub(crate) printed: BTreeMap<Number, Printed>,
     pub(crate) progress: RunProgress,
 }
 
-/// How far the items of a run have come.
+/// The progress of a run's items.
 #[derive(Clone, Default)]
 pub(crate) struct RunProgress {
     /// Items that this run has in progress.
     begun: BTreeSet<Number>,
-    /// Items that were interrupted in an earlier run and have really begun again in this one.
+    /// Items that an earlier run left interrupted and that have begun again in this one.
     begun_again: BTreeSet<Number>,
-    /// Items that somebody else has taken or closed while this run was at it.
+    /// Items that somebody else took or closed while this run worked on them.
     left: BTreeSet<Number>,
 }
 
-/// What is to be done to an item.
-struct Deed {
+/// The operations for an item after its call changed state.
+struct ItemOps {
     call: CallId,
     item: Number,
     ops: Vec<Op>,
@@ -70,7 +70,7 @@ struct Deed {
 impl Ledger for RunLedger {
     fn record<'a>(&'a mut self, mut page: Page<'a>) -> BoxFuture<'a, Result<(), LedgerError>> {
         Box::pin(async move {
-            self.heard(&page);
+            self.remember_outputs(&page);
             let mut calls = Vec::new();
             for (id, state) in page.moved() {
                 if let Some(call) = page.call(id) {
@@ -93,8 +93,8 @@ impl RunLedger {
         self.items.get(usize::try_from(call.0).ok()?).copied()
     }
 
-    /// Remembers what steps printed that have ended: whoever is asked next is shown it.
-    fn heard(&mut self, page: &Page<'_>) {
+    /// Remembers the output of steps that have ended, to show it with later questions.
+    fn remember_outputs(&mut self, page: &Page<'_>) {
         for (call, state) in page.moved() {
             let Some(output) = state.outcome().and_then(Outcome::output) else { continue };
             let Some(item) = self.item(call) else { continue };
@@ -104,7 +104,7 @@ impl RunLedger {
         }
     }
 
-    /// Adds to what people are asked what the plan says about it.
+    /// Adds what the plan says about an item to the questions.
     fn describe(&self, page: &mut Page<'_>) {
         let plan = self.plan.plan();
         for asked in page.asked.iter_mut() {
@@ -119,12 +119,12 @@ impl RunLedger {
         }
     }
 
-    /// What the page means for the plan. `progress` is how far the items have come before the page, and then
-    /// after it.
-    fn deeds(&self, page: &Page<'_>, progress: &mut RunProgress) -> Vec<Deed> {
+    /// The changes of the plan that follow from the page. `progress` is the items' progress before
+    /// the page, and is updated to that after it.
+    fn item_ops(&self, page: &Page<'_>, progress: &mut RunProgress) -> Vec<ItemOps> {
         let plan = self.plan.plan();
         let mut closed = BTreeSet::new();
-        let mut deeds = Vec::new();
+        let mut item_ops = Vec::new();
         for (call, state) in page.moved() {
             let Some(item) = self.item(call) else { continue };
             let was_begun = progress.moved(item, state);
@@ -132,7 +132,7 @@ impl RunLedger {
             let by = ItemRef::Number(item);
             let ops = match state {
                 State::Live(Live::Executing { stopping: None, .. }) if !was_begun => {
-                    // That it was interrupted stays until it is known what comes of it now.
+                    // The interrupted mark stays until the result of the new attempt is known.
                     let forget = (!was_interrupted).then(|| forget_failure(item));
                     forget.into_iter().chain([Op::Start(by)]).collect()
                 }
@@ -171,7 +171,7 @@ impl RunLedger {
                                 .remove(&item)
                                 .then(|| earlier_runs::unmarked(item)),
                         );
-                        // A person who says that it is not done yet has refused nothing.
+                        // If a person answers that a manual step is not done yet, that is no refusal.
                         let is_by_hand =
                             page.call(call).is_some_and(|it| it.request.tool == BY_HAND);
                         if let Some(what) = failure(outcome).filter(|_| !is_by_hand) {
@@ -182,19 +182,19 @@ impl RunLedger {
                     }
                 },
             };
-            deeds.push(Deed { call, item, ops });
+            item_ops.push(ItemOps { call, item, ops });
         }
-        deeds
+        item_ops
     }
 
-    /// As much of a text as an item may have.
+    /// Shortens a text to the limit for items.
     fn within_limits(&self, text: &str) -> String {
         let most = usize::try_from(self.ctx.limits.text).unwrap_or(usize::MAX);
         text.chars().filter(|it| *it != '\0').take(most).collect()
     }
 
-    /// Writes it down. What a rule refuses is left to whoever made it so, and the rest is written. If the
-    /// plan has changed, what the page means for it is decided anew.
+    /// Writes a page to the store. Items whose operations a rule refuses are left out, and the rest
+    /// is written. If the plan has changed, the operations are computed again.
     async fn write(
         &mut self,
         page: &mut Page<'_>,
@@ -202,10 +202,10 @@ impl RunLedger {
         asked: Vec<Asked>,
     ) -> Result<(), Error> {
         let mut progress = self.progress.clone();
-        let mut deeds = self.deeds(page, &mut progress);
+        let mut item_ops = self.item_ops(page, &mut progress);
         let mut left = Vec::new();
         loop {
-            let ops: Vec<Op> = deeds.iter().flat_map(|it| it.ops.clone()).collect();
+            let ops: Vec<Op> = item_ops.iter().flat_map(|it| it.ops.clone()).collect();
             let change = if ops.is_empty() { None } else { Some(self.change(page.at, ops)?) };
             let change = change.map(|it| (self.plan.plan().id, it));
             match self.store.record(self.run, calls.clone(), asked.clone(), change).await {
@@ -224,11 +224,11 @@ impl RunLedger {
                 Err(Error::Revision { .. }) => {
                     self.plan.read_again().await?;
                     progress = self.progress.clone();
-                    deeds = self.deeds(page, &mut progress);
+                    item_ops = self.item_ops(page, &mut progress);
                     left.clear();
                 }
-                Err(Error::Refused(refusal)) if !deeds.is_empty() => {
-                    for Deed { call, item, .. } in refused(&refusal, &mut deeds) {
+                Err(Error::Refused(refusal)) if !item_ops.is_empty() => {
+                    for ItemOps { call, item, .. } in refused(&refusal, &mut item_ops) {
                         progress.leave(item);
                         left.push((call, item, refusal.to_string()));
                     }
@@ -240,7 +240,7 @@ impl RunLedger {
 
     fn change(&self, at: Timestamp, ops: Vec<Op>) -> Result<Change, Error> {
         let mut ctx = Ctx { now: at, ids: self.around.ids(at)?, ..self.ctx.clone() };
-        // A person has answered; the run, which an agent may have started, only writes it down.
+        // A person gave the approval; the run only records it, even if an agent started the run.
         let is_approved =
             |op: &Op| matches!(op, Op::Prove { evidence, .. } if evidence.level == Level::Approved);
         if ops.iter().any(is_approved) {
@@ -250,27 +250,27 @@ impl RunLedger {
     }
 }
 
-/// Takes out what was refused. If nobody can tell what that is, everything.
-fn refused(refusal: &Refusal, deeds: &mut Vec<Deed>) -> Vec<Deed> {
+/// Takes out the operations that were refused; all of them if the refusal names no item.
+fn refused(refusal: &Refusal, item_ops: &mut Vec<ItemOps>) -> Vec<ItemOps> {
     let about: BTreeSet<Number> =
         refusal.problems.iter().filter_map(|it| it.item.as_ref()).map(|it| it.number).collect();
     let is_refused =
-        |it: &Deed| about.is_empty() || about.contains(&it.item) || touches(it, &about);
-    let mut refused: Vec<Deed> = deeds.extract_if(.., |it| is_refused(it)).collect();
+        |it: &ItemOps| about.is_empty() || about.contains(&it.item) || touches(it, &about);
+    let mut refused: Vec<ItemOps> = item_ops.extract_if(.., |it| is_refused(it)).collect();
     if refused.is_empty() {
-        refused.append(deeds);
+        refused.append(item_ops);
     }
     refused
 }
 
 impl RunProgress {
-    /// An item is left to somebody else.
+    /// Leaves an item to somebody else.
     fn leave(&mut self, item: Number) {
         self.begun.remove(&item);
         self.left.insert(item);
     }
 
-    /// A call of an item has moved. Returns whether the item was in progress before.
+    /// Records a new state of an item's call. Returns whether the item was in progress before.
     fn moved(&mut self, item: Number, state: &State) -> bool {
         match state {
             State::Live(Live::Executing { stopping: None, .. }) => !self.begun.insert(item),
@@ -292,21 +292,21 @@ impl RunProgress {
     }
 }
 
-/// Whether a deed changes one of these items besides its own: a group that it closes.
-fn touches(deed: &Deed, about: &BTreeSet<Number>) -> bool {
-    deed.ops.iter().any(|op| {
+/// Whether the operations also complete one of these items: a group that they close.
+fn touches(ops_of_item: &ItemOps, about: &BTreeSet<Number>) -> bool {
+    ops_of_item.ops.iter().any(|op| {
         matches!(op, Op::Complete { item: ItemRef::Number(number), .. } if about.contains(number))
     })
 }
 
-/// What an earlier run said of its failure does not stay when the item begins again.
+/// Removes the failure text of an earlier run when the item begins again.
 fn forget_failure(item: Number) -> Op {
     let patch = Patch { outcome: Some(None), ..Patch::default() };
     Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
 }
 
-/// What a call that did not succeed leaves at its item: that a rule denied it, that nobody could be asked,
-/// that a person refused, or that it failed.
+/// The text that a call without success leaves at its item: a rule denied it, nobody could be
+/// asked, a person refused it, or it failed.
 fn failure(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Success(_) => None,
@@ -319,7 +319,7 @@ fn failure(outcome: &Outcome) -> Option<String> {
             | CallError::Forgotten(_)
             | CallError::Circle(_) => Some(format!("failed: {error}")),
             CallError::Denied(_) => Some(error.to_string()),
-            // Agents read the plan too, and rules are for people.
+            // Agents read the plan too, and only people may add rules.
             CallError::NobodyToAsk(_) => {
                 let error = error.to_string();
                 Some(format!("not begun: {}", error.split(TO_ALLOW).next().unwrap_or(&error)))
@@ -337,7 +337,7 @@ fn failure(outcome: &Outcome) -> Option<String> {
     }
 }
 
-/// Who holds what a run has in progress.
+/// The holder of the items that a run has in progress.
 pub(crate) fn holder(process: Option<punchlist_model::Process>) -> Holder {
     Holder { name: "punchlist run".to_owned(), process }
 }

@@ -1,4 +1,4 @@
-//! The plan file of a run: where it really is, what it says, and what is wrong with it.
+//! The plan file of a run: its real path, its content, and errors in it.
 
 pub(crate) mod fresh;
 pub(crate) mod moved;
@@ -14,29 +14,29 @@ use crate::fail::{self, Fail};
 use crate::plan_service::Which;
 use moved::Found;
 
-/// The largest plan file that is read.
+/// Maximum size of a plan file, in bytes.
 const MOST: u64 = 16 << 20;
-/// The longest name of a file that a plan is called by, in characters.
+/// Maximum length of a file name that becomes the plan's name, in characters.
 const LONGEST_NAME: usize = 60;
-/// How many problems are drawn.
+/// How many problems are shown.
 const DRAWN: usize = 10;
 
 /// A plan file that was read.
 pub struct Source {
-    /// Its real path: what the run belongs to.
+    /// The real path, which identifies the plan.
     pub path: PathBuf,
     /// The path as it was given, for messages.
     pub name: String,
     pub(crate) text: String,
     pub(crate) file: PlanFile,
-    /// The plan that it belongs to, once that was found.
+    /// The file's plan, once it is found.
     plan: PlanId,
-    /// That plan belonged to another file before.
+    /// Whether the plan belonged to another file before.
     pub(crate) is_moved: bool,
 }
 
 impl Source {
-    /// Reads a file. What is wrong with it is an error that points at the place.
+    /// Reads a file. A problem in it is an error that shows the place.
     pub fn read(path: &Path, limits: &Limits) -> Result<Self, Fail> {
         let name = path.display().to_string();
         let real = fs::canonicalize(path).map_err(|why| unreadable(&name, &why))?;
@@ -66,9 +66,7 @@ impl Source {
             let things = if count == 1 { "a mistake" } else { "mistakes" };
             return Err(Fail::usage(format!("{} has {things} in it; nothing was run", self.name))
                 .details(errors.into_iter().take(DRAWN).collect())
-                .hint(
-                    "put that right and run it again; `--dry-run` shows how a file is understood.",
-                ));
+                .hint("fix that and run it again; `--dry-run` shows how a file is understood."));
         }
         if self.file.items.is_empty() {
             return Err(Fail::usage(format!("{} has no items", self.name)).hint(
@@ -78,7 +76,7 @@ impl Source {
         Ok(())
     }
 
-    /// What looks wrong, a text each.
+    /// The warnings, one text each.
     pub fn warnings(&self) -> Vec<String> {
         let count = self.file.problems.len();
         let mut drawn = self.drawn(Severity::Warning);
@@ -94,14 +92,14 @@ impl Source {
         problems.map(|it| planfile::draw(&self.name, &self.text, it)).collect()
     }
 
-    /// The file held against the plan that it became.
+    /// Compares the file with its plan.
     pub(crate) fn import<'a>(&'a self, plan: &'a Plan, origin: Origin) -> Import<'a> {
         let directory = self.directory().to_str().unwrap_or_default();
         let from = planfile::import::Source { origin, name: &self.name, directory };
         Import::new(&self.file, Some(plan), from)
     }
 
-    /// Where the items of the plan stand in the file.
+    /// Where the items of the plan are in the file.
     pub(crate) fn spots(&self, plan: &Plan) -> BTreeMap<Number, String> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let spot = |(at, number): (usize, Option<Number>)| {
@@ -110,18 +108,18 @@ impl Source {
         planfile::matched(&self.file, plan).into_iter().enumerate().filter_map(spot).collect()
     }
 
-    /// The plan that the file belongs to.
+    /// The file's plan.
     pub(crate) fn plan(&self) -> PlanId {
         self.plan
     }
 
-    /// The file belongs to this plan. Says what there is to say of that.
+    /// Sets the file's plan. Returns notes about it.
     pub(crate) fn belongs(&mut self, found: Found) -> Vec<String> {
         (self.plan, self.is_moved) = (found.plan, found.is_moved);
         found.notes
     }
 
-    /// Its plan. It is called by the file's name.
+    /// How the file's plan is identified. A new plan gets the file's name.
     pub(super) fn which(&self) -> Which {
         let name = self.path.file_name().and_then(|it| it.to_str()).map(str::trim);
         let name = name.filter(|it| !it.is_empty() && it.chars().count() <= LONGEST_NAME);
@@ -129,17 +127,17 @@ impl Source {
         Which::File { path, name: name.map(str::to_owned) }
     }
 
-    /// What its plan is made for.
+    /// What the file's plan is made for.
     pub(super) fn made_for(&self) -> MadeFor {
         MadeFor::File(self.path.to_string_lossy().into_owned())
     }
 
-    /// Where its commands run.
+    /// The directory in which its commands run.
     pub fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("/"))
     }
 
-    /// What it is called in a line.
+    /// The title.
     pub fn title(&self) -> String {
         let stem = || self.path.file_stem().map(|it| it.to_string_lossy().into_owned());
         self.file.title.clone().or_else(stem).unwrap_or_default()

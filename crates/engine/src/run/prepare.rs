@@ -1,4 +1,4 @@
-//! Before anything runs: the plan is made what the file says, or with `--fresh` as if it had never been run.
+//! Prepares a run: updates the plan from the file, or resets it with `--fresh`.
 
 pub(crate) mod earlier_runs;
 pub(crate) mod late_answer;
@@ -24,30 +24,30 @@ use crate::plan_service::{self, LivePlan, PlanRequest, Which};
 use crate::policy::checks;
 use earlier_runs::{Late, Left};
 
-/// A plan that is ready to be worked off.
+/// A plan that is ready to run.
 pub(crate) struct Prepared {
     pub(crate) plan: LivePlan,
-    /// Items that cannot be done in this run, and why.
-    pub(crate) not: BTreeMap<Number, Held>,
-    /// Items that an earlier run left half done, and what may be done with them.
+    /// Items that cannot be done in this run, with the reason.
+    pub(crate) cannot_run: BTreeMap<Number, Held>,
+    /// Items that an earlier run left interrupted, and what may be done with them.
     pub(crate) resumed: BTreeMap<Number, Resumed>,
-    /// What was asked about items by runs that are gone.
+    /// Questions about items that earlier runs asked.
     pub(crate) late: Late,
     pub(crate) notes: Vec<String>,
 }
 
-/// Who a run acts as.
+/// The context that a run acts with.
 pub(crate) fn ctx(caller: &Caller, process: Option<Process>) -> Ctx {
     let mut ctx = caller.ctx.clone();
     ctx.holder = ledger::holder(process);
-    // The file decides how long its list is.
+    // The file decides how many items its list has.
     ctx.limits.open_items = u32::MAX;
-    // What a run begins, and in which order, it decides itself; `--only` and `--from` choose.
+    // A run decides itself what it starts and in which order; `--only` and `--from` choose.
     ctx.anyway = true;
     ctx
 }
 
-/// The plan as the file wants it, without changing anything: for a look.
+/// Computes the plan that the file asks for, without storing anything.
 pub(crate) fn look(plan: Option<Plan>, source: &Source, ctx: &Ctx) -> Result<Plan, Fail> {
     let mut plan = plan.unwrap_or_else(|| Plan::new(source.plan(), "", ctx.now));
     let import = source.import(&plan, Origin::Person);
@@ -59,7 +59,7 @@ pub(crate) fn look(plan: Option<Plan>, source: &Source, ctx: &Ctx) -> Result<Pla
     Ok(plan)
 }
 
-/// Makes the plan what the file says.
+/// Updates the plan from the file.
 pub(crate) async fn prepare(
     source: &Source,
     options: &Options,
@@ -78,14 +78,14 @@ pub(crate) async fn prepare(
         rename(surroundings, &mut plan, source, &ctx).await?;
     }
     let mut notes = Vec::new();
-    let Left { mut plan, not, resumed, late } =
+    let Left { mut plan, cannot_run, resumed, late } =
         earlier_runs::left(options, surroundings, plan, &ctx, front_end).await?;
     let origin = if caller.person.is_agent { Origin::Agent } else { Origin::Person };
     let import = source.import(plan.plan(), origin);
     for item in import.dropped.iter().filter(|it| it.open) {
         let title = text::one_line(&item.title).into_owned();
         notes.push(format!(
-            "item {} \"{title}\" is not in the file any more and is dropped",
+            "item {} \"{title}\" is no longer in the file and is dropped",
             item.number
         ));
     }
@@ -96,8 +96,8 @@ pub(crate) async fn prepare(
         again(plan.plan(), &import, caller, &mut notes, front_end).await
     };
     let mut ops = import.ops(|changed| fresh || again.contains(&changed.number));
-    // How many run at once is the scheduler's business; here is room for them, and for what agents have
-    // in progress on lists of their own.
+    // The scheduler limits how many items run at once. The plan's limit must leave room for those
+    // and for what agents have in progress on their own lists.
     let agents = source.file.items.iter().filter(|it| it.fields.agent.is_some()).count();
     let room = u32::try_from(agents)
         .unwrap_or(u32::MAX)
@@ -113,15 +113,15 @@ pub(crate) async fn prepare(
     }
     let is_open = |number: Number| plan.plan().get(number).is_some_and(Item::is_open);
     let resumed = resumed.into_iter().filter(|(number, _)| is_open(*number)).collect();
-    Ok(Prepared { plan, not, resumed, late, notes })
+    Ok(Prepared { plan, cannot_run, resumed, late, notes })
 }
 
-/// The same author, with ids for another change.
+/// The same context, with ids for another change.
 pub(crate) fn anew(surroundings: &Surroundings, ctx: &Ctx) -> Result<Ctx, Fail> {
     Ok(Ctx { ids: surroundings.caller.around.ids(ctx.now)?, ..ctx.clone() })
 }
 
-/// The plan of the file, made if it is not there.
+/// The plan of the file, created if it does not exist.
 async fn found_or_made(
     source: &Source,
     surroundings: &Surroundings,
@@ -131,14 +131,14 @@ async fn found_or_made(
     let plan = match store.whole(id).await {
         Ok(plan) => plan,
         Err(store::Error::NoPlan(_)) => {
-            // What the file asks for is looked at first: a refused one leaves no empty plan behind.
+            // The plan is computed first, so that a refused file leaves no empty plan behind.
             look(None, source, ctx)?;
             let project = surroundings.caller.project.clone();
             let (which, title, now) = (source.which(), source.title(), ctx.now);
             let request = PlanRequest { project, which, title, id, now };
             let made = plan_service::ensure(&**store, request).await?;
             if made != id {
-                return Err(lock::is_run(&source.name, None));
+                return Err(lock::already_running(&source.name, None));
             }
             store.whole(id).await?
         }
@@ -147,7 +147,7 @@ async fn found_or_made(
     Ok(LivePlan::new(Arc::clone(store), plan))
 }
 
-/// Calls the plan of a file that was moved by the file's name, if that is free.
+/// Gives the plan of a moved file the file's name, if that name is free.
 async fn rename(
     surroundings: &Surroundings,
     plan: &mut LivePlan,
@@ -161,13 +161,13 @@ async fn rename(
     let patch = PlanPatch { name: Some(Some(name)), ..PlanPatch::default() };
     let op = Op::Plan(Box::new(patch));
     match plan.change(&anew(surroundings, ctx)?, |_| vec![op.clone()]).await {
-        // The path of a file is what counts.
+        // A plan file is identified by its path, so the name is optional.
         Err(store::Error::NameTaken(_)) => Ok(()),
         other => Ok(other?),
     }
 }
 
-/// The finished items that the file has changed and that are to be done again.
+/// The closed items that the file has changed and that are to be done again.
 async fn again(
     plan: &Plan,
     import: &Import<'_>,
@@ -192,7 +192,8 @@ async fn again(
     again
 }
 
-/// Items whose check an agent wrote and nobody has allowed: it would run outside of the agent's bounds.
+/// Items whose check an agent wrote and nobody has allowed. It would run outside of the agent's
+/// sandbox.
 pub(crate) fn unchecked(
     permissions: &Permissions,
     plan: &Plan,
@@ -207,7 +208,7 @@ pub(crate) fn unchecked(
     plan.listed().into_iter().filter_map(held).collect()
 }
 
-/// Which items are meant.
+/// The items that the options choose.
 pub(crate) fn chosen(choice: &Choice, plan: &Plan) -> Result<Chosen, Fail> {
     match choice {
         Choice::All => Ok(Chosen::All),
@@ -218,7 +219,7 @@ pub(crate) fn chosen(choice: &Choice, plan: &Plan) -> Result<Chosen, Fail> {
     }
 }
 
-/// An item by its number, or by its title where that is the only one.
+/// Finds an item by its title, if that is unique, or by its number.
 fn find(plan: &Plan, text: &str) -> Result<Number, Fail> {
     let listed = plan.listed();
     let same = |it: &&&Item| it.title.trim().to_lowercase() == text.trim().to_lowercase();

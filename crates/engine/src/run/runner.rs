@@ -1,5 +1,5 @@
-//! The loop of a run: what the scheduler reports goes to the board and to the front end; what a person says
-//! goes back to the scheduler.
+//! The loop of a run: passes the scheduler's events to the board and to the front end, and a
+//! person's input to the scheduler.
 
 mod questions;
 pub(crate) mod reports;
@@ -17,7 +17,7 @@ use punchlist_sched::call::{CallError, CallId, CancelReason, Live, Outcome, Outp
 use punchlist_sched::machine::Target;
 use punchlist_sched::policy::Policy;
 use punchlist_sched::run::{self, Run};
-use punchlist_streams::event::Outcome as Told;
+use punchlist_streams::event::Outcome as CallStatus;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until};
 
@@ -31,7 +31,7 @@ use super::plan_file::Source;
 use super::prepare::earlier_runs::Late;
 use super::prepare::{self, Prepared};
 use super::printed;
-use super::schedule::{Schedule, Task, There, Tree};
+use super::schedule::{Attendance, Schedule, Task, Tree};
 use super::steps::{self, sub_lists, worker_session};
 use crate::fail::{Code, Fail};
 use crate::outputs;
@@ -39,10 +39,10 @@ use crate::plan_service::LivePlan;
 use reports::{Report, Reports};
 use start::Basis;
 
-/// How often a run says that it still holds its items.
+/// How often a run renews the leases of its items.
 const RENEW: Duration = Duration::from_secs(240);
 
-/// Works a prepared plan off.
+/// Runs a prepared plan.
 pub(crate) async fn work(
     source: &Source,
     options: &Options,
@@ -53,15 +53,16 @@ pub(crate) async fn work(
     front_end: &mut dyn FrontEnd,
 ) -> Result<Ended, Fail> {
     let Surroundings { store, caller, .. } = surroundings;
-    let Prepared { plan: mut live, mut not, resumed, late, notes } = prepared;
+    let Prepared { plan: mut live, mut cannot_run, resumed, late, notes } = prepared;
     let plan = live.plan();
-    not.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
+    cannot_run.extend(prepare::unchecked(permissions, plan, surroundings.caller.person.reader()));
     notes.iter().for_each(|it| front_end.warn(it));
     let tree = Arc::new(Tree::of(plan));
     let chosen = prepare::chosen(&options.choice, plan)?;
     let is_attended = caller.person.is_there || options.wait;
-    let there = There { person: is_attended, yes: options.yes, answered: late.answered() };
-    let schedule = Schedule::plot(plan, &tree, &chosen, &there, &not);
+    let attendance =
+        Attendance { person: is_attended, yes: options.yes, answered: late.answered() };
+    let schedule = Schedule::plot(plan, &tree, &chosen, &attendance, &cannot_run);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
     let ctx = prepare::ctx(caller, caller.process.clone());
@@ -128,7 +129,7 @@ pub(crate) async fn work(
     runner.run(&place, lock, ledger).await
 }
 
-/// Completes groups under which everything was ticked off by hand.
+/// Completes groups whose sub-items were all closed before the run.
 async fn close_idle_groups(
     plan: &mut LivePlan,
     tree: &Tree,
@@ -146,7 +147,7 @@ async fn close_idle_groups(
     Ok(())
 }
 
-/// A run under way.
+/// A run in progress.
 struct Runner<'a> {
     source: &'a Source,
     options: &'a Options,
@@ -154,7 +155,7 @@ struct Runner<'a> {
     front_end: &'a mut dyn FrontEnd,
     run: RunId,
     plan: LivePlan,
-    /// What the ledger and the tools report.
+    /// Reports from the ledger and the tools.
     reports: UnboundedReceiver<Report>,
     board: Board,
     /// The item of each call.
@@ -163,21 +164,21 @@ struct Runner<'a> {
     begun: BTreeSet<Number>,
     schedule: Schedule,
     ctx: Ctx,
-    /// What was asked by runs that are gone.
+    /// Questions of earlier runs.
     late: Late,
-    /// Somebody answers, here or elsewhere.
+    /// Whether somebody answers questions, here or elsewhere.
     is_attended: bool,
-    /// The rules as they were when the run began.
+    /// The policy at the start of the run.
     policy: Policy,
-    /// Questions that wait, the oldest first.
+    /// Waiting questions, oldest first.
     waiting: Vec<Asked>,
-    /// How often somebody wanted it to stop.
+    /// How often a stop was requested.
     stopping: u32,
-    /// What failed items said.
+    /// The outputs of failed items.
     outputs: Vec<(Number, Output)>,
-    /// What a person should know.
+    /// Notes for a person.
     notes: Vec<String>,
-    /// The revision of the list that was told last.
+    /// The revision of the plan that the front end was told last.
     listed: Option<u64>,
 }
 
@@ -205,23 +206,25 @@ impl Runner<'_> {
                 start::requests(self.options.on_failure, &self.schedule, self.plan.plan());
             for (item, it) in Arc::clone(&self.items).iter().zip(&requests) {
                 let (tool, arguments) = (&*it.tool, &it.arguments);
-                self.tell(Event::Planned { item: *item, tool, arguments })?;
+                self.send(Event::Planned { item: *item, tool, arguments })?;
             }
-            // If the run is over already, its error is told below.
+            // If the run is over already, its error is reported below.
             drop(run.schedule(start::batch(&self.schedule, requests)).await);
             let mut renew = Instant::now() + RENEW;
             loop {
-                // What others write is news only to who waits for an answer. A run hears its own
-                // changes as well, so nobody listens while nothing is asked.
+                // Changes in the store only matter while a question waits for an answer. They
+                // include the run's own changes, so the run does not subscribe while nothing is
+                // asked.
                 if self.waiting.is_empty() {
                     news = None;
                 } else if news.is_none() {
                     news = Some(self.store().news().await?);
-                    self.look(&run).await?;
+                    self.read_answers(&run).await?;
                 }
                 tokio::select! {
                     event = events.next() => {
-                        // What was written, and what a worker said, comes before how its call ended.
+                        // Reports of the ledger and of workers are handled before the event that a
+                        // call ended.
                         self.read_reports().await?;
                         match event {
                             Some(run::Event::BatchDone(_)) | None => break,
@@ -230,7 +233,7 @@ impl Runner<'_> {
                     }
                     Some(report) = self.reports.recv() => self.take(report).await?,
                     input = self.front_end.input() => self.input(input?, &run).await?,
-                    () = is_told(news.as_mut()) => self.look(&run).await?,
+                    () = changed(news.as_mut()) => self.read_answers(&run).await?,
                     () = sleep_until(renew) => {
                         renew = Instant::now() + RENEW;
                         self.renew().await?;
@@ -251,26 +254,26 @@ impl Runner<'_> {
         self.surroundings.caller.around.now()
     }
 
-    /// The same author, now.
+    /// The context with the current time and new ids.
     fn ctx_now(&self) -> Result<Ctx, Fail> {
         let now = self.now();
         let ids = self.surroundings.caller.around.ids(now)?;
         Ok(Ctx { now, ids, ..self.ctx.clone() })
     }
 
-    fn tell(&mut self, event: Event<'_>) -> Result<(), Fail> {
+    fn send(&mut self, event: Event<'_>) -> Result<(), Fail> {
         let now = self.now();
         self.front_end.event(event, &self.board, now)
     }
 
-    /// What is told before anything has happened.
+    /// Sends the events before anything runs.
     fn begin(&mut self) -> Result<(), Fail> {
         let (directory, name) = (self.source.directory(), &*self.source.name);
-        self.tell(Event::Begins { run: self.run, directory, name })?;
+        self.send(Event::Begins { run: self.run, directory, name })?;
         self.list()?;
         let held: Vec<Number> = self.schedule.held.keys().copied().collect();
         for item in held {
-            self.tell(Event::Held(item))?;
+            self.send(Event::Held(item))?;
         }
         self.draw()
     }
@@ -297,11 +300,11 @@ impl Runner<'_> {
                 if let Some(item) = self.item(call) {
                     self.board.says(item, &line.text);
                     let title = self.title(call);
-                    self.tell(Event::Printed { title: &title, line: &line.text })?;
+                    self.send(Event::Printed { title: &title, line: &line.text })?;
                 }
                 Ok(())
             }
-            run::Event::Lost { lines } => self.tell(Event::Lost(lines)),
+            run::Event::Lost { lines } => self.send(Event::Lost(lines)),
             run::Event::BatchDone(_) => Ok(()),
         }
     }
@@ -313,30 +316,31 @@ impl Runner<'_> {
             State::Live(Live::Scheduled { again_at: Some(at), .. }) => {
                 let wait = at.as_millisecond().saturating_sub(now).max(0) / 1_000;
                 self.board.waits(item, &format!("failed; tried again in {wait} s"));
-                self.tell(Event::Retries(item))
+                self.send(Event::Retries(item))
             }
             State::Live(Live::Scheduled { again_at: None, .. }) => {
-                self.tell(Event::Scheduled(item))
+                self.send(Event::Scheduled(item))
             }
             State::Live(Live::Executing { stopping: Some(_), .. }) => {
                 self.board.says(item, "stopping");
-                self.tell(Event::Stops(item))
+                self.send(Event::Stops(item))
             }
             State::Live(Live::Executing { stopping: None, .. }) => {
                 self.begun.insert(item);
                 self.board.begins(item, now);
-                self.tell(Event::Starts(item))
+                self.send(Event::Starts(item))
             }
             State::Done(outcome) => {
                 self.begun.remove(&item);
                 let (status, text) = self.ended(item, &outcome, now);
-                self.tell(Event::Completed { item, status, text: &text })
+                self.send(Event::Completed { item, status, text: &text })
             }
         }
     }
 
-    /// An item's call has ended. Says how, and what is to be told of it.
-    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (Told, String) {
+    /// Updates the board after an item's call has ended. Returns the status and the text for the
+    /// event.
+    fn ended(&mut self, item: Number, outcome: &Outcome, now: i64) -> (CallStatus, String) {
         match outcome {
             Outcome::Success(output) => {
                 let plan = self.plan.plan();
@@ -350,18 +354,18 @@ impl Runner<'_> {
                 }
                 self.board.done(item, level, now);
                 parents.into_iter().for_each(|it| self.board.done(it, None, now));
-                (Told::Success, output.text.clone())
+                (CallStatus::Success, output.text.clone())
             }
             Outcome::Error(error) => self.erred(item, error, now),
             Outcome::Cancelled { reason: CancelReason::Refused(reason), .. }
                 if !self.is_by_hand(item) =>
             {
                 self.board.refused(item, reason.clone(), now);
-                (Told::Cancelled, CancelReason::Refused(reason.clone()).to_string())
+                (CallStatus::Cancelled, CancelReason::Refused(reason.clone()).to_string())
             }
             Outcome::Cancelled { reason, output } => {
                 let words = match reason {
-                    // To say that it is not done yet is no refusal.
+                    // The answer that a manual step is not done yet is no refusal.
                     CancelReason::Refused(said) => {
                         said.clone().unwrap_or_else(|| "not done yet".to_owned())
                     }
@@ -376,18 +380,18 @@ impl Runner<'_> {
                     CancelReason::Asked(why) => why.clone().unwrap_or_else(|| "stopped".to_owned()),
                 };
                 self.board.left(item, words.clone(), now);
-                (Told::Cancelled, with_output(words, output.as_deref()))
+                (CallStatus::Cancelled, with_output(words, output.as_deref()))
             }
         }
     }
 
-    /// Whether it is a person who does an item.
+    /// Whether a person does the item.
     fn is_by_hand(&self, item: Number) -> bool {
         let task = self.schedule.planned.iter().find(|it| it.number == item).map(|it| &it.task);
         task == Some(&Task::ByHand)
     }
 
-    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (Told, String) {
+    fn erred(&mut self, item: Number, error: &CallError, now: i64) -> (CallStatus, String) {
         let words = error.to_string();
         let output = match error {
             CallError::Failed { output, .. } | CallError::TimedOut { output, .. } => {
@@ -395,11 +399,11 @@ impl Runner<'_> {
             }
             CallError::NobodyToAsk(_) => {
                 self.board.left(item, words.clone(), now);
-                return (Told::Error, words);
+                return (CallStatus::Error, words);
             }
             CallError::Denied(rule) => {
                 self.board.denied(item, rule, now);
-                return (Told::Error, words);
+                return (CallStatus::Error, words);
             }
             CallError::Invalid(_)
             | CallError::Unknown(_)
@@ -409,10 +413,10 @@ impl Runner<'_> {
         };
         self.board.failed(item, &words, output.whole.clone(), now);
         self.outputs.push((item, output.clone()));
-        (Told::Error, with_output(words, Some(&output)))
+        (CallStatus::Error, with_output(words, Some(&output)))
     }
 
-    /// Takes the reports that have come in.
+    /// Handles the reports that have come in.
     async fn read_reports(&mut self) -> Result<(), Fail> {
         while let Ok(report) = self.reports.try_recv() {
             self.take(report).await?;
@@ -440,7 +444,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Writes down what was heard of the agent that does an item: its session, or its own list, which stands
+    /// Stores what is known of the agent that does an item: its session, or its own list as entries
     /// under the item.
     async fn keep(
         &mut self,
@@ -449,7 +453,7 @@ impl Runner<'_> {
     ) -> Result<(), Fail> {
         let agent = self.plan.plan().get(item).and_then(|it| it.agent_type.clone());
         let agent = agent.unwrap_or_default();
-        // The run holds what its worker has begun: if it is killed, both are free again.
+        // The run holds what its worker has in progress, so a kill of the run frees both.
         let ctx =
             Ctx { actor: Actor::agent(agent.clone()), mode: Mode::Recorded, ..self.ctx_now()? };
         self.plan.change(&ctx, |plan| ops(plan, &agent)).await?;
@@ -459,7 +463,7 @@ impl Runner<'_> {
         self.list()
     }
 
-    /// Tells the front end the plan, if it is another than the last one.
+    /// Sends the plan to the front end, if it has changed.
     fn list(&mut self) -> Result<(), Fail> {
         let (plan, now) = (self.plan.plan(), self.now());
         if self.listed.replace(plan.revision.0) == Some(plan.revision.0) {
@@ -470,7 +474,7 @@ impl Runner<'_> {
 
     async fn input(&mut self, input: Input, run: &Run) -> Result<(), Fail> {
         match input {
-            Input::Answer(id, answer) => self.say(id, answer, run).await,
+            Input::Answer(id, answer) => self.answer_here(id, answer, run).await,
             Input::Stop => self.stop(run).await,
             Input::Draw => self.draw(),
         }
@@ -479,24 +483,24 @@ impl Runner<'_> {
     async fn stop(&mut self, run: &Run) -> Result<(), Fail> {
         self.stopping += 1;
         if self.stopping > 1 {
-            // The guardian ends what runs as soon as we are gone.
+            // The guardian ends all processes as soon as this one is gone.
             return Err(Fail::new(Code::Interrupted, "stopped at once")
                 .hint("run it again to go on; what was under way is verified or asked about."));
         }
         self.draw()?;
         let reason = CancelReason::Asked(Some("stopped".to_owned()));
-        // A run that is over has nothing left to stop.
+        // A run that is over has nothing to stop.
         run.cancel(Target::All, reason).await.ok();
         Ok(())
     }
 
-    /// Says that the items in progress are still held. Each by itself: one that has ended meanwhile, or that
-    /// somebody has taken, does not hold up the others.
+    /// Renews the leases of the items in progress, one by one, so that an item that has ended or
+    /// was taken by another worker does not affect the others.
     async fn renew(&mut self) -> Result<(), Fail> {
         for item in self.begun.clone() {
             let ctx = self.ctx_now()?;
             let start = |_: &Plan| vec![Op::Start(ItemRef::Number(item))];
-            // Should somebody have taken it meanwhile, that shows when it ends.
+            // If another worker has taken the item, this shows when it ends.
             drop(self.plan.change(&ctx, start).await);
         }
         Ok(())
@@ -508,12 +512,12 @@ impl Runner<'_> {
         self.front_end.draw(&self.board, now)
     }
 
-    /// Everything has ended: what is left is to say so.
+    /// Ends the run: stores its end, cleans up, and returns the result.
     async fn end(mut self, ended: Result<(), run::Error>) -> Result<Ended, Fail> {
         self.read_reports().await?;
         let now = self.now();
         self.board.progress = self.plan.plan().progress();
-        self.tell(Event::Over)?;
+        self.send(Event::Over)?;
         ended.map_err(|why| end::broken(&why))?;
         self.store().end_run(self.run, now).await?;
         let directory = self.surroundings.outputs();
@@ -536,15 +540,15 @@ impl Runner<'_> {
     }
 }
 
-/// When there is news, or never.
-async fn is_told(news: Option<&mut News>) {
+/// Waits for a change in the store; for ever without a subscription.
+async fn changed(news: Option<&mut News>) {
     match news {
         Some(news) => drop(poll_fn(|context| news.as_mut().poll_next(context)).await),
         None => pending().await,
     }
 }
 
-/// How a call ended, and below it what it said.
+/// How a call ended, followed by its output.
 fn with_output(words: String, output: Option<&Output>) -> String {
     match output.filter(|it| !it.text.is_empty()) {
         Some(output) => format!("{words}\n{}", output.text),

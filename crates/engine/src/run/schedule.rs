@@ -1,7 +1,7 @@
-//! Which items a run takes on, and what each of them waits for. Pure.
+//! Decides which items a run does, and in which order. Pure.
 //!
-//! What is under an item comes before it, and what an item waits for, everything under it waits for too.
-//! An item that cannot be done in this run holds those that wait for it; each is told by what.
+//! Sub-items come before their parent, and they wait for everything that the parent depends on. An
+//! item that cannot be done in this run also holds the items that depend on it; each has a reason.
 
 #[cfg(test)]
 mod tests;
@@ -13,84 +13,85 @@ use punchlist_model::{Item, Number, Plan, Status};
 
 use super::steps::sub_lists;
 
-/// Which items are meant.
+/// The chosen items.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Chosen {
-    /// All of them.
+    /// All items.
     #[default]
     All,
-    /// These, and what is under them. What they wait for must be done already.
+    /// These items and their sub-items. Their dependencies must be completed already.
     Only(BTreeSet<Number>),
-    /// This one and all that stand below it. What stands above holds nobody up.
+    /// This item and all that come after it in the list. Items before it are ignored.
     From(Number),
 }
 
-/// What there is to do for an item.
+/// How an item is done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Task {
-    /// Run its command, its check, or both.
+    /// Run the item's command, its check, or both.
     Step,
-    /// Have an agent do it.
+    /// Let an agent do the item.
     Agent(String),
-    /// Ask a person whether it is done.
+    /// Ask a person whether the item is done.
     ByHand,
 }
 
-/// Who is there.
+/// Who can answer questions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct There {
-    /// Somebody can be asked.
+pub(crate) struct Attendance {
+    /// Whether a person can be asked.
     pub(crate) person: bool,
-    /// Every approval is given beforehand.
+    /// Whether all approvals are given beforehand.
     pub(crate) yes: bool,
-    /// Items about which a person has given an answer that no run has heard yet.
+    /// Items with an answer that no run has used yet.
     pub(crate) answered: BTreeSet<Number>,
 }
 
 /// Why an item is not done in this run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Held {
-    /// It waits for this one, which will not be done either.
+    /// It depends on this item, which will not be done either.
     After(Number),
-    /// This one is under it, and will not be done.
+    /// This sub-item will not be done.
     Under(Number),
-    /// It was not asked for.
+    /// It was not chosen.
     NotChosen,
-    /// It waits for somebody or something.
+    /// It waits for a person or an event.
     Waiting(String),
-    /// Somebody must do it, and nobody is there.
+    /// A person must do it, and nobody is there.
     ByHand,
-    /// Somebody must allow it, and nobody is there.
+    /// A person must allow it, and nobody is there.
     Approval,
-    /// It was under way when an earlier run was ended, and nobody said that it may run again.
+    /// It was interrupted in an earlier run, and nobody said that it may run again.
     Interrupted,
-    /// Somebody else is at it.
+    /// Another worker holds it.
     Claimed(String),
-    /// Its check may not run, and why.
+    /// Its check may not run, for this reason.
     Check(&'static str),
 }
 
-/// An item that the run takes on.
+/// An item that the run will do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Planned {
-    /// Which item.
+    /// The item.
     pub number: Number,
-    /// What there is to do for it.
+    /// How it is done.
     pub task: Task,
-    /// The places in the schedule of those that must be done before.
+    /// The indexes in the schedule of the items that must be done before.
     pub after: Vec<usize>,
 }
 
-/// The way through a plan.
+/// What a run does, and in which order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Schedule {
-    /// What is done, in the order of the list.
+    /// The items that are done, in the order of the list.
     pub planned: Vec<Planned>,
-    /// What is not, and why.
+    /// The items that are not done, with the reason.
     pub held: BTreeMap<Number, Held>,
 }
 
-/// What is under each item, in order. Made once: looking for it means looking at every item.
+/// The sub-items of each item, in order. It is built once, because finding them means reading every
+/// item.
 pub(crate) struct Tree(BTreeMap<Number, Vec<Number>>);
 
 impl Tree {
@@ -109,7 +110,7 @@ impl Tree {
         self.0.get(&number).map_or(&[], Vec::as_slice)
     }
 
-    /// What there is to do for an item, if anything. One that only holds others together has nothing.
+    /// How an item is done; `None` for a group, which only has sub-items.
     pub(crate) fn task(&self, item: &Item) -> Option<Task> {
         if let Some(agent) = &item.agent_type {
             return Some(Task::Agent(agent.clone()));
@@ -120,8 +121,8 @@ impl Tree {
         self.under(item.number).is_empty().then_some(Task::ByHand)
     }
 
-    /// Items that hold others together and whose last open one is `from`, innermost first. `closed` are
-    /// items that are closed together with it, and gets the groups as well.
+    /// The groups that are finished once `from` is closed, innermost first. `closed` are items that
+    /// are closed in the same change; the groups are added to it.
     pub(crate) fn finished_by(
         &self,
         plan: &Plan,
@@ -142,10 +143,10 @@ impl Tree {
         groups
     }
 
-    /// Groups without anything open under them: a file may have been ticked off by hand.
+    /// Open groups without open sub-items. The file may have been ticked by hand.
     pub(crate) fn idle(&self, plan: &Plan) -> Vec<Number> {
         let mut groups: Vec<Number> = Vec::new();
-        // From the end, since what is under an item stands behind it; so inner groups come first.
+        // In reverse order inner groups come first, because sub-items come after their parent.
         let open = |it: &&Item| it.is_open() && !sub_lists::is_entry(it);
         for item in plan.listed().into_iter().rev().filter(open) {
             let is_left = |it: &Number| is_open(plan, *it) && !groups.contains(it);
@@ -162,16 +163,16 @@ fn is_open(plan: &Plan, number: Number) -> bool {
 }
 
 impl Schedule {
-    /// The way through what is open. `not` are items that cannot be done, and why.
+    /// Plans the open items. `cannot_run` are items that cannot be done, with the reason.
     pub(crate) fn plot(
         plan: &Plan,
         tree: &Tree,
         chosen: &Chosen,
-        there: &There,
-        not: &BTreeMap<Number, Held>,
+        attendance: &Attendance,
+        cannot_run: &BTreeMap<Number, Held>,
     ) -> Self {
         let map = Map::of(plan, tree, chosen);
-        let held = map.held(there, not);
+        let held = map.held(attendance, cannot_run);
         let planned: Vec<&Node<'_>> = map
             .nodes
             .iter()
@@ -194,20 +195,20 @@ impl Schedule {
     }
 }
 
-/// An open item, and what is around it.
+/// An open item with its links.
 struct Node<'a> {
     item: &'a Item,
     task: Option<Task>,
     is_chosen: bool,
-    /// What it waits for and is not done; what its parents wait for included.
+    /// The dependencies that are not done, including those of the ancestors.
     after: Vec<Number>,
-    /// What is open under it.
+    /// The open sub-items.
     children: Vec<Number>,
 }
 
 struct Map<'a> {
     nodes: Vec<Node<'a>>,
-    /// Where in `nodes` an item is.
+    /// The index of each item in `nodes`.
     places: BTreeMap<Number, usize>,
 }
 
@@ -219,7 +220,7 @@ impl<'a> Map<'a> {
             Chosen::From(number) => listed.iter().position(|it| it.number == *number).unwrap_or(0),
         };
         let is_above = |at: usize| at < first;
-        // What holds a chosen item together with others is worked on as well.
+        // A group above the chosen item is included, so that it can be finished.
         let begun: BTreeSet<Number> = match chosen {
             Chosen::From(number) => parents(plan, *number).collect(),
             Chosen::All | Chosen::Only(_) => BTreeSet::new(),
@@ -227,7 +228,7 @@ impl<'a> Map<'a> {
         let mut nodes = Vec::new();
         let mut left_out = BTreeSet::new();
         for (at, item) in listed.into_iter().enumerate() {
-            // What an agent has on a list of its own is nobody else's to do.
+            // Entries of an agent's own list are done by that agent alone.
             if !item.is_open() || sub_lists::is_entry(item) {
                 continue;
             }
@@ -252,8 +253,8 @@ impl<'a> Map<'a> {
             let above: BTreeSet<Number> = parents(plan, number).collect();
             let mut after = node.item.depends_on.clone();
             for group in above.iter().filter_map(|it| plan.get(*it)) {
-                // What is under a group waits for what the group waits for, unless that is under it too:
-                // an item with a command of its own comes after those under it.
+                // Sub-items of a group wait for the group's dependencies, except those inside the
+                // group itself: an item with its own command depends on its sub-items.
                 let is_outside = |it: &&Number| !parents(plan, **it).any(|it| it == group.number);
                 after.extend(group.depends_on.iter().filter(is_outside));
             }
@@ -261,7 +262,8 @@ impl<'a> Map<'a> {
                 let done = |it: &Item| it.status == Status::Completed || it.is_superseded();
                 plan.get(*it).is_some_and(|it| !done(it)) && !left_out.contains(it)
             };
-            // One that waits for what it is under would wait for ever; the reader of the file says so.
+            // A dependency on an ancestor would never end, so it is ignored; reading the file warns
+            // about it.
             node.after =
                 after.into_iter().filter(|it| is_left(it) && !above.contains(it)).collect();
             let children = tree.under(number).iter().copied();
@@ -270,19 +272,23 @@ impl<'a> Map<'a> {
         Self { nodes, places }
     }
 
-    /// What cannot be done, and why: first by itself, then because of others.
-    fn held(&self, there: &There, not: &BTreeMap<Number, Held>) -> BTreeMap<Number, Held> {
+    /// The items that cannot be done: first for their own reasons, then because of others.
+    fn held(
+        &self,
+        attendance: &Attendance,
+        cannot_run: &BTreeMap<Number, Held>,
+    ) -> BTreeMap<Number, Held> {
         let mut held: BTreeMap<Number, Held> = BTreeMap::new();
         let mut waits: BTreeMap<Number, Vec<(Number, bool)>> = BTreeMap::new();
         let mut queue: VecDeque<Number> = VecDeque::new();
         for node in &self.nodes {
             let number = node.item.number;
-            if let Some(why) = node.why(there).or_else(|| not.get(&number).cloned()) {
+            if let Some(why) = node.why(attendance).or_else(|| cannot_run.get(&number).cloned()) {
                 held.insert(number, why);
                 queue.push_back(number);
             }
             for on in &node.after {
-                // A cancelled one is no node: nothing will come of it.
+                // A cancelled item has no node and will never be done.
                 if self.places.contains_key(on) {
                     waits.entry(*on).or_default().push((number, false));
                 } else if let Entry::Vacant(free) = held.entry(number) {
@@ -306,7 +312,7 @@ impl<'a> Map<'a> {
         held
     }
 
-    /// The places whose end is an item's end: its own, or those of what is under it.
+    /// The indexes of the calls that finish an item: its own, or those of its sub-items.
     fn ends(&self, number: Number, of: &BTreeMap<Number, usize>, ends: &mut BTreeSet<usize>) {
         let mut left = vec![number];
         while let Some(number) = left.pop() {
@@ -320,30 +326,30 @@ impl<'a> Map<'a> {
 }
 
 impl Node<'_> {
-    fn why(&self, there: &There) -> Option<Held> {
+    fn why(&self, attendance: &Attendance) -> Option<Held> {
         if !self.is_chosen {
             return Some(Held::NotChosen);
         }
         if let Some(on) = &self.item.waiting_on {
             return Some(Held::Waiting(on.clone()));
         }
-        let can_ask = there.person || there.answered.contains(&self.item.number);
+        let can_ask = attendance.person || attendance.answered.contains(&self.item.number);
         match &self.task {
             Some(Task::ByHand) if !can_ask => Some(Held::ByHand),
             Some(Task::Step | Task::Agent(_)) if self.item.approve => {
-                (!can_ask && !there.yes).then_some(Held::Approval)
+                (!can_ask && !attendance.yes).then_some(Held::Approval)
             }
             Some(Task::Step | Task::Agent(_) | Task::ByHand) | None => None,
         }
     }
 }
 
-/// The items that one is under, nearest first. A circle, which rules forbid, would end it.
+/// The ancestors of an item, nearest first. It ends at a cycle, which rules forbid.
 fn parents(plan: &Plan, number: Number) -> impl Iterator<Item = Number> {
-    let mut seen = BTreeSet::from([number]);
+    let mut visited = BTreeSet::from([number]);
     let mut at = plan.get(number).and_then(|it| it.parent);
     std::iter::from_fn(move || {
-        let number = at.filter(|it| seen.insert(*it))?;
+        let number = at.filter(|it| visited.insert(*it))?;
         at = plan.get(number).and_then(|it| it.parent);
         Some(number)
     })

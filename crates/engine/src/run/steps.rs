@@ -1,7 +1,8 @@
-//! What a run calls for an item: its command and its check, or a person.
+//! The tools that do items: run the command and the check, or ask a person.
 //!
-//! One tool per kind of item. The arguments name the item and the command, so that a question shows what
-//! will happen and an answer may change it. A command that succeeded counts only if the check says so too.
+//! There is one tool per kind of item. The arguments name the item and the command, so that a
+//! question shows what will happen and an answer can change it. A command that succeeds counts only
+//! if the check passes too.
 
 pub(crate) mod proof;
 pub(crate) mod sub_lists;
@@ -30,7 +31,7 @@ use crate::outputs;
 use crate::policy::{checks, shell};
 use proof::{Proof, Prover};
 
-/// Names the plan to what a step runs.
+/// The environment variable that names the plan to a step.
 pub(crate) const PLAN: &str = "PUNCHLIST_PLAN";
 
 /// The tool for items with a command or a check.
@@ -40,52 +41,52 @@ pub(crate) const AGENT: &str = "agent";
 /// The tool for items that a person does.
 pub const BY_HAND: &str = "manual";
 
-/// One item, as its tool needs it.
+/// What a tool needs to know of an item.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
     pub(crate) check: Option<Check>,
-    /// A rule or a person must allow it: an agent wrote it, or calls.
+    /// Whether a rule or a person must allow it, because an agent wrote it or calls the run.
     pub(crate) asks: bool,
-    /// A person must say yes first, whatever rules allow: the plan wants it so.
+    /// Whether a person must approve it first, even if a rule allows it, because the plan says so.
     pub(crate) approve: bool,
-    /// It was under way when an earlier run was ended: its check is asked before anything is run.
+    /// Set if the item was interrupted in an earlier run: its check runs before anything else.
     pub(crate) resumed: Option<Resumed>,
 }
 
-/// What may be done with an item that was under way when an earlier run was ended.
+/// What may be done with an interrupted item.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Resumed {
-    /// It may run again.
+    /// The item may run again.
     Again,
-    /// Only its check may say that it is done.
+    /// Only the item's check may run.
     CheckOnly,
 }
 
-/// Where items are done.
+/// The environment that the tools share.
 pub(crate) struct Place {
     pub(crate) jobs: BTreeMap<Number, Job>,
     /// The plan, and its title.
     pub(crate) plan: PlanId,
     pub(crate) title: String,
-    /// What is heard of workers while they run goes there.
+    /// Reports about workers while they run.
     pub(crate) reports: Reports,
-    /// Where commands run.
+    /// The directory in which commands run.
     pub(crate) directory: PathBuf,
-    /// What they find in their environment, the item's own variable left aside.
+    /// The environment variables of commands, without the item's own.
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) prover: Prover,
     pub(crate) around: Arc<dyn Around>,
-    /// The rules as they were when the run began.
+    /// The policy at the start of the run.
     pub(crate) policy: Policy,
-    /// Where sessions of workers are known, and who asks for them.
+    /// The store with the sessions of workers, and the context for changing it.
     pub(crate) store: Arc<dyn Store>,
     pub(crate) ctx: Ctx,
-    /// Where in the project commands run, from its root; nothing if that is outside.
+    /// The directory relative to the project's root; `None` if it is outside.
     pub(crate) below: Option<String>,
 }
 
 impl Job {
-    /// Why a person is asked, where no rule says so.
+    /// Why a person is asked, if no rule says so.
     pub(crate) fn why(&self) -> Option<String> {
         let why = if self.approve {
             "the plan asks first (approve: yes)"
@@ -95,8 +96,8 @@ impl Job {
         Some(why.to_owned())
     }
 
-    /// How an item ended that was really done. If it was under way in an earlier run and failed, its output
-    /// says that it has begun again.
+    /// The end of a call that really ran. If the item was interrupted before and fails now, the
+    /// output records that it has begun again.
     pub(crate) fn ended(&self, ended: Ended) -> Ended {
         match ended {
             Ended::Badly { what, output } if self.resumed.is_some() => {
@@ -112,10 +113,11 @@ impl Job {
 }
 
 impl Place {
-    /// What policy looks at: what is done for an item, or its check, whichever is judged more strictly.
+    /// The call that policy decides about: the item's command or its check, whichever is judged
+    /// more strictly.
     pub(crate) fn subject(&self, job: &Job, done: Option<Subject>) -> Subject {
         let check = job.check.as_ref().map(|it| checks::subject(it, self.below.as_deref()));
-        // Where there is nothing but the check, it is what a person is asked about.
+        // If there is only the check, a person is asked about the check.
         let asks = job.asks && done.is_none();
         let check = check.map(|it| Subject { harmless: it.harmless && !asks, ..it });
         let strictness = |subject: &Subject| match self.policy.verdict(subject) {
@@ -196,7 +198,7 @@ impl Tool for Shell {
             return Err("there is no command left to run".to_owned());
         }
         let done = line.map(|line| Subject {
-            // A person named the file: it needs no rule.
+            // A person named the file, so the command needs no rule.
             harmless: !job.asks,
             ..shell::subject_below(SHELL, line, self.place.below.as_deref())
         });
@@ -264,7 +266,7 @@ impl Tool for ByHand {
         if !known {
             return Err("this run has no such item".to_owned());
         }
-        // No rule can say that somebody has done it.
+        // No rule can say that a person has done it.
         let subject = Subject { tool: BY_HAND.to_owned(), always_asks: true, ..Subject::default() };
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
@@ -272,14 +274,14 @@ impl Tool for ByHand {
     fn preview(&self, _arguments: &Value) -> Preview {
         Preview {
             what: "be done by hand: is it done?".to_owned(),
-            why: Some("nobody but a person can do it".to_owned()),
+            why: Some("only a person can do it".to_owned()),
             is_fixed: true,
             ..Preview::default()
         }
     }
 
     fn run(&self, _arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
-        // The yes was the work, and speaks for the item.
+        // The person's yes is the evidence.
         let evidence = work.approved_by().map(|by| end::approved(by, self.place.around.now()));
         let output = Proof { evidence, ..Proof::default() }.attach(Output::default());
         Box::pin(std::future::ready(Ended::Well(output)))
@@ -290,9 +292,9 @@ impl Place {
     async fn step(&self, arguments: &Value, work: &Work) -> Ended {
         let Some((number, job)) = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)))
         else {
-            return badly("this run has no such item", Output::default());
+            return failed("this run has no such item", Output::default());
         };
-        if let Some(ended) = self.left_behind(number, job, work).await {
+        if let Some(ended) = self.check_interrupted(number, job, work).await {
             return ended;
         }
         job.ended(self.run_and_verify(number, command(arguments), work).await)
@@ -308,15 +310,15 @@ impl Place {
                         return other;
                     }
                 },
-                Err(why) => return badly(&why.to_string(), Output::default()),
+                Err(why) => return failed(&why.to_string(), Output::default()),
             },
         };
         self.verified(number, output, None, work).await
     }
 
-    /// How it ends without being done again, if an earlier run was ended while it was under way: its check
-    /// says that it is done, or nobody said that it may run again.
-    pub(crate) async fn left_behind(
+    /// For an interrupted item, how the call ends without running it again: its check passes, or
+    /// nobody said that it may run again. `None` if it may run.
+    pub(crate) async fn check_interrupted(
         &self,
         number: Number,
         job: &Job,
@@ -336,7 +338,8 @@ impl Place {
         (resumed == Resumed::CheckOnly).then(interrupted)
     }
 
-    /// What was done counts if the check says so. `outcome` is what was said of it.
+    /// Runs the check, if there is one. The item is done only if it passes. `outcome` is what was
+    /// said about the work.
     pub(crate) async fn verified(
         &self,
         number: Number,
@@ -357,9 +360,9 @@ impl Place {
                 }
                 let how =
                     how.map_or_else(|| "was ended".to_owned(), |code| format!("exit code {code}"));
-                // What it printed itself, or its worker said last, may tell why.
+                // The output of the command, or the worker's last answer, may show why.
                 let said = outputs::joined(output, finished.output);
-                badly(&format!("its check failed: {how}"), proof.attach(said))
+                failed(&format!("its check failed: {how}"), proof.attach(said))
             }
             Err(ended) => ended,
         }
@@ -373,12 +376,12 @@ impl Place {
         work: &Work,
     ) -> Result<(Evidence, Finished), Ended> {
         let covered = self.prover.cover(check).await;
-        let covered = covered.map_err(|why| badly(&why, Output::default()))?;
+        let covered = covered.map_err(|why| failed(&why, Output::default()))?;
         let command = self.command(number, &check.command);
         let finished = work.run(command).await;
-        let finished = finished.map_err(|why| badly(&why.to_string(), Output::default()))?;
+        let finished = finished.map_err(|why| failed(&why.to_string(), Output::default()))?;
         if let Err(why) = &finished.exit {
-            return Err(badly(&format!("its check could not be run: {why}"), finished.output));
+            return Err(failed(&format!("its check could not be run: {why}"), finished.output));
         }
         Ok((self.prover.checked(check, covered, &finished), finished))
     }
@@ -395,6 +398,6 @@ fn interrupted() -> Ended {
     Ended::Declined(why.to_owned())
 }
 
-pub(crate) fn badly(what: &str, output: Output) -> Ended {
+pub(crate) fn failed(what: &str, output: Output) -> Ended {
     Ended::Badly { what: what.to_owned(), output }
 }

@@ -1,15 +1,15 @@
-//! Under whose name a call changes a plan.
+//! The actor of a call.
 
 use punchlist_model::{Actor, Session};
 
 use crate::policy::human::CalledBy;
 
-/// Who asks: the session that the call is made in, else an agent of which nothing else is known, else the
-/// person `person`.
+/// The actor: the session that the call was made in, else an agent without a known session, else
+/// the person `person`.
 ///
-/// `given` is a name that the caller gives itself. A name that an agent gives itself is one within its
-/// session: under a stranger's it could hold its own items, and nothing would keep it from stopping. An
-/// agent is never taken for the person, whatever name it gives itself.
+/// `given` is a name that the caller chose. An agent's chosen name is appended to its session's name.
+/// Otherwise it could claim its items under another worker's name, and they would not hold its turn.
+/// An agent never counts as the person, whatever name it chooses.
 pub fn actor(
     session: Option<&Session>,
     given: Option<&str>,

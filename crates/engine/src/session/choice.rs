@@ -1,4 +1,5 @@
-//! Which session is meant: by a verb about sessions, and by an agent that names its session in the environment.
+//! Finds the session for a verb about sessions, and the session that an agent names in the
+//! environment.
 
 use punchlist_formats::view::duration;
 use punchlist_model::Timestamp;
@@ -7,23 +8,23 @@ use punchlist_model::session::{Session, SessionFilter, SessionKey, SessionStore}
 use super::live_sessions;
 use crate::fail::Fail;
 
-/// What is known of the session that is meant.
+/// How to find a session.
 #[derive(Clone, Copy, Debug)]
 pub struct SessionQuery<'a> {
-    /// The project that the call is made in.
+    /// The project that the call was made in.
     pub project: &'a str,
-    /// The id of the session, or its beginning, or the end of its name.
+    /// The session's id, the beginning of its id, or the end of its name.
     pub named: Option<&'a str>,
-    /// The session that the call is made in. Counts only if none is named.
+    /// The session that the call was made in. It only counts if none is named.
     pub current: Option<&'a Session>,
-    /// What this machine is called.
+    /// The host name of this machine.
     pub host: &'a str,
     /// The time of the call.
     pub now: Timestamp,
 }
 
-/// The session that is named, else the one that the call is made in, else the only live one of the project.
-/// `None` if there is none.
+/// The named session, else the one that the call was made in, else the only live one of the
+/// project. `None` if there is none.
 pub async fn choose(
     store: &dyn SessionStore,
     query: SessionQuery<'_>,

@@ -1,4 +1,4 @@
-//! What sessions that ended left open in a project.
+//! Plans with open items that ended sessions left in a project.
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,15 @@ use crate::plan_service;
 /// A plan with open items whose sessions have all ended.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Left {
-    /// The plan at a glance.
+    /// A summary of the plan.
     pub plan: Summary,
     /// The session that was attached to it last.
     pub session: Session,
 }
 
 impl Left {
-    /// For people, on a line. Titles of its items are for whoever adopts it.
+    /// One line for people. It names no titles of items, which are for the session that adopts
+    /// them.
     pub fn line(&self, now: Timestamp) -> String {
         let Self { plan, session } = self;
         let name = session.actor_name("");
@@ -39,7 +40,7 @@ impl Left {
         )
     }
 
-    /// For programs.
+    /// The plan as JSON.
     pub fn json(&self) -> Value {
         let mut value = json::summary(&self.plan);
         value["session"] = json!(self.session.key.id);
@@ -48,7 +49,7 @@ impl Left {
     }
 }
 
-/// The plan that is adopted where none is named: the only one that was left; `None` if none was. Several
+/// The plan to adopt if none is named: the only one that was left; `None` if there is none. Several
 /// are an error.
 pub fn only(mut left: Vec<Left>, now: Timestamp) -> Result<Option<Left>, Fail> {
     if left.len() > 1 {
@@ -79,9 +80,9 @@ pub async fn may_adopt(
     Ok(())
 }
 
-/// The plans of a project that have open items and were worked on by sessions that have all ended,
-/// the one that changed last first. Plans that no session was attached to belong to people and are
-/// not among them, nor are lists of sub-agents.
+/// The plans of a project with open items whose sessions have all ended, most recently changed
+/// first. Plans that no session was attached to belong to people and are not included, nor are
+/// lists of sub-agents.
 pub async fn left_open(
     store: &dyn Store,
     project: &str,

@@ -12,19 +12,20 @@ use crate::fail::Fail;
 /// A key of the configuration.
 pub(super) struct Key {
     pub(super) name: &'static str,
-    /// How loose the settings are by it: a project's file may lower that number, never raise it. Without
-    /// a number the key counts in the user's own file alone.
+    /// How loose a setting is: a project's file may lower this number, never raise it. Without a
+    /// number, the key only counts in the user's own file.
     pub(super) looseness: fn(&Settings) -> Option<u32>,
 }
 
-/// All keys, and what tightens each; `docs/security.md` says the same to users.
+/// All keys, and how loose each setting is. `docs/security.md` says the same to users.
 pub(super) const KEYS: [Key; 15] = [
     Key { name: "limits.open_items", looseness: |it| Some(it.limits.open_items) },
     Key { name: "limits.title", looseness: |it| Some(it.limits.title) },
     Key { name: "limits.text", looseness: |it| Some(it.limits.text) },
     Key {
         name: "plan.max_in_progress",
-        // Without a number each worker has one: less than two for anybody, more than one in all.
+        // Without a number each worker may have one item in progress. That is looser than a limit
+        // of 1, and tighter than a limit of 2.
         looseness: |it| match it.limits.max_in_progress {
             Some(1) => Some(1),
             None => Some(2),
@@ -33,7 +34,7 @@ pub(super) const KEYS: [Key; 15] = [
     },
     Key {
         name: "claim.lease",
-        // A short lease gives one item to two workers, a long one lets a dead worker keep it.
+        // A short lease gives one item to two workers; a long one lets a dead worker keep it.
         looseness: |_| None,
     },
     Key {
@@ -45,7 +46,7 @@ pub(super) const KEYS: [Key; 15] = [
     },
     Key {
         name: "gate",
-        // Without a setting it is `once` in interactive sessions and `full` in headless ones.
+        // Without a setting the gate is `once` in interactive sessions and `full` in headless ones.
         looseness: |it| match it.gate {
             Some(Gate::Full) => Some(0),
             None => Some(1),
@@ -63,11 +64,11 @@ pub(super) const KEYS: [Key; 15] = [
     Key { name: "reminders.tag", looseness: |_| Some(0) },
 ];
 
-/// First words of keys that other parts read.
+/// The first words of keys that other parts read.
 const OTHERS: [&str; 3] = ["policy", "workers", "team"];
 
 impl Settings {
-    /// Sets a key to a value, whoever says so.
+    /// Sets a key to a value.
     pub(super) fn set(&mut self, key: &str, value: &str) -> Result<(), Fail> {
         let limits = &mut self.limits;
         match key {
@@ -120,22 +121,22 @@ pub(super) fn is_for_others(key: &str) -> bool {
     OTHERS.iter().any(|it| is_below(it, key))
 }
 
-/// Whether a key is the table `name` or stands in it.
+/// Whether a key is the table `name` or is in it.
 pub(super) fn is_below(name: &str, key: &str) -> bool {
     key.split('.').next() == Some(name)
 }
 
 fn bad(key: &str, value: &str, what: &str) -> Fail {
     Fail::usage(format!("{key} = {value:?} is not {what}"))
-        .hint(format!("leave {key} out to have what is usual."))
+        .hint(format!("leave {key} out to use the default."))
 }
 
 fn count(key: &str, value: &str) -> Result<u32, Fail> {
-    let what = "a whole number from 1 up";
+    let what = "a whole number of at least 1";
     value.parse().ok().filter(|number| *number > 0).ok_or_else(|| bad(key, value, what))
 }
 
-/// `90`, `90s`, `15m`, `2h` or `1d`.
+/// Parses `90`, `90s`, `15m`, `2h` or `1d`.
 pub fn seconds(key: &str, value: &str) -> Result<u32, Fail> {
     let what = "a time such as 90s, 15m or 2h";
     text::seconds(value).filter(|it| *it > 0).ok_or_else(|| bad(key, value, what))

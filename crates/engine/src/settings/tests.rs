@@ -1,4 +1,4 @@
-//! Each key can be set, and a project's file only tightens.
+//! Each key can be set, and a project's file can only tighten.
 
 use punchlist_model::remind::Kind;
 
@@ -67,7 +67,7 @@ fn a_projects_file_tightens_the_gate_and_never_loosens_it() {
 
 #[test]
 fn a_projects_file_tightens_each_key_and_loosens_none() {
-    // What the user set (nothing, if empty), what the project's file says, and whether that counts.
+    // The user's value (empty: none), the project's value, and whether the project's value counts.
     for (key, users, projects, counts) in [
         ("limits.open_items", "", "99", true),
         ("limits.open_items", "", "101", false),

@@ -1,4 +1,4 @@
-//! Which files are read as streams: names, patterns, `-`.
+//! Resolves the names of input files: paths, patterns, `-`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use super::Input;
 use crate::check::glob;
 use crate::fail::{self, Fail};
 
-/// What is named: files, patterns for them, `-` for stdin. Nothing means stdin. Paths count from `here`, and
-/// `~` is `home`.
+/// The inputs for the given files: paths, patterns, `-` for stdin. No file means stdin. Paths are
+/// relative to `here`, and `~` is `home`.
 pub fn inputs(
     files: &[PathBuf],
     here: Option<&Path>,
@@ -28,7 +28,7 @@ pub fn inputs(
         }
         let file = at_home(file, home);
         let file = here.map_or_else(|| file.clone(), |it| it.join(&file));
-        // What is there by that very name is no pattern.
+        // An existing file with exactly this name is not a pattern.
         if !glob::is_pattern(&file) || file.exists() {
             check(&file)?;
             inputs.push(Input::File(file));
@@ -45,7 +45,7 @@ pub fn inputs(
     Ok(inputs)
 }
 
-/// A quoted pattern keeps its `~`, which the shell would have taken away.
+/// Expands `~` in a quoted pattern, which the shell left as it is.
 fn at_home(file: &Path, home: Option<&Path>) -> PathBuf {
     match file.strip_prefix("~") {
         Ok(rest) if !file.exists() => home.map_or_else(|| file.to_owned(), |it| it.join(rest)),
@@ -53,7 +53,7 @@ fn at_home(file: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// Whether a file can be read, before anything is written.
+/// Checks that a file can be read, before anything is written.
 fn check(file: &Path) -> Result<(), Fail> {
     match fs::metadata(file) {
         Ok(data) if data.is_dir() => {
@@ -66,7 +66,7 @@ fn check(file: &Path) -> Result<(), Fail> {
     }
 }
 
-/// How much there is to read, if that is known.
+/// The total size in bytes, if known.
 pub fn size(inputs: &[Input]) -> Option<u64> {
     inputs.iter().try_fold(0, |sum: u64, input| match input {
         Input::Stdin => None,

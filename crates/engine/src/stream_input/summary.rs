@@ -1,24 +1,24 @@
-//! What there was in all streams that were read, and whether that is what was wanted.
+//! A summary of all streams that were read, and whether all were understood.
 
 use punchlist_streams::Tally;
 
 use super::Ended;
 use crate::fail::{Code, Fail};
 
-/// What there was in all inputs.
+/// A summary of all inputs.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// How many were read to their end.
+    /// How many inputs were read to their end.
     pub read: usize,
     tally: Tally,
     unrecognised: Vec<String>,
-    /// What is known and not supported, or was not understood at all.
+    /// Inputs of unsupported programs, and inputs that were not understood at all.
     unsupported: Vec<String>,
     failed: Vec<String>,
 }
 
 impl Summary {
-    /// Adds one that is over.
+    /// Adds a finished input.
     pub fn add(&mut self, name: &str, ended: Ended) {
         match ended {
             Ended::Read(tally) => {
@@ -43,7 +43,7 @@ impl Summary {
         }
     }
 
-    /// For people: how many lines, lists, warnings and unknown kinds there were.
+    /// The summary as text: the number of lines, lists, warnings and unknown kinds.
     pub fn text(&self) -> String {
         let Tally { lines, lists, warnings, unknown, .. } = &self.tally;
         let count =
@@ -73,7 +73,7 @@ impl Summary {
         text
     }
 
-    /// The same for programs.
+    /// The summary as JSON.
     pub fn json(&self) -> serde_json::Value {
         let Tally { lines, events, lists, todo_calls, warnings, unknown, version: _ } = &self.tally;
         serde_json::json!({"summary": {
@@ -86,7 +86,7 @@ impl Summary {
         self.tally.todo_calls > 0 && self.tally.lists == 0
     }
 
-    /// Whether all of it was read and understood.
+    /// An error unless everything was read and understood.
     pub fn outcome(self) -> Result<(), Fail> {
         if let Some(first) = self.failed.first() {
             return Err(Fail::new(Code::Failure, first.clone()).details(self.failed[1..].to_vec()));
@@ -108,7 +108,7 @@ impl Summary {
     }
 }
 
-/// What to say of a stream of which every line was of a kind that is not known.
+/// The message for a stream in which every line was of an unknown kind.
 fn not_understood(name: &str, tally: &Tally) -> Option<String> {
     if tally.lines == 0 || tally.unknown.values().sum::<u64>() < tally.lines {
         return None;

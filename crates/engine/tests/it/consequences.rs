@@ -1,4 +1,4 @@
-//! What a builder of agents can rely on, one test for each of the ten promises that the API makes.
+//! What a program with its own agent can rely on: one test for each of the ten promises of the API.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ async fn promise_1_a_conversation_attaches_reminds_and_governs() {
     let made = talk.call("create_todo", &json!({"items": [{"title": "Dig"}]})).await.unwrap();
     assert!(made.changed && !made.is_error, "{}", made.text);
     assert!(matches!(talk.may_end(None).await.unwrap(), Stop::Refused(why) if why.contains("Dig")));
-    // Whoever comes with the same key goes on with the same plan.
+    // The same key continues with the same plan.
     let again = engine.conversation(key("a"), Dialect::Tasks);
     let listed = again.call("TaskList", &json!({})).await.unwrap();
     assert_eq!(listed.text, "#1 [pending] Dig");
@@ -50,7 +50,7 @@ async fn promise_2_a_slice_is_no_plan_and_views_take_plans() {
     let slice: Slice = store.read(id, Needs::header()).await.unwrap();
     assert_eq!((slice.open, slice.items.len(), slice.is_whole()), (2, 0, false));
     assert_eq!(slice.clone().whole(), None);
-    // A decision is made on either.
+    // A decision can be made on either.
     let whole: Plan = store.whole(id).await.unwrap();
     let ops = [Op::Next];
     let ctx = ctx("ann");
@@ -79,12 +79,12 @@ async fn promise_3_questions_are_listed_also_for_whoever_comes_late() {
     batch.call("deploy", json!({}));
     let going = run.schedule(batch).await.unwrap();
     run.question().await.unwrap();
-    // The question was asked long before anybody looked.
+    // The question was asked long before anybody read it.
     let asked = engine.questions().await.unwrap().remove(0).asked;
     assert_eq!((asked.title.as_str(), asked.tool.as_str()), ("nightly", "deploy"));
     let late = engine.follow_questions().await.unwrap().next().await.unwrap().unwrap();
     assert_eq!(late.asked, asked);
-    // The answer was given before anybody passed it on.
+    // The answer was given before it was passed on.
     engine.answer(asked.id, Answer::Once, "ann").await.unwrap();
     assert_eq!(engine.questions().await.unwrap(), []);
     let (answers, asks) = (ledger.clone(), run.clone());
@@ -106,7 +106,7 @@ async fn promise_4_a_person_approves_and_an_agent_does_not() {
     engine.approve(plan.id(), Number(1), "ann").await.unwrap();
     let level = plan.whole().await.unwrap().get(Number(1)).unwrap().evidence_level();
     assert_eq!(level, Some(Level::Approved));
-    // Checks run in directories alone; `examples/plan.rs` has one that runs.
+    // Checks only run in directories; `examples/plan.rs` has one that runs.
     let refused = engine.verify(plan.id(), Number(2)).await.unwrap_err();
     assert!(refused.message.contains("is not on this machine"), "{refused}");
     let refused = engine.verify(plan.id(), Number(1)).await.unwrap_err();
@@ -189,7 +189,7 @@ async fn promise_8_the_plans_tools_run_beside_a_programs_own() {
     let run = Run::builder(tools).start();
     let mut batch = Batch::new();
     batch.call("create_todo", json!({"items": [{"title": "Dig"}]}));
-    // It waits for the one before: both are about the same plan.
+    // It waits for the call before it, because both are about the same plan.
     batch.call("complete_todo", json!({"todoId": "1", "outcome": "dug"}));
     batch.call("complete_todo", json!({"todoId": "7", "outcome": "dug"}));
     batch.call("greet", json!({"name": "ann"}));

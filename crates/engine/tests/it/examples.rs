@@ -1,4 +1,4 @@
-//! The examples run to their end, and the README shows one as it is.
+//! The examples run to their end, and the README shows one of them unchanged.
 
 use std::process::Command;
 
@@ -11,8 +11,8 @@ mod run;
 
 #[test]
 fn a_plan_is_made_worked_on_verified_followed_and_drawn() {
-    // Its checks run under a guardian, which must be the example's own program: it lies beside this test's, where
-    // cargo puts what it builds for tests.
+    // Its checks run under a guardian, which must be the example's own program. Cargo puts it
+    // beside this test's program.
     let here = std::env::current_exe().unwrap();
     let program = here.ancestors().nth(2).unwrap().join("examples/plan");
     let output = Command::new(&program).output().unwrap_or_else(|why| {

@@ -174,7 +174,7 @@ fn a_configuration_that_cannot_be_read_is_a_fault_among_the_others() {
     assert_eq!(ran.code, 1, "{}", ran.err);
     let text = ran.out.replace(&world.path("").display().to_string(), "/w/");
     let said = "✗ config      /w/home/.config/punchlist/config.toml: gate = \"offf\" is not off, once \
-                or full; hooks do nothing until that is mended\n";
+                or full; hooks do nothing until that is fixed\n";
     assert!(text.contains(said), "{text}");
     assert!(text.contains("✓ database") && !text.contains("fix: punchlist"), "{text}");
     assert_eq!([state(&world, "config"), state(&world, "hooks")], ["broken"; 2].map(str::to_owned));

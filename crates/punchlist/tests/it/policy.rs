@@ -81,7 +81,7 @@ fn no_option_brings_a_rule_along() {
     for key in ["policy", "policy.decision", "policy.0.tool"] {
         let ran = world.run(&["-c", &format!("{key}=allow"), "list"]);
         assert_eq!(ran.code, 2, "{key}: {}", ran.err);
-        assert!(ran.err.contains("rules of policy are read from files alone"), "{}", ran.err);
+        assert!(ran.err.contains("policy rules are only read from files"), "{}", ran.err);
     }
 }
 

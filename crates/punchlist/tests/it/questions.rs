@@ -283,7 +283,7 @@ fn arguments_are_changed_in_the_users_own_editor() {
     }
     check("true", 130, "nothing was changed").unwrap();
     check("false", 130, "the editor failed").unwrap();
-    check("sed -i s/{/[/", 2, "the arguments are no JSON").unwrap();
+    check("sed -i s/{/[/", 2, "the arguments are not JSON").unwrap();
     assert_eq!(answers(&world)[0], "-");
     check("sed -i s/--prod/--dry-run/", 0, "Publish: with other arguments").unwrap();
     let modified = r#"Modify(Object {"command": String("./publish.sh --dry-run")}) by me@host"#;

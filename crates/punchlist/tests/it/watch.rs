@@ -292,8 +292,8 @@ fn of_two_that_record_one_does_and_the_other_takes_over() {
     first.event("todo_list");
     let second = later(&world, &["watch", "--once", "--record"]);
     assert!(
-        second.err.contains("another watch records")
-            || second.out.contains("another watch records"),
+        second.err.contains("another watch is recording")
+            || second.out.contains("another watch is recording"),
         "{}{}",
         second.out,
         second.err

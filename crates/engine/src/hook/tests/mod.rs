@@ -1,4 +1,5 @@
-//! The engine over the store in memory: JSON in as an agent sends it, JSON out as it reads it.
+//! The engine with the in-memory store: JSON as an agent sends it goes in, JSON as the agent reads
+//! it comes out.
 
 mod absent;
 mod boundary;
@@ -28,7 +29,7 @@ use serde_json::{Value, json};
 
 use super::{AgentFacts, Given, Moment, PlanFacts, Settings, answer};
 
-/// The value of a future that is ready at once, as those of the engine are with such a store.
+/// The value of a future that is ready at once, as the engine's futures are with this store.
 fn settle<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
@@ -52,7 +53,7 @@ struct Desk {
 }
 
 impl Desk {
-    /// Nobody sits before Claude Code.
+    /// An unattended session of Claude Code.
     fn new() -> Self {
         Self::with(Agent::Claude)
     }
@@ -83,7 +84,7 @@ impl Desk {
         IdSource::new(self.now(), random)
     }
 
-    /// One hook, a second after the one before.
+    /// Runs one hook, a second after the previous one.
     fn hook(&self, event: &Value) -> Option<Value> {
         self.bytes(event.to_string().as_bytes())
     }
@@ -124,7 +125,7 @@ impl Desk {
         Some(serde_json::from_str(&text).unwrap())
     }
 
-    /// The same with the event's own fields beside the common ones.
+    /// Runs a hook with the event's own fields and the common ones.
     fn event(&self, name: &str, fields: Value) -> Option<Value> {
         self.of("s1", name, fields)
     }
@@ -142,7 +143,7 @@ impl Desk {
         assert_eq!(self.used_by(None, tool, call, result), None);
     }
 
-    /// What the model is told beside the tool's own answer.
+    /// The text that the model gets besides the tool's own result.
     fn used_by(
         &self,
         agent: Option<&str>,
@@ -228,7 +229,7 @@ impl Desk {
         self.plan_of("s1", "").expect("the session has a plan")
     }
 
-    /// Somebody at a keyboard changes the session's plan.
+    /// A person changes the session's plan.
     fn person(&self, ops: Vec<Op>) {
         self.clock.set(self.clock.get() + 1);
         let ctx = Ctx {
@@ -252,7 +253,7 @@ impl Desk {
     }
 }
 
-/// A plan, an item a line: sign, number, title, what it depends on, its marks.
+/// A plan as text, one line per item: sign, number, title, dependencies, marks.
 fn lines(plan: &Plan) -> Vec<String> {
     let line = |item: &punchlist_model::Item| {
         let sign = match item.status {

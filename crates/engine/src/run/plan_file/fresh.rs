@@ -1,7 +1,8 @@
-//! Starting over: a plan as if none of its items had ever been run. Pure.
+//! Starting over: resets a plan as if none of its items had ever been run. Pure.
 //!
-//! What is done, failed, interrupted or waiting is open again and remembers nothing of it, what agents had
-//! on lists of their own goes. Only what the file itself skips (`[-]`) stays skipped. The journal keeps it all.
+//! Items that are closed, failed, interrupted or waiting become pending and lose their outcome and
+//! evidence. Entries of agents' own lists are dropped. Items that the file itself skips (`[-]`)
+//! stay skipped. The journal keeps everything.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use punchlist_model::{Item, ItemRef, Number, Op, Plan, Status};
 use super::Source;
 use crate::run::steps::sub_lists;
 
-/// What must happen so that the plan of a file starts over.
+/// The operations that make the plan of a file start over.
 pub(crate) fn ops(plan: &Plan, source: &Source) -> Vec<Op> {
     let known = planfile::matched(&source.file, plan).into_iter().zip(&source.file.items);
     let skipped: BTreeSet<Number> =
@@ -25,11 +26,11 @@ pub(crate) fn ops(plan: &Plan, source: &Source) -> Vec<Op> {
         let by = || ItemRef::Number(item.number);
         match item.status {
             Status::Completed | Status::Cancelled => {}
-            // Somebody else is at it: that is theirs.
+            // Another worker holds this item.
             Status::InProgress => continue,
             Status::Pending if !has_past(item) => continue,
             Status::Pending => {
-                // What an end left goes when an item is opened again; so it is ended first.
+                // Reopening clears what a closed item had, so the item is closed first.
                 ops.push(Op::Cancel { item: by(), reason: Some("started over".to_owned()) });
             }
         }
@@ -38,14 +39,14 @@ pub(crate) fn ops(plan: &Plan, source: &Source) -> Vec<Op> {
     ops
 }
 
-/// Opens all items of a plan that is only looked at.
+/// Opens all items of a plan, for a preview.
 pub(crate) fn look(plan: &mut Plan) {
     for item in plan.items.values_mut().filter(|it| !it.is_superseded()) {
         item.status = Status::Pending;
     }
 }
 
-/// Whether an open item remembers something.
+/// Whether an open item has an outcome, evidence, a wait or an interruption to clear.
 fn has_past(item: &Item) -> bool {
     item.outcome.is_some()
         || !item.evidence.is_empty()
@@ -53,12 +54,12 @@ fn has_past(item: &Item) -> bool {
         || item.is_interrupted()
 }
 
-/// The items that one is under.
+/// The ancestors of an item.
 fn above<'a>(plan: &'a Plan, item: &Item) -> impl Iterator<Item = Number> + 'a {
-    let mut seen = BTreeSet::from([item.number]);
+    let mut visited = BTreeSet::from([item.number]);
     let mut at = item.parent;
     std::iter::from_fn(move || {
-        let number = at.filter(|it| seen.insert(*it))?;
+        let number = at.filter(|it| visited.insert(*it))?;
         at = plan.get(number).and_then(|it| it.parent);
         Some(number)
     })

@@ -1,8 +1,8 @@
-//! Which plan a file belongs to, also after it was renamed or moved.
+//! Finds the plan of a file, also after the file was renamed or moved.
 //!
-//! A plan is recorded as made for the real path of its file. A file without a plan may contain what another
-//! file contained that is gone. Then it was most likely moved, and a person says whether what was done there
-//! counts. Nothing is run again in silence.
+//! A plan is recorded with the real path of its file. If a file has no plan, another file with the
+//! same content may be gone; then this one was probably moved. A person confirms that the progress
+//! made there counts. Nothing is run again without asking.
 
 use std::path::{Path, PathBuf};
 
@@ -20,10 +20,10 @@ use crate::plan_service::{self, Which};
 use crate::run::front_end::FrontEnd;
 use crate::run::options::{Caller, Options};
 
-/// The plan of a file, and what there is to say of that.
+/// The plan of a file, with notes about it.
 pub(crate) struct Found {
     pub(crate) plan: PlanId,
-    /// It belonged to another file before.
+    /// Whether the plan belonged to another file before.
     pub(crate) is_moved: bool,
     pub(crate) notes: Vec<String>,
 }
@@ -40,15 +40,15 @@ async fn made_for(path: &Path, store: &dyn Store, caller: &Caller) -> Result<Opt
     Ok(plan_service::find(store, &caller.project, &which).await?)
 }
 
-/// The plan that a version before schema 7 made for a file that it never ran: found by the old id, if nothing
-/// else was recorded for it since. The run that follows records the path.
+/// The plan that a version before schema 7 made for a file that was never run since. It is found by
+/// the old id, if nothing else is recorded for it. The run that follows records the path.
 async fn made_before_schema_7(source: &Source, store: &dyn Store) -> Result<Option<PlanId>, Fail> {
     let old = legacy_ids::plan_id(&source.made_for());
     let plan = if_there(store.read(old, Needs::header()).await)?;
     Ok(plan.filter(|it| it.made_for.is_none()).map(|it| it.id))
 }
 
-/// Finds the plan of a file. For a preview there is no front end, and nobody is asked.
+/// Finds the plan of a file. A preview has no front end, and nobody is asked.
 pub(crate) async fn find(
     source: &Source,
     options: &Options,
@@ -86,19 +86,18 @@ pub(crate) async fn find(
     Err(Fail::refused(looks(source, &gone)).hint(hint(source, &gone)))
 }
 
-/// The id of a new plan. Its counter keeps it apart from the items that the same run makes.
+/// The id of a new plan. The highest counter keeps it apart from the ids of items that the same run
+/// adds.
 fn new_id(caller: &Caller) -> Result<PlanId, Fail> {
     Ok(PlanId(caller.around.ids(caller.ctx.now)?.nth(u32::MAX)))
 }
 
-/// `plan.md says what /p/old.md said, which is gone and of which 3 of 5 items are done`
+/// `plan.md looks like /p/old.md, which is gone; 3 of its 5 items are done`
 fn looks(source: &Source, gone: &Gone) -> String {
     let progress = gone.plan.progress();
     let (done, total) = (progress.completed, progress.total);
     let (name, path) = (&source.name, gone.path.display());
-    format!(
-        "{name} says what {path} said, which is gone and of which {done} of {total} items are done"
-    )
+    format!("{name} looks like {path}, which is gone; {done} of its {total} items are done")
 }
 
 fn hint(source: &Source, gone: &Gone) -> String {
@@ -108,7 +107,7 @@ fn hint(source: &Source, gone: &Gone) -> String {
     )
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let is_plain = |it: char| it.is_alphanumeric() || "/._-+,@%".contains(it);
     match word.chars().all(is_plain) {
@@ -117,7 +116,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// What was read of a plan, if there is one.
+/// The result of reading a plan; `None` if there is no such plan.
 fn if_there<T>(read: Result<T, store::Error>) -> Result<Option<T>, Fail> {
     match read {
         Ok(plan) => Ok(Some(plan)),
@@ -126,9 +125,9 @@ fn if_there<T>(read: Result<T, store::Error>) -> Result<Option<T>, Fail> {
     }
 }
 
-/// The plan whose file is gone and that has what this file has, the one that was changed last.
+/// A plan whose file is gone and whose items match this file.
 async fn alike(source: &Source, store: &dyn Store) -> Result<Option<Gone>, Fail> {
-    // The plan that was changed last comes first.
+    // Plans are sorted by last change, newest first.
     for summary in store.plans(Filter::default()).await? {
         let Some(MadeFor::File(path)) = summary.made_for else { continue };
         let path = PathBuf::from(path);
@@ -143,26 +142,26 @@ async fn alike(source: &Source, store: &dyn Store) -> Result<Option<Gone>, Fail>
     Ok(None)
 }
 
-/// Whether anything would be lost if it were forgotten.
+/// Whether the plan has any progress to lose.
 fn has_past(plan: &Plan) -> bool {
     let has_past = |it: &&Item| it.status != Status::Pending || it.is_interrupted();
     plan.listed().iter().any(has_past)
 }
 
-/// Whether a file and a plan have at least half of their items in common, each of its own.
+/// Whether a file and a plan have at least half of their items in common.
 fn is_alike(source: &Source, plan: &Plan) -> bool {
     let matched = planfile::matched(&source.file, plan).into_iter().flatten().count();
     let ours = plan.listed().into_iter().filter(|it| planfile::is_from_file(it)).count();
     matched > 0 && 2 * matched >= source.file.items.len().max(ours)
 }
 
-/// Whether the whole project was moved: its plans belong to this one already, but their files were
+/// Whether the whole project was moved: the plan belongs to this project already, but its file was
 /// elsewhere.
 fn came_with_its_project(caller: &Caller, gone: &Gone) -> bool {
     gone.plan.project == caller.project && !gone.path.starts_with(&caller.project)
 }
 
-/// The plan of a file that is named and gone.
+/// The plan of the file that `--moved-from` names.
 async fn named(
     from: &Path,
     source: &Source,
@@ -175,7 +174,7 @@ async fn named(
             .hint("name it as it was; without `--moved-from` one that fits is looked for.")
     };
     let from = std::path::absolute(from).map_err(|_| unknown())?;
-    // The directory may be there still, and may have another real path.
+    // The directory may still exist and have another real path.
     let real = from.parent().and_then(|it| it.canonicalize().ok()).zip(from.file_name());
     let real = real.map(|(parent, name)| parent.join(name)).unwrap_or_else(|| from.clone());
     if real.exists() && real != source.path {
@@ -191,7 +190,7 @@ async fn named(
     Ok(Gone { plan, path: from })
 }
 
-/// The plan belongs to the file from now on.
+/// Takes over the plan of a moved file.
 fn taken_up(caller: &Caller, source: &Source, gone: Gone) -> Found {
     let Gone { plan, path } = gone;
     let mut notes =

@@ -1,10 +1,9 @@
-//! What earlier runs of a plan left: items that were under way when they were ended, and answers that came
-//! too late for them.
+//! What earlier runs of a plan left: interrupted items, and answers that came too late for them.
 //!
-//! An item that was under way is marked as interrupted before anything else is forgotten of that run, and
-//! the mark stays until the item is done again, proved, completed or skipped, however many runs later.
-//! A question of a run that is gone can still be answered; the next run that would ask the same takes the
-//! answer.
+//! An item that was executing when its run was killed is marked as interrupted before anything else
+//! of that run is cleaned up. The mark stays until the item is done again, proved, completed or
+//! skipped, however many runs later. A question of a run that has ended can still be answered; the
+//! next run that would ask the same uses the answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,71 +29,71 @@ use crate::run::schedule::Held;
 use crate::run::steps::worker_session::{self, Destination};
 use crate::run::steps::{Resumed, sub_lists};
 
-/// In how many runs answers are looked for that nobody has heard, the newest first.
+/// In how many runs late answers are searched, newest first.
 const RUNS: u32 = 64;
 
-/// What is said of an item that was under way when its run was ended.
-const SAID: &str = "interrupted: the run was ended while it was under way";
+/// The outcome text of an interrupted item.
+const INTERRUPTED_TEXT: &str = "interrupted: the run was killed while the item was executing";
 
 /// What earlier runs left.
 pub(crate) struct Left {
     pub(crate) plan: LivePlan,
-    /// Items that cannot be done in this run, and why.
-    pub(crate) not: BTreeMap<Number, Held>,
-    /// Items that were under way, and what may be done with them.
+    /// Items that cannot be done in this run, with the reason.
+    pub(crate) cannot_run: BTreeMap<Number, Held>,
+    /// Interrupted items, and what may be done with them.
     pub(crate) resumed: BTreeMap<Number, Resumed>,
-    /// What was asked about items and nobody has heard an answer to.
+    /// Questions about items whose answers no run has used yet.
     pub(crate) late: Late,
 }
 
-/// Questions of runs that are gone, by the item that they are about, the oldest first.
+/// Questions of runs that have ended, by their item, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Late(BTreeMap<Number, Vec<Unheard>>);
+pub(crate) struct Late(BTreeMap<Number, Vec<LateQuestion>>);
 
 impl Late {
-    /// The items about which something was answered.
+    /// The items with an answered question.
     pub(crate) fn answered(&self) -> BTreeSet<Number> {
-        let has_answer = |it: &Vec<Unheard>| it.iter().any(|it| it.answered.is_some());
+        let has_answer = |it: &Vec<LateQuestion>| it.iter().any(|it| it.answered.is_some());
         self.0.iter().filter(|(_, it)| has_answer(it)).map(|(number, _)| *number).collect()
     }
 
-    /// What was answered to exactly this question, if anything. It is asked anew now, so those of the
-    /// runs that are gone wait no longer.
+    /// The answer to exactly this question, if there is one. The question is asked again now, so
+    /// the calls of the ended runs no longer wait.
     pub(crate) async fn take(
         &mut self,
         store: &dyn Store,
         asked: &Asked,
         now: Timestamp,
     ) -> Result<Option<Answered>, Fail> {
-        let unheard = asked.item.and_then(|it| self.0.remove(&it)).unwrap_or_default();
-        for it in &unheard {
+        let questions = asked.item.and_then(|it| self.0.remove(&it)).unwrap_or_default();
+        for it in &questions {
             it.settle(store, now).await?;
         }
-        let is_same = |it: &&Unheard| it.answered.is_some() && it.is_same(asked);
-        Ok(unheard.iter().rfind(is_same).and_then(|it| it.answered.clone()))
+        let is_same = |it: &&LateQuestion| it.answered.is_some() && it.is_same(asked);
+        Ok(questions.iter().rfind(is_same).and_then(|it| it.answered.clone()))
     }
 }
 
-/// A question of a run that is gone.
+/// A question of a run that has ended.
 #[derive(Clone, Debug)]
-struct Unheard {
+struct LateQuestion {
     run: RunId,
-    /// The call that asked, and waits still.
+    /// The call that asked and still waits.
     call: CallRecord,
     asked: Asked,
-    /// What was answered, if anything.
+    /// The answer, if there is one.
     answered: Option<Answered>,
 }
 
-impl Unheard {
-    /// Whether it asked for exactly this: only then the answer is one to it.
+impl LateQuestion {
+    /// Whether it asked exactly the same, so that the answer applies.
     fn is_same(&self, other: &Asked) -> bool {
         let it = &self.asked;
         (&it.tool, &it.arguments, &it.command, &it.diff, &it.touches)
             == (&other.tool, &other.arguments, &other.command, &other.diff, &other.touches)
     }
 
-    /// Its call waits no longer: somebody else asks the same, or nobody will.
+    /// Cancels the waiting call: another run asks the same now, or nobody will.
     async fn settle(&self, store: &dyn Store, now: Timestamp) -> Result<(), Fail> {
         let state = CallState::Cancelled;
         let detail = Some(Value::from(INTERRUPTED));
@@ -104,8 +103,8 @@ impl Unheard {
     }
 }
 
-/// Looks at what earlier runs left, marks what was under way and frees it, and finds out what may be done
-/// with it. Nobody else runs this plan now, so whatever did has ended.
+/// Reads what earlier runs left, marks and releases interrupted items, and decides what may be done
+/// with them. The caller holds the lock on the plan's run, so all earlier runs have ended.
 pub(crate) async fn left(
     options: &Options,
     surroundings: &Surroundings,
@@ -118,7 +117,7 @@ pub(crate) async fn left(
     let ended = store.runs(filter).await?;
     let under_way = under_way(store, &ended).await?;
     let gone = around::gone(&*caller.around, plan.plan());
-    let mut not = BTreeMap::new();
+    let mut cannot_run = BTreeMap::new();
     let mut resumed = BTreeMap::new();
     let mut ops = Vec::new();
     for item in plan.plan().listed().into_iter().filter(|it| it.is_open()) {
@@ -131,12 +130,12 @@ pub(crate) async fn left(
             });
             if !is_ours {
                 let name = holder.map(|it| it.name.clone()).unwrap_or_default();
-                not.insert(item.number, Held::Claimed(name));
+                cannot_run.insert(item.number, Held::Claimed(name));
                 continue;
             }
             ops.push(Op::Release(ItemRef::Number(item.number)));
         }
-        // What an agent has on a list of its own is not done by a run, and a check alone does no harm.
+        // A run does not do entries of agents' own lists. Running a check again does no harm.
         let can_harm = item.run.is_some() || item.agent_type.is_some();
         let is_new = can_harm && (is_begun || under_way.contains(&item.number));
         if options.earlier.fresh || sub_lists::is_entry(item) || !(is_new || item.is_interrupted())
@@ -154,22 +153,22 @@ pub(crate) async fn left(
             false if item.check.is_some() => {
                 resumed.insert(item.number, Resumed::CheckOnly);
             }
-            false => drop(not.insert(item.number, Held::Interrupted)),
+            false => drop(cannot_run.insert(item.number, Held::Interrupted)),
         }
     }
     plan.change(&Ctx { gone, ..anew(surroundings, ctx)? }, |_| ops.clone()).await?;
-    // Only now: as long as these have not ended, the next run finds what they left.
+    // This comes last: as long as these runs have not ended, the next run finds what they left.
     for run in &ended {
-        let said = said_so_far(surroundings, run.id).await?;
+        let said = outputs_so_far(surroundings, run.id).await?;
         store.interrupt(run.id, ctx.now, said).await?;
         store.end_run(run.id, ctx.now).await?;
     }
     from_workers(surroundings, &mut plan, &under_way, ctx).await?;
     let late = late(options, store, plan.plan(), ctx.now).await?;
-    Ok(Left { plan, not, resumed, late })
+    Ok(Left { plan, cannot_run, resumed, late })
 }
 
-/// The items whose calls were found executing.
+/// The items whose calls were executing.
 async fn under_way(store: &dyn Store, ended: &[RunRecord]) -> Result<BTreeSet<Number>, Fail> {
     let mut items = BTreeSet::new();
     for run in ended {
@@ -179,7 +178,7 @@ async fn under_way(store: &dyn Store, ended: &[RunRecord]) -> Result<BTreeSet<Nu
     Ok(items)
 }
 
-/// What workers that were killed had on plans of their own goes under their items.
+/// Takes over the own lists of workers that were killed, as entries under their items.
 async fn from_workers(
     surroundings: &Surroundings,
     plan: &mut LivePlan,
@@ -196,7 +195,7 @@ async fn from_workers(
         let to = Destination { plan: known.id, title: &known.title, item: *number };
         let mut list =
             worker_session::taken_over(store, key, to, &anew(surroundings, ctx)?).await?;
-        // Nobody is at any of it now.
+        // No worker is running any more.
         let begun = list.iter_mut().filter(|it| it.status == Status::InProgress);
         begun.for_each(|it| it.status = Status::Pending);
         if !list.is_empty() {
@@ -208,8 +207,8 @@ async fn from_workers(
     Ok(())
 }
 
-/// What the calls of a run that was killed had said until then.
-async fn said_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fail> {
+/// The outputs of a killed run's calls so far.
+async fn outputs_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fail> {
     let outputs = surroundings.outputs();
     let mut said = Said::new();
     for call in surroundings.store.calls(run).await? {
@@ -223,36 +222,37 @@ async fn said_so_far(surroundings: &Surroundings, run: RunId) -> Result<Said, Fa
     Ok(said)
 }
 
-/// Says that an item was under way when its run was ended.
+/// Marks an item as interrupted.
 fn marked(item: Number) -> Op {
     let merge = Map::from_iter([(Item::INTERRUPTED.to_owned(), Value::Bool(true))]);
-    let patch = Patch { outcome: Some(Some(SAID.to_owned())), merge, ..Patch::default() };
+    let patch =
+        Patch { outcome: Some(Some(INTERRUPTED_TEXT.to_owned())), merge, ..Patch::default() };
     Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
 }
 
-/// Takes the mark away: the item has begun once more.
+/// Removes the interrupted mark.
 pub(crate) fn unmarked(item: Number) -> Op {
     let merge = Map::from_iter([(Item::INTERRUPTED.to_owned(), Value::Null)]);
     let patch = Patch { outcome: Some(None), merge, ..Patch::default() };
     Op::Edit { item: ItemRef::Number(item), patch: Box::new(patch) }
 }
 
-/// What a person is asked about an item that was under way.
+/// The question whether to run an interrupted item again.
 fn run_again(item: &Item) -> String {
     let title = text::one_line(&item.title);
-    let first = if item.check.is_some() { " (its check is asked first)" } else { "" };
-    format!("\"{title}\" was under way when a run was ended. Run it again?{first}")
+    let first = if item.check.is_some() { " (its check runs first)" } else { "" };
+    format!("\"{title}\" was interrupted. Run it again?{first}")
 }
 
-/// The questions of runs that are gone whose calls wait still. What nobody will ask about again waits no
-/// longer.
+/// The questions of ended runs whose calls still wait. Calls about items that are closed, or that
+/// start over, are cancelled.
 async fn late(
     options: &Options,
     store: &dyn Store,
     plan: &Plan,
     now: Timestamp,
 ) -> Result<Late, Fail> {
-    let mut found: BTreeMap<Number, Vec<Unheard>> = BTreeMap::new();
+    let mut found: BTreeMap<Number, Vec<LateQuestion>> = BTreeMap::new();
     let filter = RunFilter { plan: Some(plan.id), most: Some(RUNS), ..RunFilter::default() };
     let mut runs = store.runs(filter).await?;
     runs.reverse();
@@ -272,7 +272,7 @@ async fn late(
                 Standing::Waiting | Standing::Settled => None,
             };
             let item = call.item;
-            let it = Unheard { run: run.id, call, asked: question.asked, answered };
+            let it = LateQuestion { run: run.id, call, asked: question.asked, answered };
             match item
                 .filter(|it| !options.earlier.fresh && plan.get(*it).is_some_and(Item::is_open))
             {

@@ -1,9 +1,9 @@
-//! What an answer that came too late for its run means to the next one.
+//! What an answer that came too late for its run means for the next run.
 
 use punchlist_model::call::Answer;
 
-/// An answer that was given after its run had ended, as the next run takes it: it was about one question,
-/// so it ends nothing else of this run, and "this run" is over.
+/// Adapts an answer that was given after its run had ended. It was about one question, so it stops
+/// nothing else in this run, and "this run" no longer applies.
 pub(crate) fn alone(answer: Answer) -> Answer {
     match answer {
         Answer::Refuse(reason) | Answer::RefuseAndStop(reason) => {

@@ -1,5 +1,5 @@
-//! The questions of a run: what is asked is shown, and an answer, wherever it was given, is written down and
-//! goes to the scheduler.
+//! The questions of a run: shows them, stores each answer, wherever it was given, and passes it to
+//! the scheduler.
 
 use punchlist_model::QuestionId;
 use punchlist_model::call::{Answer, AnswerOutcome, Answered, Asked, QuestionFilter, Standing};
@@ -16,113 +16,128 @@ use crate::run::prepare::late_answer;
 use crate::run::steps::{self, BY_HAND, SHELL};
 
 impl Runner<'_> {
-    /// The scheduler asks.
+    /// Handles a new question of the scheduler.
     pub(super) async fn asked(&mut self, asked: &Asked, run: &Run) -> Result<(), Fail> {
         let Some(item) = self.item(CallId(asked.call)) else { return Ok(()) };
         let (id, now) = (asked.id, self.now());
         self.board.asks(item, now.as_millisecond());
         let what = asked.command.as_deref().unwrap_or(&asked.what);
-        self.tell(Event::Asked { item, what })?;
+        self.send(Event::Asked { item, what })?;
         let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
         let known = self.store().questions(filter).await?;
         let Some(question) = known.into_iter().find(|it| it.asked.id == id) else { return Ok(()) };
         let late = self.late.take(&*self.surroundings.store, &question.asked, now).await?;
         self.waiting.push(question.asked.clone());
-        // Who says yes to everything now has said so last.
+        // `--yes` is the person's latest answer.
         if self.options.yes && asked.tool != BY_HAND {
-            return self.say(id, Answer::Once, run).await;
+            return self.answer_here(id, Answer::Once, run).await;
         }
         if let Some(mut answered) = late {
             answered.answer = late_answer::alone(answered.answer);
-            return self.give(id, answered, run).await;
+            return self.store_answer(id, answered, run).await;
         }
         if !self.is_attended {
-            // Somebody has answered, but something else than what is asked now.
-            let why = "nobody is there to be asked, and what was answered was another question";
+            // Somebody has answered, but a different question.
+            let why = "there is nobody to ask, and the stored answer is to another question";
             let reason = CancelReason::Declined(why.to_owned());
             run.cancel(Target::Call(CallId(asked.call)), reason).await.ok();
             return Ok(());
         }
-        self.tell(Event::Question(&question.asked))?;
-        // Somebody may have answered already; nobody else tells the scheduler.
-        self.stands(id, question.standing, run).await
+        self.send(Event::Question(&question.asked))?;
+        // Somebody may have answered already; only this run passes it to the scheduler.
+        self.handle_standing(id, question.standing, run).await
     }
 
-    /// The person at the front end answers: it is written down first, as anybody's answer is.
-    pub(super) async fn say(
+    /// Stores the answer of the person at the front end, like any other answer.
+    pub(super) async fn answer_here(
         &mut self,
         id: QuestionId,
         answer: Answer,
         run: &Run,
     ) -> Result<(), Fail> {
         let answered = Answered { answer, by: self.ctx.actor.clone(), at: self.now() };
-        self.give(id, answered, run).await
+        self.store_answer(id, answered, run).await
     }
 
-    /// An answer is written down, whoever gave it, and counts.
-    async fn give(&mut self, id: QuestionId, answered: Answered, run: &Run) -> Result<(), Fail> {
+    /// Stores an answer and uses it.
+    async fn store_answer(
+        &mut self,
+        id: QuestionId,
+        answered: Answered,
+        run: &Run,
+    ) -> Result<(), Fail> {
         match self.store().answer(id, answered.clone()).await? {
-            AnswerOutcome::Taken(_) => self.heard(id, &answered, run).await,
-            // Somebody else was first.
-            AnswerOutcome::Late(question) => self.stands(id, question.standing, run).await,
+            AnswerOutcome::Taken(_) => self.use_answer(id, &answered, run).await,
+            // Somebody else answered first.
+            AnswerOutcome::Late(question) => self.handle_standing(id, question.standing, run).await,
             AnswerOutcome::NotOffered(_) => Ok(()),
         }
     }
 
-    /// Looks for answers that were given elsewhere.
-    pub(super) async fn look(&mut self, run: &Run) -> Result<(), Fail> {
+    /// Reads answers that were given elsewhere.
+    pub(super) async fn read_answers(&mut self, run: &Run) -> Result<(), Fail> {
         if self.waiting.is_empty() {
             return Ok(());
         }
         let filter = QuestionFilter { run: Some(self.run), ..QuestionFilter::default() };
         for question in self.store().questions(filter).await? {
             if self.waiting.iter().any(|it| it.id == question.asked.id) {
-                self.stands(question.asked.id, question.standing, run).await?;
+                self.handle_standing(question.asked.id, question.standing, run).await?;
             }
         }
         Ok(())
     }
 
-    /// How a question stands was looked up.
-    async fn stands(&mut self, id: QuestionId, standing: Standing, run: &Run) -> Result<(), Fail> {
+    /// Handles the state of a question in the store.
+    async fn handle_standing(
+        &mut self,
+        id: QuestionId,
+        standing: Standing,
+        run: &Run,
+    ) -> Result<(), Fail> {
         match standing {
             Standing::Waiting => Ok(()),
             Standing::Settled => {
                 self.settle(id);
-                self.tell(Event::Withdrawn(id))
+                self.send(Event::Withdrawn(id))
             }
-            Standing::Answered(answered) => self.heard(id, &answered, run).await,
+            Standing::Answered(answered) => self.use_answer(id, &answered, run).await,
         }
     }
 
-    /// A question that waits no longer. Returns what it was.
+    /// Removes a question that no longer waits, and returns it.
     fn settle(&mut self, id: QuestionId) -> Option<Asked> {
         let at = self.waiting.iter().position(|it| it.id == id)?;
         Some(self.waiting.remove(at))
     }
 
-    /// An answer counts: the scheduler is told.
-    async fn heard(&mut self, id: QuestionId, answered: &Answered, run: &Run) -> Result<(), Fail> {
+    /// Uses an answer: passes it to the scheduler.
+    async fn use_answer(
+        &mut self,
+        id: QuestionId,
+        answered: &Answered,
+        run: &Run,
+    ) -> Result<(), Fail> {
         let asked = self.settle(id);
         let item = asked.as_ref().and_then(|it| it.item);
         let tool = asked.as_ref().map_or_else(|| SHELL.to_owned(), |it| it.tool.clone());
         if let Some(asked) = &asked {
             let is_by_other = answered.by != self.ctx.actor;
-            self.tell(Event::Answered { asked, answered, is_by_other })?;
+            self.send(Event::Answered { asked, answered, is_by_other })?;
         }
         let mut answer = answered.answer.clone();
         if let (Answer::Modify(arguments), Some(item)) = (&mut answer, item) {
-            // Another command may be run for the item, but not another item's.
+            // The command may be changed, but not the item.
             steps::keep_item(arguments, item);
-            self.tell(Event::Changed { item, arguments })?;
+            self.send(Event::Changed { item, arguments })?;
         }
         self.remember(&answer, &self.policy.rules_of(&answer, &tool))?;
-        // A run that is over says so at the end.
+        // If the run is over, its end reports that.
         run.answer(id, answer, Some(answered.by.clone())).await.ok();
         Ok(())
     }
 
-    /// "Always" holds for later runs too: the rules go into the user's own file.
+    /// Stores the rules of an "always" answer in the user's file, for later runs.
     fn remember(&mut self, answer: &Answer, rules: &[Rule]) -> Result<(), Fail> {
         if rules.is_empty() || matches!(answer, Answer::Session(_)) {
             return Ok(());
@@ -136,7 +151,7 @@ impl Runner<'_> {
             }
             Ok(false) => Ok(()),
             Err(why) => {
-                let note = format!("what you allowed holds for this run alone: {why}");
+                let note = format!("what you allowed only applies to this run: {why}");
                 self.notes.push(note);
                 Ok(())
             }

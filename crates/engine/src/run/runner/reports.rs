@@ -1,4 +1,4 @@
-//! What the ledger and the tools of a run report to its loop, in the order in which it happened.
+//! Reports from a run's ledger and tools to its loop, in order.
 
 use punchlist_model::Number;
 use punchlist_model::store::Applied;
@@ -10,28 +10,29 @@ use crate::run::steps::sub_lists::Entry;
 pub(crate) enum Report {
     /// The ledger has changed the plan.
     Changed(Box<Applied>),
-    /// Somebody else has taken or closed an item, so the run leaves it; and what the store said.
+    /// Somebody else has taken or closed an item, so the run leaves it. The text is the store's
+    /// refusal.
     LeftToOthers(Number, String),
     /// The session of the agent that does an item.
     Session(Number, String),
     /// The agent's own list, by the item that it does.
     List(Number, Vec<Entry>),
-    /// Something that a person should know.
+    /// A note for a person.
     Note(String),
 }
 
-/// Where reports are sent to.
+/// The sending end for reports.
 #[derive(Clone)]
 pub(crate) struct Reports(UnboundedSender<Report>);
 
 impl Reports {
-    /// Both ends.
+    /// Both ends of the channel.
     pub(crate) fn channel() -> (Self, UnboundedReceiver<Report>) {
         let (sender, receiver) = unbounded_channel();
         (Self(sender), receiver)
     }
 
-    /// Sends one. A run that is over does not read it.
+    /// Sends a report. It is lost if the run is over.
     pub(crate) fn send(&self, report: Report) {
         drop(self.0.send(report));
     }

@@ -1,4 +1,4 @@
-//! What a run hands to the scheduler: tools, requests, limits and rules.
+//! What a run passes to the scheduler: tools, requests, limits and policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -22,10 +22,10 @@ use crate::run::schedule::{Planned, Schedule, Task};
 use crate::run::steps::proof::Prover;
 use crate::run::steps::{self, ByHand, Job, Place, Resumed, Shell, worker};
 
-/// How long to wait before an item is tried again, where its file does not say.
+/// The wait before a retry, if the file does not say.
 const RETRY_WAIT_MS: u64 = 1_000;
 
-/// What every item of the run needs.
+/// The jobs of the planned items.
 pub(crate) fn jobs(
     schedule: &Schedule,
     plan: &Plan,
@@ -34,10 +34,11 @@ pub(crate) fn jobs(
 ) -> BTreeMap<Number, Job> {
     let job = |it: &Planned| {
         let item = plan.get(it.number)?;
-        // What an agent names or wrote, no person has named: it needs a rule of the user's.
+        // A command that an agent wrote needs a policy rule of the user.
         let is_agents = match &it.task {
             Task::Step => item.run.as_ref().is_some_and(|it| it.origin == Origin::Agent),
-            // Anybody may put such an item on the plan; in the file, a person has named it.
+            // Anybody can add such an item to the plan; if it is in the file, a person has named
+            // it.
             Task::Agent(_) => !is_from_file(item),
             Task::ByHand => false,
         };
@@ -52,7 +53,7 @@ pub(crate) fn jobs(
     schedule.planned.iter().filter_map(job).collect()
 }
 
-/// The tools that items are done with.
+/// The tools that do items.
 pub(crate) fn tools(place: &Arc<Place>) -> Result<Tools, Fail> {
     let mut tools = Tools::new();
     let bad = |why: punchlist_sched::tool::BadTool| Fail::ours(why.to_string());
@@ -72,7 +73,7 @@ pub(crate) struct Basis<'a> {
     pub(crate) run: RunId,
 }
 
-/// Where items are done.
+/// The environment that the tools share.
 pub(crate) fn place(
     basis: &Basis<'_>,
     jobs: BTreeMap<Number, Job>,
@@ -110,7 +111,7 @@ pub(crate) fn batch(schedule: &Schedule, requests: Vec<Request>) -> Batch {
     batch
 }
 
-/// What is asked for each item, in the order of the schedule.
+/// The requests for the items, in the order of the schedule.
 pub(crate) fn requests(on_failure: OnFailure, schedule: &Schedule, plan: &Plan) -> Vec<Request> {
     let request = |it: &Planned| {
         let item = plan.get(it.number);
@@ -136,7 +137,7 @@ pub(crate) fn requests(on_failure: OnFailure, schedule: &Schedule, plan: &Plan) 
     schedule.planned.iter().map(request).collect()
 }
 
-/// How often an item is tried again: as its file says, and as the call says.
+/// How often an item is retried: the higher of what its file says and what the call says.
 fn retry(on_failure: OnFailure, item: &Item) -> Retry {
     let asked = match on_failure {
         OnFailure::Retry(times) => times,
@@ -146,7 +147,8 @@ fn retry(on_failure: OnFailure, item: &Item) -> Retry {
     Retry { times: item.retry.unwrap_or(0).max(asked), wait_ms: wait.unwrap_or(RETRY_WAIT_MS) }
 }
 
-/// Who can be asked in a run: whoever is there, or those who have answered before.
+/// Which questions can be asked: all if the run is attended, else only those that were answered
+/// before.
 pub(crate) fn attended(
     is_attended: bool,
     schedule: &Schedule,
@@ -158,12 +160,12 @@ pub(crate) fn attended(
     let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
     let planned = schedule.planned.iter().enumerate();
     let known = planned.filter(|(_, it)| answered.contains(&it.number));
-    // A run schedules one batch, so that a call's number is its place.
+    // A run schedules one batch, so a call's number is its index.
     let calls: BTreeSet<CallId> = known.map(|(at, _)| CallId(number(at))).collect();
     if calls.is_empty() { Attended::No } else { Attended::Only(calls) }
 }
 
-/// How the scheduler works.
+/// The scheduler's options.
 pub(crate) fn options(
     jobs: u32,
     policy: Policy,
@@ -185,7 +187,7 @@ pub(crate) fn options(
     })
 }
 
-/// Who starts processes. As long as any of them lives, the lock on the run is held.
+/// Starts processes. As long as any of them lives, the lock on the run is held.
 pub(crate) fn processes(lock: &Lock, surroundings: &Surroundings) -> Processes {
     let held = lock.share().ok().map(Arc::new);
     Processes::new(process::Options { held, ..surroundings.processes.clone() })

@@ -1,5 +1,5 @@
-//! How a check that ran becomes evidence: what was run, how it ended, what it said, and which files it
-//! speaks for. It travels in the output of the step's call.
+//! The evidence of a check in a run: the command, the exit code, the output's digest and the
+//! covered files. It is passed on in the output of the step's call.
 
 use std::fs::File;
 use std::io::Read;
@@ -15,22 +15,22 @@ use serde::{Deserialize, Serialize};
 use crate::around::Around;
 use crate::check::evidence::{self, Sum};
 
-/// What a step came to, besides the text of its output.
+/// The result of a step, besides the text of its output.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Proof {
-    /// What speaks for the item.
+    /// The evidence for the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) evidence: Option<Evidence>,
-    /// What was said of it, by whoever did it.
+    /// What the worker said about the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) outcome: Option<String>,
-    /// An earlier run was ended while the item was under way, and it has really begun again in this one.
+    /// Whether an interrupted item has begun again in this run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) has_begun_again: bool,
 }
 
 impl Proof {
-    /// Puts it into the output of a step.
+    /// Puts the proof into the output of a step.
     pub(crate) fn attach(self, output: Output) -> Output {
         if self.evidence.is_none() && self.outcome.is_none() && !self.has_begun_again {
             return output;
@@ -39,13 +39,13 @@ impl Proof {
         output.with_data(serde_json::to_value(self).unwrap_or_default())
     }
 
-    /// What a step has put into its output.
+    /// Reads the proof from the output of a step.
     pub(crate) fn of(output: Option<&Output>) -> Self {
         output.and_then(|it| Self::deserialize(&it.data).ok()).unwrap_or_default()
     }
 }
 
-/// Where checks run, and in whose name.
+/// Where checks run, and under whose name.
 #[derive(Clone)]
 pub(crate) struct Prover {
     pub(crate) directory: PathBuf,
@@ -54,8 +54,7 @@ pub(crate) struct Prover {
 }
 
 impl Prover {
-    /// The files that a check speaks for, as they are before it runs: what changes while it does is a
-    /// change since.
+    /// The covered files before the check runs. Changes made while it runs count as later changes.
     pub(crate) async fn cover(&self, check: &Check) -> Result<Vec<CoveredFile>, String> {
         if check.covers.is_empty() {
             return Ok(Vec::new());
@@ -66,7 +65,7 @@ impl Prover {
         found.unwrap_or_else(|why| Err(format!("the files that it covers: {why}")))
     }
 
-    /// What a check came to.
+    /// The evidence of a finished check.
     pub(crate) fn checked(
         &self,
         check: &Check,
@@ -85,7 +84,7 @@ impl Prover {
     }
 }
 
-/// SHA-256 of all that was said: of the file that has it, where the text was cut.
+/// SHA-256 of the whole output: of the file, if the text was cut.
 fn digest(output: &Output) -> String {
     let mut sum = Sum::default();
     match output.whole.as_ref().and_then(|it| File::open(Path::new(it)).ok()) {

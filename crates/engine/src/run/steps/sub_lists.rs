@@ -1,8 +1,8 @@
-//! An agent's own list, kept under the item that it works on. Pure.
+//! An agent's own list, as entries under the item that the agent works on. Pure.
 //!
-//! Entries are the same if their titles are. What the agent drops is superseded, as in any list. An entry
-//! says whose it is, so that nobody takes it for an item of the plan: a run neither does it nor asks about
-//! it, and what stood under the item before the agent came is left alone.
+//! Entries are matched by title. Entries that the agent drops are superseded. Each entry names its
+//! agent, so that it is not taken for an item of the plan: a run neither does it nor asks about it.
+//! Sub-items that were there before the agent are left alone.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ fn entries(plan: &Plan, under: Number) -> impl Iterator<Item = &Item> {
     plan.children(under).into_iter().filter(|it| is_entry(it))
 }
 
-/// What must happen so that the list stands under the item as the agent has it.
+/// The operations that make the entries under the item equal to the agent's list.
 pub(crate) fn ops(plan: &Plan, under: Number, agent: &str, list: &[Entry]) -> Vec<Op> {
     let mut left: BTreeMap<&str, &Item> =
         entries(plan, under).map(|it| (it.title.as_str(), it)).collect();
@@ -59,7 +59,7 @@ pub(crate) fn ops(plan: &Plan, under: Number, agent: &str, list: &[Entry]) -> Ve
     ops
 }
 
-/// What an agent left open when it said that it was done.
+/// Cancels the entries that an agent left open when it said that it was done.
 pub(crate) fn left_open(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
     let open = entries(plan, under).filter(|it| it.is_open());
     let cancel = |it: &Item| Op::Cancel {
@@ -69,13 +69,13 @@ pub(crate) fn left_open(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
     open.map(cancel).collect()
 }
 
-/// What an agent had begun when it failed or was ended: nobody is at it any more.
+/// Releases the entries in progress of an agent that failed or was ended.
 pub(crate) fn let_go(plan: &Plan, under: Number) -> Vec<Op> {
     let begun = entries(plan, under).filter(|it| it.status == Status::InProgress);
     begun.map(|it| Op::Release(ItemRef::Number(it.number))).collect()
 }
 
-/// What is still to be done about a list that was heard when its item was over already.
+/// The operations for a list that arrived after its item had ended.
 pub(crate) fn overtaken(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
     match plan.get(under).map(|it| it.status) {
         Some(Status::Completed | Status::Cancelled) => left_open(plan, under, agent),
@@ -84,7 +84,7 @@ pub(crate) fn overtaken(plan: &Plan, under: Number, agent: &str) -> Vec<Op> {
     }
 }
 
-/// Takes off the plan what agents have on lists of their own under these items.
+/// Drops the entries of agents' lists under these items.
 pub(crate) fn dropped(plan: &Plan, of: impl Fn(Number) -> bool) -> Vec<Op> {
     let listed = plan.listed().into_iter();
     let gone = listed.filter(|it| is_entry(it) && it.parent.is_some_and(&of));

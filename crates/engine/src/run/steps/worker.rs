@@ -1,8 +1,9 @@
-//! Items that an agent does: its program runs headless on the item, and what it says is read as it comes.
+//! Items that an agent does: runs the agent's program headless on the item and reads its output as
+//! it comes.
 //!
-//! How a program is called and understood is `bridge`'s. The agent is told the item and nothing of the
-//! plan, which is not named in its environment either: what it has of ours installed would write there. Its
-//! own list is kept under the item, as it stands.
+//! `bridge` knows how to call each program and how to read its output. The agent is told the item
+//! and nothing of the plan. The environment does not name the plan either, because a Punchlist that
+//! is installed for the agent would write to it. The agent's own list is stored under the item.
 
 use std::sync::Arc;
 
@@ -22,11 +23,11 @@ use serde_json::{Value, json};
 
 use super::sub_lists::Entry;
 use super::worker_session::{self, Destination};
-use super::{AGENT, PLAN, Place, badly, item};
+use super::{AGENT, PLAN, Place, failed, item};
 use crate::outputs;
 use crate::run::runner::reports::Report;
 
-/// How much of what it said on the side is kept, for when it fails.
+/// How many bytes of standard error are kept, for when the agent fails.
 const KEPT: usize = 8 << 10;
 
 /// The arguments of an item's call.
@@ -44,7 +45,7 @@ fn text_of<'a>(arguments: &'a Value, key: &str) -> &'a str {
     arguments.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What is to be done, by whom.
+/// The item and the agent from a call's arguments.
 fn job(arguments: &Value) -> Option<Job<'_>> {
     let agent = Which::named(text_of(arguments, "agent"))?;
     Some(Job {
@@ -58,7 +59,7 @@ fn job(arguments: &Value) -> Option<Job<'_>> {
     })
 }
 
-/// Has an agent do an item.
+/// The tool that lets an agent do an item.
 struct Agent {
     place: Arc<Place>,
     schema: Value,
@@ -93,8 +94,8 @@ impl Tool for Agent {
     }
 
     fn check(&self, arguments: &Value) -> Result<Checked, String> {
-        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
-        let known = known.ok_or("this run has no such item")?;
+        let item_job = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        let item_job = item_job.ok_or("this run has no such item")?;
         let agent = text_of(arguments, "agent");
         if Which::named(agent).is_none() {
             let names = Which::ALL.map(Which::as_str).join(", ");
@@ -102,23 +103,23 @@ impl Tool for Agent {
         }
         let subject = Subject {
             tool: AGENT.to_owned(),
-            harmless: !known.asks,
+            harmless: !item_job.asks,
             arguments: vec![("agent".to_owned(), agent.to_owned())],
             ..Subject::default()
         };
-        let subject = self.place.subject(known, Some(subject));
+        let subject = self.place.subject(item_job, Some(subject));
         Ok(Checked { access: Access::none(), kind: Kind::OTHER, subject })
     }
 
     fn preview(&self, arguments: &Value) -> Preview {
         let what = format!("be done by {}", text_of(arguments, "agent"));
         let command = job(arguments).map(|it| spawn::prompt(&it));
-        let known = item(arguments).and_then(|it| self.place.jobs.get(&it));
-        // Who does an item stands in the plan.
+        let item_job = item(arguments).and_then(|it| self.place.jobs.get(&it));
+        // The plan decides who does an item, so the arguments cannot be changed.
         Preview {
             what,
             command,
-            why: known.and_then(super::Job::why),
+            why: item_job.and_then(super::Job::why),
             is_fixed: true,
             ..Preview::default()
         }
@@ -126,23 +127,23 @@ impl Tool for Agent {
 
     fn run(&self, arguments: Value, work: Work) -> BoxFuture<'static, Ended> {
         let place = Arc::clone(&self.place);
-        Box::pin(async move { place.have_done(&arguments, &work).await })
+        Box::pin(async move { place.run_item(&arguments, &work).await })
     }
 }
 
 impl Place {
-    async fn have_done(&self, arguments: &Value, work: &Work) -> Ended {
-        let known = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
-        let (Some((number, known)), Some(job)) = (known, job(arguments)) else {
-            return badly(
+    async fn run_item(&self, arguments: &Value, work: &Work) -> Ended {
+        let item_job = item(arguments).and_then(|it| Some((it, self.jobs.get(&it)?)));
+        let (Some((number, item_job)), Some(job)) = (item_job, job(arguments)) else {
+            return failed(
                 "this run has no such item, or there is no such agent",
                 Output::default(),
             );
         };
-        if let Some(ended) = self.left_behind(number, known, work).await {
+        if let Some(ended) = self.check_interrupted(number, item_job, work).await {
             return ended;
         }
-        known.ended(self.run_agent(number, &job, work).await)
+        item_job.ended(self.run_agent(number, &job, work).await)
     }
 
     async fn run_agent(&self, number: Number, job: &Job<'_>, work: &Work) -> Ended {
@@ -160,20 +161,20 @@ impl Place {
             Err(why) => {
                 let what =
                     format!("{agent} did not start: {why}; install it, or name another agent");
-                return badly(&what, Output::default());
+                return failed(&what, Output::default());
             }
         };
         let mut worker = Worker::new(job.agent, &self.directory.to_string_lossy());
-        let mut aside: Vec<u8> = Vec::new();
-        let mut is_met = false;
-        // What it was seen doing, should it be stopped before it answers.
+        let mut stderr: Vec<u8> = Vec::new();
+        let mut has_session = false;
+        // What the agent was doing, in case it is stopped before it answers.
         let mut doing = work.capture();
         let exit = running
             .finish(|from, bytes| match from {
                 Stream::Err => {
-                    aside.extend_from_slice(bytes);
-                    if aside.len() > 2 * KEPT {
-                        aside.drain(..aside.len() - KEPT);
+                    stderr.extend_from_slice(bytes);
+                    if stderr.len() > 2 * KEPT {
+                        stderr.drain(..stderr.len() - KEPT);
                     }
                 }
                 Stream::Out => {
@@ -182,10 +183,10 @@ impl Place {
                             doing.take(text.as_bytes());
                             doing.take(b"\n");
                         }
-                        self.hear(number, news, work);
+                        self.report(number, news, work);
                     }
-                    if let Some(session) = worker.session().filter(|_| !is_met) {
-                        is_met = true;
+                    if let Some(session) = worker.session().filter(|_| !has_session) {
+                        has_session = true;
                         self.reports.send(Report::Session(number, session.to_owned()));
                     }
                 }
@@ -200,24 +201,24 @@ impl Place {
         let doing = doing.finish();
         if work.is_stopping() {
             let said = outputs::joined(doing, output(ended.answer));
-            return badly(&format!("{agent} was stopped"), said);
+            return failed(&format!("{agent} was stopped"), said);
         }
         if let Err(why) = exit {
-            return badly(&format!("{agent}: {why}"), output(ended.answer));
+            return failed(&format!("{agent}: {why}"), output(ended.answer));
         }
         if let Some(why) = ended.failure {
-            let aside = String::from_utf8_lossy(&aside).into_owned();
-            let said = if aside.trim().is_empty() { ended.answer } else { aside };
+            let stderr = String::from_utf8_lossy(&stderr).into_owned();
+            let said = if stderr.trim().is_empty() { ended.answer } else { stderr };
             let why = one_line(&why);
             let what = format!("{agent}: {why}; `{agent}`, started here by hand, tells more");
-            return badly(&what, output(said));
+            return failed(&what, output(said));
         }
         let said = Some(mask(&ended.answer).into_owned()).filter(|it| !it.is_empty());
         self.verified(number, output(ended.answer), said, work).await
     }
 
-    /// Passes on what was heard.
-    fn hear(&self, number: Number, news: News, work: &Work) {
+    /// Passes on what the worker reported.
+    fn report(&self, number: Number, news: News, work: &Work) {
         match news {
             News::Doing(text) => work.say(Line { stream: Stream::Out, text }),
             News::List(list) => {
@@ -228,7 +229,7 @@ impl Place {
         }
     }
 
-    /// What the worker's session has on a plan of its own goes under its item.
+    /// Takes over the worker's own list, as entries under its item.
     async fn take_over(&self, number: Number, key: SessionKey) {
         let now = self.around.now();
         let Ok(ids) = self.around.ids(now) else { return };
@@ -237,7 +238,7 @@ impl Place {
         match worker_session::taken_over(&*self.store, key, to, &ctx).await {
             Ok(list) if list.is_empty() => {}
             Ok(list) => self.reports.send(Report::List(number, list)),
-            // The item is done or not whatever became of the worker's own list.
+            // The item's result does not depend on the worker's own list.
             Err(why) => {
                 let note =
                     format!("the list of item {number}'s worker was left where it is: {why}");

@@ -1,8 +1,8 @@
-//! The session of a worker: where Punchlist is installed for that agent, its hooks and tools keep a plan of
-//! the session's own. What stands on it belongs under the item that the worker does.
+//! The session of a worker. If Punchlist is installed for that agent, its hooks and tools record a
+//! plan for the session. The items of that plan belong under the item that the worker does.
 //!
-//! Only a plan that was made for that session alone is taken over. It is left empty, with a title that says
-//! where its items are, so that no later session is told that something is left there.
+//! Only a plan that was made for that session alone is taken over. It is left empty, with a title
+//! that says where its items are, so that no later session is offered them.
 
 use punchlist_model::session::{SessionKey, Store};
 use punchlist_model::store::{Change, Error};
@@ -11,10 +11,10 @@ use serde_json::{Map, Value};
 
 use super::sub_lists::Entry;
 
-/// The key of an item's metadata that names the session of its worker.
+/// The metadata key for the worker's session.
 const KEY: &str = "session";
 
-/// Notes whose session does an item, so that what it has on its plan is found also after a kill.
+/// Records which session does an item, so that its plan is found even after a kill.
 pub(crate) fn noted(item: Number, session: &str) -> Op {
     let merge = Map::from_iter([(KEY.to_owned(), Value::from(session))]);
     let patch = Patch { merge, ..Patch::default() };
@@ -27,7 +27,7 @@ pub(crate) fn of(item: &Item) -> Option<SessionKey> {
     Some(SessionKey { agent: item.agent_type.clone()?, id })
 }
 
-/// Where a worker's list goes: under an item of the plan that is run.
+/// Where a worker's list goes: under an item of the plan that runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Destination<'a> {
     pub(crate) plan: PlanId,
@@ -36,7 +36,7 @@ pub(crate) struct Destination<'a> {
     pub(crate) item: Number,
 }
 
-/// Takes over what a worker's session has on a plan of its own, and leaves that plan empty. Gives the list.
+/// Takes over the list from a worker's own plan, and leaves that plan empty. Returns the list.
 pub(crate) async fn taken_over(
     store: &dyn Store,
     key: SessionKey,
@@ -45,7 +45,7 @@ pub(crate) async fn taken_over(
 ) -> Result<Vec<Entry>, Error> {
     let Some(session) = store.session(key).await? else { return Ok(Vec::new()) };
     let attachment = session.attachment();
-    // A plan that somebody named, or that was there before, is not the session's alone.
+    // A plan with a name, or one that existed before, is not the session's alone.
     let own = store.plan_for(MadeFor::Conversation(attachment.clone())).await?;
     let Some(own) = own.filter(|own| *own != to.plan) else { return Ok(Vec::new()) };
     if store.attached(attachment).await? != Some(own) {

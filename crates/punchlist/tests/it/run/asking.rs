@@ -147,7 +147,7 @@ fn everywhere_is_said_and_a_program_of_the_project_is_allowed_there_alone() {
     let run = OfAgent::starts(&world, "- [ ] Check\n  run: ./check.sh\n");
     let Some(ran) = at_terminal(&world, "answer always --everywhere", "", &[]) else { return };
     assert_eq!(ran.code, 2, "{}", ran.out);
-    assert!(ran.out.contains("every project has its own program of that path"), "{}", ran.out);
+    assert!(ran.out.contains("each project has its own program at that path"), "{}", ran.out);
     at_terminal(&world, "answer no --reason 'not now'", "", &[]).unwrap();
     assert_eq!(run.ends(), 7);
     let run = OfAgent::starts(&world, "- [ ] Say\n  run: echo more\n");

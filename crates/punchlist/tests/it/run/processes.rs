@@ -95,7 +95,7 @@ fn a_check_that_takes_too_long_has_failed_and_leaves_nothing() {
     let world = checked(&format!("{CHECKED}  timeout: 1s\n"));
     let ran = world.run(&["verify", "1", "--plan", "plan.md"]);
     assert_eq!(ran.code, 3, "{}", ran.err);
-    assert!(ran.out.contains("failed 1  Checked: it took too long"), "{}", ran.out);
+    assert!(ran.out.contains("failed 1  Checked: timed out"), "{}", ran.out);
     until(|| left(&world) == 0);
     assert_eq!(seen(&world), (2, None));
 }
