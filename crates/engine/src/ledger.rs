@@ -157,9 +157,11 @@ fn kept(state: &State) -> CallState {
         State::Live(Live::Scheduled { .. }) => CallState::Scheduled,
         State::Live(Live::AwaitingApproval { .. }) => CallState::AwaitingApproval,
         State::Live(Live::Executing { .. }) => CallState::Executing,
-        State::Done(Outcome::Success(_)) => CallState::Success,
-        State::Done(Outcome::Error(_)) => CallState::Error,
-        State::Done(Outcome::Cancelled { .. }) => CallState::Cancelled,
+        State::Done(outcome) => match &**outcome {
+            Outcome::Success(_) => CallState::Success,
+            Outcome::Error(_) => CallState::Error,
+            Outcome::Cancelled { .. } => CallState::Cancelled,
+        },
     }
 }
 
@@ -176,7 +178,7 @@ fn attempt(state: &State) -> Attempt {
 /// The details of a state: the outcome, or why the call is being stopped.
 fn detail(state: &State) -> serde_json::Result<Option<serde_json::Value>> {
     match state {
-        State::Done(outcome) => serde_json::to_value(outcome).map(Some),
+        State::Done(outcome) => serde_json::to_value(&**outcome).map(Some),
         State::Live(Live::Executing { stopping: Some(stop), .. }) => {
             serde_json::to_value(stop).map(Some)
         }
