@@ -92,14 +92,12 @@ fn new_id(caller: &Caller) -> Result<PlanId, Fail> {
     Ok(PlanId(caller.around.ids(caller.ctx.now)?.nth(u32::MAX)))
 }
 
-/// `plan.md says what /p/old.md said, which is gone and of which 3 of 5 items are done`
+/// `plan.md looks like /p/old.md, which is gone; 3 of its 5 items are done`
 fn looks(source: &Source, gone: &Gone) -> String {
     let progress = gone.plan.progress();
     let (done, total) = (progress.completed, progress.total);
     let (name, path) = (&source.name, gone.path.display());
-    format!(
-        "{name} has the content of {path}, which is gone and of which {done} of {total} items are done"
-    )
+    format!("{name} looks like {path}, which is gone; {done} of its {total} items are done")
 }
 
 fn hint(source: &Source, gone: &Gone) -> String {

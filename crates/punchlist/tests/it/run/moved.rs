@@ -42,7 +42,11 @@ fn a_moved_file_is_not_run_again_in_silence() {
     let ran = run(&world, &["docs/release.md"]);
     assert_eq!(ran.code, 3, "{}{}", ran.out, ran.err);
     let old = world.path("project/plan.md").display().to_string();
-    assert!(ran.err.contains(&format!("docs/release.md says what {old} said")), "{}", ran.err);
+    assert!(
+        ran.err.contains(&format!("docs/release.md looks like {old}, which is gone")),
+        "{}",
+        ran.err
+    );
     let command = format!("`punchlist run docs/release.md --moved-from {old}`");
     assert!(ran.err.contains(&command) && ran.err.contains("--fresh"), "{}", ran.err);
     assert_eq!(read(&world, "log.txt"), "build\npublish\n");
