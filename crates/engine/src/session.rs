@@ -203,12 +203,12 @@ fn set<T: Clone + PartialEq>(place: &mut T, value: &T) -> bool {
 
 /// The session that a process belongs to.
 ///
-/// `processes` are its ancestors from [`reach`]. `told` is the session from the environment. It
+/// `processes` are its ancestors from [`reach`]. `named` is the session that the environment names. It
 /// only counts if no process matches, because it may be older than the agent's current session.
 pub async fn current(
     store: &dyn SessionStore,
     processes: &[Process],
-    told: Option<&SessionKey>,
+    named: Option<&SessionKey>,
 ) -> Result<Option<Session>, Error> {
     if !processes.is_empty() {
         let filter =
@@ -218,7 +218,7 @@ pub async fn current(
             return Ok(Some(session.clone()));
         }
     }
-    match told {
+    match named {
         Some(key) => store.session(key.clone()).await,
         None => Ok(None),
     }

@@ -82,7 +82,7 @@ pub fn without_places(plan: &mut Plan, journal: &mut [Entry]) {
 }
 
 /// A visitor that reads or changes parts of a plan.
-trait Look {
+trait Visitor {
     fn check(&mut self, _: &mut Check) {}
     fn run(&mut self, _: &mut Run) {}
     fn evidence(&mut self, _: &mut Evidence) {}
@@ -90,7 +90,7 @@ trait Look {
     fn metadata(&mut self, _: &mut Option<Map<String, Value>>) {}
 }
 
-impl Look for Claims {
+impl Visitor for Claims {
     fn check(&mut self, it: &mut Check) {
         if it.origin == Origin::Person {
             self.commands.insert(("verify", it.command.clone()));
@@ -119,7 +119,7 @@ impl Look for Claims {
 
 struct Distrust;
 
-impl Look for Distrust {
+impl Visitor for Distrust {
     fn check(&mut self, it: &mut Check) {
         it.origin = Origin::Agent;
     }
@@ -143,7 +143,7 @@ impl Look for Distrust {
 
 struct Places;
 
-impl Look for Places {
+impl Visitor for Places {
     fn metadata(&mut self, it: &mut Option<Map<String, Value>>) {
         if let Some(map) = it {
             map.remove(RESERVED);
@@ -154,19 +154,19 @@ impl Look for Places {
     }
 }
 
-fn each(plan: &mut Plan, journal: &mut [Entry], look: &mut dyn Look) {
-    plan.items.values_mut().for_each(|item| of_item(item, look));
+fn each(plan: &mut Plan, journal: &mut [Entry], visitor: &mut dyn Visitor) {
+    plan.items.values_mut().for_each(|item| of_item(item, visitor));
     if let Some(goal) = &mut plan.goal {
-        look.goal(goal);
+        visitor.goal(goal);
     }
     for event in journal.iter_mut().flat_map(|entry| &mut entry.events) {
         match event {
-            Event::Added { item } => of_item(item, look),
-            Event::Changed { deltas, .. } => deltas.iter_mut().for_each(|it| of_delta(it, look)),
+            Event::Added { item } => of_item(item, visitor),
+            Event::Changed { deltas, .. } => deltas.iter_mut().for_each(|it| of_delta(it, visitor)),
             Event::PlanChanged { deltas } => {
                 for delta in deltas {
                     if let PlanDelta::Goal { before, after } = delta {
-                        [before, after].into_iter().flatten().for_each(|it| look.goal(it));
+                        [before, after].into_iter().flatten().for_each(|it| visitor.goal(it));
                     }
                 }
             }
@@ -178,31 +178,28 @@ fn each(plan: &mut Plan, journal: &mut [Entry], look: &mut dyn Look) {
     }
 }
 
-fn of_item(item: &mut Item, look: &mut dyn Look) {
-    item.check.iter_mut().for_each(|it| look.check(it));
-    item.run.iter_mut().for_each(|it| look.run(it));
-    item.evidence.iter_mut().for_each(|it| look.evidence(it));
-    look.metadata(&mut item.metadata);
+fn of_item(item: &mut Item, visitor: &mut dyn Visitor) {
+    item.check.iter_mut().for_each(|it| visitor.check(it));
+    item.run.iter_mut().for_each(|it| visitor.run(it));
+    item.evidence.iter_mut().for_each(|it| visitor.evidence(it));
+    visitor.metadata(&mut item.metadata);
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "all other fields say nothing of whose word it is"
-)]
-fn of_delta(delta: &mut Delta, look: &mut dyn Look) {
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other fields have no origin and no level")]
+fn of_delta(delta: &mut Delta, visitor: &mut dyn Visitor) {
     match delta {
         Delta::Check { before, after } => {
-            [before, after].into_iter().flatten().for_each(|it| look.check(it));
+            [before, after].into_iter().flatten().for_each(|it| visitor.check(it));
         }
         Delta::Run { before, after } => {
-            [before, after].into_iter().flatten().for_each(|it| look.run(it));
+            [before, after].into_iter().flatten().for_each(|it| visitor.run(it));
         }
         Delta::Evidence { before, after } => {
-            [before, after].into_iter().flatten().for_each(|it| look.evidence(it));
+            [before, after].into_iter().flatten().for_each(|it| visitor.evidence(it));
         }
         Delta::Metadata { before, after } => {
-            look.metadata(before);
-            look.metadata(after);
+            visitor.metadata(before);
+            visitor.metadata(after);
         }
         _ => {}
     }
