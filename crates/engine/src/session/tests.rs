@@ -230,7 +230,7 @@ fn whoever_comes_too_late_steps_again_on_what_is_there() {
             .unwrap();
         memory.gate = None;
     }));
-    assert!(crowd.unwrap_err().to_string().contains("too many at once"));
+    assert!(crowd.unwrap_err().to_string().contains("too many processes at once"));
     assert_eq!(count.into_inner(), TRIES);
 }
 
