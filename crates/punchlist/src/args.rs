@@ -16,13 +16,13 @@ pub(crate) struct Globals {
     /// The plan to work on: its name, or the beginning or end of its id
     #[arg(long, global = true, value_name = "ID|NAME", help_heading = "Options of every verb")]
     pub(crate) plan: Option<String>,
-    /// Answer in JSON
+    /// Print the result as JSON
     #[arg(long, global = true, help_heading = "Options of every verb")]
     pub(crate) json: bool,
     /// Act under this name instead of the agent's session or user@host
     #[arg(long = "as", global = true, value_name = "NAME", help_heading = "Options of every verb")]
     pub(crate) name: Option<String>,
-    /// The database file, instead of PUNCHLIST_DB or the one in the data directory
+    /// The database file [default: PUNCHLIST_DB, else the one in the data directory]
     #[arg(long, global = true, value_name = "FILE", help_heading = "Options of every verb")]
     pub(crate) db: Option<PathBuf>,
     /// Set a configuration key for this call; may be repeated
@@ -33,7 +33,7 @@ pub(crate) struct Globals {
         help_heading = "Options of every verb"
     )]
     pub(crate) config: Vec<String>,
-    /// Work as if called in this directory
+    /// Run as if started in this directory
     #[arg(short = 'C', global = true, value_name = "DIR", help_heading = "Options of every verb")]
     pub(crate) directory: Option<PathBuf>,
     /// When to use colour: auto, always or never
@@ -211,7 +211,7 @@ pub(crate) fn overview() -> String {
         }
     }
     text.push_str(
-        "\nStart with `punchlist add \"Fix the failing tests\"`; `punchlist` alone then shows the list.\n\
+        "\nStart with `punchlist add \"Fix the failing tests\"`, then run `punchlist` to see the list.\n\
          `punchlist help VERB` shows a verb's options and examples.\n",
     );
     text

@@ -21,7 +21,7 @@ use crate::print::Reply;
 /// The option of every verb that changes a plan.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Changing {
-    /// Change nothing unless the plan is at this revision; `any` takes it as it is
+    /// Refuse the change unless the plan is at this revision; `any` accepts every revision
     #[arg(long, value_name = "REV|any")]
     pub(crate) expect: Option<Expect>,
 }

@@ -26,18 +26,19 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, places, plan_choice};
 
-/// Listen to the plans of an agent that speaks ACP
+/// Record the plans of an agent that speaks ACP
 ///
-/// Stands between an editor and an agent that speak the Agent Client Protocol: put `punchlist acp-tap
-/// --` before the agent's command in the editor's settings. Everything is passed on as it is; what the
-/// agent says of its plan is written to a file in the data directory, where `punchlist watch` looks,
-/// and with `--record` also kept as a plan. The agent's exit code and signals are its own.
+/// A proxy between an editor and an agent that use the Agent Client Protocol. Put `punchlist
+/// acp-tap --` before the agent's command in the editor's settings. The proxy passes every message
+/// on unchanged. It writes the agent's plan to a file in the data directory, which `punchlist
+/// watch` reads; with `--record` it also stores it as a plan of the project. The exit code is the
+/// agent's, and signals reach the agent.
 #[derive(clap::Args)]
 pub(crate) struct AcpTap {
-    /// Keep what the agent plans as a plan of this project
+    /// Also store the agent's plan as a plan of this project
     #[arg(long)]
     record: bool,
-    /// Only pass stdin on to stdout, and listen: the other half of the same verb
+    /// Only copy stdin to stdout and record plans: the second process of this verb
     #[arg(long, hide = true)]
     listen: bool,
     /// The agent and its arguments

@@ -11,51 +11,51 @@ use crate::items::{self, Several, Typed};
 use crate::print::Reply;
 use crate::{input, person};
 
-/// Put items on the list
+/// Add items to the list
 ///
-/// Each title becomes an item, in the order given, at the end unless told otherwise. The first `add`
-/// in a project makes its plan; with `--plan NAME` it makes one of that name. Lines of a checklist
-/// (`- [ ] title`) are understood, nested ones too. `punchlist import FILE` merges a checklist instead:
-/// it adds only what the list does not have.
+/// Each title becomes an item, in the given order. Items go to the end of the list unless an option
+/// says otherwise. The first `add` in a project creates its plan; with `--plan NAME` it creates a
+/// plan of that name. Checklist lines (`- [ ] title`) are parsed, nested ones too. To add only the
+/// items that the list does not have yet, use `punchlist import FILE`.
 #[derive(clap::Args)]
 pub(crate) struct Add {
-    /// What is to be done; `-` reads titles or a checklist from stdin, one item a line
+    /// The title: what is to be done; `-` reads titles or a checklist from stdin, one item per line
     #[arg(required = true, value_name = "TITLE")]
     titles: Vec<String>,
-    /// What whoever does it needs to know
+    /// Background that the worker needs to know
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// How to tell that it is done
+    /// When the item counts as done
     #[arg(long, value_name = "TEXT")]
     criteria: Option<String>,
-    /// How it reads while in progress ("Fixing the tests")
+    /// The title while the item is in progress ("Fixing the tests")
     #[arg(long, value_name = "TEXT")]
     active: Option<String>,
-    /// Which kind of agent should do it
+    /// The kind of agent that should do the item
     #[arg(long, value_name = "KIND")]
     agent: Option<String>,
-    /// Who answers for it
+    /// Who is responsible for the item
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// 0 comes first
+    /// The priority; 0 is the highest
     #[arg(long, value_name = "N")]
     priority: Option<u32>,
-    /// Not ready before this item is completed; may be repeated
+    /// Make the item depend on this one; may be repeated
     #[arg(long, value_name = "ITEM")]
     after: Vec<Several>,
-    /// A part of this item
+    /// Make the item a sub-item of this one
     #[arg(long, value_name = "ITEM")]
     under: Option<Typed>,
-    /// What it waits for: a person or an event
+    /// Mark the item as waiting for a person or an event
     #[arg(long, value_name = "WHAT")]
     wait: Option<String>,
-    /// The shell command that shows that it is done; it is not completed before that passed
+    /// The item's check: a shell command that must pass before the item can be completed
     #[arg(long, value_name = "COMMAND")]
     verify: Option<String>,
-    /// The files that this speaks for, as in `src/**`: when they change, it is to be run again
+    /// The files that the check covers, such as `src/**`; when they change, its result is stale
     #[arg(long, value_name = "GLOB", value_delimiter = ',', requires = "verify")]
     covers: Vec<String>,
-    /// Anything else to keep with it, as a JSON object
+    /// Other data to store with the item, as a JSON object
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
     #[command(flatten)]
@@ -67,16 +67,16 @@ pub(crate) struct Add {
 #[derive(clap::Args)]
 #[group(multiple = false)]
 struct Where {
-    /// At the top of the list
+    /// Insert at the top of the list
     #[arg(long)]
     first: bool,
-    /// At this position
+    /// Insert at this position
     #[arg(long, value_name = "POSITION", value_parser = clap::value_parser!(u32).range(1..))]
     at: Option<u32>,
-    /// In front of this item
+    /// Insert before this item
     #[arg(long, value_name = "ITEM")]
     before: Option<Typed>,
-    /// Right behind this item
+    /// Insert right after this item
     #[arg(long, value_name = "ITEM")]
     behind: Option<Typed>,
 }

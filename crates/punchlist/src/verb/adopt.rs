@@ -15,21 +15,22 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
-/// Take on what sessions that ended left open
+/// Take over the open items of sessions that ended
 ///
-/// Shows what was left, and gives it to the session that this is called in, or to the only live one
-/// here: if there is one such plan, that one, else the one that is named. A session that has nothing
-/// open works on that plan from then on; one that has gets the open items added to its own. The agent
-/// is shown the list with your next prompt.
+/// Shows which plans ended sessions left open, and gives one of them to a live session: the session
+/// that calls this verb, or the only live session of the project. If there are several such plans,
+/// name one. A session without open items works on the adopted plan from then on. A session with
+/// open items gets the adopted items added to its own list. The agent sees the list with your next
+/// prompt.
 #[derive(clap::Args)]
 pub(crate) struct Adopt {
-    /// The plan: its name, or the beginning or end of its id
+    /// The plan to adopt: its name, or the beginning or end of its id
     #[arg(value_name = "PLAN")]
     from: Option<String>,
-    /// Only show what was left open
+    /// Only show what is left open
     #[arg(long, conflicts_with = "from")]
     list: bool,
-    /// The session that takes it on: its id, or the beginning of it
+    /// The session that adopts the items: its id, or the beginning of it
     #[arg(long, value_name = "ID")]
     session: Option<String>,
 }

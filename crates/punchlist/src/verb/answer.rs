@@ -20,28 +20,30 @@ use crate::keyboard::Keyboard;
 use crate::print::{self, Reply};
 use crate::{identity, input, person, places, private};
 
-/// Answer a question that waits
+/// Answer an open question
 ///
-/// `yes` allows what is asked this once, `session` until the run ends; `always` allows it and, from now on,
-/// whatever the question says behind that word: the rules are shown, and go into your configuration for
-/// this project or, with `--everywhere`, for all. `edit` lets it happen with other arguments. `no` refuses
-/// it and whatever else of the run has not begun; with a reason the rest goes on. `stop` refuses it and ends
-/// the run. Without an answer the questions are shown and asked one by one. Only a person at a terminal can
-/// answer, and whatever allows something is confirmed by a key: an agent, or a program that an agent has
-/// started, is refused.
+/// `yes` allows the call once, `session` until the run ends. `always` allows the call and adds the
+/// rules that the question shows to your configuration, for this project or, with `--everywhere`,
+/// for all projects. `edit` allows the call with other arguments. `no` refuses the call and
+/// everything else in the run that has not started; with `--reason` it refuses only this call.
+/// `stop` refuses the call and ends the run.
+///
+/// Without an answer, Punchlist shows the open questions and asks them one by one. Only a person at
+/// a terminal can answer, and every answer that allows something must be confirmed with a key. An
+/// agent, or a program that an agent started, is refused.
 #[derive(clap::Args)]
 pub(crate) struct Answer {
-    /// The question, if several wait: the beginning or end of its id; then yes, session, always, edit, no
-    /// or stop
+    /// The question, if several are open: the beginning or end of its id; then yes, session,
+    /// always, edit, no or stop
     #[arg(value_name = "ID] [ANSWER", num_args = 0..=2)]
     words: Vec<String>,
-    /// Why it is refused, for whoever asked
+    /// Why the call is refused; the caller reads it
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// With `always`: in every project and not in this one alone
+    /// With `always`: add the rules for every project
     #[arg(long)]
     everywhere: bool,
-    /// The other arguments, instead of opening an editor
+    /// With `edit`: the other arguments, instead of opening an editor
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 }

@@ -16,19 +16,19 @@ use crate::{clock, identity, plan_choice};
 /// The key of an item's metadata under which the note of an approval is kept.
 const NOTE: &str = "approval_note";
 
-/// Say as a person that items are done well
+/// Approve items as a person
 ///
-/// The strongest evidence that there is, and yours alone: it needs a terminal, where you confirm it by a
-/// key, and is refused where an agent makes the call.
+/// An approval is the strongest evidence. Only a person at a terminal can give it, and confirms it
+/// with a key. A call made by an agent is refused.
 #[derive(clap::Args)]
 pub(crate) struct Approve {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(required = true, value_name = "ITEM")]
     items: Vec<Several>,
-    /// What you want to add
+    /// A note to store with the approval
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Complete them too
+    /// Also complete the items
     #[arg(long)]
     done: bool,
     #[command(flatten)]

@@ -19,13 +19,13 @@ use crate::{plan_choice, verb};
 /// Most candidates of one kind; nobody looks through more.
 const MOST: usize = 500;
 
-/// Print what could stand for the last word, a candidate a line
+/// Print completions of the last word, one per line
 ///
-/// The completions of bash, zsh and fish call it: items, plans, names and values that only the program
-/// knows. A tab and a description follow each.
+/// The completion scripts of bash, zsh and fish call this verb for items, plans, names and values.
+/// A tab and a description follow each candidate.
 #[derive(clap::Args)]
 pub(crate) struct Candidates {
-    /// The words behind `punchlist`, up to the cursor
+    /// The words after `punchlist`, up to the cursor
     #[arg(value_name = "WORD", last = true)]
     words: Vec<String>,
 }

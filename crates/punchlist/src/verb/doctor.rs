@@ -12,11 +12,11 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{config, database, identity, person, places};
 
-/// Say what is wired up and whether it works
+/// Test the installation and the database
 ///
-/// Calls the installed hook and starts the installed server as the agent would, looks the database
-/// through, and says of each whether it works, and if not, what mends it. Changes nothing. The exit
-/// code is 1 if something is broken.
+/// Calls the installed hooks and starts the installed MCP server as the agent would, and checks the
+/// database. For each of them it reports whether it works and, if not, how to repair it. It changes
+/// nothing. The exit code is 1 if something is broken.
 #[derive(clap::Args)]
 pub(crate) struct Doctor {}
 

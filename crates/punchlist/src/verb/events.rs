@@ -13,30 +13,30 @@ use crate::fail::Fail;
 use crate::places;
 use crate::print::{self, Progress, Reply};
 
-/// Turn what an agent says into one stream of events
+/// Convert the streams of agents to unified events
 ///
-/// Reads what Claude Code, Codex, Gemini CLI or an agent that speaks ACP prints or keeps on disk, and
-/// writes one JSON object a line, the same for all of them: who said what, which tools ran, and above
-/// all the plan, whole, whenever it changed. A list is told when the agent's program took it, not when
-/// the model asked for it. docs/reference/events.schema.json describes every line.
+/// Reads what Claude Code, Codex, Gemini CLI or an agent that speaks ACP prints or stores, and
+/// writes one JSON object per line in the same format for all of them: messages, tool calls, and
+/// the whole list whenever it changes. A list is reported when the agent's program accepts it, not
+/// when the model asks for it. docs/reference/events.schema.json describes every line.
 ///
-/// Whose stream it is, its first lines tell. Sessions that older versions of Gemini CLI and Codex kept are read
-/// too; what is not supported is an error that names the program and its version. Plans that an agent makes with
-/// the tools of `punchlist mcp` are lists like its own. A line that cannot be read is a `warning` event, and the
-/// next line is read. At the end, lines, lists, warnings and kinds that are not known are counted on
-/// stderr.
+/// The agent is recognised from the first lines. Sessions stored by older versions of Gemini CLI
+/// and Codex can be read too; for an unsupported version, the error names the program and the
+/// version. Plans that an agent makes with the tools of `punchlist mcp` are reported like the
+/// agent's own lists. A line that cannot be parsed becomes a `warning` event, and reading
+/// continues. At the end, a summary on stderr counts lines, lists, warnings and unknown kinds.
 #[derive(clap::Args)]
 pub(crate) struct Events {
-    /// Files, or patterns for them (`*`, `?`, `[…]`, `**`); `-` or none for stdin
+    /// Files or patterns (`*`, `?`, `[…]`, `**`); `-` or no file reads stdin
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Whose stream it is: claude, codex, gemini or acp; by default it is recognised
+    /// The agent: claude, codex, gemini or acp [default: recognised from the stream]
     #[arg(long, value_name = "AGENT", value_parser = source)]
     from: Option<Source>,
-    /// Only events of this kind, such as todo_list; may be repeated, or several with commas
+    /// Only print events of this kind, such as todo_list; may be repeated, or separated by commas
     #[arg(long, value_name = "KIND", value_delimiter = ',', value_parser = kind)]
     only: Vec<KindName>,
-    /// How many files are read side by side; by default as many as there are processors
+    /// How many files to read in parallel [default: the number of processors]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     jobs: Option<u16>,
 }

@@ -11,11 +11,11 @@ use crate::print::Reply;
 
 /// Write a whole plan to stdout, with its journal
 ///
-/// One JSON object a line: the plan, its items, every change that was made to it. Texts are exact.
-/// `punchlist import` takes it in elsewhere. What was run and asked for it stays here.
+/// Prints one JSON object per line: the plan, its items and every change. `punchlist import` reads
+/// it. Outputs of runs and answered questions are not exported.
 #[derive(clap::Args)]
 pub(crate) struct Export {
-    /// Every plan of every project, one after the other
+    /// Export every plan of every project
     #[arg(long)]
     all: bool,
 }

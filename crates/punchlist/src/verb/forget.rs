@@ -13,11 +13,11 @@ use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::{change, places, plan_choice};
 
-/// Erase what was written in an item, or in a whole plan
+/// Erase the texts of an item or a whole plan for good
 ///
-/// The one thing that cannot be undone: texts go from the list, the journal and the database's
-/// files, with what was run, put out, asked and answered for them, and a tombstone stays in their place.
-/// It is for a person at a terminal, who confirms it by a key.
+/// This cannot be undone. The texts are erased from the list, the journal and the database files,
+/// together with the outputs, questions and answers of their runs. A tombstone remains. Only a
+/// person at a terminal can do this, and confirms it with a key.
 #[derive(clap::Args)]
 pub(crate) struct Forget {
     /// An item's number, title or id, as `punchlist list --all` shows it; or a plan's name or id
@@ -27,7 +27,7 @@ pub(crate) struct Forget {
         conflicts_with = "whole_plan"
     )]
     item: Option<Typed>,
-    /// Every text of the plan, and its name
+    /// Erase every text of the plan, and its name
     #[arg(long)]
     whole_plan: bool,
 }

@@ -14,14 +14,14 @@ use crate::print::Reply;
 
 /// Show or set how often an agent's stop may be refused
 ///
-/// While items are open, an agent that wants to stop is told what is open: with `once` one time for
-/// each prompt of yours, with `full` up to 8 times while it makes progress, with `off` never. What is
-/// set here holds at once and for one session; the key `gate` in the configuration holds for all.
-/// Without either, interactive sessions have `once` and headless ones `full`. Loosening it is for a person
-/// at a terminal, who confirms it by a key.
+/// When an agent wants to stop while items are open, the gate refuses and tells the agent what is
+/// open: with `once`, one time per prompt; with `full`, up to 8 times while the agent makes
+/// progress; with `off`, never. The setting applies at once and to one session; the configuration
+/// key `gate` applies to all sessions. The default is `once` in interactive sessions and `full` in
+/// headless ones. Only a person at a terminal can loosen the gate, and confirms it with a key.
 #[derive(clap::Args)]
 pub(crate) struct Gate {
-    /// off, once or full; default takes back what was set for the session
+    /// off, once or full; default removes the session's own setting
     #[arg(value_name = "SETTING", value_enum, hide_possible_values = true)]
     setting: Option<Wanted>,
     /// The session: its id, or the beginning of it
@@ -32,13 +32,13 @@ pub(crate) struct Gate {
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Wanted {
-    /// Never refuses
+    /// Never refuse
     Off,
-    /// Refuses once
+    /// Refuse once per prompt
     Once,
-    /// Refuses while it helps
+    /// Refuse up to 8 times while the agent makes progress
     Full,
-    /// As configured
+    /// Use the configured setting
     Default,
 }
 

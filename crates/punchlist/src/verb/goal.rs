@@ -20,32 +20,37 @@ use crate::person::{self, Act};
 use crate::plan_choice;
 use crate::print::Reply;
 
-/// Say what the list is for and what counts as done
+/// Show or set the goal of the plan
 ///
-/// Without arguments it shows what was said, how the items stand that the goal is accepted by, what was given
-/// up since, and what it has cost. When no item is open, the list is held against the goal: it is met if the
-/// items that it is accepted by are done, and checked where that is demanded; if there are none, when somebody
-/// says so (`--met`). What is not met is said by `list`, `show` and `run`, and to an agent that wants to stop.
-/// What is demanded holds for every item: without it none is completed, and no agent may stop.
+/// Without arguments, shows the goal, its acceptance items, the items that were given up since it
+/// was set, and what the work has cost.
+///
+/// When no item is open, Punchlist compares the list with the goal. The goal is met if its
+/// acceptance items are completed, with the evidence that the plan demands. A goal without
+/// acceptance items is met when somebody says so (`--met`). `list`, `show` and `run` report an
+/// unmet goal, and so does the gate when an agent wants to stop.
+///
+/// `--demand` applies to every item: without that evidence, an item cannot be completed and holds
+/// the agent's turn.
 #[derive(clap::Args)]
 pub(crate) struct Goal {
-    /// What must be true in the end
+    /// The goal: what must be true in the end
     #[arg(value_name = "TEXT")]
     statement: Option<String>,
-    /// The items that it is accepted by
+    /// The acceptance items: the goal is met when they are completed
     #[arg(long, value_name = "ITEM")]
     accept: Vec<Several>,
-    /// What it may cost: `tokens=200000,turns=20,minutes=90`, or a part of that
+    /// A limit for the cost: `tokens=200000,turns=20,minutes=90`, or a part of that
     #[arg(long, value_name = "BUDGET")]
     budget: Option<TypedBudget>,
     /// The evidence that every item needs to count as done
     #[arg(long, value_name = "LEVEL", value_enum)]
     demand: Option<Demand>,
-    /// Say that it is met; where items decide that, or the plan demands more than a claim, only a person
-    /// at a terminal can
+    /// Say that the goal is met; only a person at a terminal can if the goal has acceptance items
+    /// or the plan demands more than a report
     #[arg(long, conflicts_with_all = ["statement", "accept", "budget", "clear"])]
     met: bool,
-    /// Take the goal away; what is demanded stays
+    /// Remove the goal; the demanded evidence stays
     #[arg(long, conflicts_with_all = ["statement", "accept", "budget"])]
     clear: bool,
     #[command(flatten)]
@@ -55,12 +60,12 @@ pub(crate) struct Goal {
 /// How well "done" must be shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Demand {
-    /// The word of whoever did it is enough
+    /// A report of the worker is enough
     #[value(alias = "claimed")]
     Reported,
-    /// Its check must have passed
+    /// The item's check must have passed
     Checked,
-    /// A person must have approved it
+    /// A person must have approved the item
     Approved,
 }
 

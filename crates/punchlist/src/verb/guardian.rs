@@ -8,9 +8,9 @@ use crate::app::App;
 use crate::fail::Fail;
 use crate::print::Reply;
 
-/// Start and end processes for a run of this program
+/// Start and end processes for a run of Punchlist
 ///
-/// Punchlist starts this itself, with a socket as its standard input.
+/// Punchlist starts this process itself, with a socket as its standard input.
 #[derive(clap::Args)]
 pub(crate) struct Guardian {}
 

@@ -21,22 +21,23 @@ use crate::hook_event;
 use crate::print::Reply;
 use crate::{clock, person, places};
 
-/// Answer a hook of an agent
+/// Handle a hook event of an agent
 ///
-/// Called by the agent, which `punchlist install` tells to: the event comes as JSON on stdin. It keeps
-/// the agent's own list as a plan, holds a stop while items are open, and puts the list back where the
-/// agent lost it. Whatever goes wrong, the agent goes on: the exit code is always 0, nothing is
-/// printed but an answer, and `punchlist doctor` shows what failed. An event that cannot be kept in the
-/// database is kept beside it, and applied by the next hook or verb.
+/// The agent calls this verb once `punchlist install` has set it up; the event arrives as JSON on
+/// stdin. The hook stores the agent's own list as a plan, refuses a stop while items are open, and
+/// gives the agent its list again after a compaction. A failure never stops the agent: the exit
+/// code is always 0, nothing but the answer is printed, and `punchlist doctor` shows what failed.
+/// If the database cannot be written, the event goes to a spool beside it; the next hook or verb
+/// applies it.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Hook {
     /// The agent: claude, codex, gemini
     #[arg(value_name = "AGENT")]
     agent: String,
-    /// The event, in any case; else the JSON names it
+    /// The event's name, in any case [default: as in the JSON]
     #[arg(value_name = "EVENT")]
     event: Option<String>,
-    /// The agent does not have the tools of our server: it is not told of them
+    /// The agent has no Punchlist MCP server, so the hook does not mention its tools
     #[arg(long)]
     own_tools: bool,
 }

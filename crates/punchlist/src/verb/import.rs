@@ -15,26 +15,27 @@ use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::{archive, input, merge, person, plan_choice};
 
-/// Take in a Markdown checklist, or a plan that `export` wrote
+/// Import a Markdown checklist, or a plan from `export`
 ///
-/// A checklist (`- [ ] title`, nested by indentation) is merged into the plan of that file if `punchlist
-/// run` has made one, else into the list that `punchlist list` shows: new items are added, boxes that are
-/// ticked count, and nothing is removed or opened again. To replace the list instead, use `punchlist
-/// replace < FILE`; to add every line, `punchlist add - < FILE`.
+/// A checklist (`- [ ] title`, nested by indentation) is merged into the plan that `punchlist run`
+/// made from that file, else into the plan that `punchlist list` shows. New items are added, ticked
+/// items are completed, and nothing is removed or reopened. To replace the list instead, use
+/// `punchlist replace < FILE`; to add every line, `punchlist add - < FILE`.
 ///
-/// An exported plan keeps its id, numbers and history and becomes a plan of this project, with the name
-/// that `--plan` gives it or its own. A file of several plans leaves them in their projects. The file is
-/// checked whole before anything is stored: the journal must lead to the items. A plan that is here already,
-/// with all that the file has of it, is left as it is.
+/// An exported plan keeps its id, numbers and history. It becomes a plan of this project, named by
+/// `--plan` or by its own name. Plans from a file with several of them stay in their projects.
+/// Before anything is stored, the whole file is validated: the journal must produce the items. A
+/// plan that the database already has, with everything in the file, is left unchanged.
 ///
-/// Commands that the file says a person typed, checks and approvals count only if you look at them and say
-/// yes, at a terminal; else they are kept as an agent's commands and as reports.
+/// If the file says that a person typed commands, ran checks or approved items, you are asked at a
+/// terminal whether to accept that. Otherwise the commands are stored as an agent's and the
+/// evidence as reported.
 #[derive(clap::Args)]
 pub(crate) struct Import {
-    /// The file; `-` is stdin
+    /// The file; `-` reads stdin
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Leave it in the project that it came from
+    /// Leave the plan in the project that it came from
     #[arg(long)]
     keep_project: bool,
     #[command(flatten)]

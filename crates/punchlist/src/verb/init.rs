@@ -16,11 +16,15 @@ use crate::{database, places};
 
 /// Give this project its own database and trust the files in it
 ///
-/// Shows the plans and commands that lie in the project (in its database, its `punchlist.toml` and its plan
-/// files) and asks. Then it makes `.punchlist/punchlist.db` at the project's root, or the file that `--db`
-/// names, and records that you trust it, and `punchlist.toml` as it is now: once that changes, it is ignored
-/// until you trust it again. Without `init`, plans are kept in your data directory, and files that came with
-/// a repository are ignored. It is for a person at a terminal, who confirms it by a key.
+/// Shows the plans and commands that the project contains (in its database, its `punchlist.toml`
+/// and its plan files) and asks for confirmation. Then it creates `.punchlist/punchlist.db` at the
+/// project's root, or the file that `--db` names, and records that you trust this database and the
+/// present `punchlist.toml`. If `punchlist.toml` changes later, it is ignored until you trust it
+/// again.
+///
+/// Without `init`, plans are stored in your data directory, and a database or `punchlist.toml` that
+/// came with a repository is ignored. Only a person at a terminal can do this, and confirms it with
+/// a key.
 #[derive(clap::Args)]
 pub(crate) struct Init {}
 

@@ -14,40 +14,42 @@ use crate::fail::{Code, Fail};
 use crate::print::{self, Reply, Said};
 use crate::{person, places};
 
-/// Set an agent up to work with Punchlist
+/// Set up an agent to work with Punchlist
 ///
-/// Writes into the agent's own settings: the MCP server with the plan tools, the permission to use
-/// them without asking, and hooks that keep the plan, put it back after a compaction and hold a turn
-/// that would end with items open. Says so first and asks, for each thing that the agent itself would
-/// ask about on its own, unless `--yes`. What is there already stays, formatting included; `punchlist
-/// uninstall` takes it all back. Without an agent, does so for each one that is on this machine.
+/// Writes entries into the agent's own settings: the MCP server with the plan tools, the permission
+/// to use them without asking, and hooks. The hooks store the plan, show it to the agent again
+/// after a compaction, and refuse the end of a turn while items are open.
 ///
-/// An agent that calls it can set up what is not there yet, but gives no consent in your place: with
-/// `--without-permission`, and for Codex `--without-trust`, you are asked by the agent itself.
+/// Unless `--yes` is given, Punchlist first shows what it would write and asks for consent wherever
+/// the agent itself would ask. Existing settings stay as they are, formatting included; `punchlist
+/// uninstall` removes the entries. Without AGENT, every agent on this machine is set up.
+///
+/// An agent can call this verb too, but cannot consent in your place: with `--without-permission`,
+/// and for Codex `--without-trust`, the agent itself asks you.
 #[derive(clap::Args)]
 pub(crate) struct Install {
-    /// Which agent: claude, codex, gemini; else all that are on this machine
+    /// The agent: claude, codex or gemini [default: all on this machine]
     #[arg(value_name = "AGENT")]
     agent: Option<String>,
-    /// For you, in every project (the default)
+    /// Install for you, in every project (the default)
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// For this project, in files at its root
+    /// Install for this project, in files at its root
     #[arg(long)]
     project: bool,
-    /// Show what would change, as a diff, and change nothing
+    /// Show the changes as a diff, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask
+    /// Do not ask for consent
     #[arg(long, short)]
     yes: bool,
-    /// Leave the permission out: the agent asks before it uses a plan tool
+    /// Leave out the permission: the agent asks before it uses a plan tool
     #[arg(long)]
     without_permission: bool,
-    /// Codex: leave the trust out, and accept the hooks in Codex itself
+    /// Codex: leave out the trust, and accept the hooks in Codex itself
     #[arg(long)]
     without_trust: bool,
-    /// Codex: switch its own `update_plan` on and keep that list, instead of our plan tools
+    /// Codex: enable its own `update_plan` and store that list, instead of offering our plan tools
     #[arg(long)]
     own_tools: bool,
 }

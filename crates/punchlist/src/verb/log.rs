@@ -14,16 +14,16 @@ use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::{self, Reply};
 
-/// Show what happened to the plan
+/// Show the changes of the plan
 ///
-/// The newest change comes last. With `--json`, one change a line, with every value before and
-/// after.
+/// The newest change comes last. With `--json`, prints one change per line, with old and new
+/// values.
 #[derive(clap::Args)]
 pub(crate) struct Log {
-    /// How many changes; 0 for all
+    /// How many changes to show; 0 for all
     #[arg(long, short = 'n', value_name = "N", default_value_t = 30)]
     number: u32,
-    /// Go on with what happens next, until interrupted
+    /// Wait for new changes and print them, until interrupted
     #[arg(long, short)]
     follow: bool,
 }

@@ -22,18 +22,18 @@ use crate::print::{self, Reply};
 use crate::project::Project;
 use crate::{clock, current_session, hook_event, identity, person, plan_choice, repository};
 
-/// Serve a dialect's tools to an agent, over MCP on stdio
+/// Serve the tools of a dialect over MCP on stdio
 ///
-/// The agent's client starts it and speaks the Model Context Protocol with it; it ends when stdin does.
-/// Each session of the agent has a plan of its own, made by its first change; `--plan` gives all of
-/// them one by name. Plans are offered as resources too, and the user is asked where the plan needs a
-/// person's approval.
+/// The agent starts this server and speaks the Model Context Protocol with it. The server ends when
+/// its stdin is closed. Each session of the agent has its own plan, which the first change creates;
+/// with `--plan`, all sessions share the named plan. Plans are also available as resources. If the
+/// plan needs a person's approval, the server asks the user through the agent.
 #[derive(clap::Args)]
 pub(crate) struct Mcp {
-    /// The tools: manager, turn, todowrite, write_todos, update_plan or tasks
+    /// The dialect: manager, turn, todowrite, write_todos, update_plan or tasks
     #[arg(long, value_name = "DIALECT", default_value = "turn")]
     dialect: Dialect,
-    /// How much of them: off, thin (one-line descriptions) or full
+    /// How much of the dialect to show: off, thin (one-line descriptions) or full
     #[arg(long, value_name = "SURFACE", default_value = "thin")]
     surface: Surface,
 }

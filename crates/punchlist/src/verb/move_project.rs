@@ -14,16 +14,17 @@ use crate::{person, project};
 
 /// Move the plans of a renamed or moved directory to its new path
 ///
-/// Plans belong to a directory. When that is renamed or moved, its plans stay with the old name;
-/// `punchlist plans --all` says which directories are gone. This moves the plans, the sessions and the runs
-/// of the old directory, and of those that were below it. A plan whose name is taken at the new place gets
-/// another one, which is said. Consent and trust that were given for the old directory are not moved.
+/// Plans belong to a directory. If the directory is renamed or moved, its plans stay under the old
+/// path; `punchlist plans --all` lists the directories that are gone. This verb moves the plans,
+/// sessions and runs of the old directory and of the directories below it. If the new path already
+/// has a plan of the same name, the moved plan is renamed, and the new name is printed. Consent and
+/// trust given for the old directory are not moved.
 #[derive(clap::Args)]
 pub(crate) struct MoveProject {
-    /// The directory as it was called, as `punchlist plans --all` shows it
+    /// The old path, as `punchlist plans --all` shows it
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The directory as it is called now
+    /// The new path
     #[arg(value_name = "NEW")]
     new: PathBuf,
 }

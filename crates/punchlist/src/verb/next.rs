@@ -14,17 +14,17 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{identity, plan_choice};
 
-/// Show the next ready item, or take it
+/// Show the next ready item, or start it
 ///
-/// Ready is what is pending, waits for nobody, depends on completed items only and has no open item
-/// under it. Of those, the lowest priority comes first, then the list's order. What you have in progress already comes
-/// before everything. Exit 4 if nothing is ready.
+/// An item is ready if it is pending, waits for nothing, has no open sub-item, and all its
+/// dependencies are completed. The item that you have in progress comes first, then the ready item
+/// with the highest priority, then the order of the list. The exit code is 4 if nothing is ready.
 #[derive(clap::Args)]
 pub(crate) struct Next {
-    /// Start it, in the same step
+    /// Start the item in the same transaction
     #[arg(long)]
     claim: bool,
-    /// The process that does the work: when it ends, the claim ends
+    /// The process that does the work; the claim ends when the process ends
     #[arg(long, value_name = "PID", requires = "claim")]
     pid: Option<u32>,
     #[command(flatten)]

@@ -24,16 +24,16 @@ pub(super) use punchlist_formats::view::plans::called;
 
 /// Show the plans of this project, or of all
 ///
-/// It also renames, archives and deletes them: see the commands below. The one that changed last
-/// comes first. A plan that an agent's session works on at this moment is marked as live. Finished and
-/// archived plans are counted, not shown; `--finished` or `--all` shows them. With `--all`, directories
-/// that are gone are named below, with the command that gives their plans to the directory's new name.
+/// The plan that changed last comes first. A plan that an agent's session works on now is marked as
+/// live. Finished and archived plans are only counted unless `--finished` or `--all` is given. With
+/// `--all`, directories that are gone are listed below, with the command that moves their plans to
+/// the new path. The commands below rename, archive and delete plans.
 #[derive(clap::Args)]
 pub(crate) struct Plans {
-    /// Those of every project, finished and archived ones too
+    /// Show the plans of every project, finished and archived ones too
     #[arg(long)]
     all: bool,
-    /// Finished and archived ones too
+    /// Also show finished and archived plans
     #[arg(long)]
     finished: bool,
     #[command(subcommand)]
@@ -43,20 +43,20 @@ pub(crate) struct Plans {
 /// What is done to a plan.
 #[derive(clap::Subcommand)]
 enum Act {
-    /// Give a plan another name
+    /// Rename a plan
     Rename {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "OLD")]
         old: String,
-        /// The name that it gets
+        /// The new name
         #[arg(value_name = "NEW")]
         new: String,
         #[command(flatten)]
         changing: Changing,
     },
-    /// Put a plan away: `plans` leaves it out; nothing is lost
+    /// Archive a plan: `plans` no longer shows it, but nothing is lost
     Archive {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "PLAN")]
         plan: String,
         #[command(flatten)]
@@ -64,15 +64,15 @@ enum Act {
     },
     /// Take a plan out of the archive
     Unarchive {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "PLAN")]
         plan: String,
         #[command(flatten)]
         changing: Changing,
     },
-    /// Erase every text of a plan for ever, at a terminal: the same as `punchlist forget PLAN`
+    /// Erase every text of a plan for good, like `punchlist forget PLAN`
     Delete {
-        /// Its name or id
+        /// The plan's name or id
         #[arg(value_name = "PLAN")]
         plan: String,
     },

@@ -15,14 +15,15 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, places};
 
-/// Say what the rules would do with a command, and why
+/// Show what the policy says about a command, and why
 ///
-/// Nothing is run. A command line is taken apart: each command in it is allowed, asked about or denied by
-/// a rule of yours or of the project's, or there is none. That is what an agent's call meets; a plan file
-/// that you run yourself needs no rule, but rules that ask or deny hold there too.
+/// Nothing is executed. A command line is split into its commands; for each of them, Punchlist
+/// shows which of your rules or the project's rules allows it, denies it or asks, if any does. The
+/// same rules apply to an agent's calls. A plan file that you run yourself needs no rule that
+/// allows its commands, but rules that ask or deny apply to it too.
 #[derive(clap::Args)]
 pub(crate) struct Policy {
-    /// The command line, or with `--tool` the path that the tool is called with
+    /// The command line or, with `--tool`, the path that the tool is called with
     #[arg(
         required = true,
         value_name = "COMMAND",
@@ -30,7 +31,7 @@ pub(crate) struct Policy {
         allow_hyphen_values = true
     )]
     words: Vec<String>,
-    /// The tool that is called: shell, verify, read, write, edit, list, search, agent
+    /// The tool: shell, verify, read, write, edit, list, search or agent
     #[arg(long, value_name = "NAME", default_value = "shell")]
     tool: String,
 }

@@ -9,7 +9,7 @@ use crate::args;
 use crate::fail::{Code, Fail};
 use crate::print::Reply;
 
-/// Print a page of the reference
+/// Print a page of the reference documentation
 #[derive(clap::Args)]
 pub(crate) struct Reference {
     /// verbs, tools, exit-codes, events-schema, json or json-schema

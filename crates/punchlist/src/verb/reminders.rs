@@ -12,15 +12,17 @@ use crate::fail::Fail;
 use crate::identity;
 use crate::print::Reply;
 
-/// Show what agents were reminded of, and what that cost
+/// Show the reminders that agents got, and their cost
 ///
-/// For each kind of reminder and each session: how many were given, what they cost in tokens (about:
-/// a quarter of the bytes), after how many the next turn acted on them, and after how many it did not.
-/// To act is to write the list, and for an offer to adopt what was offered; what sub-agents write does not
-/// count. The next turn of a nag is the model's, of all others the agent's, up to its stop. The keys `reminders.*` of the configuration switch kinds off or make them rarer.
+/// For each kind of reminder and each session: how many reminders were given, about how many tokens
+/// they cost (a quarter of their bytes), how many the agent acted on in its next turn, and how many
+/// it did not. The agent acts on a reminder by writing the list, and on an offer by adopting the
+/// plan; writes of sub-agents do not count. For a nag, the next turn is the next model turn; for
+/// all others, it lasts until the agent stops. The configuration keys `reminders.*` disable kinds
+/// of reminders or make them rarer.
 #[derive(clap::Args)]
 pub(crate) struct Reminders {
-    /// Sessions of every project
+    /// Show the sessions of every project
     #[arg(long)]
     all: bool,
 }

@@ -24,14 +24,14 @@ use crate::{outputs, pager, person, places, plan_choice};
 
 /// Show one item in full, or the plan itself
 ///
-/// An item with every field that is set, what happened to it, and what the last run of it said; without
-/// an item, what the plan is and how far it has come.
+/// For an item: every field that is set, its history, and the output of its last run, shortened.
+/// Without an item: the plan's name, goal and progress.
 #[derive(clap::Args)]
 pub(crate) struct Show {
-    /// Its number, title or id, as `punchlist list --all` shows it
+    /// The item: its number, title or id, as `punchlist list --all` shows it
     #[arg(value_name = "ITEM")]
     item: Option<Typed>,
-    /// All that the last run of the item printed; through your pager on a terminal
+    /// Print the whole output of the item's last run; on a terminal, in your pager
     #[arg(long, requires = "item")]
     output: bool,
 }

@@ -19,27 +19,28 @@ use crate::print::Reply;
 
 /// Run one tool of a dialect, exactly as a model would see it
 ///
-/// Arguments come as JSON on stdin, the result is printed as the model gets it. `--conversation`,
-/// `--turn` and `--agent` say whose list it is; each has its own. An error that a model should read is
-/// a result like any other: exit 0. With `--json`, `isError` tells the two apart.
+/// Reads the arguments as JSON from stdin and prints the result as the model gets it.
+/// `--conversation`, `--turn` and `--agent` choose the list; each conversation, turn and agent has
+/// its own. An error for the model is a normal result with exit code 0; with `--json`, `isError`
+/// marks it.
 #[derive(clap::Args)]
 pub(crate) struct Tool {
-    /// manager, turn, todowrite, write_todos, update_plan or tasks
+    /// The dialect: manager, turn, todowrite, write_todos, update_plan or tasks
     #[arg(value_name = "DIALECT")]
     dialect: Dialect,
     /// The tool's name
     #[arg(value_name = "NAME")]
     tool: String,
-    /// The conversation that calls
+    /// The conversation that makes the call
     #[arg(long, value_name = "ID", default_value = "")]
     conversation: String,
-    /// The turn in it
+    /// The turn within the conversation
     #[arg(long, value_name = "ID", default_value = "")]
     turn: String,
-    /// The agent that calls
+    /// The agent that makes the call
     #[arg(long, value_name = "NAME", default_value = "agent")]
     agent: String,
-    /// After a change, print the list too, as a model of this dialect is reminded of it
+    /// After a change, also print the reminder that this dialect's models get
     #[arg(long)]
     reminder: bool,
 }

@@ -12,8 +12,9 @@ use crate::print::Reply;
 
 /// Undo your own last change
 ///
-/// Refused if somebody else has changed the same fields since. Attempts, evidence and answers are
-/// never undone: they record what happened outside the list. Run it again to undo the change before.
+/// The call is refused if somebody else has changed the same fields since. Attempts, evidence and
+/// answers cannot be undone: they record what happened outside the list. Run it again to undo the
+/// change before.
 #[derive(clap::Args)]
 pub(crate) struct Undo {
     #[command(flatten)]

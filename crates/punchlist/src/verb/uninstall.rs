@@ -10,25 +10,26 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::{person, places};
 
-/// Take Punchlist out of an agent's settings
+/// Remove Punchlist from an agent's settings
 ///
-/// Gives back the files as they were, to the byte, if nobody has written them since; else only our
-/// own entries go. Plans stay in the database. A call made by an agent is refused, unless `--dry-run`.
+/// Restores the files exactly as they were before the installation, if nobody has changed them
+/// since; otherwise only Punchlist's entries are removed. Plans stay in the database. A call made
+/// by an agent is refused, unless it has `--dry-run`.
 #[derive(clap::Args)]
 pub(crate) struct Uninstall {
-    /// Which agent: claude, codex, gemini
+    /// The agent: claude, codex or gemini
     #[arg(value_name = "AGENT")]
     agent: String,
-    /// From your own settings (the default)
+    /// Remove it from your own settings (the default)
     #[arg(long, conflicts_with = "project")]
     user: bool,
-    /// From the files at this project's root
+    /// Remove it from the files at this project's root
     #[arg(long)]
     project: bool,
-    /// Show what would change, as a diff, and change nothing
+    /// Show the changes as a diff, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Do not ask, which it never does
+    /// Accepted for scripts; this verb never asks
     #[arg(long, short)]
     yes: bool,
 }

@@ -19,31 +19,32 @@ use crate::items::Several;
 use crate::print::{self, Reply};
 use crate::{permission, places, plan_choice};
 
-/// Run the checks of items and keep what came of them as evidence
+/// Run the checks of items and store the results as evidence
 ///
-/// Without an item: those begun or completed whose check has not passed, or whose files have changed
-/// since. Each check runs by itself, in the directory of the plan file that it came from, else at the
-/// top of the worktree. Exit code 3 if one failed; what was seen is kept all the same.
+/// Without an item, runs the checks of started and completed items that have not passed, or whose
+/// covered files have changed since. The checks run one after the other, each in the directory of
+/// its plan file, else at the root of the worktree. The exit code is 3 if a check failed; all
+/// results are stored.
 ///
-/// A check that an agent wrote runs only if you have allowed that for the project.
+/// A check that an agent wrote runs only if you have consented to that in this project.
 #[derive(clap::Args)]
 pub(crate) struct Verify {
     /// Numbers (`3`, `1,2`, `1-3`), titles or ids
     #[arg(value_name = "ITEM")]
     items: Vec<Several>,
-    /// Only what passed and whose files say something else now
+    /// Only checks that passed and whose covered files have changed since
     #[arg(long, conflicts_with_all = ["items", "all"])]
     stale: bool,
-    /// Everything that has a check, also what passed
+    /// All checks, also those that passed
     #[arg(long, conflicts_with = "items")]
     all: bool,
-    /// Complete what passed and is open
+    /// Complete the open items whose checks passed
     #[arg(long)]
     done: bool,
-    /// Allow checks that agents write in this project; asks first, runs none
+    /// Consent to checks that agents write in this project; asks first, and runs no check
     #[arg(long, conflicts_with_all = ["items", "stale", "all", "done", "no_consent"])]
     consent: bool,
-    /// Allow them no more
+    /// Withdraw that consent
     #[arg(long, conflicts_with_all = ["items", "stale", "all", "done"])]
     no_consent: bool,
 }

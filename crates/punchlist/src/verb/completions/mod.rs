@@ -16,13 +16,14 @@ use crate::print::Reply;
 
 /// Print completions for a shell, or the manual pages
 ///
-/// In bash, zsh and fish they offer items, plans and names of the project that you are in.
+/// In bash, zsh and fish, the completions include the items, plans and names of the current
+/// project.
 #[derive(clap::Args)]
 pub(crate) struct Completions {
-    /// bash, elvish, fish, powershell or zsh; `man` for the manual
+    /// bash, elvish, fish, powershell or zsh; `man` for the manual pages
     #[arg(value_name = "SHELL")]
     what: What,
-    /// Write the manual into this directory, one page a verb
+    /// Write the manual pages into this directory, one per verb
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
 }

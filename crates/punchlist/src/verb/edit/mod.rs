@@ -15,17 +15,18 @@ use crate::items::{self, Several, Typed};
 use crate::print::Reply;
 use crate::{editing, person, plan_choice};
 
-/// Change what an item says, or the whole list
+/// Change fields of an item, or edit the whole list
 ///
-/// Only what is named changes. An empty text clears a field: `--owner ""`. Without a field, the item is
-/// opened in your editor (`$VISUAL`, `$EDITOR`, else vi); with `--all`, the whole list as a checklist. A
-/// text that cannot be used, or that others were faster than, is kept, and its place is named.
+/// Only the given fields change. An empty text clears a field: `--owner ""`. Without a field, the
+/// item opens in your editor (`$VISUAL`, `$EDITOR`, else vi); with `--all`, the whole list opens as
+/// a checklist. If the edited text is invalid, or somebody else has changed the same item
+/// meanwhile, Punchlist keeps your text in a file and prints its path.
 #[derive(clap::Args)]
 pub(crate) struct Edit {
-    /// Its number, title or id
+    /// The item: its number, title or id
     #[arg(value_name = "ITEM", required_unless_present = "all", conflicts_with = "all")]
     item: Option<Typed>,
-    /// The whole list, in your editor
+    /// Edit the whole list in your editor
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -36,52 +37,52 @@ pub(crate) struct Edit {
 
 #[derive(clap::Args)]
 struct Fields {
-    /// What is to be done
+    /// The title: what is to be done
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// How it reads while in progress
+    /// The title while the item is in progress
     #[arg(long, value_name = "TEXT")]
     active: Option<String>,
-    /// What whoever does it needs to know
+    /// Background that the worker needs to know
     #[arg(long, value_name = "TEXT")]
     context: Option<String>,
-    /// How to tell that it is done
+    /// When the item counts as done
     #[arg(long, value_name = "TEXT")]
     criteria: Option<String>,
-    /// Which kind of agent should do it
+    /// The kind of agent that should do the item
     #[arg(long, value_name = "KIND")]
     agent: Option<String>,
-    /// Who answers for it
+    /// Who is responsible for the item
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// What came of it
+    /// What the result is
     #[arg(long, value_name = "TEXT")]
     outcome: Option<String>,
-    /// 0 comes first
+    /// The priority; 0 is the highest
     #[arg(long, value_name = "N")]
     priority: Option<u32>,
-    /// It has no priority
+    /// Remove the priority
     #[arg(long, conflicts_with = "priority")]
     no_priority: bool,
-    /// Not ready before this item is completed; may be repeated
+    /// Make the item depend on this one; may be repeated
     #[arg(long, value_name = "ITEM")]
     after: Vec<Several>,
-    /// Does not depend on this item any more; may be repeated
+    /// Remove the dependency on this item; may be repeated
     #[arg(long, value_name = "ITEM")]
     not_after: Vec<Several>,
-    /// A part of this item
+    /// Make the item a sub-item of this one
     #[arg(long, value_name = "ITEM")]
     under: Option<Typed>,
-    /// A part of no item
+    /// Make the item a top-level item
     #[arg(long, conflicts_with = "under")]
     top: bool,
-    /// The shell command that shows that it is done; "" takes the check away
+    /// The item's check: a shell command; "" removes it
     #[arg(long, value_name = "COMMAND")]
     verify: Option<String>,
-    /// The files that this speaks for, as in `src/**`: when they change, it is to be run again
+    /// The files that the check covers, such as `src/**`; when they change, its result is stale
     #[arg(long, value_name = "GLOB", value_delimiter = ',', requires = "verify")]
     covers: Vec<String>,
-    /// Anything else to keep with it, as a JSON object; `{}` clears it
+    /// Other data to store with the item, as a JSON object; `{}` clears it
     #[arg(long, value_name = "JSON")]
     meta: Option<String>,
 }

@@ -5,13 +5,13 @@ use punchlist_formats::typed::wanted::{Standing, Wanted};
 /// What narrows a list down. Everything that is given must hold.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct Filter {
-    /// Only items that stand like this: open, done, pending, in_progress, completed or cancelled
+    /// Only items with this status: open, done, pending, in_progress, completed or cancelled
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     status: Vec<Standing>,
-    /// Only open items: the same as `--status open`
+    /// Only open items, like `--status open`
     #[arg(long, conflicts_with = "status")]
     open: bool,
-    /// Only items that could be started now
+    /// Only ready items: those that could be started now
     #[arg(long)]
     ready: bool,
     /// Only items that you own or have in progress
@@ -20,7 +20,7 @@ pub(crate) struct Filter {
     /// Only items that this person or agent owns or has in progress
     #[arg(long, value_name = "NAME")]
     owner: Option<String>,
-    /// Only items with this text in them, in whatever case
+    /// Only items that contain this text, ignoring case
     #[arg(long, value_name = "TEXT")]
     search: Option<String>,
 }

@@ -24,22 +24,23 @@ use crate::{evidence, person, plan_choice};
 
 /// Show the list
 ///
-/// On a terminal it is drawn as a box, into a pipe it is plain text. `✓` is completed, `▶` in
-/// progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also called `ls`.
+/// The list is drawn as a box on a terminal, and printed as plain text into a pipe. `✓` is
+/// completed, `▶` in progress, `○` pending, `◔` waiting, `✗` cancelled; `P0` is a priority. Also
+/// called `ls`.
 #[derive(clap::Args, Debug, Default)]
 pub(crate) struct List {
     #[command(flatten)]
     filter: Filter,
-    /// Every plan of this project that is neither finished nor archived
+    /// Show every plan of this project that is neither finished nor archived
     #[arg(long, conflicts_with_all = ["plan", "view"])]
     all_plans: bool,
-    /// Dropped items too
+    /// Also show dropped items
     #[arg(long)]
     all: bool,
-    /// How to draw it
+    /// The format
     #[arg(long, value_enum, value_name = "VIEW")]
     view: Option<View>,
-    /// Draw it this many columns wide
+    /// The width in columns
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(1..=1000))]
     width: Option<u16>,
 }
@@ -47,23 +48,23 @@ pub(crate) struct List {
 /// How a list is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum View {
-    /// What a terminal gets: a box with numbers, owners, evidence and a bar
+    /// A box with numbers, owners, evidence and a progress bar (default on a terminal)
     List,
     /// A box with titles only
     Box,
-    /// What a pipe gets: one line an item, with numbers
+    /// One line per item, with numbers (default in a pipe)
     Plain,
-    /// As the `TodoWrite` tool answers
+    /// The answer of the `TodoWrite` tool
     Text,
-    /// A checklist
+    /// A Markdown checklist
     Markdown,
-    /// As `--json`
+    /// The same as `--json`
     Json,
-    /// As the `todo_manager` tool answers
+    /// The answer of the `todo_manager` tool
     Xml,
-    /// The dependencies, for Graphviz
+    /// The dependency graph, for Graphviz
     Dot,
-    /// The dependencies, for Mermaid
+    /// The dependency graph, for Mermaid
     Mermaid,
 }
 
