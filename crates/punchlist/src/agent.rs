@@ -110,7 +110,7 @@ fn config_dir(agent: Agent) -> Option<PathBuf> {
 pub(crate) fn binary() -> Result<PathBuf, Fail> {
     let gone = |why: String| {
         Fail::ours(format!("the running program's file cannot be found: {why}"))
-            .hint("it was moved or replaced; call `punchlist` anew.")
+            .hint("it was moved or replaced; run `punchlist` again.")
     };
     let path = env::current_exe().map_err(|why| gone(why.to_string()))?;
     let real = fs::canonicalize(&path).map_err(|why| gone(format!("{}: {why}", path.display())))?;
@@ -138,5 +138,5 @@ fn database(app: &App, goal: Goal) -> Result<PathBuf, Fail> {
 
 fn absolute(path: PathBuf) -> Result<PathBuf, Fail> {
     std::path::absolute(&path)
-        .map_err(|why| Fail::usage(format!("{} is no path: {why}", path.display())))
+        .map_err(|why| Fail::usage(format!("{} is not a valid path: {why}", path.display())))
 }

@@ -100,7 +100,7 @@ fn note(kept: Option<&Spooled>, what: &str) {
         at: clock::now(),
         agent: kept.map(|it| it.agent.clone()).unwrap_or_default(),
         event: kept.and_then(|it| it.event.clone()),
-        what: format!("an event that was kept came to nothing: {what}"),
+        what: format!("an event from the spool could not be applied: {what}"),
     };
     if let Ok(directory) = places::data() {
         failures::note(&directory, &failure).ok();

@@ -34,10 +34,10 @@ pub(crate) fn consent(app: &App, about: Option<&str>) -> Result<(), Fail> {
     if consent::is_given(&data, project) {
         return Ok(());
     }
-    let (what, verb) = ("the word for checks that agents write is given", "verify --consent");
+    let (what, verb) = ("consent to checks written by agents is given", "verify --consent");
     person::at_terminal(what, verb)?;
     consent::check_project(project)?;
-    let question = "Run checks that agents write in this project?";
+    let question = "Run checks written by agents in this project?";
     let (about, otherwise) = (consent::meaning(project, about), "no check was run");
     Act { what, verb, about: &about, question, otherwise }.confirm()?;
     consent::give(&data, project)

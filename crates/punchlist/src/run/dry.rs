@@ -55,7 +55,7 @@ fn drawn(app: &App, ask: &Ask, plan: &Plan, schedule: &Schedule) -> String {
         out.push_str(&format!(" left: {}  {}\n", text::one_line(&what), text::one_line(&why)));
     }
     if schedule.planned.is_empty() && schedule.held.is_empty() {
-        out.push_str(" all of it is done; `--fresh` starts over\n");
+        out.push_str(" everything is done; `--fresh` starts over\n");
     }
     out
 }

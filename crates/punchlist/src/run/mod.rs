@@ -48,7 +48,7 @@ pub(crate) fn run(app: &App, ask: &Ask) -> Result<Reply, Fail> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|why| Fail::ours(format!("nothing can be run: {why}")))?;
+        .map_err(|why| Fail::ours(format!("the run cannot start: {why}")))?;
     let person = who_is_there(app, &ask.options)?;
     let surroundings = surroundings(app, person)?;
     let permissions = permissions(app, source.directory())?;
@@ -79,8 +79,8 @@ fn at(app: &App, file: &Path) -> PathBuf {
 fn who_is_there(app: &App, options: &Options) -> Result<Person, Fail> {
     let is_agent = person::is_agent();
     if is_agent && options.yes {
-        return Err(Fail::refused("an agent cannot allow what a person is to be asked").hint(
-            "run it without `--yes`: what needs a person is left, and they can run it themselves.",
+        return Err(Fail::refused("an agent cannot answer questions for a person").hint(
+            "run it without `--yes`; steps that need a person stay open, and the person can run the file.",
         ));
     }
     let is_person = || person::at_terminal("a run asks", "run").is_ok();

@@ -69,7 +69,7 @@ Examples:
         };
         let session =
             current_session::meant(app, &*store, self.session.as_deref())?.ok_or_else(|| {
-                Fail::not_found("there is no session here that could take it on").hint(
+                Fail::not_found("there is no session here that could adopt it").hint(
                     "start the agent in this project first, or work on it by hand with `--plan`; \
                  `punchlist adopt --list` shows what was left.",
                 )
@@ -101,7 +101,7 @@ impl Adopt {
         let name = session.actor_name("");
         let name = text::one_line(&name);
         let head = match adopted.moved {
-            true => format!("{name} has taken on what plan {} left open:\n", id.short()),
+            true => format!("{name} has adopted the open items of plan {}:\n", id.short()),
             false => format!("{name} works on plan {} now:\n", id.short()),
         };
         Ok(Reply { changed: true, ..Reply::text(head + &list(&plan)) })
@@ -133,7 +133,7 @@ fn told(app: &App, left: &[Left]) -> Reply {
         return Reply::json(&serde_json::json!({ "leftOpen": left }));
     }
     if left.is_empty() {
-        return Reply::text("No session that ended left anything open here.\n");
+        return Reply::text("No ended session has open items here.\n");
     }
     Reply::text(left.iter().map(|it| it.line(app.now) + "\n").collect::<String>())
 }

@@ -108,15 +108,15 @@ impl Answer {
     fn parsed(&self) -> Result<(Option<&str>, Option<Word>), Fail> {
         let parsed = answering::id_and_word(&self.words)?;
         if self.reason.is_some() && !matches!(parsed.1, Some(Word::No | Word::Stop)) {
-            return Err(Fail::usage("`--reason` says why something is refused")
+            return Err(Fail::usage("`--reason` is only for refusals")
                 .hint("give it with the answer `no` or `stop`."));
         }
         if self.everywhere && parsed.1 != Some(Word::Always) {
-            return Err(Fail::usage("`--everywhere` says where something is always allowed")
+            return Err(Fail::usage("`--everywhere` is only for `always`")
                 .hint("give it with the answer `always`."));
         }
         if self.arguments.is_some() && parsed.1 != Some(Word::Edit) {
-            return Err(Fail::usage("`--arguments` says what happens instead")
+            return Err(Fail::usage("`--arguments` is only for `edit`")
                 .hint("give it with the answer `edit`."));
         }
         Ok(parsed)
@@ -137,7 +137,7 @@ fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Res
     let given = block_on(answering::give(store, question, answered, &identity::host()))?;
     let mut notes = Vec::new();
     if given.is_over {
-        notes.push("the run that asked has ended; it finds the answer when it goes on".to_owned());
+        notes.push("the run that asked has ended; it uses the answer when it continues".to_owned());
     }
     let out = match app.globals.json {
         true => json::render(&json::question(&given.question)) + "\n",
@@ -209,7 +209,7 @@ fn prompt(
         if let Some(answer) = answer.filter(|it| it.is_among(&asked.offers)) {
             return Ok(Some(answer));
         }
-        keyboard.say(&["type one of the letters above; Enter alone leaves it waiting".to_owned()]);
+        keyboard.say(&["type one of the letters above; Enter alone leaves the question open".to_owned()]);
     }
 }
 
@@ -244,7 +244,7 @@ fn written(rules: &[Permit], reach: Reach, project: &str) -> Result<Vec<String>,
 fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     let set = |name: &str| env::var(name).ok().filter(|it| !it.trim().is_empty());
     let editor = set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
-        Fail::usage("no editor is known")
+        Fail::usage("no editor is set")
             .hint("set EDITOR, or give the arguments with `--arguments`.")
     })?;
     let directory = places::data()?;
@@ -263,7 +263,7 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     if !ended.map_err(failed)? {
         return Err(Fail::new(
             Code::Interrupted,
-            "the editor did not end well; nothing was answered",
+            "the editor failed; nothing was answered",
         ));
     }
     let arguments = answering::arguments(&after?)?;

@@ -42,7 +42,7 @@ pub(crate) struct Events {
 }
 
 fn source(name: &str) -> Result<Source, String> {
-    Source::parse(name).ok_or_else(|| "there is claude, codex, gemini and acp".to_owned())
+    Source::parse(name).ok_or_else(|| "use claude, codex, gemini or acp".to_owned())
 }
 
 pub(super) fn kind(name: &str) -> Result<KindName, String> {

@@ -40,7 +40,7 @@ Examples:
 
 fn all(app: &App) -> Result<Reply, Fail> {
     if app.globals.plan.is_some() {
-        return Err(Fail::usage("--all and --plan cannot both be meant"));
+        return Err(Fail::usage("--all and --plan cannot be used together"));
     }
     let store = app.store_to_read()?.ok_or_else(no_plan)?;
     let (out, notes) = block_on(export::all(&*store))?;

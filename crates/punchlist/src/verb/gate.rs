@@ -98,7 +98,7 @@ Examples:
 }
 
 fn no_session() -> Fail {
-    Fail::not_found("no agent's session is known here").hint(if person::is_agent() {
+    Fail::not_found("there is no agent session here").hint(if person::is_agent() {
         "`punchlist doctor` says whether hooks are installed."
     } else {
         "for sessions to come, put `gate = \"off\"` into the configuration; \

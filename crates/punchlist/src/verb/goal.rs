@@ -89,7 +89,7 @@ Examples:
             && !self.met
             && !self.clear;
         if self.demand.is_some() {
-            person::not_an_agent("what counts as done is said")?;
+            person::not_an_agent("the demanded evidence is set")?;
         }
         let (store, plan) = plan_choice::whole_there(app)?;
         if says_nothing {
@@ -147,7 +147,7 @@ impl Goal {
 /// The goal with the caller's word that it is met. A person confirms it where an agent's word is not enough.
 fn met(plan: &Plan, app: &App, store: &dyn Store) -> Result<Aim, Fail> {
     let aim = goal::that_could_be_met(plan)?;
-    let (what, verb) = ("that this goal is met is said", "goal --met");
+    let (what, verb) = ("this goal is declared met", "goal --met");
     if !plan.is_word_enough(Some(Level::Reported)) {
         let standing = view::goal::standing(plan, &evidence::stale(plan)).unwrap_or_default();
         let about = [format!("Goal: {}", aim.statement), format!("Met so far: {standing}")];

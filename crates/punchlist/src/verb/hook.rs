@@ -70,7 +70,7 @@ Examples:
         // A fault of ours must not look like a deliberate exit code.
         let answer = panic::catch_unwind(AssertUnwindSafe(|| self.answer(app, &log)));
         let answer = answer.unwrap_or_else(|_| {
-            log.note(app, None, "the hook broke down");
+            log.note(app, None, "the hook panicked");
             None
         });
         if SETTLED.swap(true, Ordering::SeqCst) {
@@ -84,7 +84,7 @@ impl Hook {
     /// The answer, if there is one.
     fn answer(&self, app: &App, log: &Log) -> Option<String> {
         let Some(agent) = Agent::named(&self.agent) else {
-            log.note(app, None, "there is no such agent: use claude, codex or gemini");
+            log.note(app, None, "unknown agent: use claude, codex or gemini");
             return None;
         };
         let bytes = match stdin() {

@@ -61,7 +61,7 @@ Examples:
         let several = plans.len() > 1;
         if several && app.globals.plan.is_some() {
             return Err(Fail::usage("the file has several plans, and --plan names one")
-                .hint("import it without --plan; they keep their names."));
+                .hint("import it without --plan; the plans keep their names."));
         }
         let name = app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?;
         // Plans of several projects stay where they belong.
@@ -98,10 +98,10 @@ fn is_taken_over(claims: &Claims) -> bool {
         .say(&["This file has commands or evidence that this machine has not seen:".to_owned()]);
     keyboard.say(&claims.lines());
     keyboard.say(&[
-        "With a no the plan is imported, its commands as an agent's and its evidence as reports."
+        "If you answer no, the commands are imported as an agent's and the evidence as reported."
             .to_owned(),
     ]);
-    keyboard.confirms("Take them over as your own?")
+    keyboard.confirms("Accept them as your own?")
 }
 
 impl Import {
@@ -123,7 +123,7 @@ impl Import {
                 true => Reply::json(&serde_json::json!({
                     "revision": plan.map(|it| it.revision), "changed": [], "warnings": [],
                 })),
-                false => Reply::text("nothing changed: the list has all of it\n"),
+                false => Reply::text("nothing changed: the list already has every item\n"),
             }
         } else {
             let request = Request::new(merge.ops, self.changing);

@@ -44,7 +44,7 @@ Examples:
         let new = Initialisation::check(app.project()?, database(app)?, &trusted_files)?;
         if let Some(question) = new.question() {
             let about = block_on(new.about(|path| database::open_to_read(&at(path))));
-            let otherwise = "nothing was made or trusted";
+            let otherwise = "nothing was created or trusted";
             Act { what, verb: Self::NAME, about: &about, question: &question, otherwise }
                 .confirm()?;
         }
@@ -68,7 +68,7 @@ fn database(app: &App) -> Result<PathBuf, Fail> {
     let Some(named) = &app.globals.db else { return Ok(app.project()?.own_database()) };
     let path = app.named(named.clone())?;
     let path = std::path::absolute(&path)
-        .map_err(|why| Fail::usage(format!("{} is no path: {why}", path.display())))?;
+        .map_err(|why| Fail::usage(format!("{} is not a valid path: {why}", path.display())))?;
     // As it is found later: the directory by its real name, the file by the one that it is given.
     let real = path.parent().and_then(|it| fs::canonicalize(it).ok());
     Ok(real.zip(path.file_name()).map_or(path.clone(), |(real, name)| real.join(name)))

@@ -73,7 +73,7 @@ Examples:
         if agent != Agent::Codex
             && let Some((_, option)) = codex_alone.iter().find(|it| it.0)
         {
-            return Err(Fail::usage(format!("{} has no such choice", agent.title()))
+            return Err(Fail::usage(format!("{} has no such option", agent.title()))
                 .hint(format!("{option} is for codex: leave it out.")));
         }
         Ok(reply(app, &self.set_up(app, agent)?))
@@ -120,7 +120,7 @@ impl Install {
         let found = agent::on_this_machine();
         if found.is_empty() {
             return Err(Fail::not_found("no agent was found on this machine").hint(
-                "`punchlist install claude` (or codex, or gemini) sets one up all the same.",
+                "`punchlist install claude` (or codex, or gemini) sets one up anyway.",
             ));
         }
         if self.own_tools {

@@ -65,9 +65,9 @@ Examples:
         if std::io::stdin().is_terminal() {
             // A person would wait for it, as it does for them.
             print::say(&[
-                "This is an MCP server for agents, and waits for one to speak to it on stdin."
+                "This is an MCP server. It waits for an agent on stdin."
                     .to_owned(),
-                "Ctrl-D or Ctrl-C ends it; `punchlist install` sets an agent up to start it."
+                "Ctrl-D or Ctrl-C ends it; `punchlist install` sets up an agent to start it."
                     .to_owned(),
             ]);
         }

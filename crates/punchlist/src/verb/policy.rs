@@ -79,7 +79,7 @@ impl Policy {
             }
             [line, rest @ ..] if line.contains(char::is_whitespace) && !rest.is_empty() => {
                 if rest != ["--json"] {
-                    return Err(Fail::usage("a command line in quotes is the whole of it")
+                    return Err(Fail::usage("a quoted command line must be the only argument")
                         .hint("give one command line, or its words; options come before it."));
                 }
                 self.words.truncate(1);

@@ -50,7 +50,7 @@ Examples:
             return Ok(Reply::json(&serde_json::json!({ "questions": questions })));
         }
         if found.is_empty() {
-            let what = if self.all { "Nothing was asked" } else { "Nothing waits for an answer" };
+            let what = if self.all { "No question was asked" } else { "No open question" };
             let place = if self.everywhere { "anywhere" } else { "here" };
             return Ok(Reply::text(format!("{what} {place}.\n")));
         }

@@ -51,7 +51,7 @@ Examples:
         }
         if sessions.is_empty() {
             let place = if self.all { "anywhere" } else { "here" };
-            return Ok(Reply::text(format!("No agent's session is known {place} yet.\n")));
+            return Ok(Reply::text(format!("There is no agent session {place} yet.\n")));
         }
         let screen = app.screen();
         Ok(Reply::prose(screen.drawn(&ledger::ledger(&sessions, &app.view(screen)))))

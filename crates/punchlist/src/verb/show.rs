@@ -88,10 +88,10 @@ fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Repl
     let nothing = |what: &str| {
         let title = text::one_line(&item.title);
         Err(Fail::not_found(format!("item {number} \"{title}\" {what}"))
-            .hint(format!("`punchlist show {number}` shows what is known of it.")))
+            .hint(format!("`punchlist show {number}` shows the item.")))
     };
     let Some(call) = last_call(store, plan, number)? else {
-        return nothing("was not done by a run");
+        return nothing("was never run");
     };
     if app.globals.json {
         return Ok(Reply::json(&serde_json::json!({"item": number, "lastCall": call.json()})));
@@ -107,7 +107,7 @@ fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Repl
     if output.whole.as_ref().is_some_and(|it| !Path::new(it).exists()) {
         let days = outputs::DAYS;
         reply.notes.push(format!(
-            "the middle of it is gone: whole outputs are kept for {days} days, and the newest 2 GiB of them"
+            "the middle of the output is gone: whole outputs are kept for {days} days, and the newest 2 GiB of them"
         ));
     }
     Ok(reply)

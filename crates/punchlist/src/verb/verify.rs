@@ -108,11 +108,11 @@ impl Verify {
         let project = &app.project()?.name;
         let (given, words) = if self.consent {
             permission::consent(app, None)?;
-            (true, "checks that agents write are run here")
+            (true, "checks written by agents now run here")
         } else if consent::take_back(&places::data()?, project)? {
-            (false, "checks that agents write are not run here any more")
+            (false, "checks written by agents no longer run here")
         } else {
-            (false, "checks that agents write were not allowed here")
+            (false, "checks written by agents were not allowed here")
         };
         if app.globals.json {
             return Ok(Reply::json(&json!({"project": project, "consent": given})));

@@ -278,11 +278,11 @@ fn arguments_are_changed_in_the_users_own_editor() {
         assert_eq!(left.count(), 0, "nothing is left behind");
         Some(())
     };
-    if check("", 2, "no editor is known").is_none() {
+    if check("", 2, "no editor is set").is_none() {
         return;
     }
     check("true", 130, "nothing was changed").unwrap();
-    check("false", 130, "the editor did not end well").unwrap();
+    check("false", 130, "the editor failed").unwrap();
     check("sed -i s/{/[/", 2, "the arguments are no JSON").unwrap();
     assert_eq!(answers(&world)[0], "-");
     check("sed -i s/--prod/--dry-run/", 0, "Publish: with other arguments").unwrap();

@@ -355,7 +355,7 @@ fn several_sessions_must_be_told_apart() {
 #[test]
 fn reminders_are_told_by_kind_and_by_session() {
     let world = World::new();
-    assert_eq!(world.typed("reminders").ok(), "No agent's session is known here yet.\n");
+    assert_eq!(world.typed("reminders").ok(), "There is no agent session here yet.\n");
     let agent = Agent::start(&world);
     seen(&world, "12345678-aaaa", Some(&agent), 1, false);
     assert_eq!(world.typed("reminders").ok(), "Nobody was reminded of anything yet.\n");
@@ -471,7 +471,7 @@ fn an_adoption_that_is_taken_back_leaves_the_items_open_where_they_were() {
 #[test]
 fn adopting_needs_somebody_who_can_and_something_that_may_be() {
     let world = World::new();
-    let nothing = "No session that ended left anything open here.\n";
+    let nothing = "No ended session has open items here.\n";
     assert_eq!(world.typed("adopt").ok(), nothing);
     assert!(!world.path("home/.local").exists());
     let mut old = Agent::start(&world);

@@ -129,7 +129,7 @@ fn a_server_that_is_typed_at_a_terminal_says_what_it_is_and_how_it_ends() {
     let program = env!("CARGO_BIN_EXE_punchlist");
     terminal.types(&[&format!("clear; {program} mcp; echo end $((1))"), "Enter"]);
     let shown = terminal.until(|it| it.contains("ends it"));
-    assert!(shown.contains("This is an MCP server for agents"), "{shown}");
+    assert!(shown.contains("This is an MCP server. It waits for an agent"), "{shown}");
     terminal.types(&["C-d"]);
     terminal.until(|it| it.lines().any(|it| it == "end 1"));
     // An agent's own pipe gets nothing of it.

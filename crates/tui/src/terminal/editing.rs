@@ -56,7 +56,7 @@ impl Editor {
             let failed =
                 |why: std::io::Error| Fail::ours(format!("cannot edit {}: {why}", file.display()));
             if !editor::edit(&self.command, &file).map_err(failed)? {
-                let message = "the editor did not end well; nothing changed";
+                let message = "the editor failed; nothing changed";
                 return Err(kept(Fail::new(Code::Interrupted, message), &file));
             }
             let after = input::file(&file)?;

@@ -103,7 +103,7 @@ Examples:
         let is_named = *patch != Patch::default();
         let Some(typed) = self.item else {
             if is_named {
-                return Err(Fail::usage("fields are an item's, and --all is for the whole list")
+                return Err(Fail::usage("--all edits the whole list and takes no fields")
                     .hint("name the item, as in `punchlist edit 3 --title \"…\"`."));
             }
             return in_editor_whole(app, self.changing);
@@ -121,7 +121,7 @@ Examples:
 }
 
 fn no_editor() -> Fail {
-    Fail::usage("nothing is named that should change, and there is no editor to ask")
+    Fail::usage("no field is given, and there is no editor")
         .hint("name a field, as in `punchlist edit 3 --title \"…\"`; or set EDITOR.")
 }
 

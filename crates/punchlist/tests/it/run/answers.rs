@@ -85,7 +85,7 @@ fn an_answer_given_after_the_run_was_killed_is_used_by_the_next() {
     world.write("project/plan.md", ASKS);
     killed(&world);
     let Some(ran) = at_terminal(&world, "answer yes", "y\n", &[]) else { return };
-    assert!(ran.out.contains("it finds the answer when it goes on"), "{}", ran.out);
+    assert!(ran.out.contains("it uses the answer when it continues"), "{}", ran.out);
     let ran = run(&world, &["plan.md"]);
     assert_eq!(ran.code, 7, "{}{}", ran.out, ran.err);
     assert_eq!(read(&world, "project/log.txt"), "published\n", "{}", ran.out);
