@@ -1,6 +1,6 @@
-//! Agents as verbs know them: their names, where they are, and what installing them depends on.
+//! Agents as the verbs see them: their names, their programs, and the options for installing.
 //!
-//! Reads the environment for the crates that must not; does nothing by itself.
+//! Reads the environment on behalf of crates that must not.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,16 +18,16 @@ use crate::app::App;
 use crate::fail::{Code, Fail};
 use crate::places;
 
-/// For whom something is installed.
+/// Where entries are installed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Goal {
-    /// The user.
+    /// In the user's settings.
     User,
-    /// The project.
+    /// In the project's files.
     Project,
 }
 
-/// The agent with that name.
+/// Parses an agent's name.
 pub(crate) fn named(name: &str) -> Result<Agent, Fail> {
     Agent::named(name).ok_or_else(|| {
         Fail::usage(format!("there is no agent {name:?}"))
@@ -35,12 +35,12 @@ pub(crate) fn named(name: &str) -> Result<Agent, Fail> {
     })
 }
 
-/// The agents that are on this machine, and where.
+/// The agents on this machine, with the paths of their programs.
 pub(crate) fn on_this_machine() -> Vec<(Agent, PathBuf)> {
     Agent::ALL.into_iter().filter_map(|it| Some((it, program(it.as_str())?))).collect()
 }
 
-/// Where a program is: on the path, else where its own installer puts it.
+/// Finds a program: on the search path, else where its own installer puts it.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let home = home().unwrap_or_default();
     let usual = [home.join(".local/bin"), home.join(".claude/local")];
@@ -61,7 +61,7 @@ fn set(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|it| !it.is_empty())
 }
 
-/// What installing depends on.
+/// The options for installing an agent.
 pub(crate) fn options(app: &App, agent: Agent, goal: Goal) -> Result<Options, Fail> {
     let home = home()
         .filter(|it| it.is_absolute())
@@ -87,18 +87,18 @@ pub(crate) fn options(app: &App, agent: Agent, goal: Goal) -> Result<Options, Fa
     })
 }
 
-/// The version of an agent's program, if it is on this machine and says so.
+/// The version of an agent's program, if it is on this machine and prints one.
 pub(crate) fn version(agent: Agent) -> Option<Version> {
-    /// The slowest take some seconds to start.
+    /// Some agents take several seconds to start.
     const PATIENCE: Duration = Duration::from_secs(15);
     doctor::version(&program(agent.as_str())?, PATIENCE)
 }
 
-/// Where the user has an agent keep its files, if that was chosen.
+/// The agent's configuration directory, if the user has set one.
 fn config_dir(agent: Agent) -> Option<PathBuf> {
     match agent {
         Agent::Claude => set("CLAUDE_CONFIG_DIR").map(PathBuf::from),
-        // Codex looks at what it leads to, and knows its hooks by that path.
+        // Codex resolves symbolic links, and identifies its hooks by the resolved path.
         Agent::Codex => {
             set("CODEX_HOME").map(PathBuf::from).map(|it| fs::canonicalize(&it).unwrap_or(it))
         }
@@ -106,7 +106,7 @@ fn config_dir(agent: Agent) -> Option<PathBuf> {
     }
 }
 
-/// This very binary, by the path that lasts longest.
+/// The path of this binary, preferably one that survives updates.
 pub(crate) fn binary() -> Result<PathBuf, Fail> {
     let gone = |why: String| {
         Fail::ours(format!("the running program's file cannot be found: {why}"))
@@ -116,17 +116,17 @@ pub(crate) fn binary() -> Result<PathBuf, Fail> {
     let real = fs::canonicalize(&path).map_err(|why| gone(format!("{}: {why}", path.display())))?;
     let called = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let names = [called.file_name().unwrap_or_default(), OsStr::new("punchlist")];
-    // A name alone was looked for on the search path.
+    // A bare name was found on the search path.
     let is_path = called.components().count() > 1;
     let path = is_path.then(|| std::path::absolute(&called).ok()).flatten();
     Ok(programs::lasting_path(&real, &names, path.as_deref(), &search_path()))
 }
 
-/// The database that entries name. It need not exist, and is not made.
+/// The database for the installed entries. It need not exist, and is not created.
 fn database(app: &App, goal: Goal) -> Result<PathBuf, Fail> {
     let is_named = app.globals.db.is_some() || set("PUNCHLIST_DB").is_some();
     let path = match goal {
-        // Entries for every project must not lead to the database of one.
+        // Entries for every project must not name the database of one project.
         Goal::User if !is_named => places::database()?,
         Goal::User | Goal::Project => app.database()?.clone(),
     };

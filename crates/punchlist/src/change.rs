@@ -1,4 +1,4 @@
-//! Making a change and saying what came of it: what all changing verbs share.
+//! Makes a change and reports the result, for all verbs that change a plan.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::person;
 use crate::plan_choice::{self, Missing};
 use crate::print::Reply;
 
-/// The option of every verb that changes a plan.
+/// The options of every verb that changes a plan.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct Changing {
     /// Refuse the change unless the plan is at this revision; `any` accepts every revision
@@ -27,7 +27,7 @@ pub(crate) struct Changing {
 }
 
 impl Changing {
-    /// The revision that the store is to insist on.
+    /// The expected revision.
     pub(crate) fn revision(&self) -> Option<Revision> {
         self.expect.and_then(Expect::revision)
     }
@@ -35,22 +35,22 @@ impl Changing {
 
 /// A change that a verb asks for.
 pub(crate) struct Request {
-    /// What is asked.
+    /// The operations.
     pub(crate) ops: Vec<Op>,
-    /// Whether this change makes the plan if there is none.
+    /// Whether to create the plan if there is none.
     pub(crate) makes_plan: bool,
-    /// The revision to insist on.
+    /// The expected revision.
     pub(crate) changing: Changing,
     /// The attempt under which the worker writes.
     pub(crate) attempt: Option<u32>,
-    /// The process that holds what is started.
+    /// The process that holds the claims of started items.
     pub(crate) pid: Option<u32>,
-    /// What is blocked is started or completed all the same, by a person's word.
+    /// Whether a person starts or completes an item although a dependency is open.
     pub(crate) anyway: bool,
 }
 
 impl Request {
-    /// A change of a plan that is there.
+    /// A change of an existing plan.
     pub(crate) fn new(ops: Vec<Op>, changing: Changing) -> Self {
         Self { ops, changing, makes_plan: false, attempt: None, pid: None, anyway: false }
     }
@@ -79,14 +79,14 @@ impl Request {
         Ok((store, applied))
     }
 
-    /// Makes the change and says what came of it.
+    /// Makes the change and reports the result.
     pub(crate) fn answer(self, app: &App) -> Result<Reply, Fail> {
         let (store, applied) = self.make(app)?;
         report(app, &*store, applied)
     }
 }
 
-/// What came of a change, for people or programs.
+/// Reports the result of a change, as text or JSON.
 pub(crate) fn report(app: &App, store: &dyn Store, applied: Applied) -> Result<Reply, Fail> {
     if app.globals.json {
         let applied = block_on(change::with_obstacles(store, applied))?;

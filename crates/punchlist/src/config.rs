@@ -9,10 +9,10 @@ use crate::fail::Fail;
 use crate::project::Project;
 use crate::{places, project};
 
-/// Reads all layers: the user's file, the project's file, and what the command line gives.
+/// Reads all layers: the user's file, the project's file and the command line.
 pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail> {
     let mut settings = Settings::default();
-    // Without a home directory there is no user's file; a store named by `--db` still works.
+    // Without a home directory there is no user's file; `--db` still works.
     if let Ok(path) = places::config()
         && path.exists()
     {
@@ -29,7 +29,7 @@ pub(crate) fn read(project: &Project, given: &[String]) -> Result<Settings, Fail
     Ok(settings)
 }
 
-/// Where a project keeps its own database.
+/// The path of a project's own database.
 pub(crate) fn own_database(project: &Project) -> std::path::PathBuf {
     project.own_database()
 }

@@ -1,7 +1,7 @@
-//! The agent session that a call is made in, if it is made in one.
+//! Finds the agent session that a call is made in, if any.
 //!
-//! It is found through the processes above, and where those say nothing, by what the agent put into
-//! the environment. A store that knows no session at all costs one look.
+//! It looks for the session's process among the ancestors of this process, then at the variables
+//! that agents set. If the store has no session, this is one query.
 
 use std::env;
 
@@ -16,16 +16,17 @@ use crate::block_on;
 use crate::fail::Fail;
 use crate::identity;
 
-/// What is known of it.
+/// The result of the search.
 pub(crate) struct CurrentSession {
-    /// The session. One that only the environment names has version 0: the store does not know it.
+    /// The session. A session that only the environment names has version 0, because it is not in
+    /// the store.
     pub(crate) session: Option<Session>,
-    /// Whether the store knows any session.
+    /// Whether the store has any session.
     pub(crate) any: bool,
 }
 
 impl CurrentSession {
-    /// Looks. A call that names another project's directory is not made in the session.
+    /// Searches for the session. A call with `-C` into another project is not made in the session.
     pub(crate) fn look(app: &App, store: &dyn SessionStore) -> Result<Self, Fail> {
         let told = told(|name| env::var(name).ok());
         let first = SessionFilter { most: Some(1), ..SessionFilter::default() };
@@ -42,13 +43,13 @@ impl CurrentSession {
         Ok(Self { session: session.filter(|it| !elsewhere(it)), any })
     }
 
-    /// The session, if the store knows it.
+    /// The session, if it is in the store.
     pub(crate) fn recorded(&self) -> Option<&Session> {
         self.session.as_ref().filter(|it| it.version > 0)
     }
 }
 
-/// The session that a verb about sessions means. `None` if there is none.
+/// The session that a verb with `--session` works on. `None` if there is none.
 pub(crate) fn meant(
     app: &App,
     store: &dyn Store,

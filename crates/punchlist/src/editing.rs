@@ -1,4 +1,4 @@
-//! The user's editor, and whether somebody could use it.
+//! The user's editor.
 
 use std::env;
 
@@ -7,19 +7,19 @@ use punchlist_tui::terminal::editing::{Edited, Editor};
 use crate::fail::Fail;
 use crate::{person, places, print};
 
-/// Whether an editor is known and somebody could use it.
+/// Whether there is an editor and a terminal to use it at.
 pub(crate) fn is_possible() -> bool {
     !person::is_agent() && (chosen().is_some() || print::can_ask())
 }
 
-/// The user's editor.
+/// The editor that the user has set.
 fn chosen() -> Option<String> {
     let set = |name: &str| env::var(name).ok().filter(|it| !it.trim().is_empty());
     set("VISUAL").or_else(|| set("EDITOR"))
 }
 
-/// Opens a text in the user's editor; where there is a terminal, there is `vi`. `None` if the text comes back
-/// as it was, or empty.
+/// Opens a text in the user's editor, `vi` by default. `None` if the text comes back unchanged or
+/// empty.
 pub(crate) fn edit<T>(
     name: &str,
     text: &str,

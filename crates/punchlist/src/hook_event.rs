@@ -1,5 +1,5 @@
-//! Where the engine's hook events meet this process: its environment, its processes, and the store of the
-//! directory that an event names.
+//! Connects hook events of the engine with this process: its environment, its ancestors, and the
+//! store for the directory that an event names.
 
 use std::env;
 use std::fs;
@@ -20,14 +20,15 @@ use crate::block_on;
 use crate::clock::{self, Clock};
 use crate::{called, identity, places, plan_choice, repository};
 
-/// What a hook finds around this process.
+/// The facts about this process that a hook needs.
 pub(crate) fn facts(app: &App, agent: Agent, has_server: bool) -> HookFacts {
     let ancestors = identity::ancestors(|it| is_called(agent.as_str(), it));
     let found = HookFacts::find(agent, &variable, &ancestors, app.now);
     HookFacts { has_server, plan: app.globals.plan.clone().or(found.plan.clone()), ..found }
 }
 
-/// What to say to the agent. `app` is the call as if made where the event happened ([`at`]).
+/// Handles an event and returns the answer for the agent. `app` must be the context for the event's
+/// directory ([`at`]).
 pub(crate) fn decide(
     app: &App,
     agent: Agent,
@@ -35,7 +36,7 @@ pub(crate) fn decide(
     facts: &HookFacts,
 ) -> Result<Answer, Failed> {
     if event.what == What::Doctor {
-        // A hook that cannot open its store would fail later, in silence.
+        // If the store cannot be opened, the doctor must see it: real events would fail unnoticed.
         let but = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
         let version = env!("CARGO_PKG_VERSION");
         return Ok(Answer::Message(format!("punchlist {version}{}", but.unwrap_or_default())));
@@ -61,7 +62,7 @@ pub(crate) fn decide(
     answer
 }
 
-/// The call as if made in the directory that the event names.
+/// The context for the directory that the event names.
 pub(crate) fn at(app: &App, event: &Event) -> Result<App, String> {
     let mut globals = app.globals.clone();
     if let Some(db) = globals.db.take() {
@@ -78,16 +79,16 @@ fn within(mut globals: Globals, event: &Event) -> App {
     App::catching_up(globals)
 }
 
-/// Where events of a database are kept that cannot be applied.
+/// The spool of a database.
 pub(crate) fn spool(database: &Path) -> Spool {
     let whole = std::path::absolute(database).unwrap_or_else(|_| database.to_owned());
     let whole = fs::canonicalize(&whole).unwrap_or(whole);
     Spool::of(&whole, places::data().ok().as_deref())
 }
 
-/// Applies the events that wait for a database, until a time.
+/// Applies the spooled events of a database, until a deadline.
 pub(crate) fn catch_up(database: &Path, until: Option<Instant>) -> CaughtUp {
-    // What is said to the agent, it would have had to hear then.
+    // The answers come too late for the agent, so they are dropped.
     let apply = |agent: Agent, event: &Event, facts: &HookFacts| {
         let globals = Globals { db: Some(database.to_owned()), ..Globals::default() };
         decide(&within(globals, event), agent, event, facts).map(drop)

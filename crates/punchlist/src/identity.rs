@@ -1,7 +1,7 @@
-//! Who acts: the person at the keyboard, and the process that a claim may be bound to.
+//! Identities: the name of the actor, and the process that a claim is bound to.
 //!
-//! A verb's own process is never the holder of a claim: it ends at once. `--pid` names one that
-//! lives on.
+//! A claim is never bound to the verb's own process, which ends at once. `--pid` names a process
+//! that keeps running.
 
 use std::env;
 
@@ -12,7 +12,7 @@ use punchlist_model::{Holder, Process, Slice};
 use crate::clock::Clock;
 use crate::fail::Fail;
 
-/// The name that changes are made under: `--as`, else `user@host`.
+/// The actor's name: `--as`, else `user@host`.
 pub(crate) fn name(given: Option<&str>) -> Result<String, Fail> {
     match given {
         Some(name) if name.trim().is_empty() || name.contains('\0') => {
@@ -35,7 +35,7 @@ fn user() -> String {
         .unwrap_or_else(|| rustix::process::geteuid().as_raw().to_string())
 }
 
-/// What this machine is called.
+/// The host name.
 pub(crate) fn host() -> String {
     if cfg!(debug_assertions)
         && let Ok(host) = env::var("PUNCHLIST_HOST")
@@ -45,7 +45,7 @@ pub(crate) fn host() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
-/// The holder of what this call starts.
+/// The holder of the items that this call starts.
 pub(crate) fn holder(name: &str, pid: Option<u32>) -> Result<Holder, Fail> {
     let process = match pid {
         Some(pid) => Some(process::process(&host(), pid).ok_or_else(|| {
@@ -62,15 +62,15 @@ pub(crate) fn process() -> Option<Process> {
     process::process(&host(), std::process::id())
 }
 
-/// The processes behind claims of this plan that are known to have ended.
+/// The processes of claims in this plan that have ended.
 pub(crate) fn gone(plan: &Slice) -> Vec<Process> {
     around::gone(&Clock, plan)
 }
 
-/// The processes above this one, nearest first, up to the one looked for.
+/// The ancestors of this process, nearest first, up to the first one that `is_it` accepts.
 ///
-/// In debug builds `PUNCHLIST_ANCESTORS` says how many of them are looked at, so that tests do not
-/// depend on who runs them; a release build does not know it.
+/// In debug builds, `PUNCHLIST_ANCESTORS` limits their number, so that tests do not depend on the
+/// program that runs them. Release builds ignore it.
 pub(crate) fn ancestors(is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     let mut found = process::ancestors(&host(), std::process::id(), is_it);
     if cfg!(debug_assertions)
@@ -81,7 +81,7 @@ pub(crate) fn ancestors(is_it: impl Fn(&Ancestor) -> bool) -> Vec<Ancestor> {
     found
 }
 
-/// The same up to the nearest that is called like an agent that we know.
+/// The ancestors up to the nearest one with the name of a known agent.
 pub(crate) fn up_to_agent() -> Vec<Ancestor> {
     ancestors(session::is_known)
 }

@@ -1,4 +1,4 @@
-//! The items that are named on the command line, looked up in the plan that is meant.
+//! Looks up the items that are named on the command line.
 
 use punchlist_engine::fail::Fail;
 use punchlist_formats::typed::items;
@@ -9,7 +9,7 @@ use crate::plan_choice;
 
 pub(crate) use punchlist_formats::typed::items::{Several, Typed};
 
-/// The item that is meant. Anything but a number is looked up in the plan.
+/// Looks up one item. A number needs no look at the plan.
 pub(crate) fn one(app: &App, typed: &Typed) -> Result<ItemRef, Fail> {
     match typed {
         Typed::Number(number) => Ok(ItemRef::Number(*number)),
@@ -17,7 +17,7 @@ pub(crate) fn one(app: &App, typed: &Typed) -> Result<ItemRef, Fail> {
     }
 }
 
-/// The items that are meant, each once.
+/// Looks up several items, each once.
 pub(crate) fn each(app: &App, typed: &[Several]) -> Result<Vec<ItemRef>, Fail> {
     match items::numbers(typed) {
         Some(numbers) => Ok(numbers),

@@ -1,7 +1,7 @@
-//! The binary: verbs, configuration, and the only place where the rooms are joined.
+//! The binary: verbs, configuration, and the only place that connects all crates.
 //!
-//! Nothing here is a rule of the plan; those live in the model. Nothing but [`mod@print`] writes to
-//! stdout and stderr, and nothing but [`clock`] looks at the clock or draws random numbers.
+//! It has no rules of the plan; those are in the model. Only [`mod@print`] writes to stdout and
+//! stderr, and only [`clock`] reads the clock and gets random numbers.
 
 #![forbid(unsafe_code)]
 
@@ -35,11 +35,11 @@ use punchlist_engine::check::evidence;
 use punchlist_engine::outputs;
 use punchlist_engine::{archive, fail, merge, project};
 use punchlist_tui::terminal::{input, keyboard};
-// Waits for the answer of a store where there is no runtime.
+// Waits for a store where there is no async runtime.
 pub(crate) use pollster::block_on;
 
 fn main() -> std::process::ExitCode {
-    // Before anything else is looked at: it may be about to become another program.
+    // First of all: if this process was started as a guardian, this call never returns.
     punchlist_sched::guardian::enter_if_called();
     app::main()
 }

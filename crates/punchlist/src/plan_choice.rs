@@ -1,4 +1,5 @@
-//! Which plan a verb works on: what the call says of it, for [`punchlist_engine::plan_service`].
+//! Chooses the plan of a verb: turns the options of the call into a query for
+//! [`punchlist_engine::plan_service`].
 
 use std::sync::Arc;
 
@@ -17,19 +18,19 @@ use crate::clock;
 use crate::identity;
 use crate::print::{self, Screen};
 
-/// A name that a plan may have.
+/// Validates the name of a plan.
 pub(crate) use punchlist_engine::plan_service::choice::valid_name;
 
-/// Whether a plan that is not there may be made.
+/// What to do if the plan does not exist.
 #[derive(Clone, Copy)]
 pub(crate) enum Missing<'a> {
-    /// The first change makes it, if this finds no fault with the change.
+    /// Create it, if this function finds no error in the change.
     Make(&'a dyn Fn() -> Result<(), Fail>),
-    /// That is an error.
+    /// Return an error.
     Refuse,
 }
 
-/// Does something with the plan that is meant.
+/// Runs a function with the chosen plan.
 pub(crate) fn with<T>(
     app: &App,
     store: &dyn Store,
@@ -47,7 +48,7 @@ pub(crate) fn with<T>(
         Missing::Refuse => {
             let existing = block_on(choice::existing(store, query))?;
             let whose = existing.left.and_then(|plan| choice::whose(&plan, app.now));
-            // Programs find that in the result.
+            // In JSON, the result has this information.
             if let Some(line) = whose.filter(|_| !app.globals.json) {
                 print::aside(&line, None);
             }
@@ -61,7 +62,7 @@ pub(crate) fn with<T>(
     })
 }
 
-/// What the call says of the plan.
+/// The query for the plan.
 fn query<'a>(
     app: &'a App,
     store: &dyn Store,
@@ -69,7 +70,7 @@ fn query<'a>(
     host: &'a str,
 ) -> Result<Query<'a>, Fail> {
     let from = match name {
-        // A name is looked for in the same way wherever the call is made.
+        // A plan is found by its name in the same way from everywhere.
         Some(_) => CalledFrom::Outside,
         None => {
             let here = app.current_session(store)?;
@@ -88,15 +89,15 @@ pub(crate) fn live_plans(app: &App, store: &dyn Store, project: &str) -> Result<
     Ok(block_on(plan_service::live_plans(store, project, &identity::host(), app.now))?)
 }
 
-/// What was read, and the store that it was read from.
+/// A result, and the store that it was read from.
 pub(crate) type Read<T> = (Arc<dyn Store>, T);
 
-/// The whole plan that is meant, and the store that it was read from; `None` if the project has none yet.
+/// The whole chosen plan, and its store; `None` if the project has no plan yet.
 pub(crate) fn whole(app: &App) -> Result<Option<Read<Plan>>, Fail> {
     read_with(app, |store, id| block_on(store.whole(id)))
 }
 
-/// What `needs` names of the plan that is meant.
+/// The slice of the chosen plan that `needs` asks for.
 pub(crate) fn read(app: &App, needs: &Needs) -> Result<Option<Read<Slice>>, Fail> {
     read_with(app, |store, id| block_on(store.read(id, needs.clone())))
 }
@@ -118,12 +119,12 @@ fn read_with<T>(
     }
 }
 
-/// The same as [`whole`]; that there is no plan is an error.
+/// Like [`whole`], but a missing plan is an error.
 pub(crate) fn whole_there(app: &App) -> Result<Read<Plan>, Fail> {
     whole(app)?.ok_or_else(no_plan)
 }
 
-/// The same as [`read`]; that there is no plan is an error.
+/// Like [`read`], but a missing plan is an error.
 pub(crate) fn read_there(app: &App, needs: &Needs) -> Result<Read<Slice>, Fail> {
     read(app, needs)?.ok_or_else(no_plan)
 }

@@ -1,7 +1,7 @@
-//! How a verb's result and its failure are printed, and what is known of the place that they go to.
+//! Prints the result or the error of a verb, and knows the properties of stdout.
 //!
-//! Results go to stdout in one piece, everything else to stderr. A reader that went away is no
-//! error. What goes on while a verb works is written by [`output`].
+//! Results go to stdout in one piece, everything else to stderr. A closed pipe is not an error.
+//! [`output`] prints while a verb runs.
 
 use std::borrow::Cow;
 use std::env;
@@ -19,18 +19,18 @@ pub(crate) use punchlist_tui::terminal::keyboard::{Said, can_ask, confirm};
 pub(crate) use punchlist_tui::terminal::output::{aside, live, live_json, notes, say};
 pub(crate) use punchlist_tui::terminal::progress::Progress;
 
-/// What a verb answers.
+/// The result of a verb.
 #[derive(Default, Debug)]
 pub(crate) struct Reply {
-    /// The result.
+    /// The text for stdout.
     pub(crate) out: String,
-    /// What the caller should know besides.
+    /// Notes for the caller, printed on stderr.
     pub(crate) notes: Vec<String>,
-    /// Whether something was changed on the way.
+    /// Whether the verb changed anything.
     pub(crate) changed: bool,
-    /// The exit code, for a verb that has something to say and still does not end well.
+    /// The exit code, for a verb that has a result but did not succeed.
     pub(crate) exit: u8,
-    /// Whether the result is sentences, which a terminal shows broken between words.
+    /// Whether the text is prose, which is wrapped on a terminal.
     pub(crate) prose: bool,
 }
 
@@ -39,12 +39,12 @@ impl Reply {
         Self { out: out.into(), ..Self::default() }
     }
 
-    /// Sentences for a person, or lines that may be long.
+    /// Prose, or lines that may be long.
     pub(crate) fn prose(out: impl Into<String>) -> Self {
         Self { prose: true, ..Self::text(out) }
     }
 
-    /// A JSON value on a line of its own.
+    /// A JSON value, on one line.
     pub(crate) fn json(value: &serde_json::Value) -> Self {
         Self::text(json::render(value) + "\n")
     }
@@ -63,7 +63,7 @@ pub(crate) enum Colour {
 }
 
 impl Colour {
-    /// Whether to use it, by where stdout leads and what the environment says.
+    /// Whether to use colour, by stdout and the environment.
     fn is_on(self, is_terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
         match self {
             Self::Always => true,
@@ -77,14 +77,14 @@ impl Colour {
     }
 }
 
-/// What stdout leads to.
+/// The properties of stdout.
 pub(crate) fn screen(colour: Colour) -> Screen {
     let is_terminal = io::stdout().is_terminal();
     let colour = colour.is_on(is_terminal, |name| env::var_os(name));
     Screen { is_terminal, width: width(is_terminal), colour }
 }
 
-/// Whether stdout is a terminal on which lines can be drawn in place.
+/// Whether stdout is a terminal that supports drawing in place.
 pub(crate) fn draws_in_place() -> bool {
     io::stdout().is_terminal() && env::var_os("TERM").is_none_or(|it| it != "dumb")
 }
@@ -98,7 +98,7 @@ fn width(is_terminal: bool) -> u16 {
     given.or_else(asked).filter(|width| *width > 0).unwrap_or(80)
 }
 
-/// Writes what a verb answered. Gives the exit code.
+/// Prints a result. Returns the exit code.
 pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
     notes(&reply.notes, json);
     let is_wrapped = reply.prose && !json && io::stdout().is_terminal();
@@ -114,7 +114,7 @@ pub(crate) fn reply(reply: &Reply, json: bool) -> u8 {
     }
 }
 
-/// Writes why a call failed. Gives the exit code.
+/// Prints an error. Returns the exit code.
 pub(crate) fn fail(fail: &Fail, json: bool) -> u8 {
     output::fail(fail, fail.hint_for(person::is_agent()), json);
     fail.code.exit()

@@ -1,4 +1,4 @@
-//! Calls the engine about moved repositories, with this process's search path and reader.
+//! Detects moved repositories with the engine, using this process's search path.
 
 use std::env;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::app::App;
 use crate::project::Project;
 use crate::{block_on, person};
 
-/// Records the repository of a project, unless it is on record.
+/// Records the repository of a project, unless it is recorded already.
 pub(crate) fn note(database: &Path, project: &Project, patience: Duration) {
     let search = env::var_os("PATH");
     repository::record(database, project, Git { search: search.as_deref(), patience });
 }
 
-/// The line that offers a moved project the plans of its old directory.
+/// A note that offers to move the plans of the old directory to a moved project.
 pub(crate) fn offer(app: &App) -> Option<String> {
     let (database, project) = (app.database().ok()?, app.project().ok()?);
     let origins = repository::possible_origins(database, project);
@@ -32,7 +32,7 @@ pub(crate) fn offer(app: &App) -> Option<String> {
     block_on(repository::offer(&*store, project, origins, git, person::reader()))
 }
 
-/// The directories of these plans that are gone, one per line, and what to do about it.
+/// The directories of these plans that do not exist, one per line, and how to move their plans.
 pub(crate) fn gone(plans: &[Summary]) -> String {
     repository::gone_directories(plans, person::reader())
 }

@@ -1,4 +1,4 @@
-//! `punchlist watch`: what is watched, as this call says and this process finds it.
+//! `punchlist watch`: collects the options of the call and the facts of this process.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::fail::{Code, Fail};
 use crate::print::Reply;
 use crate::{identity, person, places};
 
-/// What is asked for.
+/// The options of the verb.
 pub(crate) struct Ask {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) since_ms: i64,
@@ -25,7 +25,7 @@ pub(crate) struct Ask {
     pub(crate) once: bool,
 }
 
-/// Watches until it is told to end.
+/// Watches until it is interrupted.
 pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     let finds_sessions = ask.files.is_empty();
     let is_piped = ask.files.iter().any(|it| it.as_os_str() == "-");
@@ -56,7 +56,7 @@ pub(crate) fn run(app: &App, ask: Ask) -> Result<Reply, Fail> {
     Ok(Reply { exit, ..Reply::default() })
 }
 
-/// Records in the store, which is made if it does not exist.
+/// Records into the store, which is created if it does not exist.
 fn recorder(app: &App) -> Result<Recorder<'_>, Fail> {
     let store = app.store()?;
     let mut lock = app.database()?.clone().into_os_string();
@@ -64,7 +64,7 @@ fn recorder(app: &App) -> Result<Recorder<'_>, Fail> {
     Ok(Recorder::new(store, app.settings()?.conversation(), lock.into(), identity::host()))
 }
 
-/// How agents that are not set up get a list: the agent, and the command. Agents are set up by people.
+/// Suggestions for agents that are not set up: the agent, and the command to run. Only for people.
 fn offers(app: &App) -> Vec<(String, String)> {
     if person::is_agent() {
         return Vec::new();
@@ -75,18 +75,18 @@ fn offers(app: &App) -> Vec<(String, String)> {
             |goal| agent::options(app, agent, goal).is_ok_and(|it| install::is_set_up(&it));
         is_set_up(Goal::User) || is_set_up(Goal::Project)
     };
-    // Who is set up already needs no advice: the agent just has not planned anything.
+    // An agent that is set up needs no suggestion: it just has not planned anything.
     let missing = ["claude", "codex", "gemini"].into_iter().filter(|it| !is_set_up(it));
     missing.map(|it| (it.to_owned(), format!("punchlist install {it}"))).collect()
 }
 
-/// A file as seen from where the call is made.
+/// Resolves a path relative to the directory of the call.
 fn at(app: &App, file: &Path) -> PathBuf {
     let file = app.globals.directory.as_deref().map_or_else(|| file.to_owned(), |it| it.join(file));
     std::path::absolute(&file).unwrap_or(file)
 }
 
-/// A file that is not there may yet come, if it has a place to come to.
+/// The file need not exist yet, but its directory must.
 fn check(file: &Path) -> Result<(), Fail> {
     if file.is_dir() {
         return Err(Fail::usage(format!("{} is a directory", file.display()))
@@ -98,11 +98,12 @@ fn check(file: &Path) -> Result<(), Fail> {
     Ok(())
 }
 
-/// Where the agents keep their sessions: where they are told to, else in the user's home.
+/// The directories of the agents' sessions: from their environment variables, else in the user's
+/// home.
 fn homes() -> Homes {
     let set = |name: &str| env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let home = |name: &str| places::home().map(|it| it.join(name));
-    // Unlike the others, Gemini's variable names the directory that its own is in.
+    // Unlike the others, Gemini's variable names the parent of its directory.
     let gemini = set("GEMINI_CLI_HOME").map(|it| it.join(".gemini"));
     Homes {
         claude: set("CLAUDE_CONFIG_DIR").or_else(|| home(".claude")),

@@ -1,16 +1,16 @@
-//! Keys of a terminal, read from the bytes that it sends.
+//! Decodes keys from the bytes that a terminal sends.
 //!
-//! A sequence may come in two reads, and a paste in many; what is not complete is kept for the next read.
-//! Pasted text is told as such: it was not typed, so it is never a command.
+//! An escape sequence may arrive in two reads, and a paste in many; incomplete bytes are kept for
+//! the next read. Pasted text is its own kind of key, so that it is never taken for a command.
 
-/// A key, or what was pasted.
+/// A key, or a pasted text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Key {
-    /// A letter or sign.
+    /// A character.
     Char(char),
-    /// A letter with the Ctrl key, in small.
+    /// A letter with Ctrl, in lower case.
     Ctrl(char),
-    /// A letter with the Alt key.
+    /// A letter with Alt.
     Alt(char),
     /// Enter.
     Enter,
@@ -20,50 +20,50 @@ pub(crate) enum Key {
     Tab,
     /// Backspace.
     Backspace,
-    /// Backspace with the Alt key.
+    /// Backspace with Alt.
     WordBackspace,
     /// Delete.
     Delete,
-    /// The arrow up.
+    /// Arrow up.
     Up,
-    /// The arrow down.
+    /// Arrow down.
     Down,
-    /// The arrow to the left.
+    /// Arrow left.
     Left,
-    /// The arrow to the right.
+    /// Arrow right.
     Right,
-    /// The arrow to the left with Alt or Ctrl.
+    /// Arrow left with Alt or Ctrl.
     WordLeft,
-    /// The arrow to the right with Alt or Ctrl.
+    /// Arrow right with Alt or Ctrl.
     WordRight,
     /// Home.
     Home,
     /// End.
     End,
-    /// Text that came from a clipboard.
+    /// A pasted text.
     Paste(String),
     /// Anything else.
     Other,
 }
 
-/// The most that is kept of a paste.
+/// Maximum length of a paste; the rest is dropped.
 const LONGEST_PASTE: usize = 64 * 1024;
 /// The longest sequence that any terminal sends.
 const LONGEST: usize = 32;
 const PASTE_BEGINS: &[u8] = b"200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// Makes keys of bytes.
+/// Decodes bytes to keys.
 #[derive(Default)]
 pub(crate) struct Decoder {
-    /// Bytes that are no whole key yet.
+    /// Bytes of an incomplete key.
     held: Vec<u8>,
-    /// What was pasted so far.
+    /// The paste so far, while one is under way.
     pasted: Option<Vec<u8>>,
 }
 
 impl Decoder {
-    /// The keys that these bytes complete.
+    /// Adds bytes, and returns the keys that are now complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
         let mut all = std::mem::take(&mut self.held);
         all.extend_from_slice(bytes);
@@ -72,7 +72,7 @@ impl Decoder {
         while !rest.is_empty() {
             if let Some(pasted) = &mut self.pasted {
                 let end = rest.windows(PASTE_ENDS.len()).position(|it| it == PASTE_ENDS);
-                // The end itself may be cut in two.
+                // The end marker itself may be split over two reads.
                 let cut = (1..PASTE_ENDS.len()).rev().find(|it| rest.ends_with(&PASTE_ENDS[..*it]));
                 let upto = end.unwrap_or(rest.len() - cut.unwrap_or(0));
                 let room = LONGEST_PASTE.saturating_sub(pasted.len()).min(upto);
@@ -87,7 +87,7 @@ impl Decoder {
                 continue;
             }
             let Some((key, length)) = first(rest) else {
-                // Nobody sends so much that means nothing.
+                // Longer than any real sequence: drop it.
                 if rest.len() > LONGEST {
                     rest = &[];
                 }
@@ -104,12 +104,12 @@ impl Decoder {
     }
 }
 
-/// The first key, and how many bytes it takes; without a key, that a paste begins. Nothing, if more bytes
-/// are needed.
+/// The first key and its number of bytes; no key if a paste begins. `None` if more bytes are
+/// needed.
 fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let one = |key: Key| Some((Some(key), 1));
     match bytes {
-        // By itself it is the key: a terminal sends a sequence in one piece.
+        // A single escape byte is the Escape key: a terminal sends a sequence in one piece.
         [0x1b] => one(Key::Escape),
         [0x1b, 0x1b, ..] => one(Key::Escape),
         [0x1b, b'[', rest @ ..] => {
@@ -151,13 +151,13 @@ fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     }
 }
 
-/// The key of a sequence, without what it begins with: `D`, `1;5C`, `3~`.
+/// The key of an escape sequence without its introducer: `D`, `1;5C`, `3~`.
 fn named(sequence: &[u8]) -> Key {
     let text = std::str::from_utf8(sequence).unwrap_or_default();
     let (parameters, letter) = text.split_at(text.len().saturating_sub(1));
     let mut parameters = parameters.split(';');
     let number = parameters.next().unwrap_or_default();
-    // Shift alone changes nothing here; Alt and Ctrl go word by word.
+    // Shift alone is ignored; Alt and Ctrl move by words.
     let by_word = matches!(parameters.next(), Some("3" | "4" | "5" | "6" | "7"));
     match (letter, number, by_word) {
         ("A", _, false) => Key::Up,

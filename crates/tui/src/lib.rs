@@ -1,9 +1,9 @@
-//! The front end for people at a terminal: it shows, asks, and reads keys.
+//! The front end for people at a terminal: shows views, asks questions and reads keys.
 //!
-//! The pure half comes first: `keys` reads keys from bytes, `line_editor` is a line that somebody types,
-//! and the states and views of [`run`] and [`watch`] know no terminal. [`terminal`] is the half that writes
-//! to one and reads from it. What the crate knows of its surroundings comes in [`Options`]: it reads no
-//! environment, no configuration and no clock.
+//! The pure half: `keys` decodes keys from bytes, `line_editor` edits one line, and the states and
+//! views of [`run`] and [`watch`] do no I/O. The other half is [`terminal`], which writes to the
+//! terminal and reads from it. [`Options`] has everything that the crate knows about its
+//! environment: it reads no environment variables, no configuration and no clock.
 
 #![forbid(unsafe_code)]
 
@@ -16,7 +16,7 @@ pub mod watch;
 
 pub use options::{Options, Screen};
 
-// The example names this crate as others do.
+// The example uses the name that other crates use.
 #[cfg(test)]
 extern crate self as punchlist_tui;
 #[cfg(test)]

@@ -1,17 +1,16 @@
-//! One line that somebody types: moving, deleting, pasting, and the part of it that fits. Pure.
+//! An editor for one line: moving, deleting, pasting, and scrolling to the part that fits. Pure.
 //!
-//! The cursor stands between characters as a reader sees them, never inside one. A line break that was
-//! pasted stays one, and is shown as a sign.
+//! The cursor moves by grapheme clusters. A pasted line break is kept, and shown as a symbol.
 
 use punchlist_formats::text::width::{graphemes, width};
 use punchlist_formats::text::{Glyphs, Line, Style, many_lines};
 
 use crate::keys::Key;
 
-/// The most bytes of a line.
+/// Maximum length of a line in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// A line that is typed.
+/// A line that is being edited.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct LineEditor {
     before: String,
@@ -26,12 +25,12 @@ impl LineEditor {
         editor
     }
 
-    /// What was typed.
+    /// The text of the line.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", self.before, self.after)
     }
 
-    /// Does what a key means.
+    /// Handles a key.
     pub(crate) fn key(&mut self, key: &Key) {
         match key {
             Key::Char(c) => self.insert(c.encode_utf8(&mut [0; 4])),
@@ -67,7 +66,7 @@ impl LineEditor {
         }
     }
 
-    /// Puts a text in, without what could not be seen.
+    /// Inserts a text, without invisible characters.
     fn insert(&mut self, text: &str) {
         for c in many_lines(text).chars() {
             if self.before.len() + self.after.len() < LONGEST {
@@ -110,7 +109,7 @@ impl LineEditor {
         self.after.clear();
     }
 
-    /// To the beginning of the word, past blanks first.
+    /// Moves to the beginning of the word, skipping blanks first.
     fn word_left(&mut self) {
         let blanks = self.before.trim_end().len();
         let begin = self.before[..blanks].rfind(char::is_whitespace);
@@ -120,7 +119,7 @@ impl LineEditor {
         self.after.insert_str(0, &word);
     }
 
-    /// To the end of the word, past blanks first.
+    /// Moves to the end of the word, skipping blanks first.
     fn word_right(&mut self) {
         let blanks = self.after.len() - self.after.trim_start().len();
         let end = self.after[blanks..].find(char::is_whitespace);
@@ -129,14 +128,15 @@ impl LineEditor {
         self.before.push_str(&std::mem::replace(&mut self.after, rest));
     }
 
-    /// The part around the cursor in so many columns, with the cursor in it, and signs where more is.
+    /// The part of the line around the cursor that fits into `columns`, with marks where text is
+    /// cut off.
     pub(crate) fn shown(&self, columns: usize, glyphs: Glyphs) -> Line {
         let cut = glyphs.ellipsis();
         let sign = if glyphs == Glyphs::Ascii { "$" } else { "↵" };
         let show = |it: &str| if it == "\n" { sign.to_owned() } else { it.to_owned() };
         let before: Vec<String> = graphemes(&self.before).map(show).collect();
         let mut after: Vec<String> = graphemes(&self.after).map(show).collect();
-        // The cursor stands on a character, or behind the last one.
+        // The cursor is on a character, or after the last one.
         let under = if after.is_empty() { " ".to_owned() } else { after.remove(0) };
         let wide = |all: &[String]| all.iter().map(|it| width(it)).sum::<usize>();
         let columns = columns.max(width(&under));
@@ -144,7 +144,8 @@ impl LineEditor {
         if wide(&before) + wide(&after) <= room {
             return with_caret(&before.concat(), &under, &after.concat());
         }
-        // What comes before has two thirds, unless what comes after needs less than its third.
+        // Two thirds of the room are for the text before the cursor, or more if the text after it
+        // is short.
         let for_after = wide(&after).min(room / 3);
         let for_before = wide(&before).min(room - for_after);
         let for_after = room - for_before;
@@ -161,7 +162,7 @@ fn with_caret(before: &str, under: &str, after: &str) -> Line {
     line
 }
 
-/// As many as fit into the room, and a sign if that is not all.
+/// As many characters as fit into the room, and a mark if some are cut off.
 fn fitting<'a>(
     all: impl Iterator<Item = &'a String>,
     room: usize,
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
     use crate::keys::Decoder;
 
-    /// The line after these keys, `|` where the cursor is.
+    /// Checks the line after these keys; `|` is the cursor.
     #[track_caller]
     fn check(text: &str, keys: &str, expected: &str) {
         let mut editor = LineEditor::new(text);

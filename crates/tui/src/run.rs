@@ -1,7 +1,8 @@
-//! A run of a plan file at a terminal.
+//! Shows a run of a plan file at a terminal.
 //!
-//! The run itself is `punchlist_engine::run`; [`Terminal`] is its front end. `prompt` holds the questions that
-//! wait and says what keys mean, `view` is the whole picture: both are pure. `show` writes it.
+//! `punchlist_engine::run` executes the run; [`Terminal`] is its front end. `prompt` has the open
+//! questions and interprets keys, `view` draws the screen; both are pure. `show` writes to the
+//! terminal.
 
 mod front_end;
 mod prompt;

@@ -1,7 +1,8 @@
-//! What touches the terminal: stdout and stderr, keys and signals, and the user's editor and pager.
+//! Everything that uses the terminal: stdout and stderr, keys and signals, and the user's editor
+//! and pager.
 //!
-//! [`output`] writes results and messages, `frame` and `inline_terminal` draw lines in place,
-//! [`keyboard`] asks a person, `key_reader` and `signals` hear what comes from outside.
+//! [`output`] writes results and messages, `frame` and `inline_terminal` draw in place,
+//! [`keyboard`] asks a person, `key_reader` and `signals` receive keys and signals.
 
 pub mod editing;
 mod frame;

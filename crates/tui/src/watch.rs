@@ -1,7 +1,8 @@
-//! All agents at a glance, at a terminal or for a program: one loop that is woken, looks, and shows the rows.
+//! Shows all agents, at a terminal or for a program: one loop that waits for a wake-up, reads, and
+//! shows the rows.
 //!
-//! The engine's watcher reads, joins and records. `wake` has the sources of wakes, `selection` what the viewer
-//! has chosen, `show` the ways out.
+//! The engine's watcher reads, joins and records. `wake` has the sources of wake-ups, `selection`
+//! the viewer's selection, `show` the outputs.
 
 mod selection;
 mod show;
@@ -24,32 +25,32 @@ use crate::terminal::signals::Request;
 use show::Show;
 use wake::Wake;
 
-/// How often spans of time on the screen are brought up to date.
+/// How often durations on the screen are updated.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Drawing may take one part in so many of the time.
+/// Drawing may take at most one part in this many of the time.
 const SHARE: u32 = 5;
 
-/// The longest that a frame may wait for what else comes.
+/// How long a frame may be delayed to include further changes.
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// What is watched.
+/// The options of a watch.
 pub struct Watch<'a> {
-    /// Which sessions and files.
+    /// The sessions and files to watch.
     pub options: watch::Options,
-    /// Where plans are read from, if they are shown.
+    /// The store to read plans from, if plans are shown.
     pub source: Option<StoreSource<'a>>,
-    /// Records lists as plans, if that is wanted.
+    /// Records lists as plans, if given.
     pub recorder: Option<Recorder<'a>>,
     /// The clock.
     pub around: Arc<dyn Around>,
-    /// What is known is shown once.
+    /// Whether to show the present state once and end.
     pub once: bool,
-    /// For agents without a list: the agent, and the command that gives it one.
+    /// Suggestions for agents without a list: the agent, and the command that sets it up.
     pub offers: Vec<(String, String)>,
 }
 
-/// Watches until it is told to end. Gives the exit code.
+/// Watches until it is interrupted. Returns the exit code.
 pub fn run(watch: Watch<'_>, options: Options) -> Result<u8, Fail> {
     let Watch { options: watched, source, recorder, around, once, offers } = watch;
     let (tell, woken) = channel();
@@ -57,7 +58,7 @@ pub fn run(watch: Watch<'_>, options: Options) -> Result<u8, Fail> {
     let wake = move || drop(wake.send(Wake::Files));
     let is_piped = watched.is_piped;
     let watcher = Watcher::new(watched, around.clone(), source, recorder, wake);
-    // Before the terminal is taken over: whoever interrupts finds it as it was.
+    // Before the terminal is taken over, so that an interrupt restores it.
     wake::signals(tell.clone());
     let for_programs = options.json;
     let show = Show::open(options, once, offers, around)?;
@@ -77,11 +78,11 @@ pub fn run(watch: Watch<'_>, options: Options) -> Result<u8, Fail> {
     watching.run(&woken)
 }
 
-/// Where rows and lines go.
+/// The outputs for rows and lines.
 struct Output {
     show: Show,
     tell: Sender<Wake>,
-    /// Nobody reads the lines any more.
+    /// Whether nobody reads the lines any more.
     is_closed: bool,
 }
 
@@ -103,11 +104,11 @@ impl Viewer for Output {
 struct Watching<'a> {
     watcher: Watcher<'a>,
     output: Output,
-    /// Events are printed for programs, and no rows are shown.
+    /// Whether events are printed as JSON, instead of rows.
     for_programs: bool,
-    /// What is known is shown once.
+    /// Whether to end after the first view.
     ends_at_once: bool,
-    /// Set when it is time to leave.
+    /// The exit code, once it is time to leave.
     exit: Option<Result<u8, Fail>>,
 }
 
@@ -122,7 +123,7 @@ impl Watching<'_> {
             if !self.show(&rows, is_over)? || is_over {
                 break;
             }
-            // Whoever is told much draws less often.
+            // A slow frame is followed by a longer pause.
             let pause = began.elapsed() * SHARE;
             self.wait(woken, Instant::now() + pause.min(LONGEST_PAUSE));
         }
@@ -130,7 +131,7 @@ impl Watching<'_> {
         self.exit.unwrap_or(Ok(0))
     }
 
-    /// Shows the rows. Says whether anybody looks.
+    /// Shows the rows. Returns whether anybody still reads.
     fn show(&mut self, rows: &[Row], is_over: bool) -> Result<bool, Fail> {
         if self.for_programs && self.exit.is_some() {
             return Ok(false);
@@ -138,14 +139,14 @@ impl Watching<'_> {
         self.output.show.rows(rows, &self.watcher.notes(), is_over)
     }
 
-    /// When nobody reads the lines any more, it is time to leave.
+    /// Leaves if nobody reads the lines any more.
     fn leave_if_closed(&mut self) {
         if self.output.is_closed {
             self.exit = Some(Ok(0));
         }
     }
 
-    /// Waits until something happens or it is time to look again, but not less than until `rested`.
+    /// Waits for a wake-up or the next tick, and at least until `rested`.
     fn wait(&mut self, woken: &Receiver<Wake>, rested: Instant) {
         let due = self.watcher.patience();
         let patience = if self.output.show.is_live() { due.min(TICK) } else { due };
@@ -153,8 +154,8 @@ impl Watching<'_> {
             Ok(wake) => self.take(wake),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
         }
-        // What comes while we would still rest from the last frame goes into the next; but a frame there
-        // must be, however much comes.
+        // Wake-ups during the pause are included in the next frame, but a steady flow of them must
+        // not delay the frame for ever.
         let latest = Instant::now().max(rested) + LONGEST_PAUSE;
         while self.exit.is_none() && Instant::now() < latest {
             let left = rested.saturating_duration_since(Instant::now());

@@ -1,4 +1,4 @@
-//! `punchlist run --dry-run`: what would be done, in which order. Reads, and changes nothing.
+//! `punchlist run --dry-run`: shows what would run and in which order. Changes nothing.
 
 use punchlist_engine::run::{Person, Preview, Schedule, Source, Task, preview};
 use punchlist_formats::text;
@@ -13,7 +13,7 @@ use crate::block_on;
 use crate::fail::Fail;
 use crate::print::{self, Reply};
 
-/// Shows what would be done.
+/// Shows what would run.
 pub(super) fn run(app: &App, ask: &Ask, source: Source) -> Result<Reply, Fail> {
     let store = app.store_to_read()?;
     let store = store.as_deref();

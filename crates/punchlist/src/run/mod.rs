@@ -1,6 +1,6 @@
-//! `punchlist run`: what the engine's run needs from this process. `dry` draws a preview.
+//! `punchlist run`: collects what the engine needs from this process. `dry` shows a preview.
 //!
-//! The run itself is `punchlist_engine::run`, and `punchlist_tui::run` shows it.
+//! `punchlist_engine::run` executes the run, and `punchlist_tui::run` shows it.
 
 mod dry;
 
@@ -22,18 +22,18 @@ use crate::fail::Fail;
 use crate::print::{self, Reply};
 use crate::{database, identity, person, places, project};
 
-/// What is asked for.
+/// The options of the verb.
 pub(crate) struct Ask {
     pub(crate) file: PathBuf,
     pub(crate) dry_run: bool,
-    /// All that steps print is shown as it comes.
+    /// Whether to show everything that steps print.
     pub(crate) verbose: bool,
-    /// How many items at once, where the caller says so.
+    /// How many items to run in parallel, if given.
     pub(crate) jobs: Option<NonZeroU32>,
     pub(crate) options: Options,
 }
 
-/// How long a process has to end after it was asked to.
+/// How long a process may take to end after a polite signal.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Runs a plan file.
@@ -64,18 +64,18 @@ pub(crate) fn run(app: &App, ask: &Ask) -> Result<Reply, Fail> {
     Ok(Reply { out, notes: ended.notes, exit, changed: true, prose: false })
 }
 
-/// How many processors there are.
+/// The number of processors.
 pub(crate) fn cores() -> NonZeroU32 {
     let cores = std::thread::available_parallelism().ok();
     cores.and_then(|it| NonZeroU32::try_from(it).ok()).unwrap_or(NonZeroU32::MIN)
 }
 
-/// A file as seen from where the call is made.
+/// Resolves a path relative to the directory of the call.
 fn at(app: &App, file: &Path) -> PathBuf {
     app.globals.directory.as_deref().map_or_else(|| file.to_owned(), |it| it.join(file))
 }
 
-/// Who is at the keyboard. Where programs read, nobody can be asked.
+/// Whether a person can be asked. With `--json`, nobody can.
 fn who_is_there(app: &App, options: &Options) -> Result<Person, Fail> {
     let is_agent = person::is_agent();
     if is_agent && options.yes {
@@ -88,7 +88,7 @@ fn who_is_there(app: &App, options: &Options) -> Result<Person, Fail> {
     Ok(Person { is_there, is_agent })
 }
 
-/// Who calls.
+/// The caller of the run.
 fn caller(app: &App, person: Person) -> Result<Caller, Fail> {
     Ok(Caller {
         ctx: app.ctx()?,
@@ -99,7 +99,7 @@ fn caller(app: &App, person: Person) -> Result<Caller, Fail> {
     })
 }
 
-/// What this process finds around it.
+/// The surroundings of the run: what the engine needs to know about this process.
 fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
     let mut processes = process::Options::this_program()
         .map_err(|why| Fail::ours(format!("this program's own file is not known: {why}")))?;
@@ -114,7 +114,7 @@ fn surroundings(app: &App, person: Person) -> Result<Surroundings, Fail> {
     })
 }
 
-/// What the rules allow in the directory of a file, and in the project that the call is made in.
+/// The policies in the directory of the plan file and in the current project.
 fn permissions(app: &App, directory: &Path) -> Result<Permissions, Fail> {
     Ok(Permissions {
         steps: app.policy_in(directory)?,

@@ -1,7 +1,8 @@
 //! `punchlist acp-tap`.
 //!
-//! The agent takes this very process over, so that its exit code, signals, stdin and stderr are its
-//! own and cost nothing. Only its stdout goes through a helper, which passes it on before it looks.
+//! This process executes the agent in its own place (`exec`), so that exit code, signals, stdin and
+//! stderr are the agent's. Only stdout goes through a second process, the listener, which passes
+//! each part on before it parses it.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -46,7 +47,7 @@ pub(crate) struct AcpTap {
     command: Vec<OsString>,
 }
 
-/// How long the listener may still take once the agent has said its last word.
+/// How long the listener may run after the agent has closed its stdout.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Verb for AcpTap {
@@ -67,7 +68,7 @@ Examples:
         };
         let mut agent = Command::new(program);
         agent.args(arguments);
-        // Whatever fails here, the agent runs all the same, only unheard.
+        // If the listener cannot be started, the agent runs without it.
         if let Some(stdout) = helper(app, self.record) {
             agent.stdout(stdout);
         }
@@ -77,7 +78,7 @@ Examples:
     }
 }
 
-/// Starts the other half; gives what the agent shall write to.
+/// Starts the listener. Returns the pipe that becomes the agent's stdout.
 fn helper(app: &App, record: bool) -> Option<io::PipeWriter> {
     let (reader, writer) = io::pipe().ok()?;
     let mut command = Command::new(env::current_exe().ok()?);
@@ -94,13 +95,13 @@ fn helper(app: &App, record: bool) -> Option<io::PipeWriter> {
     if let Some(directory) = &app.globals.directory {
         command.arg("-C").arg(directory);
     }
-    // In a group of its own: an interrupt at the terminal is for the agent, whose last words are
-    // still to be passed on.
+    // In a process group of its own: Ctrl-C at the terminal is for the agent, and the listener
+    // still has to pass on what the agent prints at the end.
     command.stdin(reader).process_group(0).spawn().ok()?;
     Some(writer)
 }
 
-/// Passes stdin on to stdout, and ends with it.
+/// Copies stdin to stdout and records plans, until stdin ends.
 fn listen(app: &App, record: bool) -> ! {
     let (send, receive) = acp_proxy::line();
     let journal = journal();
@@ -108,7 +109,7 @@ fn listen(app: &App, record: bool) -> ! {
     let listener = thread::Builder::new().name("listener".to_owned());
     let (done, is_done) = std::sync::mpsc::channel::<()>();
     let spawned = listener.spawn(move || {
-        // A fault of ours ends the listening and nothing else.
+        // A panic here ends only the recording, not the copying.
         let _until_here = done;
         acp::hear(&receive, journal, &mut |session, entries| {
             if let Some(keeper) = &mut keeper {
@@ -119,14 +120,14 @@ fn listen(app: &App, record: bool) -> ! {
             keeper.end();
         }
     });
-    // Without a listener everything is passed on just the same.
+    // If the thread cannot be started, stdin is still copied.
     drop(spawned);
     let mut stdout = io::stdout().lock();
-    // Nobody is left to tell: who writes will hear it from the pipe.
+    // An error has nobody to go to; the agent sees it as a broken pipe.
     drop(acp_proxy::pass_on(&mut io::stdin().lock(), &mut stdout, &send));
     drop(send);
     drop(stdout);
-    // The client is not kept waiting for what only concerns us.
+    // The editor does not wait until the recording has ended.
     close_stdout();
     match is_done.recv_timeout(PATIENCE) {
         Ok(()) | Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout) => {}
@@ -134,15 +135,15 @@ fn listen(app: &App, record: bool) -> ! {
     process::exit(0)
 }
 
-/// Lets whoever reads us know that nothing more comes.
+/// Closes stdout, so that the editor sees its end.
 fn close_stdout() {
     if let Ok(nowhere) = File::options().write(true).open("/dev/null") {
         rustix::stdio::dup2_stdout(&nowhere).ok();
     }
 }
 
-/// Begins a file of what is heard. The agent says to nobody that we hear in which directory it works; it
-/// mostly is this one.
+/// Creates the file for the recorded lists. ACP messages to the editor do not name the agent's
+/// directory; it is usually the current one.
 fn journal() -> Option<Journal> {
     let directory = places::acp_lists().ok()?;
     Journal::open(&directory, env::current_dir().ok().as_deref(), clock::now())
@@ -157,13 +158,13 @@ struct Keeper {
 
 impl Keeper {
     fn new(app: &App) -> Self {
-        // The agent is what started us, since it took our other half's place.
+        // The parent process is the agent: it replaced the process that started the listener.
         let agent = identity::holder("", Some(parent_id())).ok().and_then(|it| it.process);
         Self { app: App::new(app.globals.clone()), agent, sessions: BTreeSet::new() }
     }
 
     fn keep(&mut self, session: &str, entries: &[ListEntry]) {
-        // What could not be kept is kept with the next list, which comes whole.
+        // A list that could not be stored is stored with the next one, which is complete again.
         if self.write(session, Some(entries)).is_ok() {
             self.sessions.insert(session.to_owned());
         }
@@ -175,7 +176,7 @@ impl Keeper {
         }
     }
 
-    /// Writes a list, or that its session is over.
+    /// Writes a list, or the end of its session.
     fn write(&self, session: &str, entries: Option<&[ListEntry]>) -> Result<(), Fail> {
         let app = &self.app;
         let recording = Recording {

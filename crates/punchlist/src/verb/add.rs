@@ -125,7 +125,7 @@ Examples:
 }
 
 impl Where {
-    /// The place of the n-th item, so that several stay in the order given.
+    /// The place of the n-th item, so that several items keep the given order.
     fn of(&self, app: &App, n: u32) -> Result<Place, Fail> {
         let follow = |first: Place| if n == 0 { first } else { Place::After(ItemRef::Batch(n)) };
         if self.first {
@@ -145,7 +145,7 @@ impl Where {
     }
 }
 
-/// A check, and whose word it is.
+/// A check with its origin: a person or an agent.
 pub(super) fn check(command: String, covers: Vec<String>) -> Check {
     Check { command, covers, origin: person::called_by().origin() }
 }

@@ -116,7 +116,7 @@ fn list(plan: &Plan) -> String {
     out
 }
 
-/// The plan that was named. It need not be one that a session left.
+/// The plan with that name. Any plan will do, not only one that an ended session left.
 fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
     let id = plan_choice::find(app, store, name)?;
     let plan = block_on(store.read(id, Needs::header()))?;

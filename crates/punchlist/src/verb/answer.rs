@@ -89,7 +89,8 @@ Examples:
                     };
                     match give(app, &*store, question, answer) {
                         Ok(reply) => replies.push(reply),
-                        // Somebody answered it meanwhile: the others are asked all the same.
+                        // Somebody else has answered this question meanwhile: go on with the
+                        // others.
                         Err(fail) if fail.code == Code::Conflict => print::say(&[fail.message]),
                         Err(fail) => return Err(fail),
                     }
@@ -104,7 +105,7 @@ Examples:
 }
 
 impl Answer {
-    /// The id and the answer among the words; options that do not belong to the answer are refused.
+    /// Parses the id and the answer. Options that do not belong to the answer are an error.
     fn parsed(&self) -> Result<(Option<&str>, Option<Word>), Fail> {
         let parsed = answering::id_and_word(&self.words)?;
         if self.reason.is_some() && !matches!(parsed.1, Some(Word::No | Word::Stop)) {
@@ -131,7 +132,7 @@ impl Answer {
     }
 }
 
-/// Answers, and says what came of it.
+/// Stores the answer and reports the result.
 fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Result<Reply, Fail> {
     let answered = Answered { answer, by: app.actor(store)?, at: app.now };
     let given = block_on(answering::give(store, question, answered, &identity::host()))?;
@@ -146,8 +147,9 @@ fn give(app: &App, store: &dyn Store, question: &Question, answer: Given) -> Res
     Ok(Reply { out, notes, changed: true, exit: 0, prose: true })
 }
 
-/// Shows the question to which the answer was typed with the call, and asks whether it is meant: a
-/// script can type an answer, but has seen nothing. A refusal allows nothing, and is taken at once.
+/// Shows the question and asks the person to confirm the answer that came on the command line: a
+/// script can pass an answer without anybody having read the question. A refusal needs no
+/// confirmation.
 fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
     let asked = &question.asked;
     answering::check_offered(asked, answer)?;
@@ -169,14 +171,14 @@ fn confirm(app: &App, question: &Question, answer: &Given) -> Result<(), Fail> {
     if keyboard.confirms("Is that your answer?") { Ok(()) } else { Err(unanswered()) }
 }
 
-/// Most rows in which a question is shown whose answer was typed with the call.
+/// Maximum of rows in which a question is shown before its answer is confirmed.
 const ROWS: usize = 200;
 
 fn unanswered() -> Fail {
     Fail::new(Code::Interrupted, "nothing was answered")
 }
 
-/// Shows a question and asks; `None` leaves it waiting.
+/// Shows a question and asks; `None` leaves the question open.
 fn prompt(
     app: &App,
     keyboard: &mut Keyboard,
@@ -213,7 +215,7 @@ fn prompt(
     }
 }
 
-/// Shows the rules that "always" may mean, one set after the other, and asks where they are to hold.
+/// Shows the sets of rules that "always" may add, one after the other, and asks where to add them.
 fn choose(keyboard: &mut Keyboard, asked: &Asked, project: &str) -> Result<Option<Given>, Fail> {
     let sets = questions::sets(asked);
     for (at, set) in sets.iter().enumerate() {
@@ -240,7 +242,7 @@ fn written(rules: &[Permit], reach: Reach, project: &str) -> Result<Vec<String>,
     Ok(answering::rules_to_add(rules, reach, project, &places::config()?))
 }
 
-/// The arguments as somebody leaves them in an editor; `None` if they are the same.
+/// Opens the arguments in an editor; `None` if they were not changed.
 fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     let set = |name: &str| env::var(name).ok().filter(|it| !it.trim().is_empty());
     let editor = set("VISUAL").or_else(|| set("EDITOR")).ok_or_else(|| {
@@ -252,13 +254,13 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     let text = json::render(&asked.arguments) + "\n";
     let failed = |why: std::io::Error| Fail::ours(format!("cannot edit {}: {why}", file.display()));
     private::directory(&directory).map_err(failed)?;
-    // One that was left by an editor that never came back is written over.
+    // Overwrites a file that was left by an editor that was killed.
     let mut options = private::options();
     options.write(true).create(true).truncate(true);
     options.open(&file).and_then(|mut it| it.write_all(text.as_bytes())).map_err(failed)?;
     let ended = editor::edit(&editor, &file);
     let after = input::file(&file);
-    // The arguments may hold anything: they do not stay behind.
+    // The arguments may contain secrets, so the file is removed.
     fs::remove_file(&file).ok();
     if !ended.map_err(failed)? {
         return Err(Fail::new(
@@ -270,7 +272,7 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     Ok((arguments != asked.arguments).then_some(arguments))
 }
 
-/// Several answers as one.
+/// Joins several replies into one.
 fn joined(replies: Vec<Reply>) -> Reply {
     let mut all = Reply::default();
     for reply in replies {

@@ -13,7 +13,7 @@ use crate::person::{self, Act};
 use crate::print::Reply;
 use crate::{clock, identity, plan_choice};
 
-/// The key of an item's metadata under which the note of an approval is kept.
+/// The metadata key for the note of an approval.
 const NOTE: &str = "approval_note";
 
 /// Approve items as a person

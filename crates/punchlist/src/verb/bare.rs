@@ -11,7 +11,7 @@ use crate::fail::Fail;
 use crate::plan_choice;
 use crate::print::Reply;
 
-/// Shows the list and what comes next; where there is no plan, how to begin one.
+/// Shows the list and the next item; without a plan, how to start one.
 pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
     if app.globals.json {
         return List::default().run(app);
@@ -36,14 +36,14 @@ pub(crate) fn run(app: &App) -> Result<Reply, Fail> {
     Ok(reply)
 }
 
-/// A message as a sentence of its own.
+/// Turns a message into a sentence.
 fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(|it| it.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", letters.as_str())
 }
 
-/// How to begin.
+/// Shows how to start.
 fn begin(app: &App) -> Result<Reply, Fail> {
     let project = &app.project()?.name;
     Ok(Reply::text(format!(

@@ -30,7 +30,7 @@ Examples:
 
     fn run(self, app: &App) -> Result<Reply, Fail> {
         let settings = match app.settings() {
-            // The files are right, so the call itself is wrong.
+            // The configuration files are valid, so the error is in the call itself.
             Err(fail) if config::read(app.project()?, &[]).is_ok() => return Err(fail),
             settings => settings,
         };
@@ -66,7 +66,7 @@ Examples:
 
 fn agent(app: &App, agent: Agent) -> Result<AgentToExamine, Fail> {
     let mut install = agent::options(app, agent, Goal::User)?;
-    // The plan that this call names says nothing about what is installed.
+    // The `--plan` of this call does not concern the installed entries.
     install.plan = None;
     Ok(AgentToExamine { install, program: agent::program(agent.as_str()) })
 }

@@ -79,7 +79,7 @@ Examples:
             Ok(true)
         })?;
         progress.clear();
-        // Whoever went away early needs no sum.
+        // If the reader closed the pipe early, there is no summary.
         if sum.read > 0 {
             print::aside(&sum.text(), app.globals.json.then(|| sum.json()).as_ref());
         }

@@ -74,7 +74,7 @@ impl Forget {
     }
 }
 
-/// The plan that was named, where an item could have been.
+/// The plan that was named, if the argument is a plan and not an item.
 fn named_plan(app: &App, typed: &Typed) -> Result<Option<String>, Fail> {
     let name = match typed {
         Typed::Number(_) => return Ok(None),

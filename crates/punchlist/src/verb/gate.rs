@@ -29,7 +29,7 @@ pub(crate) struct Gate {
     session: Option<String>,
 }
 
-/// What can be set.
+/// The values of `SETTING`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Wanted {
     /// Never refuse
@@ -106,7 +106,7 @@ fn no_session() -> Fail {
     })
 }
 
-/// What holds, and why.
+/// Shows the setting that applies, and where it comes from.
 fn shown(app: &App, session: Option<&Session>, configured: Option<Setting>) -> Reply {
     let holds = HoldingGate::of(session, configured);
     match app.globals.json {

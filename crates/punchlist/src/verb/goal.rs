@@ -57,7 +57,7 @@ pub(crate) struct Goal {
     changing: Changing,
 }
 
-/// How well "done" must be shown.
+/// The evidence that the plan demands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Demand {
     /// A report of the worker is enough
@@ -119,7 +119,7 @@ Examples:
 }
 
 impl Goal {
-    /// What is said of the goal, as a change of the plan.
+    /// The change of the plan that the arguments ask for.
     fn patch(&self, plan: &Plan, app: &App, store: &dyn Store) -> Result<PlanPatch, Fail> {
         let mut patch = PlanPatch::default();
         if self.met {
@@ -144,7 +144,8 @@ impl Goal {
     }
 }
 
-/// The goal with the caller's word that it is met. A person confirms it where an agent's word is not enough.
+/// The goal, marked as met by the caller. If an agent's statement is not enough, a person confirms
+/// it.
 fn met(plan: &Plan, app: &App, store: &dyn Store) -> Result<Aim, Fail> {
     let aim = goal::that_could_be_met(plan)?;
     let (what, verb) = ("this goal is declared met", "goal --met");
@@ -156,7 +157,8 @@ fn met(plan: &Plan, app: &App, store: &dyn Store) -> Result<Aim, Fail> {
     }
     let person = person::at_terminal(what, verb);
     let level = if person.is_ok() { Level::Approved } else { Level::Reported };
-    // Whoever the journal will name: an agent's word is not the user's whose account it runs in.
+    // The same name as in the journal: an agent must not speak as the user whose account it runs
+    // in.
     let by = app.actor(store)?.name;
     Ok(Aim { met: Some(Met { at: app.now, by, level }), ..aim })
 }

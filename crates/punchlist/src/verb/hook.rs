@@ -1,7 +1,7 @@
 //! `punchlist hook`.
 //!
-//! Whatever happens here, the agent goes on: exit 0, within two seconds, and nothing on stdout but a
-//! deliberate answer in one piece. What failed is written down for `doctor`.
+//! Whatever happens, the agent must continue: exit code 0, within two seconds, and nothing on
+//! stdout but a whole answer. Failures are logged for `doctor`.
 
 use std::io::{self, Read};
 use std::panic::{self, AssertUnwindSafe};
@@ -42,17 +42,18 @@ pub(crate) struct Hook {
     own_tools: bool,
 }
 
-/// The longest input that is read.
+/// Maximum size of the input.
 const MOST_INPUT: u64 = 16 * 1024 * 1024;
-/// When the agent has waited long enough.
+/// The process ends itself after this time.
 const CEILING: Duration = Duration::from_millis(1_800);
-/// How long events that were kept before may hold this one up.
+/// How long applying the spool may delay this event.
 const CATCH_UP: Duration = Duration::from_millis(800);
 
-/// Whether the answer is settled: by us, who print it, or by the watchdog, who ends the process.
+/// Set by whichever comes first: the answer, which is printed, or the watchdog, which ends the
+/// process.
 static SETTLED: AtomicBool = AtomicBool::new(false);
 
-/// The event that is being decided, to be kept should that take too long.
+/// The event that is being handled. The watchdog spools it if that takes too long.
 static UNDER_WAY: UnderWay = UnderWay::new();
 
 impl Verb for Hook {
@@ -67,7 +68,7 @@ Examples:
         person::serve_agent();
         let log = Log { directory: directory(app), agent: self.agent.clone() };
         watch(log.clone());
-        // A fault of ours must not look like a deliberate exit code.
+        // The exit code of a panic could be taken for an answer.
         let answer = panic::catch_unwind(AssertUnwindSafe(|| self.answer(app, &log)));
         let answer = answer.unwrap_or_else(|_| {
             log.note(app, None, "the hook panicked");
@@ -109,8 +110,8 @@ impl Hook {
         }
     }
 
-    /// Applies the event, after those that were kept before it. If the store cannot be used, the event
-    /// is kept for later, and the error says so.
+    /// Applies the spooled events, then this one. If the store cannot be used, the event is
+    /// spooled, and the error says so.
     fn decide(
         &self,
         app: &App,
@@ -143,7 +144,7 @@ fn stdin() -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Where failures are written down: the user's data directory, else beside the database.
+/// The directory of the failure log: the user's data directory, else the database's.
 fn directory(app: &App) -> Option<PathBuf> {
     places::data().ok().or_else(|| Some(app.database().ok()?.parent()?.to_owned()))
 }
@@ -172,7 +173,7 @@ impl Log {
     }
 }
 
-/// Ends the process when the agent has waited long enough, whatever holds us up.
+/// The watchdog: ends the process after [`CEILING`], whatever blocks.
 fn watch(log: Log) {
     let spawned = thread::Builder::new().name("watchdog".to_owned()).spawn(move || {
         thread::sleep(CEILING);
@@ -181,6 +182,6 @@ fn watch(log: Log) {
             process::exit(0);
         }
     });
-    // Without a second thread there is still the time-out of the agent's own.
+    // If the thread cannot be started, the agent's own timeout still applies.
     drop(spawned);
 }

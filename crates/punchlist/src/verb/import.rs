@@ -64,7 +64,7 @@ Examples:
                 .hint("import it without --plan; the plans keep their names."));
         }
         let name = app.globals.plan.as_deref().map(plan_choice::valid_name).transpose()?;
-        // Plans of several projects stay where they belong.
+        // The plans of an export with several of them stay in their projects.
         let keeps_project = self.keep_project || several;
         let project = if keeps_project { None } else { Some(app.project()?.name.as_str()) };
         let called_by = person::called_by();
@@ -91,7 +91,7 @@ Examples:
     }
 }
 
-/// Whether a person has seen what a file claims, and takes it over.
+/// Shows the commands and evidence in the file, and asks a person whether to accept them.
 fn is_taken_over(claims: &Claims) -> bool {
     let Some(mut keyboard) = person::keyboard() else { return false };
     keyboard
@@ -133,7 +133,8 @@ impl Import {
         Ok(reply)
     }
 
-    /// The call, about the plan that the file has become before, if it has.
+    /// The call, with the plan that `run` or an earlier import made from this file, if there is
+    /// one.
     fn target(&self, app: &App) -> Result<App, Fail> {
         let mut globals = app.globals.clone();
         let path = fs::canonicalize(&self.file).ok().filter(|_| globals.plan.is_none());

@@ -58,7 +58,7 @@ Examples:
     }
 }
 
-/// A database without regard to the configuration: the user is about to say whether that counts.
+/// Database options without the configuration, which is not trusted yet.
 fn at(path: &Path) -> Options {
     Options { path: path.to_owned(), durability: Durability::default() }
 }
@@ -69,12 +69,13 @@ fn database(app: &App) -> Result<PathBuf, Fail> {
     let path = app.named(named.clone())?;
     let path = std::path::absolute(&path)
         .map_err(|why| Fail::usage(format!("{} is not a valid path: {why}", path.display())))?;
-    // As it is found later: the directory by its real name, the file by the one that it is given.
+    // In the form in which the database is looked up later: a canonical directory and the given
+    // file name.
     let real = path.parent().and_then(|it| fs::canonicalize(it).ok());
     Ok(real.zip(path.file_name()).map_or(path.clone(), |(real, name)| real.join(name)))
 }
 
-/// That the project's plans so far stay in the user's database.
+/// A note that the project's existing plans stay in the user's database.
 fn left_behind(app: &App) -> Option<String> {
     let path = places::database().ok()?;
     let store = database::open_to_read(&at(&path)).ok()??;

@@ -115,7 +115,7 @@ impl Install {
         installation.apply(person::reader())
     }
 
-    /// Without an agent's name: each one that is on this machine, in turn.
+    /// Sets up every agent on this machine.
     fn all(&self, app: &App) -> Result<Reply, Fail> {
         let found = agent::on_this_machine();
         if found.is_empty() {
@@ -144,7 +144,7 @@ impl Install {
                     whole.out.push_str(&outcome.text(app.screen().colour));
                     values.push(outcome.json());
                 }
-                // One that is not wanted, or cannot be edited, does not keep the others from it.
+                // If one agent is declined or cannot be set up, the others still are.
                 Err(fail) if fail.code == Code::Interrupted => {
                     whole.out.push_str(&format!("left as it is: {}\n", agent.title()));
                 }
@@ -161,7 +161,7 @@ impl Install {
         Ok(whole)
     }
 
-    /// That the agents on this machine are not set up unasked, with what would be done to each.
+    /// The error if there is no terminal to ask at, with the changes that each agent would get.
     fn nobody_to_ask(&self, app: &App, found: &[(Agent, PathBuf)]) -> Result<Fail, Fail> {
         let mut details = Vec::new();
         for (agent, program) in found {
@@ -176,7 +176,7 @@ impl Install {
     }
 }
 
-/// What was done to an agent, or would be.
+/// Reports what was changed for an agent, or would be.
 pub(super) fn reply(app: &App, outcome: &Outcome) -> Reply {
     let changed = outcome.is_change();
     if app.globals.json {

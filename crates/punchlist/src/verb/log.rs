@@ -49,16 +49,16 @@ Examples:
 }
 
 impl Log {
-    /// The changes asked for, up to now.
+    /// The last changes, as many as asked for.
     fn past(&self, store: &dyn Store, plan: &Plan) -> Result<Vec<Entry>, Fail> {
         let most = if self.number == 0 { u32::MAX } else { self.number };
         let after = Revision(plan.revision.0.saturating_sub(u64::from(most)));
         Ok(block_on(store.journal(plan.id, after, most))?)
     }
 
-    /// Prints the past, then each change as it comes. Ends when nobody reads any more.
+    /// Prints the last changes, then new ones until nobody reads them.
     fn go_on(&self, app: &App, store: &dyn Store, plan: &Plan) -> Result<Reply, Fail> {
-        // Following begins before the past is read, so that nothing falls between.
+        // Subscribes before reading the past, so that no change is missed.
         let mut coming = block_on(store.follow(Cursor::Now, Scope::Plan(plan.id)))?;
         let plan = block_on(store.whole(plan.id))?;
         let past = self.past(store, &plan)?;
@@ -77,7 +77,7 @@ impl Log {
     }
 }
 
-/// Changes as they are printed.
+/// Formats changes for printing.
 fn lines(
     app: &App,
     store: &dyn Store,
@@ -93,7 +93,7 @@ fn lines(
     let show = log::Show { reader: Some(&reader), times: log::Times::Ago, only: None };
     let screen = app.screen();
     let mut options = app.view(screen);
-    // What is followed happens after the call began.
+    // Followed changes are newer than the start of this call.
     options.now = entries.iter().map(|entry| entry.at).fold(options.now, Ord::max);
     Ok(screen.drawn(&log::log(plan, &entries, show, &options)))
 }

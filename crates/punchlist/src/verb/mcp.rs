@@ -63,21 +63,20 @@ Examples:
         };
         let server = Server::new(options, around);
         if std::io::stdin().is_terminal() {
-            // A person would wait for it, as it does for them.
+            // A person who started this by mistake would wait for output.
             print::say(&[
-                "This is an MCP server. It waits for an agent on stdin."
-                    .to_owned(),
+                "This is an MCP server. It waits for an agent on stdin.".to_owned(),
                 "Ctrl-D or Ctrl-C ends it; `punchlist install` sets up an agent to start it."
                     .to_owned(),
             ]);
         }
-        // One thread for the protocol. What uses the store runs on threads that may block.
+        // One thread for the protocol. Store calls run on threads that may block.
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|why| Fail::ours(format!("the server cannot be started: {why}")))?;
         let served = runtime.block_on(mcp::serve_stdio(server));
-        // Whatever still waits for something waits for nobody.
+        // The client is gone, so pending work is dropped.
         runtime.shutdown_background();
         served.map_err(|why| Fail::ours(why.to_string()))?;
         Ok(Reply::default())
@@ -123,12 +122,12 @@ impl Around {
         })
     }
 
-    /// Applies what hooks could not write, before the store is used.
+    /// Applies spooled hook events before the store is used.
     fn catch_up(&self) {
         hook_event::catch_up(&self.store.options().path, None);
     }
 
-    /// Notes the repository of the project. Nobody waits for git.
+    /// Records the repository of the project, on a thread of its own: git may be slow.
     fn note_repository(&self) {
         let (database, project) = (self.store.options().path.clone(), self.project.clone());
         thread::spawn(move || repository::note(&database, &project, repository::PATIENCE));
@@ -161,7 +160,7 @@ impl Surroundings for Around {
     fn ids(&self, at: Timestamp) -> Result<IdSource, store::Error> {
         let unusable = |fail: Fail| store::Error::Unusable { what: fail.message, source: None };
         let mut ids = self.random.ids(at).map_err(unusable)?;
-        // Apart from each other also where the seed is fixed.
+        // Different for each call, even if a test fixes the seed.
         let [_, _, call @ ..] = self.calls.fetch_add(1, Ordering::Relaxed).to_be_bytes();
         for (byte, count) in ids.random[8..].iter_mut().zip(call) {
             *byte ^= count;

@@ -54,7 +54,7 @@ Examples:
     }
 }
 
-/// A path that was typed, from where the call is made.
+/// Resolves a path relative to the directory of the call.
 fn at(app: &App, path: &Path) -> Result<PathBuf, Fail> {
     let path = match &app.globals.directory {
         Some(directory) => directory.join(path),

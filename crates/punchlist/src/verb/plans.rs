@@ -40,7 +40,7 @@ pub(crate) struct Plans {
     act: Option<Act>,
 }
 
-/// What is done to a plan.
+/// The commands of `plans`.
 #[derive(clap::Subcommand)]
 enum Act {
     /// Rename a plan
@@ -178,12 +178,12 @@ fn archived(rules: Rules, archived: bool) -> PlanPatch {
     PlanPatch { rules: Some(Rules { archived, ..rules }), ..PlanPatch::default() }
 }
 
-/// The same call about another plan.
+/// The same call with another plan.
 fn of(app: &App, plan: String) -> App {
     App::new(Globals { plan: Some(plan), ..app.globals.clone() })
 }
 
-/// Changes what a plan is called or where it is kept, and says so.
+/// Renames or archives a plan, and reports it.
 fn change(
     app: &App,
     plan: String,

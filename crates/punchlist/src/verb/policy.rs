@@ -68,8 +68,8 @@ Examples:
 }
 
 impl Policy {
-    /// Everything behind the first word belongs to the command, options too. Only behind a whole command
-    /// line in quotes, or behind a path, can `--json` be meant for us.
+    /// Every word after the first belongs to the command, options too. `--json` counts as our
+    /// option only after a quoted command line or a path.
     fn takes_json(&mut self) -> Result<bool, Fail> {
         let is_command = ["shell", "verify"].contains(&self.tool.as_str());
         match self.words.as_slice() {
@@ -89,7 +89,7 @@ impl Policy {
         }
     }
 
-    /// What policy would look at; or why the tool itself says no.
+    /// What the policy is asked about; `Err` if the tool itself rejects the arguments.
     fn subject(&self, app: &App, asked: &str) -> Result<Result<Subject, String>, Fail> {
         let tool = self.tool.as_str();
         let here = std::env::current_dir().unwrap_or_default();

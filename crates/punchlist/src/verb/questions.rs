@@ -10,7 +10,7 @@ use crate::fail::Fail;
 use crate::person;
 use crate::print::Reply;
 
-/// How many are shown that wait no longer.
+/// Maximum of closed questions to show.
 const MOST: u32 = 50;
 
 /// Show the open questions

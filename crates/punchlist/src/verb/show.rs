@@ -82,7 +82,7 @@ fn last_call(store: &dyn Store, plan: &Plan, item: Number) -> Result<Option<Last
     block_on(last_call::of(store, &places::outputs()?, plan.id, item))
 }
 
-/// All that the last run of an item printed.
+/// Prints the whole output of the item's last run.
 fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Reply, Fail> {
     let number = item.number;
     let nothing = |what: &str| {
@@ -113,7 +113,7 @@ fn output(app: &App, store: &dyn Store, plan: &Plan, item: &Item) -> Result<Repl
     Ok(reply)
 }
 
-/// What the plan is and how far it has come.
+/// Shows the plan's name, goal and progress.
 fn header(app: &App, store: &dyn PlanStore, plan: &Plan) -> Result<Reply, Fail> {
     let key = block_on(plan_service::attachment(store, plan.id))?;
     let stale = evidence::stale(plan);

@@ -103,7 +103,7 @@ impl Tool {
         Ok(ctx)
     }
 
-    /// A call that only reads: makes nothing, and writes nothing but what was shown.
+    /// A read-only call: creates no plan, and writes only the revision that the model was shown.
     fn read(&self, app: &App, call: &Call) -> Result<Reply, Fail> {
         let key = self.key(app)?;
         let store = app.store_to_read()?;
@@ -124,7 +124,7 @@ impl Tool {
         Ok(answer(app, &told.reply, None))
     }
 
-    /// A call that changes the list; the first one makes it.
+    /// A call that changes the list; the first one creates it.
     fn change(&self, app: &App, call: &Call, change: Change) -> Result<Reply, Fail> {
         let store = app.store()?;
         let caller = caller(app, &*store, self.key(app)?)?;
@@ -139,7 +139,7 @@ impl Tool {
     }
 }
 
-/// What a call came to: as the model reads it, or for programs with what it is.
+/// The result: as text for the model, or as JSON.
 fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
     if app.globals.json {
         return Reply::json(&serde_json::json!({
@@ -158,7 +158,7 @@ fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
     Reply::text(out)
 }
 
-/// The conversation that calls, with the plan that `--plan` names.
+/// The conversation that makes the call, with the plan from `--plan`.
 fn caller(app: &App, store: &dyn Store, key: AttachmentKey) -> Result<Caller, Fail> {
     let plan = match app.globals.plan {
         None => None,

@@ -51,7 +51,7 @@ Examples:
             return Ok(reply(app, &install::preview_uninstall(&options)?));
         }
         let outcome = install::uninstall(&options, person::called_by())?;
-        // With the last installation goes the record of directories for the calls of agents.
+        // After the last uninstall, the recorded directories for calls of agents are removed too.
         if !install::is_anything_installed(&options) {
             places::forget();
         }

@@ -68,7 +68,8 @@ Examples:
         if due.is_empty() {
             return Ok(self.nothing(app, &plan));
         }
-        // Before anything runs: half of what was asked for would be harder to understand than none.
+        // Ask for all permissions before the first check runs, so that a refusal leaves nothing
+        // half done.
         for it in &due {
             permission::to_run(app, it.item, it.check)?;
         }
@@ -103,7 +104,7 @@ Examples:
 }
 
 impl Verify {
-    /// Allows checks that agents write, or takes that back.
+    /// Gives or withdraws consent to checks written by agents.
     fn consent(&self, app: &App) -> Result<Reply, Fail> {
         let project = &app.project()?.name;
         let (given, words) = if self.consent {
@@ -120,7 +121,7 @@ impl Verify {
         Ok(Reply::text(format!("{words} ({})\n", text::one_line(project))))
     }
 
-    /// What is to be checked, in the order of the list or as it was typed.
+    /// The items to check, in the order of the list or as typed.
     fn due<'a>(&self, app: &App, plan: &'a Plan) -> Result<Vec<Due<'a>>, Fail> {
         let directory = app.directory();
         let from = CalledIn { project: app.project()?, directory: directory.as_deref() };
@@ -135,7 +136,7 @@ impl Verify {
         verify::due(plan, scope, from)
     }
 
-    /// Runs one check and records what came of it.
+    /// Runs one check and records the result.
     async fn check(
         &self,
         app: &App,

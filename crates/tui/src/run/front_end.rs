@@ -1,4 +1,4 @@
-//! The front end of a run in this process: it shows, asks, and hears keys and signals.
+//! The front end of a run: shows it, asks questions, and handles keys and signals.
 
 use std::time::Duration;
 
@@ -19,27 +19,28 @@ use crate::terminal::keyboard::{Said, confirm};
 use crate::terminal::signals::{Request, Signals};
 use crate::terminal::{key_reader, output};
 
-/// How often the picture is drawn at most, and how often its clocks tick.
+/// The shortest time between two frames, and the interval in which durations on the screen are
+/// updated.
 const FRAME: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_secs(1);
 
 /// The front end of a run.
 pub struct Terminal {
     options: Options,
-    /// All that steps print is shown.
+    /// Whether everything that steps print is shown.
     is_verbose: bool,
     prompt: Prompt,
-    /// Said on the right of the last line.
+    /// Shown at the right of the last line.
     hint: String,
-    /// Something has changed since the last picture.
+    /// Whether something has changed since the last frame.
     is_dirty: bool,
-    /// When the last picture was drawn.
+    /// When the last frame was drawn.
     drawn: Instant,
-    /// What there is from when the run begins.
+    /// The terminal, from the start of the run.
     open: Option<Open>,
 }
 
-/// What a run that has begun is shown and heard with.
+/// The terminal of a run that has started.
 struct Open {
     show: Show,
     signals: Signals,
@@ -48,7 +49,8 @@ struct Open {
 }
 
 impl Terminal {
-    /// Nothing is shown yet. Rules that a person adds go into this file, for this project.
+    /// Shows nothing yet. `rules_file` and `project` say where rules are added that a person allows
+    /// for always.
     pub fn new(options: Options, is_verbose: bool, rules_file: String, project: String) -> Self {
         Self {
             options,
@@ -61,12 +63,12 @@ impl Terminal {
         }
     }
 
-    /// The run is over: tells programs how it ended.
+    /// Ends the front end. Prints the final event with `--json`.
     pub fn end(mut self, ended: &Ended, now: Timestamp) -> Result<(), Fail> {
         self.open.as_mut().map_or(Ok(()), |it| it.show.end(ended, now))
     }
 
-    /// The run begins: takes the terminal over.
+    /// Starts the front end: takes over the terminal.
     fn begin(&mut self, run: RunId) -> Result<(), Fail> {
         let show = Show::open(self.options.clone(), self.is_verbose, run)?;
         let signals = Signals::hear()?;
@@ -79,7 +81,7 @@ impl Terminal {
         Ok(())
     }
 
-    /// A question waits. Says elsewhere than on a terminal how it can be answered.
+    /// Adds an open question. If stdout is no terminal, prints how to answer it.
     fn asks(&mut self, asked: &Asked, now: Timestamp) -> Result<(), Fail> {
         self.prompt.ask(asked.clone());
         let id = asked.id.short();
@@ -91,7 +93,7 @@ impl Terminal {
         self.open.as_mut().map_or(Ok(()), |it| it.show.say(now, &text))
     }
 
-    /// Draws the board, and below it what is asked.
+    /// Draws the board and the open question below it.
     fn picture(&mut self, board: &Board, with_prompt: bool, now: Timestamp) -> Result<(), Fail> {
         (self.is_dirty, self.drawn) = (false, Instant::now());
         let Some(Open { show, .. }) = &mut self.open else { return Ok(()) };
@@ -102,10 +104,10 @@ impl Terminal {
         Ok(())
     }
 
-    /// What keys come to.
+    /// Handles keys.
     fn keys(&mut self, keys: &[Key]) -> Option<Input> {
         self.is_dirty = true;
-        // What comes after an answer was typed before the next question was seen.
+        // Keys after an answer are dropped: they were typed before the next question was shown.
         keys.iter().find_map(|key| match self.prompt.key(key) {
             Pressed::Answer(id, answer) => Some(Input::Answer(id, answer)),
             Pressed::Nothing => None,
@@ -130,7 +132,7 @@ impl Terminal {
         Ok(None)
     }
 
-    /// Waits for a key, a signal or the next picture.
+    /// Waits for a key, a signal or the time of the next frame.
     async fn wait(&mut self) -> Result<Input, Fail> {
         loop {
             let pause = if self.is_dirty { FRAME } else { TICK };
@@ -167,7 +169,7 @@ impl FrontEnd for Terminal {
     }
 
     fn confirm<'a>(&'a mut self, question: &'a str) -> BoxFuture<'a, bool> {
-        // Nothing runs yet that would have to wait for it.
+        // Blocking is fine here: nothing runs yet.
         let is_yes = confirm(question) == Said::Yes;
         Box::pin(std::future::ready(is_yes))
     }

@@ -1,4 +1,4 @@
-//! The question that a person is asked, and what their keys mean. Pure.
+//! The question that a person is asked, and the meaning of keys. Pure.
 
 use punchlist_engine::policy::rules;
 use punchlist_engine::run::BY_HAND;
@@ -12,50 +12,50 @@ use serde_json::Value;
 use crate::keys::Key;
 use crate::line_editor::LineEditor;
 
-/// Questions that wait, the oldest first, and what is being done about the first.
+/// The open questions, oldest first, and the stage of the first one.
 pub(super) struct Prompt {
     waiting: Vec<Asked>,
-    /// The one that stands on the screen.
+    /// The question that is on the screen.
     drawn: Option<QuestionId>,
     stage: Stage,
-    /// The file that rules are written into, and the project that they are for.
+    /// The configuration file to which rules are added, and the project that they are for.
     file: String,
     project: String,
 }
 
-/// What is being done about a question.
+/// What a person is doing about a question.
 enum Stage {
-    /// It is asked.
+    /// The question is shown.
     Asked,
-    /// What "always" is to mean is chosen: this set of rules is shown.
+    /// The person chooses what "always" means: this set of rules is shown.
     Always(usize),
-    /// Another command is typed.
+    /// The person types another command.
     Command(LineEditor),
-    /// Why it is refused is typed.
+    /// The person types the reason of a refusal.
     Reason(LineEditor),
 }
 
-/// What a key came to.
+/// The meaning of a key.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Pressed {
     /// An answer to a question.
     Answer(QuestionId, Answer),
-    /// Something else, or nothing.
+    /// No answer.
     Nothing,
 }
 
 impl Prompt {
-    /// Nothing is asked. Rules would go into this file, for this project.
+    /// A prompt without a question. Rules go into this file, for this project.
     pub(super) fn new(file: String, project: String) -> Self {
         Self { waiting: Vec::new(), drawn: None, stage: Stage::Asked, file, project }
     }
 
-    /// Another question.
+    /// Adds a question.
     pub(super) fn ask(&mut self, asked: Asked) {
         self.waiting.push(asked);
     }
 
-    /// A question that waits no longer. Says what it was.
+    /// Removes a question that is no longer open, and returns it.
     pub(super) fn settle(&mut self, id: QuestionId) -> Option<Asked> {
         let at = self.waiting.iter().position(|it| it.id == id)?;
         if at == 0 {
@@ -64,7 +64,7 @@ impl Prompt {
         Some(self.waiting.remove(at))
     }
 
-    /// The question that is asked now, how many wait, and what stands below it.
+    /// The current question, the number of open questions, and the lines below.
     pub(super) fn shown(&self, options: &Options) -> Option<(&Asked, usize, Below)> {
         let asked = self.waiting.first()?;
         let below = match &self.stage {
@@ -76,7 +76,7 @@ impl Prompt {
         Some((asked, self.waiting.len(), below))
     }
 
-    /// Every rule that "always" would add, as it would be written, and where.
+    /// The rules that "always" would add, as text, and where.
     fn rules(&self, asked: &Asked, at: usize) -> Below {
         let sets = questions::sets(asked);
         let set: &[Permit] = sets.get(at).copied().unwrap_or_default();
@@ -94,15 +94,15 @@ impl Prompt {
         Below { text, ..Below::keys(keys) }
     }
 
-    /// What is asked now stands on the screen, so keys may answer it.
+    /// Records that the current question is on the screen, so that keys may answer it.
     pub(super) fn was_drawn(&mut self) {
         self.drawn = self.waiting.first().map(|it| it.id);
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub(super) fn key(&mut self, key: &Key) -> Pressed {
         let Some(asked) = self.waiting.first() else { return Pressed::Nothing };
-        // Nobody answers what they have not seen: the key was meant for the question before.
+        // The question is not on the screen yet: the key was meant for the one before.
         if self.drawn != Some(asked.id) {
             return Pressed::Nothing;
         }
@@ -117,7 +117,7 @@ impl Prompt {
     }
 
     fn asked(&mut self, key: &Key) -> Option<Answer> {
-        // What was pasted was not meant for a question.
+        // A paste is not an answer.
         let Key::Char(letter) = key else { return None };
         let asked = self.waiting.first()?;
         let is_by_hand = asked.tool == BY_HAND;
@@ -129,7 +129,7 @@ impl Prompt {
                     self.stage = Stage::Always(0);
                     None
                 }
-                // As earlier versions offered it.
+                // The form that earlier versions stored.
                 true => questions::always(asked).map(|it| it.0),
             },
             'e' if asked.offers.contains(&Offer::Modify) => {
@@ -199,7 +199,7 @@ impl Prompt {
     }
 }
 
-/// The keys that mean something now.
+/// The keys that have a meaning now.
 fn keys(asked: &Asked) -> Vec<String> {
     if asked.tool == BY_HAND {
         return ["y it is done", "n not yet", "q stop"].map(str::to_owned).to_vec();
@@ -207,7 +207,7 @@ fn keys(asked: &Asked) -> Vec<String> {
     questions::keys(asked)
 }
 
-/// A line that is typed, as far as it fits, and what ends it.
+/// A line that is being typed, as far as it fits, and the keys that end it.
 fn typed(label: &str, line: &LineEditor, enter: &str, options: &Options) -> Below {
     let mut drawn = Line::new();
     drawn.fill(3).push(label, Style::Bold);

@@ -1,4 +1,5 @@
-//! Where a run is shown: in place on a terminal, a line per change elsewhere, events for programs.
+//! The outputs of a run: drawn in place on a terminal, one line per change elsewhere, or JSON
+//! events.
 
 use std::fs::File;
 
@@ -15,31 +16,31 @@ use crate::options::{Options, Screen};
 use crate::terminal::inline_terminal::{self, InlineTerminal};
 use crate::terminal::{output, signals};
 
-/// How it is shown.
+/// The kind of output.
 enum Way {
-    /// In place, on a terminal.
+    /// Drawn in place on a terminal.
     Live(InlineTerminal),
-    /// A line per change.
+    /// One line per change.
     Lines,
-    /// As events.
+    /// JSON events.
     Events(JsonEvents),
 }
 
-/// Where a run is shown.
+/// The output of a run.
 pub(super) struct Show {
     way: Way,
     screen: Screen,
     options: view::Options,
-    /// The terminal has changed: everything is to be drawn again.
+    /// Whether everything must be drawn again, because the terminal has changed.
     anew: bool,
-    /// Somebody reads what is written.
+    /// Whether somebody still reads the output.
     is_read: bool,
-    /// All that steps print is shown.
+    /// Whether everything that steps print is shown.
     is_verbose: bool,
 }
 
 impl Show {
-    /// Looks where it leads, and takes a terminal over.
+    /// Chooses the kind of output, and takes over a terminal.
     pub(super) fn open(options: Options, is_verbose: bool, run: RunId) -> Result<Self, Fail> {
         let Options { json, screen, draws_in_place, view: options } = options;
         let way = if json {
@@ -52,7 +53,7 @@ impl Show {
         Ok(Self { way, screen, options, anew: true, is_read: true, is_verbose })
     }
 
-    /// The keyboard, if somebody is at it.
+    /// The keyboard, if there is one.
     pub(super) fn keyboard(&self) -> Option<File> {
         match &self.way {
             Way::Live(terminal) => terminal.keyboard(),
@@ -60,12 +61,12 @@ impl Show {
         }
     }
 
-    /// Whether it is drawn in place.
+    /// Whether the run is drawn in place.
     pub(super) fn is_live(&self) -> bool {
         matches!(self.way, Way::Live(_))
     }
 
-    /// An item has changed.
+    /// Reports the change of an item.
     pub(super) fn moved(
         &mut self,
         board: &Board,
@@ -83,7 +84,7 @@ impl Show {
         Ok(())
     }
 
-    /// Lines below one that was said.
+    /// Prints lines below the last one.
     fn below(&mut self, lines: &[String]) -> Result<(), Fail> {
         if !lines.is_empty() && self.is_read {
             self.is_read = output::live(&(lines.join("\n") + "\n"))?;
@@ -91,7 +92,7 @@ impl Show {
         Ok(())
     }
 
-    /// A line that a step printed, as it comes, for who wants all of them.
+    /// Prints a line that a step has printed, if verbose.
     pub(super) fn printed(&mut self, title: &str, text: &str, now: Timestamp) -> Result<(), Fail> {
         if !self.is_verbose || text.is_empty() {
             return Ok(());
@@ -107,7 +108,7 @@ impl Show {
         }
     }
 
-    /// A line for people, with the time, where nothing is drawn in place.
+    /// Prints a line with the time, unless the run is drawn in place.
     pub(super) fn say(&mut self, now: Timestamp, text: &str) -> Result<(), Fail> {
         if matches!(self.way, Way::Lines) && self.is_read {
             let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
@@ -116,14 +117,14 @@ impl Show {
         Ok(())
     }
 
-    /// Tells programs what happened.
+    /// Prints a JSON event.
     pub(super) fn event(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Fail> {
         let Way::Events(events) = &mut self.way else { return Ok(()) };
         let lines = events.event(event, now);
         self.lines(lines)
     }
 
-    /// Tells programs how the run ended.
+    /// Prints the final JSON event.
     pub(super) fn end(&mut self, ended: &Ended, now: Timestamp) -> Result<(), Fail> {
         let Way::Events(events) = &mut self.way else { return Ok(()) };
         let lines = events.end(ended, now);
@@ -137,7 +138,7 @@ impl Show {
         Ok(())
     }
 
-    /// Draws the board with a hint, and below it what is asked.
+    /// Draws the board with a hint, and the open question below.
     pub(super) fn draw(
         &mut self,
         board: &Board,
@@ -155,18 +156,18 @@ impl Show {
         Ok(())
     }
 
-    /// The terminal has another size.
+    /// Handles a new size of the terminal.
     pub(super) fn resized(&mut self) {
         self.anew = true;
     }
 
-    /// Stops until somebody wakes the process, with the terminal as it was.
+    /// Restores the terminal and stops the process until it is continued (Ctrl-Z).
     pub(super) fn pause(&mut self) -> Result<(), Fail> {
         self.leave();
         signals::pause()
     }
 
-    /// Goes on after that.
+    /// Takes over the terminal again.
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
@@ -175,7 +176,7 @@ impl Show {
         }
     }
 
-    /// Gives the terminal back, with the last frame above.
+    /// Restores the terminal, with the last frame above the cursor.
     pub(super) fn leave(&mut self) {
         if let Way::Live(terminal) = &mut self.way {
             terminal.leave();

@@ -1,4 +1,4 @@
-//! The picture of a run: how it stands, and below it what is asked. Pure.
+//! The screen of a run: the board, and the open question below it. Pure.
 
 use punchlist_formats::text::Line;
 use punchlist_formats::view::run::{Run, run};
@@ -6,16 +6,16 @@ use punchlist_formats::view::{Options, questions};
 
 use super::prompt::Prompt;
 
-/// Draws a run in so many rows of a terminal, and the question that waits, if it is to be seen.
+/// Draws a run and its open question, if any, into this many rows.
 pub(super) fn picture(
     board: &Run,
     prompt: Option<&Prompt>,
     rows: u16,
     options: &Options,
 ) -> Vec<Line> {
-    // The last row is left to the cursor.
+    // The last row is for the cursor.
     let most = usize::from(rows).saturating_sub(1).max(3);
-    // What is asked is more than how it stands; but that it stands somehow should be seen.
+    // The question is more important than the board, but three rows of the board always stay.
     let for_question = most.saturating_sub(3).max(2);
     let asked = prompt.and_then(|it| it.shown(options));
     let panel = asked.map(|(asked, count, below)| {
@@ -24,7 +24,7 @@ pub(super) fn picture(
     let panel = panel.unwrap_or_default();
     let room = most.saturating_sub(panel.len());
     let mut lines = run(board, Some(room), options);
-    // A picture that is taller than the screen would scroll with every frame.
+    // A frame that is taller than the screen would scroll.
     lines.truncate(room);
     lines.extend(panel);
     lines

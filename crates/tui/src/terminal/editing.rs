@@ -1,4 +1,5 @@
-//! A text that somebody changes in an editor. Whatever cannot be used is kept, and its place is told.
+//! Edits a text in the user's editor. If the result is invalid, the file is kept and its path is
+//! reported.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -11,18 +12,18 @@ use punchlist_engine::fail::{Code, Fail};
 use super::keyboard::{Said, confirm};
 use super::{input, output};
 
-/// Most files of one name that may be left from before.
+/// Maximum of kept files with the same name.
 const MOST: u32 = 1000;
 
-/// What somebody made of a text.
+/// The result of an edit.
 pub struct Edited<T> {
-    /// What it says.
+    /// The parsed text.
     pub said: T,
     file: PathBuf,
 }
 
 impl<T> Edited<T> {
-    /// Ends the edit: the file goes if what it says was done, and is kept and named otherwise.
+    /// Ends the edit: removes the file if the change succeeded, else keeps it and reports its path.
     pub fn end<R>(self, done: Result<R, Fail>) -> Result<R, Fail> {
         match done {
             Ok(done) => {
@@ -38,13 +39,13 @@ impl<T> Edited<T> {
 pub struct Editor {
     /// The editor, as `EDITOR` names it.
     pub command: String,
-    /// Where the texts are written, and kept if they cannot be used.
+    /// Where the files are written, and kept if they are invalid.
     pub directory: PathBuf,
 }
 
 impl Editor {
-    /// Opens a text in the editor until it can be read or the user gives up. `None` if it comes back as it
-    /// was, or empty.
+    /// Opens a text in the editor until it can be parsed or the user gives up. `None` if it comes
+    /// back unchanged or empty.
     pub fn edit<T>(
         &self,
         name: &str,
@@ -76,7 +77,7 @@ impl Editor {
         }
     }
 
-    /// Writes the text to a file of its own. One that was kept from before is never written over.
+    /// Writes the text to a new file. A kept file is never overwritten.
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, Fail> {
         let directory = &self.directory;
         let failed = |why: std::io::Error| {
@@ -99,7 +100,7 @@ impl Editor {
     }
 }
 
-/// The failure, with where the text is.
+/// The error, with the path of the kept file.
 fn kept(fail: Fail, file: &std::path::Path) -> Fail {
     let place = format!("your text is kept in {}.", file.display());
     let hint = match &fail.hint {

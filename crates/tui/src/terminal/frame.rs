@@ -1,26 +1,27 @@
-//! A few lines that are drawn over and over, in place: what to send to a terminal. Pure.
+//! The escape sequences for drawing a few lines in place, again and again. Pure.
 //!
-//! Between two frames the cursor rests, hidden, at the beginning of the first line. A terminal keeps its
-//! cursor in the line that it stands in, whatever happens to the window; so however the lines below were
-//! wrapped or cut when it was resized, drawing begins where it must, and nothing above is touched.
+//! Between two frames the hidden cursor is at the beginning of the first line. When a window is
+//! resized, the terminal keeps the cursor in its line. So the next frame starts at the right line,
+//! however the lines below were wrapped, and nothing above is overwritten.
 
-/// What is pasted meanwhile comes between marks, so that it can be told from keys.
+/// Hides the cursor, and enables bracketed paste, so that pasted text differs from keys.
 pub(super) const HIDE_CURSOR: &str = "\x1b[?25l\x1b[?2004h";
 const SHOW_CURSOR: &str = "\x1b[?2004l\x1b[?25h";
-/// A terminal that knows them shows all between them at once. Lines are cut at its edge and not wrapped: it
-/// may have become narrower since it was asked, and a line that takes two would put the cursor too low.
+/// Begins a synchronized update, which a terminal that supports it shows at once, and disables
+/// wrapping: if the terminal has become narrower, a wrapped line would move the cursor too far
+/// down.
 const BEGIN_FRAME: &str = "\x1b[?2026h\x1b[?7l";
 const END_FRAME: &str = "\x1b[?7h\x1b[?2026l";
 
-/// The lines that are drawn now, as far as a pure function can know them.
+/// The lines that are on the screen.
 #[derive(Default, Debug)]
 pub(crate) struct Frame {
     lines: Vec<String>,
 }
 
 impl Frame {
-    /// What to write so that these lines stand there. Nothing, if they do already. If something has
-    /// happened to so many lines of the terminal, they are cleared first.
+    /// The text that draws these lines. Empty if nothing has changed. `anew`: the terminal has
+    /// changed, so this many lines are cleared first.
     pub(crate) fn draw(&mut self, lines: Vec<String>, anew: Option<usize>) -> String {
         if anew.is_none() && lines == self.lines {
             return String::new();
@@ -34,7 +35,7 @@ impl Frame {
             if at > 0 {
                 out.push_str("\r\n");
             }
-            // A line that is as it was need not be written again.
+            // An unchanged line is not written again.
             if anew.is_some() || self.lines.get(at) != Some(line) {
                 out.push_str(line);
                 out.push_str("\x1b[K");
@@ -50,19 +51,19 @@ impl Frame {
         out
     }
 
-    /// The lines that stand there.
+    /// The lines on the screen.
     pub(super) fn into_lines(self) -> Vec<String> {
         self.lines
     }
 
-    /// How many lines stand below the cursor.
+    /// The number of lines below the cursor.
     pub(super) fn below(&self) -> usize {
         self.lines.len()
     }
 }
 
-/// Clears so many lines from the cursor's on, one by one: some terminals keep in their history what is
-/// cleared in one go.
+/// Clears this many lines, one by one: if they are cleared in one go, some terminals copy them to
+/// their history.
 pub(super) fn cleared(lines: usize) -> String {
     format!("\x1b7{}\x1b[2K\x1b8", "\x1b[2K\x1b[B".repeat(lines.saturating_sub(1)))
 }
@@ -71,7 +72,8 @@ fn up(lines: usize) -> String {
     if lines == 0 { String::new() } else { format!("\x1b[{lines}A") }
 }
 
-/// The way below what is drawn. Line feeds and not a move: below may be the end of the screen.
+/// Moves the cursor below the frame, with line feeds, because the frame may end at the bottom of
+/// the screen.
 pub(super) fn leave_frame(below: usize) -> String {
     "\r\n".repeat(below) + SHOW_CURSOR
 }
@@ -84,7 +86,7 @@ mod tests {
         std::num::NonZeroU16::new(cells).unwrap()
     }
 
-    /// A terminal with something on it, and a frame that is drawn on it.
+    /// A terminal emulator with some text, and a frame on it.
     struct Screen {
         terminal: vt100::Parser,
         frame: Frame,
@@ -107,7 +109,7 @@ mod tests {
             out
         }
 
-        /// Everything from the beginning, what has scrolled away included.
+        /// All lines from the beginning, including those that have scrolled out.
         fn all(&mut self) -> Vec<String> {
             let screen = self.terminal.screen_mut();
             let (rows, columns) = screen.size();

@@ -1,7 +1,7 @@
-//! A terminal whose last lines are drawn over and over, in place.
+//! A terminal whose last lines are drawn in place.
 //!
-//! On the way out the last frame stays, the cursor goes below it, and the terminal is as it was: also after
-//! a panic.
+//! At the end, also after a panic, the last frame stays, the cursor is below it, and the terminal
+//! modes are restored.
 
 use std::fs::File;
 use std::io;
@@ -18,7 +18,8 @@ use super::frame::{Frame, HIDE_CURSOR, cleared, leave_frame};
 use super::output;
 use crate::options::Screen;
 
-/// How the terminal was, and how many lines stand below the cursor; for whoever must leave in a hurry.
+/// The original modes of the terminal, and the number of lines below the cursor, for the panic
+/// hook.
 static LEFT: Mutex<Option<Left>> = Mutex::new(None);
 
 struct Left {
@@ -30,16 +31,16 @@ fn left() -> MutexGuard<'static, Option<Left>> {
     LEFT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A terminal that is drawn on.
+/// A terminal with a frame.
 pub(crate) struct InlineTerminal {
     frame: Frame,
-    /// What it can show.
+    /// The properties of the screen.
     screen: Screen,
     keyboard: Option<File>,
 }
 
 impl InlineTerminal {
-    /// Takes the terminal over. Where it has no keyboard, there are no keys.
+    /// Takes over the terminal. Without a keyboard, there are no keys.
     pub(crate) fn open(screen: Screen) -> Result<Self, Fail> {
         let keyboard = File::open("/dev/tty").ok();
         let mut terminal = Self { frame: Frame::default(), screen, keyboard };
@@ -48,19 +49,19 @@ impl InlineTerminal {
         Ok(terminal)
     }
 
-    /// The keyboard, for whoever reads it.
+    /// The keyboard, for a key reader.
     pub(crate) fn keyboard(&self) -> Option<File> {
         self.keyboard.as_ref()?.try_clone().ok()
     }
 
-    /// Takes the terminal over, at first or again.
+    /// Takes over the terminal, for the first time or again.
     pub(crate) fn enter(&mut self) -> Result<(), Fail> {
-        // One that was never given back is not as it was.
+        // If the terminal was not restored meanwhile, its present modes are not the original ones.
         let known = left().take().and_then(|it| it.terminal).map(|it| it.1);
         let terminal = self.keyboard.as_ref().and_then(|it| {
             let before = known.or_else(|| tcgetattr(it).ok())?;
             let mut modes = before.clone();
-            // Keys come one by one and are not shown. Ctrl-C stays a signal.
+            // Keys arrive one by one and without echo. Ctrl-C stays a signal.
             modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
             modes.special_codes[SpecialCodeIndex::VMIN] = 1;
             modes.special_codes[SpecialCodeIndex::VTIME] = 0;
@@ -72,7 +73,7 @@ impl InlineTerminal {
         output::live(HIDE_CURSOR).map(|_| ())
     }
 
-    /// Draws these lines. Says whether anybody looks.
+    /// Draws these lines. Returns whether anybody still reads.
     pub(crate) fn draw(&mut self, lines: &[Line], anew: Option<usize>) -> Result<bool, Fail> {
         let lines = lines.iter().map(|it| self.screen.line(it)).collect();
         let out = self.frame.draw(lines, anew);
@@ -82,7 +83,7 @@ impl InlineTerminal {
         if out.is_empty() { Ok(true) } else { output::live(&out) }
     }
 
-    /// Writes a line above what is drawn, where it stays. What is drawn is drawn again below it.
+    /// Writes a line above the frame, where it stays, and draws the frame again below it.
     pub(crate) fn above(&mut self, line: &str) -> Result<bool, Fail> {
         let lines = std::mem::take(&mut self.frame).into_lines();
         let line = format!("\r{}{line}\r\n", cleared(lines.len()));
@@ -93,7 +94,7 @@ impl InlineTerminal {
         output::live(&(line + &frame))
     }
 
-    /// Gives the terminal back as it was, with the last frame above.
+    /// Restores the terminal, with the last frame above the cursor.
     pub(crate) fn leave(&mut self) {
         give_back();
     }
@@ -107,14 +108,14 @@ impl Drop for InlineTerminal {
 
 fn give_back() {
     let Some(Left { terminal, below }) = left().take() else { return };
-    // If nobody looks any more, there is nothing to tidy up.
+    // If the terminal is gone, there is nothing to restore.
     drop(output::live(&leave_frame(below)));
     if let Some((file, before)) = terminal {
         tcsetattr(&file, OptionalActions::Drain, &before).ok();
     }
 }
 
-/// A message of a panic belongs below what is drawn, on a terminal that is as it was.
+/// Restores the terminal before a panic message is printed.
 fn hook_panics() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
@@ -126,7 +127,7 @@ fn hook_panics() {
     });
 }
 
-/// Columns and lines of the terminal that stdout leads to.
+/// The columns and rows of the terminal at stdout.
 pub(crate) fn size() -> Option<(u16, u16)> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     Some((size.ws_col, size.ws_row)).filter(|it| it.0 > 0 && it.1 > 0)

@@ -1,4 +1,4 @@
-//! What comes in on stdin or in a file: bounded, and UTF-8.
+//! Reads stdin or a file: with a size limit, as UTF-8.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,20 +6,20 @@ use std::path::Path;
 
 use punchlist_engine::fail::{Fail, unreadable};
 
-/// The most that is read, far above any sensible input.
+/// Maximum size of an input.
 const MOST: u64 = 256 * 1024 * 1024;
 
-/// All of stdin, as it is.
+/// Reads all of stdin as bytes.
 pub fn stdin_bytes() -> Result<Vec<u8>, Fail> {
     read(io::stdin().lock(), "stdin")
 }
 
-/// All of stdin.
+/// Reads all of stdin.
 pub fn stdin() -> Result<String, Fail> {
     text(stdin_bytes()?, "stdin")
 }
 
-/// All of a file; `-` is stdin.
+/// Reads a whole file; `-` is stdin.
 pub fn file(path: &Path) -> Result<String, Fail> {
     if path.as_os_str() == "-" {
         return stdin();

@@ -1,4 +1,4 @@
-//! Keys as they are pressed, read on a thread of their own.
+//! Reads keys on a thread of its own.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,8 +6,8 @@ use std::thread;
 
 use crate::keys::{Decoder, Key};
 
-/// Passes on the keys of each read, which are several where somebody is quick, until `tell` says that nobody
-/// wants them any more.
+/// Passes the keys of each read to `tell`, until `tell` returns false. A read may have several
+/// keys.
 pub(crate) fn read(mut terminal: File, tell: impl Fn(Vec<Key>) -> bool + Send + 'static) {
     thread::spawn(move || {
         let mut decoder = Decoder::default();

@@ -1,8 +1,8 @@
-//! The keyboard of the terminal that this process belongs to, for what only a person may confirm.
+//! The controlling terminal of this process, for confirmations that only a person may give.
 //!
-//! Questions are drawn on the controlling terminal and answered there, wherever stdin, stdout and
-//! stderr lead. Whatever was typed before a question stood on the screen is discarded, so a pipe, or a
-//! terminal that was filled in advance, answers nothing.
+//! Questions are written to the controlling terminal and answered there, wherever stdin, stdout and
+//! stderr go. Input from before the question is discarded, so that neither a pipe nor input that
+//! was typed in advance can answer it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Read, Write};
@@ -12,26 +12,26 @@ use rustix::termios::{QueueSelector, tcflush};
 
 use crate::options::Screen;
 
-/// The longest line that is read. A terminal gives at most 4096 bytes at once.
+/// Maximum length of a line. A terminal returns at most 4096 bytes per read.
 const MOST: usize = 64 * 1024;
 
-/// What came of a question.
+/// The answer to a yes-or-no question.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Said {
     /// Yes.
     Yes,
     /// Anything else.
     No,
-    /// There is nobody to ask.
+    /// There was nobody to ask.
     Nothing,
 }
 
-/// Whether there is a terminal to ask at.
+/// Whether there is a terminal for questions.
 pub fn can_ask() -> bool {
     io::stdin().is_terminal() && io::stderr().is_terminal()
 }
 
-/// Asks for a yes at the terminal. What was typed before the question stood there is no answer.
+/// Asks for a yes at the terminal. Input from before the question is discarded.
 pub fn confirm(question: &str) -> Said {
     let Some(mut keyboard) = Keyboard::open().filter(|_| can_ask()) else { return Said::Nothing };
     if keyboard.confirms(question) { Said::Yes } else { Said::No }
@@ -43,25 +43,25 @@ pub struct Keyboard {
 }
 
 impl Keyboard {
-    /// Opens it; `None` where this process has no terminal.
+    /// Opens the controlling terminal; `None` if this process has none.
     pub fn open() -> Option<Self> {
         let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").ok()?;
         Some(Self { terminal })
     }
 
-    /// Draws lines. Texts of others are made harmless.
+    /// Writes lines. Control characters in them are escaped.
     pub fn say(&mut self, lines: &[String]) {
         let text: String =
             lines.iter().map(|it| text::many_lines(it).into_owned() + "\n").collect();
         self.draw(&text);
     }
 
-    /// Draws lines of a view, which are harmless already, with colour where the screen wants it.
+    /// Writes the lines of a view, which are escaped already, with colour if the screen has it.
     pub fn show(&mut self, lines: &[Line], screen: Screen) {
         self.draw(&screen.drawn(lines));
     }
 
-    /// Whether a person says yes.
+    /// Asks a yes-or-no question.
     pub fn confirms(&mut self, question: &str) -> bool {
         let line = self.line(&format!("{} [y/N]", text::one_line(question)));
         matches!(line.as_deref(), Some("y" | "Y" | "yes" | "Yes"))
@@ -69,8 +69,8 @@ impl Keyboard {
 
     /// Asks for a line; `None` at the end of the input.
     pub fn line(&mut self, question: &str) -> Option<String> {
-        // All that the question is about stands on the screen. A key that was pressed before that is no
-        // answer to it; whoever waits for the question itself sees it after this.
+        // Everything that the question is about is on the screen now. Discard input from before,
+        // then print the question itself.
         tcflush(&self.terminal, QueueSelector::IFlush).ok()?;
         self.draw(&format!("{} ", text::one_line(question)));
         let mut bytes = Vec::new();
@@ -86,7 +86,7 @@ impl Keyboard {
     }
 
     fn draw(&mut self, text: &str) {
-        // A terminal that cannot be drawn on gives no answer either.
+        // If the terminal cannot be written, it gives no answer either.
         self.terminal.write_all(text.as_bytes()).ok();
     }
 }

@@ -1,6 +1,6 @@
-//! What is written to stdout and stderr while a verb works.
+//! Writes to stdout and stderr while a verb runs.
 //!
-//! Parts of a result go to stdout, everything else to stderr. A reader that went away is no error.
+//! Parts of a result go to stdout, everything else to stderr. A closed pipe is not an error.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
@@ -9,18 +9,18 @@ use punchlist_engine::fail::Fail;
 use punchlist_formats::text;
 use punchlist_formats::view::json;
 
-/// Lines broken between words, where a terminal of that width would break them anywhere.
+/// Wraps lines between words, for a terminal of this width.
 pub fn wrapped(text: &str, width: u16) -> Cow<'_, str> {
     let lines = text.split('\n').map(|line| text::wrap(line, usize::from(width)).join("\n"));
     Cow::from(lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// Writes a part of a result that goes on. Gives whether anybody still reads.
+/// Writes a part of a continuous result. Returns whether anybody still reads.
 pub fn live(part: &str) -> Result<bool, Fail> {
     live_bytes(part.as_bytes())
 }
 
-/// The same, of bytes that are fit for wherever stdout leads.
+/// The same for bytes that are already escaped as stdout needs it.
 fn live_bytes(part: &[u8]) -> Result<bool, Fail> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(part).and_then(|()| stdout.flush()) {
@@ -30,8 +30,8 @@ fn live_bytes(part: &[u8]) -> Result<bool, Fail> {
     }
 }
 
-/// The same, of lines of JSON. Characters that act on whoever looks at them are written as escapes, wherever
-/// stdout leads: a log is looked at later.
+/// The same for lines of JSON. Control characters are escaped even if stdout is no terminal,
+/// because somebody may view a log later.
 pub fn live_json(lines: Vec<u8>) -> Result<bool, Fail> {
     match String::from_utf8(lines) {
         Ok(text) => live_bytes(text::escape::json(&text).as_bytes()),
@@ -39,7 +39,7 @@ pub fn live_json(lines: Vec<u8>) -> Result<bool, Fail> {
     }
 }
 
-/// Warnings beside the result; for programs each is a JSON object on a line of its own, as errors are.
+/// Prints warnings; with `json`, each is a JSON object on its own line, like errors.
 pub fn notes(lines: &[String], json: bool) {
     let mut all = String::new();
     for line in lines {
@@ -53,7 +53,7 @@ pub fn notes(lines: &[String], json: bool) {
     if json { err(&all) } else { err_prose(&all) }
 }
 
-/// Writes what a person wants to know besides the result; for programs, the value instead.
+/// Prints additional information for a person; with `json`, the value instead.
 pub fn aside(text: &str, json: Option<&serde_json::Value>) {
     match json {
         Some(value) => err(&(json::render(value) + "\n")),
@@ -64,7 +64,7 @@ pub fn aside(text: &str, json: Option<&serde_json::Value>) {
     }
 }
 
-/// Writes why a call failed, and what to do next.
+/// Prints an error and a hint.
 pub fn fail(fail: &Fail, hint: Option<&str>, json: bool) {
     if json {
         err(&(json::render(&fail.json(hint)) + "\n"));
@@ -83,20 +83,20 @@ pub fn fail(fail: &Fail, hint: Option<&str>, json: bool) {
     err_prose(&all);
 }
 
-/// Says what a question is about, before it is asked: lines that are no result.
+/// Prints lines that are not part of the result, such as the text above a question.
 pub fn say(lines: &[String]) {
     let text: String = lines.iter().map(|it| text::many_lines(it).into_owned() + "\n").collect();
     err_prose(&text);
 }
 
-/// Sentences for a person, which a terminal shows broken between words.
+/// Prints prose, wrapped on a terminal.
 fn err_prose(text: &str) {
     let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |size| size.ws_col);
     err(&if columns > 0 { wrapped(text, columns) } else { Cow::from(text) });
 }
 
 pub(crate) fn err(text: &str) {
-    // If even stderr is gone, there is nobody left to tell.
+    // If stderr is closed too, the message is lost.
     if !text.is_empty() {
         io::stderr().lock().write_all(text.as_bytes()).ok();
     }

@@ -1,7 +1,7 @@
-//! Long texts on a terminal: through the user's pager, line by line, made harmless on the way.
+//! Shows long texts in the user's pager, with control characters escaped.
 //!
-//! Elsewhere, or where no pager can be started, they are printed as they are read. However long a text is,
-//! only a line of it is held at a time.
+//! If stdout is no terminal, or no pager can be started, the text is printed. Only one line at a
+//! time is in memory.
 
 use std::io::{self, BufRead, ErrorKind, IsTerminal, Write};
 
@@ -9,10 +9,10 @@ use punchlist_engine::fail::Fail;
 use punchlist_engine::pager;
 use punchlist_formats::text;
 
-/// The longest line that is shown whole.
+/// Maximum length of a line; the rest is cut off.
 const LONGEST: u64 = 64 << 10;
 
-/// Shows a text, on a terminal through a pager if there is one. Whoever stops reading has seen enough.
+/// Shows a text, on a terminal in the pager, if there is one. A closed pipe is not an error.
 pub fn show(text: impl BufRead, pager: Option<&str>) -> Result<(), Fail> {
     let shown = match pager.filter(|_| io::stdout().is_terminal()) {
         Some(pager) => paged(text, pager),
@@ -34,7 +34,7 @@ fn paged(text: impl BufRead, pager: &str) -> io::Result<()> {
     };
     let ended = child.wait()?;
     match copied {
-        // The shell found no such program: it took nothing.
+        // The shell did not find the pager, so nothing was shown.
         Err(why) if ended.code() == Some(127) => Err(io::Error::other(format!(
             "the pager {pager:?} is not there ({why}); set PAGER to another, or to `cat`"
         ))),

@@ -1,4 +1,4 @@
-//! How far reading has come, on one line of the terminal.
+//! The progress of reading files, on one line of the terminal.
 
 use std::io::{self, IsTerminal};
 
@@ -6,9 +6,9 @@ use punchlist_formats::text;
 
 use super::output::err;
 
-/// How far reading has come: one line on the terminal, and nothing anywhere else.
+/// A progress line, on a terminal only.
 pub struct Progress {
-    /// How much there is in all.
+    /// The size of all files.
     total: u64,
     files: usize,
     is_shown: bool,
@@ -16,20 +16,21 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Over so much, if that is known. It stays away where the result itself goes to the terminal.
+    /// A progress line for this size; `None` if it is unknown. Not shown if the result itself goes
+    /// to the terminal.
     pub fn over(total: Option<u64>, files: usize) -> Self {
         let is_shown = total.is_some() && io::stderr().is_terminal() && !io::stdout().is_terminal();
         Self { total: total.unwrap_or(0), files, is_shown, drawn: String::new() }
     }
 
-    /// Draws it, if it has changed.
+    /// Draws the line if it has changed.
     pub fn draw(&mut self, bytes: u64, done: usize) {
         if !self.is_shown {
             return;
         }
         let bar = bar(bytes, self.total, done, self.files);
         if self.drawn != bar {
-            // A line that the terminal would break could not be taken back.
+            // A wrapped line could not be erased.
             let columns = rustix::termios::tcgetwinsize(io::stderr()).map_or(0, |it| it.ws_col);
             let columns = if columns == 0 { 80 } else { usize::from(columns) };
             err(&format!("\r\x1b[K{}", text::truncate(&bar, columns - 1)));
@@ -37,7 +38,7 @@ impl Progress {
         }
     }
 
-    /// Takes it away.
+    /// Erases the line.
     pub fn clear(&mut self) {
         if !self.drawn.is_empty() {
             self.drawn.clear();

@@ -1,4 +1,4 @@
-//! The signals that a live view hears.
+//! The signals that a live view handles.
 
 use std::future::poll_fn;
 use std::io;
@@ -11,21 +11,21 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// What a signal asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Request {
-    /// To leave, with this exit code.
+    /// Leave, with this exit code.
     Leave(u8),
-    /// To draw again: the terminal has another size.
+    /// Draw again: the terminal has a new size.
     Resize,
-    /// To pause until woken.
+    /// Pause until continued.
     Pause,
-    /// To go on.
+    /// Continue.
     Resume,
 }
 
-/// Signals that are heard. From now on they do not end the program.
+/// Handled signals. They no longer end the program.
 pub(crate) struct Signals(Vec<(Signal, Request)>);
 
 impl Signals {
-    /// Begins to hear. Needs a runtime.
+    /// Starts handling. Needs a tokio runtime.
     pub(crate) fn hear() -> Result<Self, Fail> {
         let (pause, resume) =
             (SignalKind::from_raw(Raw::TSTP.as_raw()), SignalKind::from_raw(Raw::CONT.as_raw()));
@@ -43,7 +43,7 @@ impl Signals {
         all.map(Self).map_err(|why| Fail::ours(format!("signals cannot be heard: {why}")))
     }
 
-    /// The next one.
+    /// Waits for the next signal.
     pub(crate) async fn next(&mut self) -> Request {
         poll_fn(|context| {
             let came = self.0.iter_mut().find_map(|(signal, request)| {
@@ -55,7 +55,7 @@ impl Signals {
     }
 }
 
-/// Stops this process until somebody wakes it.
+/// Stops this process until it is continued.
 pub(crate) fn pause() -> Result<(), Fail> {
     kill_process(getpid(), Raw::STOP).map_err(|why| Fail::ours(format!("cannot stop: {why}")))
 }

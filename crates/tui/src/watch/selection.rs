@@ -1,4 +1,4 @@
-//! What a viewer has chosen: the row that the keys are on, and the row whose list is open. Pure.
+//! The viewer's selection: the selected row, and the row whose list is open. Pure.
 
 use punchlist_formats::text::Line;
 use punchlist_formats::view::Options;
@@ -7,43 +7,43 @@ use punchlist_model::agents::Row;
 
 use crate::keys::Key;
 
-/// What a key asked for.
+/// The meaning of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Pressed {
-    /// To leave.
+    /// Leave.
     Leave,
-    /// To draw everything again.
+    /// Draw everything again.
     Redraw,
-    /// Something else, or nothing.
+    /// Nothing, or a move of the selection.
     Stay,
 }
 
-/// What a viewer has chosen.
+/// The viewer's selection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Selection {
-    /// The rows as they stand, by key; what the keys move over.
+    /// The keys of the current rows, in order.
     rows: Vec<String>,
     selected: Option<String>,
     opened: Option<String>,
 }
 
 impl Selection {
-    /// These are the rows now.
+    /// Takes over the current rows.
     pub(super) fn see(&mut self, rows: &[Row]) {
         self.rows = rows.iter().map(|it| it.key.clone()).collect();
         self.selected.take_if(|it| !self.rows.contains(it));
     }
 
-    /// Whether there is such a row.
+    /// Whether the row exists.
     pub(super) fn has(&self, row: &str) -> bool {
         self.rows.iter().any(|it| it == row)
     }
 
-    /// A key was pressed.
+    /// Handles a key.
     pub(super) fn key(&mut self, key: &Key) -> Pressed {
         let at = self.selected.as_ref().and_then(|it| self.rows.iter().position(|row| row == it));
         match key {
-            // Ctrl-C comes here where it is no signal.
+            // Ctrl-C arrives as a key if the terminal does not make it a signal.
             Key::Char('q' | 'Q') | Key::Ctrl('c' | 'd') => return Pressed::Leave,
             Key::Ctrl('l') => return Pressed::Redraw,
             Key::Char('j') | Key::Down => {
@@ -61,7 +61,7 @@ impl Selection {
                 let is_open = self.opened.is_some() && self.opened == self.selected;
                 self.opened = if is_open { None } else { self.selected.clone() };
             }
-            // One step back.
+            // Goes one step back.
             Key::Escape if self.opened.is_some() => self.opened = None,
             Key::Escape => self.selected = None,
             Key::Char(_)
@@ -83,7 +83,7 @@ impl Selection {
         Pressed::Stay
     }
 
-    /// The whole screen, with what was chosen. The last picture, which stays, has no keys.
+    /// Draws the whole screen with the selection. The last frame, which stays, shows no keys.
     pub(super) fn view(
         &self,
         rows: &[Row],
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
     use crate::keys::Decoder;
 
-    /// What is selected and what is open after these keys, over the rows `a`, `b` and `c`.
+    /// Checks the selected and the open row after these keys, over the rows `a`, `b` and `c`.
     #[track_caller]
     fn check(keys: &str, selected: &str, opened: &str) {
         let rows = ["a", "b", "c"].map(str::to_owned).to_vec();

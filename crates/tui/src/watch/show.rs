@@ -1,4 +1,5 @@
-//! Where rows go: a view in place on a terminal, a line per change elsewhere, nothing for programs.
+//! The outputs of a watch: drawn in place on a terminal, one line per change elsewhere, nothing for
+//! programs.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,42 +20,42 @@ use crate::options::{Options, Screen};
 use crate::terminal::inline_terminal::{self, InlineTerminal};
 use crate::terminal::{output, signals};
 
-/// Reading what was there before is told of when it takes longer than this.
+/// Reading old files shows its progress after this time.
 const LONG: Duration = Duration::from_secs(1);
 
-/// How it is shown.
+/// The kind of output.
 enum Way {
-    /// In place, on a terminal.
+    /// Drawn in place on a terminal.
     Live(InlineTerminal),
-    /// A line per change; these were printed.
+    /// One line per change, with the lines that were printed last.
     Lines(BTreeMap<String, String>),
-    /// All at once, at the end.
+    /// All rows at the end.
     Once,
-    /// Not at all: programs are told of events.
+    /// No rows: programs get events.
     Nothing,
 }
 
-/// Where rows go.
+/// The output for rows.
 pub(super) struct Show {
     way: Way,
     screen: Screen,
     options: view::Options,
     around: Arc<dyn Around>,
     selection: Selection,
-    /// The terminal has changed: everything is to be drawn again.
+    /// Whether everything must be drawn again, because the terminal has changed.
     anew: bool,
-    /// For agents without a list: the agent, and the command that gives it one.
+    /// Suggestions for agents without a list: the agent, and the command that sets it up.
     offers: Vec<(String, String)>,
-    /// Notes that were printed.
+    /// The notes that have been printed.
     told: Vec<String>,
     /// When reading began.
     began: Instant,
-    /// When its progress was drawn.
+    /// When the progress was last drawn.
     drawn: Instant,
 }
 
 impl Show {
-    /// Looks where it leads, and takes a terminal over.
+    /// Chooses the kind of output, and takes over a terminal.
     pub(super) fn open(
         options: Options,
         once: bool,
@@ -91,7 +92,7 @@ impl Show {
         matches!(self.way, Way::Live(_))
     }
 
-    /// The keyboard, if somebody is at it.
+    /// The keyboard, if there is one.
     pub(super) fn keyboard(&self) -> Option<File> {
         match &self.way {
             Way::Live(terminal) => terminal.keyboard(),
@@ -99,7 +100,7 @@ impl Show {
         }
     }
 
-    /// Shows the rows as they are now. Says whether anybody looks.
+    /// Shows the rows. Returns whether anybody still reads.
     pub(super) fn rows(
         &mut self,
         rows: &[Row],
@@ -144,13 +145,13 @@ impl Show {
         }
     }
 
-    /// Reading begins, of which [`Self::progress`] may tell.
+    /// Starts the time for [`Self::progress`].
     pub(super) fn begin_reading(&mut self) {
         self.began = Instant::now();
         self.drawn = self.began;
     }
 
-    /// Tells how far the first reading has come, if it takes long.
+    /// Shows the progress of reading, if it takes long.
     pub(super) fn progress(&mut self, done: u64, total: u64) {
         let now = Instant::now();
         let is_time =
@@ -160,24 +161,24 @@ impl Show {
         {
             self.drawn = now;
             let text = format!(" reading sessions: {} of {} MB", done >> 20, total >> 20);
-            // Should nobody look any more, that is found out with the first frame.
+            // If the terminal is gone, the first frame will report it.
             drop(terminal.draw(&[Line::of(&text, Style::Plain)], None));
         }
     }
 
-    /// A key was pressed. Says whether it asks to leave.
+    /// Handles a key. Returns whether it asks to leave.
     pub(super) fn key(&mut self, key: &Key) -> bool {
         let pressed = self.selection.key(key);
         self.anew |= pressed == Pressed::Redraw;
         pressed == Pressed::Leave
     }
 
-    /// The terminal has another size.
+    /// Handles a new size of the terminal.
     pub(super) fn resized(&mut self) {
         self.anew = true;
     }
 
-    /// Stops until somebody wakes the process, with the terminal as it was.
+    /// Restores the terminal and stops the process until it is continued (Ctrl-Z).
     pub(super) fn pause(&mut self) -> Result<(), Fail> {
         if let Way::Live(terminal) = &mut self.way {
             terminal.leave();
@@ -185,7 +186,7 @@ impl Show {
         signals::pause()
     }
 
-    /// Goes on after that.
+    /// Takes over the terminal again.
     pub(super) fn resume(&mut self) -> Result<(), Fail> {
         self.anew = true;
         match &mut self.way {
@@ -194,7 +195,7 @@ impl Show {
         }
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     pub(super) fn leave(&mut self) {
         if let Way::Live(terminal) = &mut self.way {
             terminal.leave();
@@ -202,7 +203,7 @@ impl Show {
     }
 }
 
-/// Says on stderr what was not said yet.
+/// Prints the notes that have not been printed before on stderr.
 fn tell(told: &mut Vec<String>, notes: &[String]) {
     let new: Vec<String> = notes.iter().filter(|it| !told.contains(it)).cloned().collect();
     for note in &new {

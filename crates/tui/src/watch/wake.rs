@@ -1,6 +1,6 @@
-//! What wakes a watcher, in one channel: files, plans, keys, signals, and what comes through a pipe.
+//! The wake-ups of a watch, in one channel: files, plans, keys, signals and stdin.
 //!
-//! Each source is a thread of its own that does nothing but wait and tell. None of them draws.
+//! Each source is a thread that only waits and sends. None of them draws.
 
 use std::fs::File;
 use std::future::poll_fn;
@@ -16,25 +16,25 @@ use crate::keys::Key;
 use crate::terminal::key_reader;
 use crate::terminal::signals::{Request, Signals};
 
-/// Something happened.
+/// A wake-up.
 pub(super) enum Wake {
     /// A file changed.
     Files,
     /// A plan changed.
     Plan(PlanId),
-    /// Plans can no longer be followed, and why.
+    /// Plans can no longer be followed, with the reason.
     NoPlans(String),
     /// A key was pressed.
     Key(Key),
-    /// A signal came.
+    /// A signal arrived.
     Signal(Request),
-    /// Bytes came through the pipe.
+    /// Bytes arrived on stdin.
     Bytes(Vec<u8>),
-    /// The pipe is over, and why, if it broke.
+    /// stdin ended, with the reason if reading failed.
     End(Option<String>),
 }
 
-/// Tells of every change to a plan.
+/// Sends every change of a plan.
 pub(super) fn plans(mut changes: Following, tell: Sender<Wake>) {
     thread::spawn(move || {
         loop {
@@ -50,13 +50,13 @@ pub(super) fn plans(mut changes: Following, tell: Sender<Wake>) {
     });
 }
 
-/// Tells of every key that is pressed at a terminal.
+/// Sends every key of a terminal.
 pub(super) fn keys(terminal: File, tell: Sender<Wake>) {
     let tell = move |keys: Vec<Key>| keys.into_iter().all(|it| tell.send(Wake::Key(it)).is_ok());
     key_reader::read(terminal, tell);
 }
 
-/// Hands on what comes through stdin.
+/// Sends the bytes of stdin.
 pub(super) fn stdin(tell: Sender<Wake>) {
     thread::spawn(move || {
         let mut bytes = vec![0; 64 << 10];
@@ -75,7 +75,7 @@ pub(super) fn stdin(tell: Sender<Wake>) {
     });
 }
 
-/// Tells of signals. Those that end the program otherwise are heard once this returns, and do not.
+/// Sends signals. When this returns, signals no longer end the program.
 pub(super) fn signals(tell: Sender<Wake>) {
     let (ready, is_ready) = channel();
     thread::spawn(move || {
@@ -88,6 +88,6 @@ pub(super) fn signals(tell: Sender<Wake>) {
             while tell.send(Wake::Signal(signals.next().await)).is_ok() {}
         });
     });
-    // If it could not begin, its end of the channel is gone.
+    // If the thread could not start, its sender is gone and this returns.
     is_ready.recv().ok();
 }

@@ -12,7 +12,7 @@ use crate::fail::Fail;
 use crate::print::Reply;
 use crate::verb::plans;
 
-/// Every plan of the project, one below the other, without those that are folded away.
+/// Shows the plans of the project one below the other, without finished and archived ones.
 pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
     let Some(store) = app.store_to_read()? else { return none_yet(app, view) };
     let project = Some(app.project()?.name.clone());
@@ -36,7 +36,7 @@ pub(super) fn run(list: &List, app: &App, view: View) -> Result<Reply, Fail> {
         if !out.is_empty() {
             out.push('\n');
         }
-        // A frame bears the title already.
+        // The box of this view already has the title.
         if view != View::List {
             let title = text::one_line(&called(summary)).into_owned();
             out.push_str(&format!("{}  {title}\n", summary.id.short()));

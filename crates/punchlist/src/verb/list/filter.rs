@@ -26,7 +26,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// What is wanted. `me` is the caller's name, where `--mine` asks for it.
+    /// Converts the options to a filter of `formats`. `me` is the caller's name, for `--mine`.
     pub(super) fn wanted<'a>(&'a self, me: Option<&'a str>) -> Wanted<'a> {
         Wanted {
             standing: &self.status,
@@ -38,7 +38,7 @@ impl Filter {
         }
     }
 
-    /// Whether every item is wanted.
+    /// Whether the filter lets every item through.
     pub(super) fn is_all(&self) -> bool {
         !self.mine && self.wanted(None) == Wanted::default()
     }

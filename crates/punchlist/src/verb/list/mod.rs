@@ -45,7 +45,7 @@ pub(crate) struct List {
     width: Option<u16>,
 }
 
-/// How a list is drawn.
+/// The formats of `--view`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum View {
     /// A box with numbers, owners, evidence and a progress bar (default on a terminal)
@@ -104,7 +104,7 @@ Examples:
 }
 
 impl List {
-    /// The items that are wanted; `None` if all are.
+    /// The items that the filter selects; `None` for all.
     fn only(
         &self,
         app: &App,
@@ -115,7 +115,7 @@ impl List {
         Ok(self.filter.wanted(me.as_ref().map(|it| it.name.as_str())).of(plan))
     }
 
-    /// The list in a view for people.
+    /// Draws the list in any view but JSON.
     fn drawn(&self, app: &App, view: View, plan: &Plan, only: Option<&BTreeSet<Number>>) -> String {
         let screen = app.screen();
         let mut options = app.view(screen);
@@ -146,7 +146,7 @@ impl List {
         if !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
-        // The other views are notations of their own, in which there is no room for more.
+        // The other views have a fixed syntax.
         if matches!(view, View::List | View::Box | View::Plain) && self.all {
             out.push_str(&view::plain::dropped(plan, only));
         }
@@ -157,7 +157,7 @@ impl List {
         out
     }
 
-    /// The wanted items; the plan's progress stays that of the whole.
+    /// The selected items as JSON; the progress is that of the whole plan.
     fn json(
         &self,
         app: &App,
@@ -181,7 +181,7 @@ impl List {
     }
 }
 
-/// No plan is no error: there is just nothing on the list.
+/// The answer if there is no plan yet, which is not an error.
 fn none_yet(app: &App, view: View) -> Result<Reply, Fail> {
     if view == View::Json {
         let value = serde_json::json!({
