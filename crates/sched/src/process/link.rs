@@ -1,6 +1,7 @@
-//! Our end of the socket to a guardian: orders go out, reports come in, and who waits for them is told.
+//! The driver's end of the socket to a guardian: sends orders, receives reports, and notifies
+//! whoever waits for them.
 //!
-//! One task per guardian. It never waits for anything but the socket and its orders.
+//! One task per guardian. It waits only for the socket and for orders.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, poll_fn};
@@ -25,40 +26,40 @@ use super::socket::Socket;
 use super::wire::{Frame, Order, Report, Spawn, decode, is_too_long};
 use super::{Command, Error, Exit, Options, guardian};
 
-/// How long a guardian may take to begin.
+/// How long a guardian may take to start.
 const READY: Duration = Duration::from_secs(20);
 
-/// Where a process stands.
+/// The stage of a process.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// The guardian has not said anything of it yet.
+    /// The guardian has not reported anything yet.
     Ordered,
-    /// It runs.
+    /// The process runs, with this pid.
     Started(u32),
-    /// It is over.
+    /// The process is over.
     Over(Result<Exit, Error>),
 }
 
-/// What the task is told.
+/// A message to the task.
 pub(super) enum Told {
-    /// Start a process, whose end these hear of, with these descriptors.
+    /// Start a process, with these descriptors. Its stages go to this sender.
     Start(Spawn, Vec<OwnedFd>, watch::Sender<Stage>),
-    /// End it.
+    /// End a process.
     Stop(u64),
-    /// End everything, and say when it is gone.
+    /// End all processes, and notify when they are gone.
     Close(oneshot::Sender<()>),
 }
 
-/// The way to a guardian.
+/// The connection to a guardian.
 pub(super) struct Link {
     told: UnboundedSender<Told>,
     next: u64,
-    /// Closed once the task has ended.
+    /// Closed when the task has ended.
     alive: watch::Receiver<()>,
 }
 
 impl Link {
-    /// Starts a guardian, and the task that speaks with it.
+    /// Starts a guardian and the task that talks to it.
     pub(super) fn start(options: &Options) -> Result<Self, Error> {
         let failed = |why: io::Error| Error::NoGuardian(why.to_string());
         if std::env::var_os(guardian::STARTED_AS_GUARDIAN).is_some() {
@@ -67,7 +68,7 @@ impl Link {
         let runtime = tokio::runtime::Handle::try_current()
             .map_err(|_| Error::NoGuardian("there is no tokio runtime here".to_owned()))?;
         let (ours, its) = StdStream::pair().map_err(failed)?;
-        // It writes nothing there: whatever is its output stays open, and no more.
+        // The guardian writes nothing there; the file is passed as its output only to stay open.
         let held = match &options.held {
             Some(file) => Stdio::from(file.try_clone().map_err(failed)?),
             None => Stdio::null(),
@@ -151,11 +152,11 @@ impl Link {
         Ok(Running::new(watched, input, out, err))
     }
 
-    /// Ends everything and waits until it is gone.
+    /// Ends all processes and waits until they are gone.
     pub(super) async fn close(self) {
         let (told, hear) = oneshot::channel();
         if self.told.send(Told::Close(told)).is_ok() {
-            // An error says that the task has ended, which is as good.
+            // An error means that the task has ended, which is fine.
             drop(hear.await);
         }
     }
@@ -163,14 +164,14 @@ impl Link {
 
 struct Outgoing {
     bytes: Vec<u8>,
-    /// How much of it is sent. The descriptors go with the first byte.
+    /// How many bytes are sent. The descriptors go with the first byte.
     at: usize,
     descriptors: Vec<OwnedFd>,
 }
 
 struct Process {
     say: watch::Sender<Stage>,
-    /// The group that it leads, once it runs.
+    /// The process group, once the process runs.
     group: Option<Pid>,
 }
 
@@ -182,13 +183,13 @@ struct Task {
     received: Vec<u8>,
     processes: BTreeMap<u64, Process>,
     is_ready: bool,
-    /// Nobody can order anything any more, or has said that it shall end.
+    /// Whether orders may still come.
     is_wanted: bool,
     said_goodbye: bool,
     closing: Option<oneshot::Sender<()>>,
-    /// How long the guardian may take to say that it is one.
+    /// The time limit for the guardian's first report.
     patience: Pin<Box<Sleep>>,
-    /// Dropped with the task, which others notice.
+    /// Dropped with the task, which closes the receivers.
     _is_alive: watch::Sender<()>,
 }
 
@@ -198,7 +199,7 @@ impl Task {
         self.finish(ended);
     }
 
-    /// Does whatever can be done now; ready when the guardian has gone.
+    /// Does everything that is possible now; ready when the guardian is gone.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Poll::Ready(told) = self.orders.poll_recv(context) {
             let Some(told) = told else {
@@ -214,7 +215,7 @@ impl Task {
             return Poll::Ready(Err(why));
         }
         if !self.is_wanted && !self.said_goodbye && self.out.is_empty() {
-            // It ends everything when it sees this, and then leaves.
+            // The guardian sees this, ends everything and exits.
             self.said_goodbye = true;
             let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Write);
         }
@@ -312,13 +313,13 @@ impl Task {
         }
     }
 
-    /// The guardian has gone, because we wanted it or not.
+    /// Handles the end of the guardian, expected or not.
     fn finish(mut self, ended: io::Result<()>) {
         let mut lost = Error::GuardianGone;
         if !self.is_ready {
             let why = match &ended {
                 Ok(()) => guardian::not_entered(),
-                // It ended without having read its orders.
+                // The guardian ended without reading its orders.
                 Err(why)
                     if matches!(
                         why.kind(),
@@ -333,14 +334,14 @@ impl Task {
         }
         for (_, process) in std::mem::take(&mut self.processes) {
             if let Some(group) = process.group {
-                // What left its group is out of our reach: only a guardian sees that.
+                // Processes that left the group cannot be found: only a guardian can see them.
                 let _ = kill_process_group(group, Signal::KILL);
             }
             process.say.send_replace(Stage::Over(Err(lost.clone())));
         }
         if let Some(mut guardian) = self.guardian.take() {
-            // It has closed its socket, so it has ended or is about to; one that only stopped
-            // speaking has nothing left to do here either.
+            // The guardian has closed its socket, so it has ended or is about to. If it only broke
+            // the protocol, it is of no use any more.
             if ended.is_err() {
                 drop(guardian.kill());
             }
@@ -353,7 +354,7 @@ impl Task {
 }
 
 impl Drop for Task {
-    /// The runtime ends before the guardian has: it sees the socket close, and does its work.
+    /// If the runtime ends first, the guardian sees the socket close, and ends everything.
     fn drop(&mut self) {
         if let Some(mut guardian) = self.guardian.take() {
             drop(guardian.try_wait());
@@ -361,7 +362,7 @@ impl Drop for Task {
     }
 }
 
-/// Sends what is left of a frame, its descriptors with the first byte.
+/// Sends the rest of a frame, with its descriptors at the first byte.
 fn send(socket: &StdStream, next: &Outgoing) -> io::Result<usize> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -15,9 +15,9 @@ use crate::call::{CallId, Ended};
 use crate::output;
 use crate::tool::{Tool, Work};
 
-/// Starts a tool. The future ends when the tool has ended and none of its processes is left. A panic of
-/// the tool ends this attempt alone: it may happen before the tool returns its future, while that future
-/// runs, and when it is dropped.
+/// Starts a tool. The future ends when the tool and all its processes have ended. A panic of the
+/// tool ends only this attempt: whether it happens before the tool returns its future, while the
+/// future runs, or when it is dropped.
 pub(super) fn run(
     tool: &dyn Tool,
     arguments: Value,
@@ -37,7 +37,7 @@ pub(super) fn run(
                     how = &mut running => how.unwrap_or_else(broke),
                     () = brake.reached(Stopping::Over) => {
                         let what = "it did not stop when it was told to, and was dropped".to_owned();
-                        // What the call printed is still in its files.
+                        // The output so far is still in the call's files.
                         let printed = output::so_far(&kept, call, attempt);
                         Ended::Badly { what, output: printed.unwrap_or_default() }
                     }
@@ -50,7 +50,7 @@ pub(super) fn run(
         };
         for mut process in brake.left() {
             process.stop();
-            // How the process ended does not matter any more.
+            // How the process ended does not matter here.
             drop(process.over().await);
         }
         (call, attempt, how)

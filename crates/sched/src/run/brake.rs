@@ -9,20 +9,20 @@ use crate::process::Watched;
 /// How far stopping has got.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Stopping {
-    /// Nobody wants the attempt to stop.
+    /// The attempt may go on.
     #[default]
     No,
     /// The attempt was asked to stop.
     Asked,
-    /// The attempt had its time: it is dropped.
+    /// The time to stop is over: the attempt is dropped.
     Over,
 }
 
-/// One attempt, as seen by those who may stop it.
+/// The stop signal of one attempt.
 #[derive(Default)]
 pub(crate) struct Brake {
     state: Mutex<BrakeState>,
-    /// Notified whenever `stopping` gets further.
+    /// Notified whenever `stopping` advances.
     changed: Notify,
 }
 
@@ -33,15 +33,15 @@ struct BrakeState {
 }
 
 impl Brake {
-    /// Whether the attempt is to stop.
+    /// Whether the attempt must stop.
     pub(crate) fn is_on(&self) -> bool {
         self.lock().stopping != Stopping::No
     }
 
-    /// Waits until stopping has got that far.
+    /// Waits until stopping has advanced that far.
     pub(crate) async fn reached(&self, far: Stopping) {
         loop {
-            // Hears every change from here on, also before it is awaited.
+            // Registered before the check, so that no change is missed.
             let changed = self.changed.notified();
             if self.lock().stopping >= far {
                 return;
@@ -50,7 +50,8 @@ impl Brake {
         }
     }
 
-    /// Adds a process of the attempt. If the attempt is to stop already, the process is ended at once.
+    /// Adds a process of the attempt. If the attempt must stop already, the process is ended at
+    /// once.
     pub(crate) fn add(&self, process: Watched) {
         let mut state = self.lock();
         if state.stopping != Stopping::No {
@@ -60,7 +61,7 @@ impl Brake {
         state.processes.push(process);
     }
 
-    /// Stops the attempt: its tool is told, and its processes are ended.
+    /// Stops the attempt: notifies its tool, and ends its processes.
     pub(crate) fn stop(&self, far: Stopping) {
         let mut state = self.lock();
         state.stopping = far.max(state.stopping);

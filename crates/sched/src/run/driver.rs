@@ -1,9 +1,9 @@
-//! Does what the machine says: one loop that thinks with [`crate::machine`] and acts.
+//! The driver: one loop that feeds [`crate::machine`] and performs its effects.
 //!
-//! What is true is in the machine, and only the loop touches it. Facts come in (wishes of callers,
-//! attempts that ended, times that came), the machine says what follows, the *ledger* writes down what
-//! happened, and only then is anything done about it. Attempts run inside the loop's own task, so
-//! nothing is under way that the loop does not see end.
+//! The machine has the whole state, and only the loop uses it. Inputs arrive (requests of callers,
+//! ended attempts, expired timers), the machine returns effects, the *ledger* records the
+//! transitions, and only then are the effects performed. Attempts run inside the loop's own task,
+//! so that no attempt outlives the loop.
 
 #[cfg(test)]
 mod tests;
@@ -36,12 +36,12 @@ use crate::policy::Verdict;
 use crate::process::Processes;
 use crate::tool::{Surroundings, Tools, Work};
 
-/// How much is written down at once, about. More makes fewer waits for the disk.
+/// About how many effects are recorded together. More means fewer waits for the disk.
 const PAGE: usize = 1_024;
-/// How much is done before others that share the thread get their turn.
+/// How many effects are performed before the task yields to others on the same thread.
 const TURN: u32 = 1_024;
 
-/// What a caller is told once it is written down.
+/// A reply to a caller, sent after the ledger is written.
 enum Reply {
     Scheduled(oneshot::Sender<Scheduled>, Scheduled),
     Answered(oneshot::Sender<AnswerResult>, AnswerResult),
@@ -49,35 +49,35 @@ enum Reply {
     Outcomes(oneshot::Sender<Vec<Outcome>>, BatchId),
 }
 
-/// What comes with time.
+/// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Due {
-    /// The machine wants to be woken.
+    /// A timer of the machine.
     Wake(WakeToken),
-    /// An attempt that was told to stop had its time.
+    /// The end of the time that an attempt has to stop.
     GiveUp(CallId, Attempt),
 }
 
-/// An attempt that is under way.
+/// A running attempt.
 struct UnderWay {
     brake: Arc<Brake>,
-    /// What is due for it, should it not have ended by then.
+    /// Its timers, removed when it ends.
     timers: Vec<TimerKey>,
 }
 
 /// A batch that is not forgotten.
 struct Kept {
-    /// Who hears what its calls print.
+    /// Gets what its calls print.
     listener: Arc<Listener>,
-    /// Who waits for its outcomes.
+    /// Callers that wait for its outcomes.
     waiting: Vec<oneshot::Sender<Vec<Outcome>>>,
-    /// All its calls have ended, and that is written down.
+    /// Whether all its calls have ended and that is recorded.
     is_done: bool,
-    /// Its caller needs it no longer.
+    /// Whether its caller has dropped it.
     is_released: bool,
 }
 
-/// The loop, before it runs.
+/// The driver.
 pub(super) struct Driver<L> {
     machine: Scheduler,
     tools: Tools,
@@ -87,36 +87,36 @@ pub(super) struct Driver<L> {
     patience: Duration,
     clock: Clock,
     wishes: mpsc::UnboundedReceiver<Wish>,
-    /// More calls may come.
+    /// Whether more calls may come.
     is_wanted: bool,
-    /// What happened and is not written down.
+    /// Effects that are not recorded yet.
     page: Vec<Effect>,
-    /// Who is told when it is.
+    /// Replies to send after the next write.
     replies: Vec<Reply>,
-    /// What is written down and not done.
+    /// Effects that are recorded and not performed yet.
     todo: VecDeque<Effect>,
-    /// The calls of `todo` that are to be validated. They come last: a call that may run is not kept
-    /// waiting by a large batch, and few calls are under way at a time.
+    /// Validations to perform. They come last, so that a large batch does not delay calls that may
+    /// run, and few calls are validated at a time.
     to_validate: VecDeque<(CallId, ArgumentsVersion)>,
     running: FuturesUnordered<BoxFuture<'static, (CallId, Attempt, Ended)>>,
     under_way: BTreeMap<(CallId, Attempt), UnderWay>,
     timers: Timers<Due>,
     batches: BTreeMap<BatchId, Kept>,
     questions: Arc<Questions>,
-    /// What the question about a call rests on, until the call begins.
+    /// The tools' stamps of the calls that were asked about, until the call starts.
     stamps: BTreeMap<CallId, Option<String>>,
-    /// Calls that were allowed and are asked about again, because that has changed.
+    /// Calls that were allowed and are asked about again, because their stamp has changed.
     again: BTreeSet<CallId>,
-    /// Who has said yes to a call, until it has ended.
+    /// Who approved a call, until it has ended.
     approved: BTreeMap<CallId, Actor>,
-    /// Calls that the ledger declined, and why, until they have ended.
+    /// Calls that the ledger declined, with the reason, until they have ended.
     declined: BTreeMap<CallId, String>,
     now: Timestamp,
     ended: watch::Sender<Option<Result<(), Error>>>,
 }
 
 impl<L: Ledger> Driver<L> {
-    /// A driver and the way in to it.
+    /// A driver and its handle.
     pub(super) fn new(
         options: Options,
         tools: Tools,
@@ -165,19 +165,19 @@ impl<L: Ledger> Driver<L> {
         (driver, run)
     }
 
-    /// Works until every handle is dropped or one says so, and every call has ended.
+    /// Works until every handle is dropped or one shuts it down, and every call has ended.
     ///
-    /// If it fails, everything that runs is ended first. Dropped, it drops what runs: processes are
-    /// ended, but nobody waits for that.
+    /// If it fails, it stops all running calls first. If it is dropped, it drops the running
+    /// attempts: their processes are ended, but nobody waits for that.
     pub(super) async fn run(mut self) {
         let result = self.work().await;
         if result.is_err() {
-            // Tools first, so that none starts anything while its processes are ended. One that breaks
-            // when it is dropped has told nobody anything new.
+            // Drop the tools first, so that none starts a process meanwhile. A panic during the
+            // drop is ignored.
             drop(catch_unwind(AssertUnwindSafe(|| self.running.clear())));
             self.around.processes.close().await;
         }
-        // From here on wishes are refused.
+        // From here on, requests are refused.
         let Self { wishes, replies, batches, .. } = &mut self;
         wishes.close();
         while wishes.try_recv().is_ok() {}
@@ -204,7 +204,7 @@ impl<L: Ledger> Driver<L> {
                 poll_fn(|context| self.wait(context)).await;
                 done = 0;
             } else if done >= TURN {
-                // Others get their turn, and what happened meanwhile is heard.
+                // Yield to other tasks, and receive what has happened meanwhile.
                 tokio::task::yield_now().await;
                 poll_fn(|context| {
                     let _ = self.wait(context);
@@ -216,7 +216,7 @@ impl<L: Ledger> Driver<L> {
         }
     }
 
-    /// Takes in whatever has happened; ready if that is anything.
+    /// Receives everything that has happened; ready if there was anything.
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.now = (self.clock)();
         let mut happened = false;
@@ -253,17 +253,17 @@ impl<L: Ledger> Driver<L> {
 
     fn ended(&mut self, call: CallId, attempt: Attempt, how: Ended) {
         if let Some(it) = self.under_way.remove(&(call, attempt)) {
-            // Whoever still works for it is to stop.
+            // A task of the tool that still works must stop.
             it.brake.stop(Stopping::Over);
             it.timers.into_iter().for_each(|key| self.timers.remove(key));
         }
         self.tell(Input::Ended { call, attempt, how });
     }
 
-    /// Does what a caller wants, as far as that is thinking.
+    /// Handles a request of a caller.
     fn grant(&mut self, wish: Wish) {
         match wish {
-            // Too late: whoever waits for the answer hears that nobody works any more.
+            // Too late: the caller's reply channel is dropped.
             Wish::Schedule { .. } if !self.is_wanted => {}
             Wish::Schedule { batch: planned, listener, told } => {
                 let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
@@ -303,7 +303,7 @@ impl<L: Ledger> Driver<L> {
         if !answer.is_among(&asked.offers) {
             return AnswerResult::NotOffered;
         }
-        // A yes was meant for what stood there, not for what stands there now.
+        // The approval was for what the question showed, and that has changed.
         if answer == Answer::Once && self.is_changed(call) {
             self.again.insert(call);
             self.tell(Input::Changed(question));
@@ -316,14 +316,14 @@ impl<L: Ledger> Driver<L> {
         AnswerResult::Taken
     }
 
-    /// Whether what a question about a call rested on is not so any more.
+    /// Whether the stamp of a call has changed since its question was shown.
     fn is_changed(&self, call: CallId) -> bool {
         let Some(asked) = self.stamps.get(&call) else { return false };
         let request = self.machine.call(call).map(|it| &it.request);
         request.is_some_and(|it| self.tools.stamp(&it.tool, &it.arguments) != *asked)
     }
 
-    /// The caller of a batch needs it no longer: it is forgotten when all its calls have ended.
+    /// Marks a batch as dropped by its caller: it is forgotten when all its calls have ended.
     fn release(&mut self, batch: BatchId) {
         let Some(kept) = self.batches.get_mut(&batch) else { return };
         kept.is_released = true;
@@ -333,12 +333,12 @@ impl<L: Ledger> Driver<L> {
         }
     }
 
-    /// The question that a call asks, as whoever answers sees it.
+    /// The question about a call, with everything that a person must know.
     fn asked(&mut self, call: CallId, question: QuestionId) -> Option<Asked> {
         let subject = self.machine.subject(call)?;
         let request = &self.machine.call(call)?.request;
         let (tool, arguments) = (&request.tool, &request.arguments);
-        // Before it is shown, so that what changes in between is noticed too.
+        // Taken before the preview, so that a change in between is noticed.
         self.stamps.insert(call, self.tools.stamp(tool, arguments));
         let preview = self.tools.preview(tool, arguments);
         let policy = self.machine.policy();
@@ -376,12 +376,12 @@ impl<L: Ledger> Driver<L> {
         })
     }
 
-    /// Writes down what happened. What follows from it may then be done.
+    /// Records what has happened. Then the effects may be performed.
     async fn write(&mut self) -> Result<(), Error> {
         let mut effects = std::mem::take(&mut self.page);
         let mut asked = Vec::new();
         for effect in &effects {
-            // What was cancelled on the same page is not asked about any more.
+            // A question about a call that was cancelled meanwhile is dropped.
             if let Effect::Ask(call, question) = effect
                 && self.machine.asker(*question).is_some()
             {
@@ -406,7 +406,7 @@ impl<L: Ledger> Driver<L> {
                     }
                     self.around.watchers.tell(&Event::Moved { call, state });
                 }
-                // What is asked stands on the page, and is told below.
+                // The question is part of the page, and is published below.
                 Effect::Ask(..) => {}
                 Effect::Illegal(call, illegal) => return Err(Error::Fault(call, illegal)),
                 Effect::Validate(call, version) => self.to_validate.push_back((call, version)),
@@ -416,7 +416,7 @@ impl<L: Ledger> Driver<L> {
                 | Effect::BatchDone(_)) => self.todo.push_back(effect),
             }
         }
-        // The next page is written into the same memory, unless a large batch has made it large.
+        // Reuse the memory for the next page, unless a large batch has made it large.
         effects.shrink_to(2 * PAGE);
         self.page = effects;
         self.questions.retain(|it| self.machine.asker(it).is_some());
@@ -426,7 +426,7 @@ impl<L: Ledger> Driver<L> {
             self.around.watchers.tell(&Event::Asked(asked));
         }
         for reply in std::mem::take(&mut self.replies) {
-            // Whoever asked may have gone.
+            // The caller may be gone.
             match reply {
                 Reply::Scheduled(told, what) => {
                     if let Err(what) = told.send(what) {
@@ -444,7 +444,7 @@ impl<L: Ledger> Driver<L> {
         Ok(())
     }
 
-    /// Does the next thing that is written down, if there is any.
+    /// Performs the next recorded effect, if there is any.
     fn perform_next(&mut self) -> bool {
         if let Some(effect) = self.todo.pop_front() {
             self.perform(effect);
@@ -460,7 +460,7 @@ impl<L: Ledger> Driver<L> {
         match effect {
             Effect::Run(call, attempt) => self.start(call, attempt),
             Effect::Kill(call, attempt) => {
-                // One that is not known has ended, and that is about to be heard.
+                // If the attempt is unknown, it has ended, and its end is about to be received.
                 if let Some(it) = self.under_way.get_mut(&(call, attempt)) {
                     it.brake.stop(Stopping::Asked);
                     it.timers.push(self.timers.add(self.patience, Due::GiveUp(call, attempt)));
@@ -484,12 +484,12 @@ impl<L: Ledger> Driver<L> {
                     self.release(batch);
                 }
             }
-            // Dealt with when it was written.
+            // Handled when the page was written.
             Effect::Record(..) | Effect::Validate(..) | Effect::Ask(..) | Effect::Illegal(..) => {}
         }
     }
 
-    /// Validates a call's tool and arguments, unless they have been changed or cancelled meanwhile.
+    /// Validates a call, unless it was changed or cancelled meanwhile.
     fn validate(&mut self, call: CallId, version: ArgumentsVersion) {
         if !self.machine.is_validating(call, version) {
             return;
@@ -503,7 +503,7 @@ impl<L: Ledger> Driver<L> {
     fn start(&mut self, call: CallId, attempt: Attempt) {
         let Some(it) = self.machine.call(call) else { return };
         let badly = |what: &str| Ended::Badly { what: what.to_owned(), output: Output::default() };
-        // A call may be told to stop before its attempt begins: it does not begin then.
+        // A call may be cancelled before its attempt starts.
         if self.machine.is_stopping(call) {
             return self.ended(call, attempt, badly("stopped before it began"));
         }
@@ -517,7 +517,7 @@ impl<L: Ledger> Driver<L> {
         }
         let listener = self.batches.get(&it.batch).map(|it| Arc::clone(&it.listener));
         let (Some(tool), Some(listener)) = (self.tools.get(&it.request.tool), listener) else {
-            // It was validated, so the tool was there; but nothing here takes that for granted.
+            // The call was validated, so the tool exists; this is only for safety.
             return self.ended(call, attempt, badly("its tool has gone"));
         };
         let brake = Arc::new(Brake::default());
@@ -532,7 +532,7 @@ impl<L: Ledger> Driver<L> {
     }
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn panicked(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

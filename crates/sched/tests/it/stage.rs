@@ -1,5 +1,5 @@
-//! A stage for the driver: a tool that does what its arguments say, a ledger that remembers, and a log of
-//! who did what in which order.
+//! A test setup for the driver: a tool that does what its arguments say, a ledger in memory, and a
+//! log of what happened in which order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ use punchlist_sched::{
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-/// What happened, in order.
+/// The log.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -37,7 +37,7 @@ impl Log {
     }
 }
 
-/// Doors that calls wait at.
+/// Doors at which calls wait.
 #[derive(Clone, Default)]
 pub(crate) struct Doors(Arc<Mutex<BTreeMap<String, Arc<Notify>>>>);
 
@@ -60,7 +60,7 @@ struct Actor {
     doors: Doors,
 }
 
-/// Breaks when it is dropped.
+/// Panics when it is dropped.
 struct Brittle;
 
 impl Drop for Brittle {
@@ -160,11 +160,11 @@ impl Tool for Actor {
     }
 }
 
-/// Remembers what it is told, and fails when it is told to.
+/// A ledger in memory, which fails on demand.
 #[derive(Clone, Default)]
 pub(crate) struct Memory {
     pub(crate) log: Log,
-    /// Fails when it would write this.
+    /// Fails when it would record this.
     pub(crate) fails_at: Option<&'static str>,
     /// Declines this call.
     pub(crate) declines: Option<CallId>,

@@ -1,4 +1,4 @@
-//! What a run keeps, counted.
+//! Tests: what a run keeps in memory.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use crate::run::{Batch, NoLedger};
 use crate::tool::tool_fn;
 
 impl Driver<NoLedger> {
-    /// How much is kept, of whatever kind.
+    /// The number of stored entries of all kinds.
     fn kept(&self) -> usize {
         let under_way = self.running.len() + self.under_way.len() + self.timers.len();
         let asked = self.stamps.len() + self.again.len() + self.approved.len();
