@@ -240,19 +240,19 @@ pub enum CallError {
     #[error("{0}")]
     Invalid(String),
     /// The call depends on a call that does not exist.
-    #[error("it waits for {0}, which does not exist")]
+    #[error("it depends on {0}, which does not exist")]
     Unknown(CallId),
     /// The call depends on a call whose batch has ended and was dropped by its caller.
-    #[error("it waits for {0}, whose batch is over and forgotten")]
+    #[error("it depends on {0}, whose batch has ended and was dropped")]
     Forgotten(CallId),
     /// The call depends on itself, through others.
-    #[error("it waits for itself: {}", circle(.0))]
+    #[error("it depends on itself: {}", circle(.0))]
     Circle(Vec<CallId>),
     /// A policy rule denies the call.
     #[error("denied by policy: {0}")]
     Denied(String),
     /// A person would have to be asked, but nobody can be.
-    #[error("nobody is there to be asked; {0}")]
+    #[error("nobody can be asked; {0}")]
     NobodyToAsk(String),
     /// The call ran and failed.
     #[error("{what}")]
@@ -271,7 +271,7 @@ pub enum CallError {
         output: Box<Output>,
     },
     /// The tool panicked. That is a bug in the tool, not an error in the call.
-    #[error("the tool broke: {0}")]
+    #[error("the tool panicked: {0}")]
     Panicked(String),
 }
 
@@ -299,13 +299,13 @@ pub enum CancelReason {
     #[error("cancelled{}", because(.0.as_ref()))]
     Asked(Option<String>),
     /// A dependency did not succeed.
-    #[error("{0}, which it waited for, did not succeed")]
+    #[error("its dependency {0} did not succeed")]
     Dependency(CallId),
     /// The call had not started when this vital call failed.
-    #[error("{0} failed, so it did not begin")]
+    #[error("not started, because {0} failed")]
     Halted(CallId),
     /// The call had not started when a person refused this one without a reason.
-    #[error("{0} was refused, so it did not begin")]
+    #[error("not started, because {0} was refused")]
     Beside(CallId),
     /// The tool found that the call is not to be executed.
     #[error("{0}")]

@@ -189,13 +189,13 @@ pub enum Error {
     #[error("the call is being stopped")]
     Stopping,
     /// This run may not start processes.
-    #[error("processes cannot be started here: this run was given none")]
+    #[error("this run may not start processes")]
     NotHere,
     /// The guardian could not be started.
-    #[error("the guardian of processes did not start: {0}")]
+    #[error("the guardian did not start: {0}")]
     NoGuardian(String),
     /// The guardian ended. The processes that were known are killed.
-    #[error("the guardian of processes has gone, so this was killed")]
+    #[error("the guardian ended, so this process was killed")]
     GuardianGone,
 }
 

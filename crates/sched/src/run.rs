@@ -147,16 +147,16 @@ pub enum Error {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// An illegal step in the machine: a bug of this crate.
-    #[error("a fault in the scheduler: {0}: {1}")]
+    #[error("a bug in the scheduler: {0}: {1}")]
     Fault(CallId, IllegalStep),
     /// The run's task panicked, or its runtime has ended.
-    #[error("the scheduler broke")]
+    #[error("the scheduler ended unexpectedly")]
     Broke,
 }
 
 /// The run is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("calls are not worked on any more")]
+#[error("the run is over")]
 pub struct RunOver;
 
 /// A request to the run's task.

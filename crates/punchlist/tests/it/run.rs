@@ -252,7 +252,7 @@ fn a_file_that_an_agent_names_runs_by_rules_and_its_checks_by_a_persons_word() {
     check(&both, "an agent wrote its check, and the user has not allowed those here");
     let project = world.path("project").display().to_string();
     world.write("home/.local/share/punchlist/checks", format!("{project}\n"));
-    check(&rule("verify", "touch"), "nobody is there to be asked; no rule allows it");
+    check(&rule("verify", "touch"), "nobody can be asked; no rule allows it");
     world.write("home/.config/punchlist/config.toml", both);
     let ran = by_agent(&world, &["run", "plan.md"]);
     assert_eq!((ran.code, has_run()), (0, true), "{}", ran.out);
@@ -270,7 +270,7 @@ fn what_an_agent_puts_on_the_plan_is_not_run_because_a_person_named_the_file() {
     assert_eq!(ran.code, 7, "{}\n{}", ran.out, ran.err);
     assert!(!world.path("project/evil").exists());
     assert!(ran.out.contains("Clean up  an agent wrote its check"), "{}", ran.out);
-    assert!(ran.out.contains("Do evil  nobody is there to be asked"), "{}", ran.out);
+    assert!(ran.out.contains("Do evil  nobody can be asked"), "{}", ran.out);
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn denied_and_failed_are_told_apart_and_kept_so() {
     let outcome = |at: usize| list["items"][at]["outcome"].as_str().unwrap().to_owned();
     assert!(outcome(0).starts_with("denied by policy: { decision = \"deny\""), "{}", outcome(0));
     assert_eq!(outcome(1), "failed: exit code 3");
-    assert!(outcome(2).starts_with("not begun: nobody is there to be asked"), "{}", outcome(2));
+    assert!(outcome(2).starts_with("not begun: nobody can be asked"), "{}", outcome(2));
     let told = run(&world, &["plan.md", "--json", "--on-failure", "skip"]).out;
     let ends: Vec<Value> = told.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
     let mut ends: Vec<String> = ends

@@ -179,10 +179,10 @@ fn calls_that_wait_for_themselves_or_for_nobody_are_errors_of_their_own() {
         error.to_string()
     };
     insta::assert_snapshot!((0..4).map(error).collect::<Vec<_>>().join("\n"), @r"
-    it waits for itself: call 0 → call 1
-    it waits for itself: call 0 → call 1
-    it waits for itself: call 2
-    it waits for call 99, which does not exist
+    it depends on itself: call 0 → call 1
+    it depends on itself: call 0 → call 1
+    it depends on itself: call 2
+    it depends on call 99, which does not exist
     ");
 }
 
@@ -301,7 +301,7 @@ fn where_nobody_can_be_asked_the_refusal_names_the_rule_to_add() {
     assert_eq!(desk.valid(0, Access::none()), [DONE]);
     let Outcome::Error(error) = desk.outcome(0) else { panic!("{:?}", desk.outcome(0)) };
     insta::assert_snapshot!(error, @r#"
-    nobody is there to be asked; no rule allows it. To allow it, add to your config.toml:
+    nobody can be asked; no rule allows it. To allow it, add to your config.toml:
 
     [[policy]]
     decision = "allow"

@@ -39,7 +39,7 @@ impl Policy {
         let rule = rule.told();
         // The commands are unknown, so the rule may match one of them.
         match subject.commands {
-            Commands::Opaque => format!("it may be what a rule in {file} is about: {rule}"),
+            Commands::Opaque => format!("a rule in {file} may match it: {rule}"),
             Commands::None | Commands::All(_) => format!("a rule in {file} asks: {rule}"),
         }
     }

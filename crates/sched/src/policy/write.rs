@@ -106,23 +106,23 @@ impl Policy {
             let rule = rule.told();
             return if is_opaque {
                 format!(
-                    "which commands it runs cannot be told, and this rule may be about one: {rule}"
+                    "it is unknown which commands it runs, and this rule may match one: {rule}"
                 )
             } else {
-                format!("this rule is about it, or may be: {rule}")
+                format!("this rule matches it, or may match it: {rule}")
             };
         }
         if subject.always_asks {
-            return "a person must say yes to it, whatever the rules allow".to_owned();
+            return "a person must approve it, whatever the rules allow".to_owned();
         }
         let rules = self.lacking(subject);
         let is_write = |it: &Rule| {
             it.command.as_ref().is_some_and(|it| it.starts_with(&[Words::WRITE.to_owned()]))
         };
         let why = if is_opaque {
-            "which commands it runs cannot be told, so only a rule that allows all of them would do"
+            "it is unknown which commands it runs, so only a rule that allows all commands would allow it"
         } else if subject.is_secret {
-            "it may hold secrets, and no rule that names it allows it"
+            "it may contain secrets, and no rule that names it allows it"
         } else if rules.iter().all(is_write) {
             "it writes a file, which needs a rule of its own"
         } else {

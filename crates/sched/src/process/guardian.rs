@@ -84,7 +84,7 @@ pub fn enter_if_called() {
 /// The error for a program that was started as a guardian and did not become one.
 pub(super) fn not_entered() -> String {
     format!(
-        "the program that was started for it did not become one; \
+        "the started program did not become a guardian; \
          `guardian::enter_if_called()` must be the first line of its `main`, and {STARTED_AS_GUARDIAN} must not be \
          set by hand"
     )
@@ -331,13 +331,13 @@ fn receive(
 /// Starts a process; an error says why not.
 fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Result<Pid, String> {
     let mut descriptors = descriptors.into_iter();
-    let mut next = || descriptors.next().ok_or_else(|| "its pipes did not come".to_owned());
+    let mut next = || descriptors.next().ok_or_else(|| "the order had no pipes".to_owned());
     let stdin = if spawn.has_stdin { Some(next()?) } else { None };
     let stdout = next()?;
     let stderr = if spawn.is_apart {
         next()?
     } else {
-        stdout.try_clone().map_err(|why| format!("no pipe for its output: {why}"))?
+        stdout.try_clone().map_err(|why| format!("cannot create a pipe for the output: {why}"))?
     };
     // The guardian has one thread, so it can change its own directory instead of the child's. That
     // allows the system to start the child without copying this process.
@@ -365,7 +365,7 @@ fn start(spawn: Spawn, descriptors: Vec<OwnedFd>, leash: Option<&Leash>) -> Resu
     // So that no directory stays busy that somebody wants to remove or unmount.
     let _ = rustix::process::chdir("/");
     let pid = i32::try_from(started?.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| "the system gave it no number".to_owned())
+    pid.ok_or_else(|| "the system returned no pid".to_owned())
 }
 
 /// Whether the system would execute a file, as far as that can be seen.

@@ -41,7 +41,7 @@ pub(super) fn main(words: impl IntoIterator<Item = OsString>) -> String {
     let mut words = words.into_iter();
     let parent = words.next().and_then(|it| it.to_str()?.parse().ok()).and_then(Pid::from_raw);
     let (Some(parent), Some(program), Some(name)) = (parent, words.next(), words.next()) else {
-        return "this is for punchlist itself: it starts commands with it".to_owned();
+        return "this is only for punchlist itself, which starts commands with it".to_owned();
     };
     if let Err(why) = tie(parent) {
         return format!("{} was not started: {why}", program.display());
@@ -56,7 +56,7 @@ fn tie(parent: Pid) -> io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // The parent may have died before that.
     if rustix::process::getppid() != Some(parent) {
-        return Err(io::Error::other("the process that wanted it has ended"));
+        return Err(io::Error::other("the parent process has ended"));
     }
     Ok(())
 }

@@ -118,7 +118,7 @@ impl Link {
     /// Orders a process.
     pub(super) fn begin(&mut self, command: Command) -> Result<Running, Error> {
         let Command { program, arguments, environment, directory, stdin, apart } = command;
-        let failed = |why: io::Error| Error::NotStarted(format!("no pipe for its output: {why}"));
+        let failed = |why: io::Error| Error::NotStarted(format!("cannot create a pipe for the output: {why}"));
         let id = self.next;
         self.next += 1;
         let mut descriptors: Vec<OwnedFd> = Vec::with_capacity(3);
@@ -279,7 +279,7 @@ impl Task {
                             Ok(Some(report)) => self.hear(report),
                             Ok(None) => break,
                             Err(_) => {
-                                let what = "it does not speak as a guardian does";
+                                let what = "it does not follow the guardian's protocol";
                                 return Poll::Ready(Err(io::Error::other(what)));
                             }
                         }

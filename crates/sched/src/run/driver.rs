@@ -518,7 +518,7 @@ impl<L: Ledger> Driver<L> {
         let listener = self.batches.get(&it.batch).map(|it| Arc::clone(&it.listener));
         let (Some(tool), Some(listener)) = (self.tools.get(&it.request.tool), listener) else {
             // The call was validated, so the tool exists; this is only for safety.
-            return self.ended(call, attempt, badly("its tool has gone"));
+            return self.ended(call, attempt, badly("its tool does not exist any more"));
         };
         let brake = Arc::new(Brake::default());
         let work = Work::new(call, attempt, &self.around, &brake)

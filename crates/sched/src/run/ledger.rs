@@ -24,7 +24,7 @@ pub trait Ledger: Send {
 
 /// Why a page could not be recorded.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("what happened to calls cannot be written down: {0}")]
+#[error("the ledger cannot be written: {0}")]
 pub struct LedgerError(#[source] Arc<dyn std::error::Error + Send + Sync>);
 
 impl LedgerError {

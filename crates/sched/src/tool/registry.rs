@@ -24,7 +24,7 @@ pub enum BadTool {
     #[error("there are two tools called {0:?}")]
     Twice(String),
     /// The tool's schema is not a JSON Schema.
-    #[error("the schema of the tool {name:?} is not a JSON Schema: {why}")]
+    #[error("the schema of tool {name:?} is not a valid JSON Schema: {why}")]
     Schema {
         /// The tool.
         name: String,
@@ -97,7 +97,7 @@ impl Tools {
         }
         let check = || tool.check(arguments);
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|payload| {
-            Err(format!("the tool broke while it looked at them: {}", panicked(&*payload)))
+            Err(format!("the tool panicked while it checked the arguments: {}", panicked(&*payload)))
         })
     }
 

@@ -166,7 +166,7 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
     assert!(matches!(error, Error::Ledger(_)), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "what happened to calls cannot be written down: the disk is full"
+        "the ledger cannot be written: the disk is full"
     );
     assert!(!stage.log.all().contains(&"call 1 runs".to_owned()), "{:?}", stage.log.all());
     while let Some(event) = events.next().await {

@@ -53,7 +53,7 @@ async fn a_program_that_lacks_its_first_line_is_told_so_and_does_not_start_itsel
     // As in a guardian that starts processes itself.
     let said = example(&[("PUNCHLIST_GUARDIAN", "1")]).stdout;
     let said = String::from_utf8_lossy(&said);
-    assert!(said.contains("Error: the guardian of processes did not start"), "{said}");
+    assert!(said.contains("Error: the guardian did not start"), "{said}");
     assert!(said.contains(line), "{said}");
     let error = Processes::none().spawn(command()).await.err();
     assert_eq!(error, Some(process::Error::NotHere));

@@ -228,7 +228,7 @@ async fn a_guardian_that_is_killed_is_told_in_words() {
     rustix::process::kill_process(parent_of(pid), rustix::process::Signal::KILL).unwrap();
     let outcome = scheduled.unwrap().outcomes().await.unwrap().remove(0);
     let Outcome::Error(CallError::Failed { what, output }) = outcome else { panic!("{outcome:?}") };
-    assert_eq!(what, "the guardian of processes has gone, so this was killed");
+    assert_eq!(what, "the guardian ended, so this process was killed");
     assert_eq!(output.text, format!("{pid}\n"));
     alive.gone().await;
 }
