@@ -7,20 +7,20 @@
 use aho_corasick::Span;
 use aho_corasick::packed::Searcher;
 
-/// The longest needle, with what is read behind it to know whether it tells.
+/// Maximum length of a needle, including the text after it that `is_telling` needs.
 pub(crate) const LONGEST_NEEDLE: usize = 64;
 
 /// Searches for the needles of an agent.
 #[derive(Default)]
 pub(crate) struct Prefilter {
     needles: &'static [&'static str],
-    /// None without needles, or on a processor that the search does not support.
+    /// `None` without needles, or on a processor that the search does not support.
     searcher: Option<Searcher>,
 }
 
 impl Prefilter {
-    /// The position of the first needle in `bytes` where what follows passes `is_telling`. Without a searcher
-    /// the first position counts, so that every line is parsed. `needles` may change from call to call.
+    /// The position of the first needle in `bytes` that `is_telling` accepts. Without a searcher,
+    /// the first position, so that every line is parsed. `needles` may change from call to call.
     pub(crate) fn find(
         &mut self,
         needles: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! Whether a value that we pass on can be read by others.
+//! Checks whether other programs can read a value that we pass on.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use super::Flaw;
 
-/// The deepest nesting that is passed on. Readers of our output commonly stop at 128.
+/// Maximum nesting. Readers of our output commonly stop at 128.
 const MOST_DEPTH: usize = 120;
 
-/// Whether others can read a value as we pass it on: no deeper than they go, and no number beyond what a
-/// float holds. serde_json checks neither of a `RawValue`.
+/// Checks whether other programs can read a value: limited nesting, and no number beyond what a
+/// float holds. serde_json checks neither for a `RawValue`.
 pub(crate) fn check(json: &str) -> Result<(), Flaw> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     Check { depth: 0 }.deserialize(&mut deserializer).map_err(|error| Flaw::Json(0, error))
 }
 
-/// Goes through a value and keeps nothing.
+/// Walks through a value and stores nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Check {
     pub(super) depth: usize,
 }
 
 impl Check {
-    /// The same, one level further in.
+    /// The same, one level deeper.
     fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
         if self.depth >= MOST_DEPTH {
             return Err(E::custom(format!("nested deeper than {MOST_DEPTH} levels")));

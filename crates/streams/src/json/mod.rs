@@ -1,9 +1,10 @@
-//! JSON as serde_json reads it, one level at a time.
+//! Reads JSON with serde_json, one level at a time.
 //!
-//! A value is the text that it was written as (`RawValue`), so a text that is only passed on is never
-//! unescaped or copied. [`Objects`] reads the objects of a line and checks the whole line; what is in the line
-//! cannot fail afterwards. The fields of an inner object are read when a parser asks for them, or together with
-//! the line if the parser always needs them ([`Objects::of`]). Nothing here knows an agent.
+//! A value is the text of the source (`RawValue`), so a text that is only passed on is never
+//! unescaped or copied. [`Objects`] reads the objects of a line and validates the whole line;
+//! reading inside the line cannot fail afterwards. The fields of an inner object are read when a
+//! parser asks for them, or together with the line if the parser always needs them
+//! ([`Objects::of`]). This module knows no agent.
 
 mod check;
 mod objects;
@@ -17,17 +18,17 @@ use punchlist_model::json_text::replace_lone_surrogates;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The most fields of one object, and the most elements of one array, that are kept.
+/// Maximum of fields of one object, and of elements of one array.
 const MOST_VALUES: usize = 1 << 20;
 
-/// Why bytes are no JSON that we read.
+/// Why bytes are not valid JSON.
 #[derive(Debug)]
 pub(crate) enum Flaw {
-    /// They are not UTF-8 from this byte on.
+    /// Not UTF-8 from this byte on.
     Utf8(usize),
-    /// serde_json refuses the value that begins at this byte.
+    /// serde_json refuses the value at this byte.
     Json(usize, serde_json::Error),
-    /// There is something else behind a value, from this byte on.
+    /// There is something after the value, from this byte on.
     Trailing(usize),
 }
 
@@ -50,8 +51,8 @@ impl fmt::Display for Flaw {
     }
 }
 
-/// The text of some JSON, as serde_json takes it: without a byte order mark, and with U+FFFD for half
-/// surrogate pairs.
+/// The text of some JSON in the form that serde_json accepts: without a byte order mark, and with
+/// U+FFFD in place of lone surrogates.
 pub(crate) fn text(json: &[u8]) -> Result<Cow<'_, str>, Flaw> {
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
     match replace_lone_surrogates(json) {
@@ -66,12 +67,12 @@ pub(crate) fn text(json: &[u8]) -> Result<Cow<'_, str>, Flaw> {
     }
 }
 
-/// A value as it was written.
+/// A value as the source wrote it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Value<'a>(&'a RawValue);
 
 impl<'a> Value<'a> {
-    /// The one value that a text is.
+    /// Reads a text that is exactly one value.
     pub(crate) fn read(text: &'a str) -> Result<Self, Flaw> {
         serde_json::from_str(text).map(Self).map_err(|error| Flaw::Json(0, error))
     }
@@ -80,12 +81,12 @@ impl<'a> Value<'a> {
         self.raw().as_bytes().first().copied().unwrap_or(b'n')
     }
 
-    /// As it was written.
+    /// The source text.
     pub(crate) fn raw(self) -> &'a str {
         self.0.get()
     }
 
-    /// As it was written, known to be JSON.
+    /// The source text, known to be JSON.
     pub(crate) fn raw_value(self) -> &'a RawValue {
         self.0
     }
@@ -111,17 +112,17 @@ impl<'a> Value<'a> {
         self.raw().parse().ok()
     }
 
-    /// The number, if it is a whole one that is not negative.
+    /// The number, if it is a non-negative integer.
     pub(crate) fn u64(self) -> Option<u64> {
         self.raw().parse().ok()
     }
 
-    /// The number, if it is a whole one.
+    /// The number, if it is an integer.
     pub(crate) fn i64(self) -> Option<i64> {
         self.raw().parse().ok()
     }
 
-    /// The number, if it is one that a float holds.
+    /// The number, if a float can represent it.
     pub(crate) fn f64(self) -> Option<f64> {
         self.raw().parse().ok().filter(|it: &f64| it.is_finite())
     }
@@ -131,7 +132,7 @@ impl<'a> Value<'a> {
         self.is_object().then(|| Object::read(self.raw()))?
     }
 
-    /// The elements of an array; none of anything else.
+    /// The elements of an array; empty for anything else.
     pub(crate) fn items(self) -> Vec<Self> {
         let read = || {
             let mut deserializer = serde_json::Deserializer::from_str(self.raw());
@@ -140,7 +141,7 @@ impl<'a> Value<'a> {
         self.is_array().then(read).flatten().unwrap_or_default()
     }
 
-    /// A field of an object. Whoever wants several reads the object first.
+    /// A field of an object. To read several fields, read the object first.
     pub(crate) fn get(self, name: &str) -> Option<Self> {
         self.object()?.get(name)
     }
@@ -171,22 +172,22 @@ impl<'de> Visitor<'de> for ReadItems {
     }
 }
 
-/// A string as it was written, with its quotes.
+/// A string as the source wrote it, with its quotes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Str<'a>(&'a RawValue);
 
 impl<'a> Str<'a> {
-    /// With quotes and escapes.
+    /// The literal with quotes and escapes.
     pub(crate) fn literal(self) -> &'a str {
         self.0.get()
     }
 
-    /// As it was written, known to be JSON.
+    /// The literal, known to be JSON.
     pub(crate) fn raw_value(self) -> &'a RawValue {
         self.0
     }
 
-    /// The text itself.
+    /// The unescaped text.
     pub(crate) fn cow(self) -> Cow<'a, str> {
         unescape(self.literal())
     }
@@ -197,7 +198,7 @@ impl<'a> Str<'a> {
     }
 }
 
-/// The text that a literal stands for.
+/// Unescapes a literal.
 pub(crate) fn unescape(literal: &str) -> Cow<'_, str> {
     if memchr::memchr(b'\\', literal.as_bytes()).is_none() {
         let inner = literal.get(1..literal.len().saturating_sub(1));
@@ -206,7 +207,7 @@ pub(crate) fn unescape(literal: &str) -> Cow<'_, str> {
     Cow::Owned(serde_json::from_str(literal).unwrap_or_default())
 }
 
-/// Appends a text as a literal.
+/// Appends a text as a JSON literal.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("memory takes all that is written");
 }

@@ -1,8 +1,8 @@
-//! The objects of a line, read with serde_json.
+//! Reads the objects of a line with serde_json.
 //!
-//! A path names the part of each object that the parser always reads: `["message", "content"]` is the field
-//! `content` of the field `message`. That part is read together with the line, so serde_json goes through a
-//! long text in it once and not once for each level.
+//! A path names the part of each object that a parser always reads: `["message", "content"]` is the
+//! field `content` of the field `message`. That part is read together with the line, so that
+//! serde_json scans a long text in it only once, and not once per level.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,24 +13,24 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use super::check::Check;
 use super::{Flaw, MOST_VALUES, Str, Value};
 
-/// The most elements of one array that are kept with their fields.
+/// Maximum of array elements that are stored with their fields.
 const MOST_ELEMENTS: usize = 1 << 14;
 
-/// Names of fields, each within the one before it.
+/// Names of nested fields.
 type Path = &'static [&'static str];
 
-/// The values of a line: one, or several where two programs wrote at once. One that is no object is
-/// `None`. Nothing follows a flaw.
+/// The values of a line: one, or several if two programs wrote at the same time. A value that is no
+/// object is `None`. The iterator ends after an error.
 pub(crate) struct Objects<'a> {
     line: &'a str,
     path: Path,
-    /// Where the next value begins.
+    /// The position of the next value.
     at: usize,
     has_flaw: bool,
 }
 
 impl<'a> Objects<'a> {
-    /// Those of a line, each with the part that a path names.
+    /// The values of a line, each with the part that a path names.
     pub(crate) fn of(line: &'a str, path: Path) -> Self {
         Self { line, path, at: 0, has_flaw: false }
     }
@@ -52,7 +52,7 @@ impl<'a> Iterator for Objects<'a> {
                 return Some(Err(Flaw::Json(self.at, error)));
             }
         };
-        // The deserializer itself does not tell how far it has read; a stream of values does.
+        // The deserializer does not report its position, but a stream of values does.
         self.at += deserializer.into_iter::<IgnoredAny>().byte_offset();
         let rest = self.line.get(self.at..).unwrap_or_default().trim_start();
         self.has_flaw = !rest.is_empty() && !rest.starts_with('{');
@@ -61,49 +61,49 @@ impl<'a> Iterator for Objects<'a> {
     }
 }
 
-/// An object whose fields were read; the values in them were not, but for one [`Part`] at most.
+/// An object with its fields. The values of the fields are not parsed, except one [`Part`] at most.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Object<'a> {
     fields: Vec<(Cow<'a, str>, Value<'a>)>,
     part: Option<Box<Part<'a>>>,
 }
 
-/// A field that was read with its object.
+/// A field that was parsed together with its object.
 #[derive(Clone, Debug)]
 pub(crate) enum Part<'a> {
-    /// An object; the rest of the path was followed in it.
+    /// An object, in which the rest of the path was followed.
     Object(Object<'a>),
-    /// An array with its elements. One that is no object is an object without fields.
+    /// An array with its elements. An element that is no object has no fields.
     Array(Vec<Object<'a>>),
-    /// A text, without escapes.
+    /// An unescaped text.
     Text(Cow<'a, str>),
     /// Anything else.
     Other,
 }
 
 impl<'a> Object<'a> {
-    /// The object that a text is, with its fields; no part of it is read further.
+    /// Reads an object and its fields, without a part.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         deserializer.deserialize_map(ReadObject { path: &[] }).ok()
     }
 
-    /// The part that was read with the object, if the path that was asked for begins with a field of it.
+    /// The part that was parsed, if the object has the first field of the path.
     pub(crate) fn part(&self) -> Option<&Part<'a>> {
         self.part.as_deref()
     }
 
-    /// The fields, without the one that was read further, in the order in which they were written.
+    /// The fields without the parsed part, in the order of the source.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&str, Value<'a>)> {
         self.fields.iter().map(|(key, value)| (&**key, *value))
     }
 
-    /// A field: the last one of that name, as everybody else reads it.
+    /// A field. If a name occurs twice, the last one counts, as in most readers.
     pub(crate) fn get(&self, name: &str) -> Option<Value<'a>> {
         self.fields.iter().rev().find(|it| it.0 == name).map(|it| it.1)
     }
 
-    /// Whether there is such a field.
+    /// Whether the field exists.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -124,7 +124,7 @@ impl<'a> Object<'a> {
         self.get(name)?.object()
     }
 
-    /// The elements of a field that is an array; none of any other.
+    /// The elements of a field that is an array; empty otherwise.
     pub(crate) fn items(&self, name: &str) -> Vec<Value<'a>> {
         self.get(name).map(|it| it.items()).unwrap_or_default()
     }
@@ -165,11 +165,11 @@ impl<'de> Visitor<'de> for ReadObject {
     }
 }
 
-/// The name of a field, borrowed where it has no escapes.
+/// The name of a field, borrowed if it has no escapes.
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Reads an object, or goes over another value.
+/// Reads an object, or skips another value.
 #[derive(Clone, Copy)]
 struct MaybeObject {
     path: Path,

@@ -1,4 +1,4 @@
-//! The list of traps in `fixtures/TRAPS.md`, held against the tests: each must name one that is there.
+//! Checks that each trap in `fixtures/TRAPS.md` names an existing test.
 
 const TRAPS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/TRAPS.md"));
 

@@ -1,22 +1,23 @@
 //! The fields of a line that matter.
 //!
-//! The stream writes names with underscores, the transcript without; both are the same here.
+//! The stream writes field names with underscores, the transcript in camel case; this file reads
+//! both.
 
 use crate::json::{Object, Part, Str, Value};
 
-/// The part of a line that is read with it: the blocks of its message.
+/// The part that is parsed together with a line: the blocks of its message.
 pub(super) const BLOCKS: &[&str] = &["message", "content"];
 
-/// Which of the two it is.
+/// The two forms of input.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Form {
     /// What the program prints.
     Stream,
-    /// What it keeps on disk.
+    /// What the program stores.
     Transcript,
 }
 
-/// A line's fields. What is not there, or not of its type, is `None`.
+/// The fields of a line. A field that is missing or has the wrong type is `None`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Line<'a> {
     pub(super) kind: Option<Str<'a>>,
@@ -26,7 +27,7 @@ pub(super) struct Line<'a> {
     pub(super) parent: Option<Str<'a>>,
     pub(super) agent: Option<Str<'a>>,
     pub(super) timestamp: Option<Value<'a>>,
-    /// The message, read with its blocks.
+    /// The message, parsed with its blocks.
     pub(super) message: Option<&'a Part<'a>>,
     pub(super) result: Option<Value<'a>>,
     pub(super) attachment: Option<Value<'a>>,
@@ -35,7 +36,7 @@ pub(super) struct Line<'a> {
     pub(super) cwd: Option<Str<'a>>,
     pub(super) version: Option<Str<'a>>,
     pub(super) is_sidechain: bool,
-    /// Not typed by the user, though it stands in the user's place.
+    /// Whether the program wrote this line in the user's place.
     pub(super) is_machine: bool,
 }
 

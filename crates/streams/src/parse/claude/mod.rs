@@ -1,7 +1,7 @@
-//! The lines of Claude Code: what it prints with `--output-format stream-json`, and its transcripts.
+//! Parses Claude Code: what it prints with `--output-format stream-json`, and its transcripts.
 //!
-//! A call of a todo tool is only a wish; [`results`] tells what came of it. Here lines are told apart and
-//! everything that is no list is passed on.
+//! A call of a todo tool is only a request; [`results`] handles its result. This file distinguishes
+//! the kinds of lines and passes on everything that is not a list.
 
 mod calls;
 mod line;
@@ -27,52 +27,52 @@ use crate::parse::names::digest;
 use crate::parse::time::Clock;
 use crate::parse::{Agent, Shared};
 
-/// The most sub-agents whose names are remembered.
+/// Maximum of sub-agents whose names are stored.
 const MOST_AGENTS: usize = 1_024;
 
-/// Every line that can change a list, or say whose it is, contains one of these: the beginning of a todo
-/// tool's name, the one other kind of line that each form has for this, or the beginning of the name of an MCP
-/// server's tool. They are cut so that each begins with two bytes that are rare in text: the search looks for
-/// these first.
+/// Every line that can change a list, or says whose list it is, contains one of these: the
+/// beginning of a todo tool's name, the one other kind of line that each form has for this, or the
+/// beginning of the name of an MCP server's tool. Each begins with two bytes that are rare in text,
+/// because the search looks for these first.
 const STREAM: &[&str] = &["\"T", "k_started\"", "mcp__"];
 const TRANSCRIPT: &[&str] = &["\"T", "k_reminder\"", "o_reminder\"", "mcp__"];
 
-/// Why a turn ended that an error of the API ended; the program has no word for it.
+/// The reason of a turn that an API error ended; the program has no word for it.
 const API_ERROR: &str = "api_error";
 
-/// The most bytes of an unfinished answer that are kept.
+/// Maximum size of a stored unfinished answer.
 const MOST_PARTIAL: usize = 1 << 20;
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Claude {
-    /// What the first line that told said.
+    /// The form, from the first line that shows it.
     form: Option<Form>,
     clock: Clock,
     lists: Lists,
     calls: Calls,
-    /// The ids of sub-agents by the calls that started them.
+    /// The ids of sub-agents, by the calls that started them.
     agents: BTreeMap<String, String>,
-    /// The session that was said to have started last.
+    /// The session that was last reported as started.
     session: String,
     is_turn_open: bool,
-    /// The line whose text began a turn. More texts of that line belong to the same prompt.
+    /// The line whose text started a turn. Further texts of that line belong to the same prompt.
     begun_by: u64,
     spending: Spending,
-    /// The message that ended the turn, until the next one starts.
+    /// The message that ended the turn, until the next turn starts.
     last: String,
-    /// What the session had cost when its last turn ended.
+    /// The cost of the session at the end of its last turn.
     cost: f64,
-    /// The beginning of an answer that has not come whole.
+    /// The beginning of an unfinished answer.
     partial: String,
 }
 
-/// Whose line it is.
+/// The agent that a line belongs to.
 #[derive(Clone, Debug)]
 pub(super) struct Owner<'a> {
     session: Cow<'a, str>,
     agent: Option<Cow<'a, str>>,
-    /// Whether it is a sub-agent's line in a transcript: those are kept in a file for each.
+    /// Whether it is a sub-agent's line in a transcript, which has a file per sub-agent.
     has_own_file: bool,
 }
 
@@ -163,7 +163,7 @@ impl Agent for Claude {
     }
 
     fn is_waiting(&self) -> bool {
-        // Until the form is known, and the time at which the session began.
+        // Until the form is known, and the time at which the session started.
         self.form.is_none() || self.lists.awaits_time() || !self.calls.is_empty()
     }
 }
@@ -201,14 +201,14 @@ impl Claude {
     }
 
     fn turn_starts(&mut self, owner: &Owner<'_>, prompt: Option<Text<'_>>, emit: &mut Emit<'_>) {
-        // What the last turn left unanswered will not be answered any more.
+        // Calls of the last turn will not get a result any more.
         self.give_up(owner, emit);
         self.spending.tell(owner, emit);
         self.is_turn_open = true;
         self.last.clear();
         match prompt {
             Some(_) => emit.event(Kind::TurnStarted { prompt }),
-            // The stream repeats the prompt, if at all, after it said that the turn begins.
+            // The stream repeats the prompt, if at all, after it reports the start of the turn.
             None => emit.turn_starts(),
         }
     }
@@ -227,7 +227,7 @@ impl Claude {
         emit.event(Kind::TurnCompleted { status, reason });
     }
 
-    /// Calls of the owner that were never answered. Those of others may still be.
+    /// Gives up the owner's calls without a result. Those of other agents may still get one.
     fn give_up(&mut self, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         if self.calls.is_empty() {
             return;
@@ -279,7 +279,8 @@ impl Claude {
                 self.turn_ends(owner, Outcome::Error, Some(Text::from(API_ERROR)), emit);
             } else if is_over {
                 self.give_up(owner, emit);
-                // Each text of the last message has a line, and each line says that it is the last.
+                // Each text of the last message has its own line, and each line says that it is the
+                // last.
                 let id = id.map_or("", |it| it.literal());
                 if id.is_empty() || self.last != id {
                     id.clone_into(&mut self.last);
@@ -289,7 +290,7 @@ impl Claude {
         }
     }
 
-    /// Passes on what the model said, or what its program said failed.
+    /// Reports a text of the model, or an error that the program reports in its place.
     fn say(&mut self, text: Text<'_>, line: &Line<'_>, emit: &mut Emit<'_>) {
         emit.event(match line.error {
             Some(code) => {
@@ -299,7 +300,7 @@ impl Claude {
         });
     }
 
-    /// One block of what the model said. Gives whether it was a text.
+    /// Handles one block of the model's message. Returns whether it was a text.
     fn block(
         &mut self,
         block: &Object<'_>,
@@ -410,7 +411,7 @@ impl Claude {
         }
     }
 
-    /// A text in the user's place.
+    /// Handles a text in the user's place.
     fn said(&mut self, text: Text<'_>, line: &Line<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let is_interrupt = text.begins("[Request interrupted by user");
         let is_local = ["<local-command-", "<command-", "<bash-", "<ide_", "<system-reminder>"]
@@ -425,7 +426,7 @@ impl Claude {
                 return self.turn_starts(owner, Some(text), emit);
             }
             if text.begins("Stop hook feedback:") {
-                // A hook did not let it stop.
+                // A hook refused the stop.
                 self.give_up(owner, emit);
                 if !self.is_turn_open {
                     self.turn_starts(owner, None, emit);
@@ -438,7 +439,7 @@ impl Claude {
             if is_interrupt && owner.has_own_file {
                 return self.turn_ends(owner, Outcome::Cancelled, Some(text), emit);
             }
-            // What the agent told its sub-agent. The stream said so when it began.
+            // The prompt of a sub-agent. The stream already reported it when the sub-agent started.
             let is_told = self.agents.values().any(|it| **it == **agent);
             if !is_told {
                 emit.event(Kind::TurnStarted { prompt: Some(text) });
@@ -504,7 +505,7 @@ impl Claude {
         match subtype {
             "init" => {
                 self.session_starts(owner, line, value.text("model"), emit);
-                // It comes again for each turn of the same process.
+                // The line is repeated for each turn of the same process.
                 self.turn_starts(owner, None, emit);
             }
             "task_started" if self.form == Some(Form::Stream) => {
@@ -577,7 +578,7 @@ impl Claude {
         };
         let agent = task.cow();
         if !self.agents.values().any(|it| **it == *agent) {
-            // Some other background work.
+            // Other background work.
             return;
         }
         emit.of(Who { session: &owner.session, agent: Some(&agent) });
@@ -590,11 +591,11 @@ impl Claude {
     fn result(&mut self, value: &Object<'_>, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         if let Some(usage) = value.get("usage") {
             let mut usage = spent(usage);
-            // The cost is the process's so far, the tokens are the turn's.
+            // The cost is that of the process so far, the tokens are those of the turn.
             if let Some(total) = value.get("total_cost_usd").and_then(|it| it.f64()) {
                 let before = if total >= self.cost { self.cost } else { 0.0 };
                 self.cost = total;
-                // Without the noise of the subtraction.
+                // Rounded, because the subtraction is inexact.
                 usage.cost_usd = Some(((total - before) * 1e9).round() / 1e9);
             }
             emit.event(Kind::Usage(usage));
@@ -603,7 +604,7 @@ impl Claude {
         let is_error = value.is_true("is_error");
         let terminal = value.text("terminal_reason");
         let is_aborted = terminal.is_some_and(|it| it.literal().starts_with("\"aborted"));
-        // Of a turn that was stopped it has diagnostics to tell, and no error.
+        // For a stopped turn these are diagnostics, not errors.
         let errors = value.get("errors").filter(|_| !is_aborted).map(Value::items);
         for error in errors.into_iter().flatten().take(16) {
             if let Some(message) = error.str().map(Text::raw) {
@@ -615,14 +616,15 @@ impl Claude {
         let (status, reason) = match is_error {
             false => (Outcome::Success, terminal.or(subtype).map(Text::raw)),
             true if is_aborted => (Outcome::Cancelled, terminal.map(Text::raw)),
-            // An error of the API calls itself a success.
+            // An API error is marked as a success.
             true if is_success => (Outcome::Error, Some(Text::from(API_ERROR))),
             true => (Outcome::Error, subtype.map(Text::raw)),
         };
         self.turn_ends(owner, status, reason, emit);
     }
 
-    /// Parts of an answer, which comes whole on a line of its own unless it is cut off.
+    /// Collects the parts of an answer. The whole answer follows on its own line, unless it is cut
+    /// off.
     fn stream_event(&mut self, line: &Line<'_>) {
         let Some(event) = line.event.filter(|_| line.parent.is_none()) else { return };
         let Some(event) = event.object() else { return };
@@ -642,7 +644,7 @@ impl Claude {
         }
     }
 
-    /// The answer broke off: what came of it is all that there is.
+    /// Reports an answer that was cut off.
     fn tell_partial(&mut self, emit: &mut Emit<'_>) {
         if !self.partial.is_empty() {
             let text = Text::from(std::mem::take(&mut self.partial));

@@ -1,8 +1,8 @@
-//! Lines of progress: what a sub-agent said or was told, inside a line of its agent's transcript.
+//! Progress lines: messages of a sub-agent inside its agent's transcript.
 //!
-//! The sub-agent's own file has all of it. But the tasks that it makes and changes are the session's, and who
-//! reads the session's file alone must not miss them. So calls of todo tools are taken from here, and nothing
-//! else.
+//! The sub-agent's own file has all of them. But the tasks that it changes belong to the session,
+//! and a reader of only the session's file must see them. So this file reads calls of todo tools,
+//! and nothing else.
 
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ impl Claude {
             Owner { session: owner.session.clone(), agent: Some(agent), has_own_file: false };
         let message_id = message.text("id");
         emit.of(owner.who());
-        // The sub-agent's own file has lines with the same numbers.
+        // The sub-agent's own file has the same line numbers.
         emit.within_file_of(Some("progress"));
         let blocks = message.get("content").map(Value::items).unwrap_or_default();
         for block in blocks.into_iter().filter_map(Value::object) {

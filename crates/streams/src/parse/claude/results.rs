@@ -1,7 +1,7 @@
-//! What came of calls of todo tools: the lists that follow from results.
+//! The results of todo tools, and the lists that follow from them.
 //!
-//! The id of a new task is only in its result; what a task was changed to is only in the call; whether
-//! it was changed at all is in the result. Sub-agents get results as text alone.
+//! The id of a new task is only in the result; the new values of a task are only in the call;
+//! whether the change was made is in the result. Sub-agents get results only as text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::parse::emit::Emit;
 use crate::parse::names::{LONGEST_NAME, Names, tell};
 use crate::parse::todo::{self, Shape};
 
-/// The most lists of tasks of one stream. A stream has one session, as a rule.
+/// Maximum of task lists of one stream. A stream normally has one session.
 const MOST_LISTS: usize = 64;
 
 const TODO: Shape = Shape {
@@ -25,28 +25,28 @@ const TODO: Shape = Shape {
     read: todo::common,
 };
 
-/// Tasks by session: all its agents share them, whichever file tells of which.
+/// Tasks by session. All agents of a session share them, in whichever file they are reported.
 #[derive(Default, Debug)]
 pub(in crate::parse) struct Board(BTreeMap<String, Tasks>);
 
-/// Every list of a stream.
+/// All lists of a stream.
 #[derive(Default, Debug)]
 pub(super) struct Lists {
     tasks: Board,
-    /// What the lists of `TodoWrite` are called: each agent has its own.
+    /// The names of `TodoWrite` lists: each agent has its own list.
     todos: Names,
-    /// The first time that the stream names.
+    /// The first time in the stream.
     began: Option<i64>,
     lines: u64,
-    /// The moment of the line that is read.
+    /// The moment of the current line.
     now: Moment,
 }
 
-/// How many lines are waited for the first time.
+/// How many lines to wait for the first time.
 const TIMELESS: u64 = 16;
 
 impl Lists {
-    /// A line with or without a time.
+    /// Starts a line, with or without a time.
     pub(super) fn next_line(&mut self, timestamp: Option<i64>, line: u64) {
         self.now = self.now.then(timestamp, line);
         if self.awaits_time() {
@@ -55,23 +55,23 @@ impl Lists {
         }
     }
 
-    /// Whether the first time has yet to come. The stream has none in many lines, and needs none.
+    /// Whether the first time is still missing. Many lines of the stream have none.
     pub(super) fn awaits_time(&self) -> bool {
         self.began.is_none() && self.lines < TIMELESS
     }
 
-    /// The moment of the line that is read.
+    /// The moment of the current line.
     pub(super) fn now(&self) -> Moment {
         self.now
     }
 
-    /// Changes the tasks that are known for those of another.
+    /// Swaps the tasks with those that several streams share.
     pub(super) fn share(&mut self, tasks: &mut Board) {
         std::mem::swap(&mut self.tasks, tasks);
     }
 
-    /// A call succeeded. `structured` is what the program keeps of the result, `said` what the model is
-    /// told.
+    /// Handles a successful call. `structured` is the result as the program stores it, `said` as
+    /// the model reads it.
     pub(super) fn answered(
         &mut self,
         call: &Call,
@@ -92,7 +92,7 @@ impl Lists {
         if call.what.tool == Tool::TodoWrite {
             return self.tell_asked(&input, false, emit);
         }
-        // A fork begins with the conversation that it was made from, but with an empty list.
+        // A fork starts with a copy of the conversation, but with an empty list.
         let is_copy = timestamp.zip(self.began).is_some_and(|(at, began)| at < began);
         if is_copy || owner.session.len() > LONGEST_NAME {
             return;
@@ -151,7 +151,7 @@ impl Lists {
         self.tell_tasks(change, owner, emit);
     }
 
-    /// A call was never answered. A whole list is told as what it is, a wish.
+    /// Handles a call without a result. A whole list is reported as unconfirmed.
     pub(super) fn unanswered(&mut self, call: &Call, emit: &mut Emit<'_>) {
         if !call.is_wish {
             return lost(call, emit);
@@ -167,7 +167,7 @@ impl Lists {
         self.tell_asked(&input, true, emit);
     }
 
-    /// The program reminded the model of its list, word for word.
+    /// Handles a reminder of the program that quotes the whole list.
     pub(super) fn reminded(
         &mut self,
         kind: &str,
@@ -178,7 +178,7 @@ impl Lists {
         let Some(content) = attachment.get("content").filter(|it| it.is_array()) else { return };
         let is_empty = content.items().is_empty();
         if kind == "todo_reminder" {
-            // A list of which everything was done is forgotten by the program; that does not clear it.
+            // The program forgets a list whose todos are all completed; that does not clear it.
             if !is_empty {
                 self.tell_todos(content, false, emit);
             }
@@ -199,12 +199,12 @@ impl Lists {
         self.tell_tasks(change, owner, emit);
     }
 
-    /// Tells the list that a call asked for.
+    /// Reports the list of a call's arguments.
     fn tell_asked(&mut self, input: &Object<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         let Some(todos) = input.get("todos") else {
             return emit.warn("a list was written, but the call has none");
         };
-        // The program also takes the list as a text.
+        // The program also accepts the list as a text.
         let Some(text) = todos.str() else {
             return self.tell_todos(todos, unconfirmed, emit);
         };
@@ -235,14 +235,14 @@ impl Lists {
             Change::Full => emit.warn("the list is too long; it is not complete"),
             Change::Changed => {}
         }
-        // The list is the session's, whichever of its agents changed it.
+        // The list belongs to the session, whichever of its agents changed it.
         if owner.agent.is_some() {
             emit.of(owner.main());
         }
         let mut file = owner.agent.as_deref().filter(|_| owner.has_own_file).map(Cow::Borrowed);
         let told = tasks.told(self.now);
         if told > self.now {
-            // It has what came later in another file, and is not the list that was told then.
+            // The list includes later changes from another file, so it has a later time.
             emit.at(owner.main(), Some(told.at));
             file =
                 Some(Cow::Owned(format!("{}@{}:{}", file.unwrap_or_default(), told.at, told.line)));
@@ -255,7 +255,7 @@ impl Lists {
     }
 }
 
-/// A call's result never came. If that is so for all of them, the format has changed.
+/// Warns about a call without a result. If this happens to all calls, the format has changed.
 pub(super) fn lost(call: &Call, emit: &mut Emit<'_>) {
     match call.what.tool {
         Tool::TaskCreate | Tool::TaskUpdate => emit.todo_call(),
@@ -263,14 +263,14 @@ pub(super) fn lost(call: &Call, emit: &mut Emit<'_>) {
     }
 }
 
-/// Whether a change was not made, though its result is no error.
+/// Whether a change was refused, although the result is not an error.
 fn is_refused(structured: Option<&Object<'_>>, said: &str) -> bool {
     structured.is_some_and(|it| it.get("success").and_then(|it| it.bool()) == Some(false))
         || said.starts_with("Task not found")
         || said.starts_with("TaskCompleted hook feedback:")
 }
 
-/// The id and subject of a new task, from what the program keeps or from what it says.
+/// The id and subject of a new task, from the structured result or the text.
 fn created<'a>(structured: Option<&Object<'a>>, said: &'a str) -> Option<(Cow<'a, str>, Text<'a>)> {
     if let Some(task) = structured.filter(|it| it.has("task")) {
         let task = task.object("task")?;
@@ -282,7 +282,7 @@ fn created<'a>(structured: Option<&Object<'a>>, said: &'a str) -> Option<(Cow<'a
     Some((Cow::Borrowed(id), Text::from(subject)))
 }
 
-/// What the result of `TaskUpdate` says.
+/// The result of `TaskUpdate`.
 struct Update<'a> {
     id: Cow<'a, str>,
     fields: Vec<&'a str>,
@@ -302,14 +302,14 @@ impl<'a> Update<'a> {
             return None;
         }
         let fields = result.items("updatedFields").into_iter();
-        // Names of fields have no escapes.
+        // Field names have no escapes.
         let name = |it: Value<'a>| it.str().map(|it| it.literal().trim_matches('"'));
         let fields = fields.filter_map(name).collect();
         let status = result.path(&["statusChange", "to"]).and_then(|it| it.str());
         Some(Self { id: result.text("taskId")?.cow(), fields, status })
     }
 
-    /// The id, cut for a warning.
+    /// The id, shortened for a warning.
     fn word(&self) -> String {
         self.id.chars().take(20).collect()
     }

@@ -1,7 +1,8 @@
-//! What `codex exec --json` prints: no times, no model, and lists without what is in progress.
+//! Parses the output of `codex exec --json`: no times, no model, and lists without the status in
+//! progress.
 //!
-//! That a list's item is completed means that the turn is over, whatever the state of the list. An
-//! `error` ends nothing: only a failed turn does.
+//! A completed list item means that the turn is over, whatever the state of the list. An `error`
+//! ends nothing: only a failed turn does.
 
 use super::items::{self, Sort};
 use super::plan;
@@ -10,13 +11,13 @@ use crate::json::Object;
 use crate::parse::emit::{Emit, Who};
 use crate::parse::names::{digest, name, tell};
 
-/// What is kept from line to line.
+/// The state between lines.
 #[derive(Default, Debug)]
 pub(super) struct Exec {
     thread: String,
-    /// How many processes have written into this stream. Each counts its items anew.
+    /// How many processes have written this stream. Each numbers its items from the start.
     run: u64,
-    /// The list that was told last.
+    /// A digest of the list that was reported last.
     told: Option<u64>,
 }
 
@@ -86,7 +87,7 @@ impl Exec {
         let id = item.text("id").map_or_else(Default::default, |it| it.cow());
         let now = digest(&[&id, list.raw()]);
         let is_new = self.told.replace(now) != Some(now);
-        // The end of the turn tells the list once more.
+        // The end of the turn repeats the list.
         if is_new || kind != "\"item.completed\"" {
             let todo_id = format!("{}#{}.{id}", emit.agent_id(), self.run.max(1));
             let mut items = plan::printed(list, emit);

@@ -1,13 +1,14 @@
-//! Calls of our own MCP server's tools, whichever agent makes them: their results tell the plan.
+//! Calls of the tools of Punchlist's own MCP server, by any agent: their results contain the plan.
 //!
-//! Parsers pass such calls on as they do any other's; [`super::emit`] hands them to this file, and a list
-//! comes of each that succeeded. A plan belongs to the session. Of a plan that was begun before the stream,
-//! as much is known as was seen. What is kept is bounded.
+//! Parsers emit such calls like any others; [`super::emit`] passes them to this file, which makes a
+//! list from each successful one. A plan belongs to the session. Of a plan that is older than the
+//! stream, only the part in the stream is known. Memory is bounded.
 //!
-//! A server called `punchlist`, as `install` calls it, is ours, whichever dialect it speaks. A server of
-//! another name is known by the first result of the dialect `turn`, whose ids and keys nobody else writes;
-//! the call that it answers is told as a call, later ones are not. The tools of the other dialects have
-//! names that other programs use as well, so under another server's name they stay calls.
+//! A server with the name `punchlist`, which `install` uses, is ours, whatever its dialect. A
+//! server with another name is recognised by its first result of the dialect `turn`, whose ids and
+//! keys are unique to Punchlist; that first call is still reported as a tool call, later ones are
+//! not. The tools of the other dialects have names that other programs use too, so under another
+//! server's name they stay tool calls.
 
 mod results;
 
@@ -16,19 +17,19 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use self::results::Todo;
 use crate::event::{Item, Kind, Outcome};
 
-/// All names of the dialect `turn` end so, in every agent's lines.
+/// The end of all tool names of the dialect `turn`, in every agent's lines.
 pub(super) const NEEDLE: &str = "_todo\"";
 
-/// Where a tool of a server called `punchlist` is called, its name or the server's has this in it.
+/// Part of every call of a tool of a server named `punchlist`.
 pub(super) const SERVER: &str = "punchlist";
 
-/// How agents write the tools of a server called `punchlist`.
+/// The prefixes that agents put before the tools of a server named `punchlist`.
 const PREFIXES: [&str; 4] = ["mcp__punchlist__", "mcp_punchlist_", "punchlist__", "punchlist."];
 
 const MOST_CALLS: usize = 1_024;
 const MOST_PLANS: usize = 64;
 const MOST_SERVERS: usize = 16;
-/// The most bytes of arguments of calls that wait for their results.
+/// Maximum size of the stored arguments of calls without a result.
 const MOST_INPUT: usize = 4 << 20;
 
 /// The tools of all dialects.
@@ -70,18 +71,18 @@ impl Tool {
         TOOLS.iter().find(|it| it.0 == name).map(|it| it.1)
     }
 
-    /// Whether it is one of the dialect `turn`.
+    /// Whether it is a tool of the dialect `turn`.
     fn is_turn(self) -> bool {
         matches!(self, Self::Create | Self::List | Self::Complete | Self::Update | Self::Next)
     }
 
-    /// Whether its result alone does not tell what became of the list.
+    /// Whether the result alone does not contain the new list.
     fn needs_input(self) -> bool {
         matches!(self, Self::UpdatePlan | Self::TaskCreate | Self::TaskUpdate)
     }
 }
 
-/// A tool that may be ours, and the server that has it, if that is not called `punchlist`.
+/// A tool that may be ours, with its server if that is not named `punchlist`.
 struct Named {
     tool: Tool,
     other: Option<String>,
@@ -110,58 +111,58 @@ impl Named {
 struct Call {
     id: String,
     tool: Tool,
-    /// The server, if it was not known to be ours when the call was made.
+    /// The server, if it was not known to be ours at the time of the call.
     other: Option<String>,
-    /// The arguments, where the result alone does not tell enough.
+    /// The arguments, if the result alone is not enough.
     input: Option<String>,
 }
 
-/// A call that succeeded.
+/// A successful call.
 pub(super) struct Answered {
     tool: Tool,
     input: Option<String>,
     said: String,
 }
 
-/// What an event is to us.
+/// The result of handling an event.
 pub(super) enum Took {
-    /// Nothing: it goes where it was going.
+    /// The event is not about our tools: emit it.
     Nothing,
-    /// A call of ours, or one that was refused.
+    /// A call of one of our tools, or a failed one: do not emit it.
     Call,
-    /// The answer to one that succeeded.
+    /// A successful result: report the list instead.
     Answer(Answered),
-    /// The same, of a call that was told as one before the server was known.
+    /// A successful result of a call that was emitted before the server was recognised: emit both.
     Also(Answered),
 }
 
-/// What is known of calls and plans.
+/// The calls without a result, and the plans.
 #[derive(Default, Debug)]
 pub(super) struct Ours {
     calls: VecDeque<Call>,
-    /// Servers of ours that have another name.
+    /// Our servers with other names.
     servers: BTreeSet<String>,
     /// The lists, by session.
     plans: BTreeMap<String, Vec<Todo>>,
 }
 
 impl Ours {
-    /// Whether a result is awaited.
+    /// Whether a call has no result yet.
     pub(super) fn is_waiting(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// The session's next turn begins: what was not answered by now will not be.
+    /// Starts the session's next turn: older calls will not get a result any more.
     pub(super) fn give_up(&mut self) {
         self.calls.clear();
     }
 
-    /// Whether the result of this call is awaited.
+    /// Whether this call has no result yet.
     pub(super) fn awaits(&self, call: &str) -> bool {
         self.calls.iter().any(|it| it.id == call)
     }
 
-    /// Takes an event, if it is about a tool of ours.
+    /// Handles an event, if it is about one of our tools.
     pub(super) fn take(&mut self, kind: &Kind<'_>) -> Took {
         let (call, name, input) = if let Kind::ToolScheduled { call_id, name, input } = kind {
             (call_id, Some(name), *input)
@@ -207,7 +208,7 @@ impl Ours {
         }
     }
 
-    /// Keeps the arguments of a call, as long as there is room for them.
+    /// Stores the arguments of a call, if there is room.
     fn keep_input(&mut self, at: usize, input: Option<&str>) {
         let kept: usize =
             self.calls.iter().filter_map(|it| it.input.as_ref()).map(String::len).sum();
@@ -220,7 +221,7 @@ impl Ours {
         }
     }
 
-    /// A call has ended, and said this if it succeeded.
+    /// Handles the end of a call; `said` is its output if it succeeded.
     fn ended(&mut self, call: Call, said: Option<std::borrow::Cow<'_, str>>) -> Took {
         let Call { tool, other, input, .. } = call;
         match (other, said) {
@@ -239,7 +240,7 @@ impl Ours {
         }
     }
 
-    /// What a result makes of the session's plan; none if it tells nothing.
+    /// Applies a result to the session's plan; `None` if the result has no list.
     pub(super) fn answered(&mut self, session: &str, answer: &Answered) -> Option<Vec<Item<'_>>> {
         if !self.plans.contains_key(session) && self.plans.len() >= MOST_PLANS {
             self.plans.pop_first();

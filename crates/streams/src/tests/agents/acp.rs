@@ -1,4 +1,4 @@
-//! Agents that speak ACP: recordings, and every trap that they do not show.
+//! Tests of agents that speak ACP: recordings, and cases that are not in them.
 
 use serde_json::{Value, json};
 
@@ -138,7 +138,7 @@ fn an_empty_plan_while_the_past_is_told_again_clears_nothing() {
     let told = plan("s", &[("a", "pending")]);
     check(
         ACP,
-        // Part of the past comes after the answer.
+        // A part of the history comes after the answer.
         &[told.clone(), load, plan("s", &[]), answers(1, json!({})), plan("s", &[])],
         &["s#1: [ ] a"],
     );
@@ -267,7 +267,7 @@ fn a_question_waits_until_the_client_answers_whatever_the_agents_numbers_are() {
         asks(6, "session/prompt", json!({"sessionId": "s", "prompt": []})),
         asks(6, "session/request_permission", json!({"sessionId": "s", "toolCall": call})),
         answers(6, json!({"outcome": {"outcome": "selected", "optionId": "proceed_once"}})),
-        // It was never announced.
+        // The call was never announced.
         update(
             "s",
             json!({"sessionUpdate": "tool_call_update", "toolCallId": "c",

@@ -1,4 +1,4 @@
-//! Codex: recordings, and every trap that they do not show.
+//! Tests of Codex: recordings, and cases that are not in them.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn spoilt_recordings_are_read_as_far_as_they_go() {
     hostile(CODEX, &corpus);
 }
 
-// What `exec --json` prints.
+// The output of `exec --json`.
 
 fn thread(id: &str) -> Value {
     json!({"type": "thread.started", "thread_id": id})
@@ -286,7 +286,7 @@ fn a_plan_that_was_never_answered_is_told_at_the_end_of_its_turn_as_a_wish() {
     let asked = [meta("t"), plan("1", &[("a", "pending")]), plan("2", &[("b", "pending")])];
     let with = |end: &[Value]| [&asked[..], end].concat();
     let wish = "t#1 unconfirmed: [ ] b";
-    // A kill leaves nothing at all.
+    // A killed process writes nothing more.
     check(CODEX, &with(&[]), &[wish]);
     for end in ["task_complete", "turn_aborted", "task_started"] {
         check(CODEX, &with(&[happened(end)]), &[wish]);
@@ -394,7 +394,7 @@ fn a_plan_that_stands_in_a_script_is_told_as_unconfirmed() {
     let list = "t#1 unconfirmed: [>] a";
     check(CODEX, &lines("Script completed\nWall time 0.0 seconds\nOutput:\n"), &[list]);
     check(CODEX, &lines("Script failed\nError: no"), &[]);
-    // Never answered.
+    // Without a result.
     check(CODEX, &[meta("t"), script("1", literal)], &[list]);
 }
 
@@ -594,7 +594,7 @@ fn the_app_server_ends_turns_asks_and_warns() {
     );
 }
 
-// All of them.
+// All forms.
 
 #[test]
 fn unknown_kinds_are_counted_by_name() {

@@ -1,4 +1,4 @@
-//! Gemini CLI: recordings, and every trap that they do not show.
+//! Tests of Gemini CLI: recordings, and cases that are not in them.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn every_recording_gives_these_events() {
 #[test]
 fn every_recording_is_recognised_and_nothing_in_it_is_unknown() {
     for (name, bytes) in recordings("gemini") {
-        // A program that could not begin says nothing.
+        // A program that could not start prints nothing.
         let expected = (!bytes.is_empty()).then_some(GEMINI);
         assert_eq!(recognise(&bytes), expected, "{name}");
     }
@@ -37,7 +37,7 @@ fn todos(entries: &[(&str, &str)]) -> Value {
     entries.iter().map(entry).collect()
 }
 
-// What `stream-json` prints.
+// The output of `stream-json`.
 
 const TIME: &str = "2026-11-15T18:05:05.978Z";
 
@@ -169,7 +169,7 @@ fn a_list_that_was_never_answered_is_told_at_the_end_as_a_wish() {
     let asked = [init("s"), write("1", &[("a", "pending")]), write("2", &[("b", "pending")])];
     let with = |end: &[Value]| [&asked[..], end].concat();
     let wish = "s#1 unconfirmed: [ ] b";
-    // A signal ends the stream and leaves no word.
+    // After a signal, the stream ends without a further line.
     check(GEMINI, &with(&[]), &[wish]);
     check(GEMINI, &with(&[result("error")]), &[wish]);
     check(GEMINI, &with(&[init("s")]), &[wish]);
@@ -367,7 +367,7 @@ fn gemini(id: &str, text: &str, calls: &[Value]) -> Value {
     line
 }
 
-/// A call of `write_todos` that was taken.
+/// A successful call of `write_todos`.
 fn wrote(id: &str, entries: &[(&str, &str)]) -> Value {
     json!({"id": id, "name": "write_todos", "args": {"todos": todos(entries)}, "status": "success",
            "timestamp": TIME, "resultDisplay": {"todos": todos(entries)}})
@@ -403,7 +403,7 @@ fn a_message_that_comes_again_is_told_once_and_its_calls_as_they_end() {
     );
 }
 
-/// What a chat file tells of turns alone.
+/// Checks the turns of a chat file.
 #[track_caller]
 fn check_turns(lines: &[Value], expected: &[&str]) {
     let all = crate::tests::check(GEMINI, &crate::tests::lines::bytes(lines));
@@ -436,7 +436,7 @@ fn a_chat_files_turn_is_over_when_the_next_begins_or_the_file_ends_after_an_answ
         ],
         &["started one", "Success", "started two", "Cancelled", "started three", "Success"],
     );
-    // Whether it goes on, nobody knows.
+    // It is unknown whether the turn continues.
     let last = [header("s"), user("u", "one"), gemini("m", "I will", &[call])];
     check_turns(&last, &["started one"]);
     check_turns(&last[..2], &["started one"]);
@@ -514,7 +514,7 @@ fn checkpoint(messages: &[Value]) -> Value {
     json!({"$set": {"messages": messages, "lastUpdated": TIME}})
 }
 
-/// A message of a checkpoint: the call as a part of it.
+/// A message of a checkpoint, with the call as a part of it.
 fn restated(id: &str, call: &str, entries: &[(&str, &str)]) -> Value {
     let part = json!({"functionCall": {"id": call, "name": "write_todos",
                       "args": {"todos": todos(entries)}}});
@@ -557,7 +557,7 @@ fn a_file_that_begins_with_anothers_history_tells_how_its_list_stands() {
         ]),
     ];
     check(GEMINI, &lines, &["s#1: [x] a"]);
-    // The same with the calls as they are kept.
+    // The same with calls in their stored form.
     let kept = checkpoint(&[gemini("m", "hi", &[wrote("1", &[("a", "pending")])])]);
     check(GEMINI, &[header("s"), kept.clone(), kept], &["s#1: [ ] a"]);
 }
@@ -628,7 +628,7 @@ fn what_the_program_says_is_not_what_the_user_says() {
     );
 }
 
-// Both.
+// Both forms.
 
 #[test]
 fn unknown_kinds_are_counted_by_name() {

@@ -1,4 +1,4 @@
-//! The tests of each agent's parser: recordings, and lines that are written by hand.
+//! The tests of each agent's parser: recordings and hand-written lines.
 
 mod acp;
 mod claude;

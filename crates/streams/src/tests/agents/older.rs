@@ -1,4 +1,4 @@
-//! What machines still hold of older versions, and what is not written a line at a time.
+//! Files of older versions, and files that are one object over many lines.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::Source;
 use crate::tests::lines::{bytes, check, check_events, check_warnings};
 use crate::tests::{events, lists};
 
-/// A chat as Gemini CLI wrote it before its files had lines.
+/// A chat in Gemini CLI's older format.
 fn session() -> Value {
     let time = |second: u32| format!("2025-12-01T10:00:{second:02}.000Z");
     let todos = json!([{"description": "Read", "status": "in_progress"}]);
@@ -35,7 +35,7 @@ fn a_gemini_session_that_is_one_object_is_read_in_one_line_or_many() {
     let pretty = serde_json::to_string_pretty(&session()).unwrap();
     for text in [pretty.clone(), pretty.clone() + "\n", pretty.replace('\n', "\r\n")] {
         let many = crate::tests::check(Source::Gemini, text.as_bytes());
-        // The last event comes with the end of the file, which is a line like others.
+        // The last event comes at the end of the file, which counts as a line.
         let but_last = |it: &str| it.lines().take(4).map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(but_last(&many), but_last(&one));
         assert_eq!(lists(Source::Gemini, text.as_bytes()), "s#1: [>] Read\n");

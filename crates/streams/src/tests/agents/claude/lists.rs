@@ -147,8 +147,7 @@ fn a_list_is_the_same_event_whatever_else_is_wanted() {
     };
     let text = stream_line("assistant", json!({"type": "text", "text": "x"}), None);
     let prompt = stream_line("user", json!({"type": "text", "text": "x"}), None);
-    // Which session began, which message was counted and whether a turn is open is told by lines that
-    // are not read if only lists are wanted.
+    // Lines about sessions, usage and turns are not parsed if only lists are wanted.
     let mut counted = text.clone();
     counted["message"]["id"] = json!("m");
     counted["message"]["usage"] = json!({"output_tokens": 1});

@@ -1,6 +1,6 @@
-//! Claude Code: recordings here, and lines that are written by hand in a file for each theme.
+//! Tests of Claude Code: recordings here, and hand-written lines in one file per topic.
 //!
-//! The functions here write such lines.
+//! The functions here build such lines.
 
 mod lists;
 mod sub_agents;
@@ -37,7 +37,7 @@ fn spoilt_recordings_are_read_as_far_as_they_go() {
     hostile(CLAUDE, &corpus);
 }
 
-/// A line of the stream: its type and message, and whose it is.
+/// A line of the stream: its type, message and sub-agent.
 fn stream_line(kind: &str, content: Value, parent: Option<&str>) -> Value {
     json!({
         "type": kind,
@@ -52,14 +52,14 @@ fn call(id: &str, name: &str, input: Value) -> Value {
     stream_line("assistant", content, None)
 }
 
-/// A result as the main agent gets it: the text for the model, and what the program keeps.
+/// A result of the main agent: the text for the model, and the structured result.
 fn result(id: &str, text: &str, structured: Value) -> Value {
     let mut line = text_result(id, text);
     line["tool_use_result"] = structured;
     line
 }
 
-/// A result as a sub-agent gets it.
+/// A result of a sub-agent.
 fn text_result(id: &str, text: &str) -> Value {
     stream_line("user", json!({"type": "tool_result", "tool_use_id": id, "content": text}), None)
 }
@@ -70,7 +70,7 @@ fn refused(id: &str, text: &str) -> Value {
     line
 }
 
-/// The same line, of a sub-agent.
+/// The same line, from a sub-agent.
 fn of_agent(call: &str, mut line: Value) -> Value {
     line["parent_tool_use_id"] = json!(call);
     line
@@ -119,7 +119,7 @@ fn todos(entries: &[(&str, &str)]) -> Value {
     entries.iter().map(entry).collect()
 }
 
-/// Lines to the lists that follow from them, one a line.
+/// Checks the lists that follow from lines, one per line.
 #[track_caller]
 fn check(lines: &[Value], expected: &str) {
     crate::tests::lines::check(CLAUDE, lines, &expected.lines().collect::<Vec<_>>());

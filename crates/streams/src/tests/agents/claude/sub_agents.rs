@@ -1,4 +1,4 @@
-//! Sub-agents: shared tasks, lists of their own, and whose line it is.
+//! Sub-agents: shared tasks, their own lists, and the agent of a line.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::{
 use crate::tests::events;
 use crate::tests::lines::{bytes, check_events, tally};
 
-/// A line of a sub-agent inside a line of progress.
+/// A sub-agent's line inside a progress line.
 fn in_progress(agent: &str, line: Value) -> Value {
     let told = json!({"type": line["type"], "message": line["message"], "uuid": "u"});
     json!({"type": "progress", "sessionId": "s", "timestamp": "2026-11-15T12:00:00.000Z",

@@ -70,7 +70,7 @@ fn a_change_to_the_same_value_is_no_change() {
 
 #[test]
 fn a_success_that_names_no_field_confirms_what_was_asked_for() {
-    // It was changed where the stream does not show it: by the user, or by another program.
+    // Changed outside the stream: by the user, or by another program.
     let mut lines = create("1", "1", "a").to_vec();
     lines.extend(update("2", "1", json!({"status": "completed"}), json!([])));
     check(&lines, "s#1: [ ] #1 a\ns#1: [x] #1 a");

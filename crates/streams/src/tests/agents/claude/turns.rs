@@ -73,7 +73,7 @@ fn a_session_starts_once_and_every_init_begins_a_turn() {
     );
 }
 
-/// A line of a message in a transcript that has used so many tokens.
+/// A line of a message in a transcript, with its usage.
 fn uses(message: &str, text: &str, output: u64) -> Value {
     let block = json!({"type": "text", "text": text});
     let mut line = kept("12:00:00", stream_line("assistant", block, None));

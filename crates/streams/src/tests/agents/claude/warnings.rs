@@ -1,4 +1,4 @@
-//! Lines and results that cannot be read, unknown kinds of lines, and bounded memory.
+//! Lines and results that cannot be parsed, unknown kinds of lines, and bounded memory.
 
 use serde_json::{Value, json};
 
