@@ -24,7 +24,7 @@ tool = "shell"
 command = "rm"
 "#;
 
-/// A project whose calls run under the user's rules.
+/// A project whose calls run under the user's policy.
 struct Project {
     directory: tempfile::TempDir,
     run: Run,
@@ -58,7 +58,7 @@ impl Project {
         fs::read_to_string(self.directory.path().join(path)).unwrap_or_default()
     }
 
-    /// Makes calls, answers what is asked, and gives the questions and what came of each call.
+    /// Makes calls, answers the questions, and returns the questions and the outcome of each call.
     async fn calls(
         &mut self,
         calls: &[(&str, Value)],
@@ -184,7 +184,7 @@ async fn a_rule_that_was_answered_with_counts_from_then_on() {
 }
 
 impl Project {
-    /// The next question: what it shows, and whether it is asked again.
+    /// The next question: its text, and whether it is asked again.
     async fn asked(&mut self) -> (QuestionId, String, bool) {
         loop {
             if let Event::Asked(it) = self.events.next().await.unwrap() {

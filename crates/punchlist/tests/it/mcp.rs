@@ -1,4 +1,4 @@
-//! The server as clients meet it: the real program over pipes, message by message.
+//! The MCP server as clients use it: the real program over pipes, message by message.
 
 mod approval;
 mod client;
@@ -33,7 +33,7 @@ fn every_revision_with_a_handshake_is_spoken() {
         assert_eq!(created["created"][0]["title"], "A", "{version}");
         let answer = client.ask("ping", json!({}));
         assert_eq!(answer["result"], json!({}), "{version}");
-        // What is new in a later revision is not said to an earlier one.
+        // Features of a later revision are not sent to an earlier one.
         let list = client.ask("tools/list", json!({}));
         assert!(!fields(&list["result"]).contains_key("resultType"), "{version}: {list}");
         assert!(client.end().0.success());

@@ -1,4 +1,4 @@
-//! Plan files that were renamed or moved: what was done is not done again.
+//! Plan files that were renamed or moved: completed steps are not repeated.
 
 use std::fs;
 
@@ -20,7 +20,7 @@ const PLAN: &str = "\
   run: echo publish >> $LOG; test -e works
 ";
 
-/// A project whose plan was half done when its file was moved.
+/// A project whose plan was half completed when its file was moved.
 fn moved(to: &str) -> World {
     let world = World::new();
     let log = world.path("log.txt");
@@ -55,12 +55,12 @@ fn a_moved_file_goes_on_where_its_run_was() {
     let ran = run(&world, &["docs/release.md", "--moved-from", "plan.md"]);
     assert_eq!(ran.code, 0, "{}{}", ran.out, ran.err);
     assert_eq!(read(&world, "log.txt"), "build\npublish\npublish\n");
-    // From now on the plan is this file's, under its name.
+    // From now on the plan belongs to this file, under its name.
     assert_eq!(done(&world, "release.md"), ["Build", "Publish"]);
     let again = run(&world, &["docs/release.md"]);
     assert_eq!((again.code, again.err.as_str()), (0, ""), "{}", again.out);
     assert!(again.out.starts_with("All done already"), "{}", again.out);
-    // And where it was, a new file is a plan of its own.
+    // A new file at the old path is a plan of its own.
     world.write("project/plan.md", "- [ ] Other\n  run: echo other >> other.txt\n");
     for _ in 0..2 {
         assert_eq!(run(&world, &["plan.md"]).code, 0);
@@ -128,7 +128,7 @@ fn a_dry_run_of_a_moved_file_says_so_and_asks_nobody() {
     assert!(ran.out.starts_with("Release: 1/2 done (50 %), 1 to do"), "{}", ran.out);
 }
 
-/// Up to schema 6 the id of a file's plan followed from the path, and nothing else was recorded.
+/// Up to schema 6 the id of a file's plan was a hash of the path, and nothing else was recorded.
 #[test]
 fn a_plan_file_that_an_older_version_finished_is_not_run_again() {
     let world = World::new();
