@@ -1,5 +1,5 @@
-//! Looks at a database from all sides: are its files whole, do its counters count, does its journal
-//! lead to its rows?
+//! Examines a database: integrity of the files, correct counters, and a journal that leads to the
+//! rows.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,13 +12,13 @@ use punchlist_store::{Durability, Options, Sqlite};
 
 use super::Tally;
 
-/// A plan with all that ever happened to it.
+/// A plan with its whole journal.
 pub(super) struct Case {
     pub(super) plan: Plan,
     pub(super) journal: Vec<Entry>,
 }
 
-/// What a store that works in the caller's thread answers.
+/// The result of a future that is ready at once.
 #[track_caller]
 pub(super) fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
@@ -32,7 +32,7 @@ pub(super) fn store(db: &Path) -> Sqlite {
     Sqlite::open(&options).unwrap()
 }
 
-/// Every plan of a database, after all of it was held against itself.
+/// Every plan of a database, after all consistency checks.
 pub(super) fn judge(db: &Path, tally: &mut Tally) -> Vec<Case> {
     files(db, tally);
     let store = store(db);
@@ -102,8 +102,8 @@ fn counters(case: &Case, tally: &mut Tally) {
     }
 }
 
-/// The journal from nothing must give the rows. No scenario changes a plan's name, title, rules or
-/// goal after it was made, so those are as they were.
+/// Replaying the journal must give the rows. No scenario changes a plan's name, title, rules or
+/// goal, so those are taken as they are.
 fn replay(case: &Case, tally: &mut Tally) {
     let plan = &case.plan;
     let mut replayed = Plan::new(plan.id, plan.project.clone(), plan.created_at);
