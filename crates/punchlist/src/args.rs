@@ -225,7 +225,7 @@ pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
         return None;
     }
     let names = || verb::all().iter().filter(|row| !row.hidden).map(|row| row.name);
-    let meant = match word.as_str() {
+    let synonym = match word.as_str() {
         "status" => Some("list"),
         "finish" | "check" => Some("done"),
         "remove" | "delete" | "drop" => Some("skip"),
@@ -237,7 +237,7 @@ pub(crate) fn nearest(word: &OsStr) -> Option<&'static str> {
     };
     let far = |name| (strsim::osa_distance(&word, name), name);
     let near = || names().map(far).min().filter(|it| it.0 <= 2);
-    meant.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
+    synonym.or_else(|| names().find(|name| name.starts_with(&word))).or_else(|| Some(near()?.1))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use punchlist_engine::session::{self, SessionQuery};
 use punchlist_model::Session;
 use punchlist_model::session::{SessionFilter, SessionStore, Store};
 
-pub(crate) use punchlist_engine::session::in_environment as told;
+pub(crate) use punchlist_engine::session::in_environment;
 
 use crate::app::App;
 use crate::block_on;
@@ -28,16 +28,16 @@ pub(crate) struct CurrentSession {
 impl CurrentSession {
     /// Searches for the session. A call with `-C` into another project is not made in the session.
     pub(crate) fn look(app: &App, store: &dyn SessionStore) -> Result<Self, Fail> {
-        let told = told(|name| env::var(name).ok());
+        let named = in_environment(|name| env::var(name).ok());
         let first = SessionFilter { most: Some(1), ..SessionFilter::default() };
         let any = !block_on(store.sessions(first))?.is_empty();
         let mut found = None;
         if any {
             let processes = session::reach(&identity::up_to_agent());
-            found = block_on(session::current(store, &processes, told.as_ref()))?;
+            found = block_on(session::current(store, &processes, named.as_ref()))?;
         }
         let project = &app.project()?.name;
-        let unknown = || told.map(|key| Session::new(key, project.clone(), app.now));
+        let unknown = || named.map(|key| Session::new(key, project.clone(), app.now));
         let session = found.or_else(unknown);
         let elsewhere = |it: &Session| app.globals.directory.is_some() && it.project != *project;
         Ok(Self { session: session.filter(|it| !elsewhere(it)), any })
@@ -50,7 +50,7 @@ impl CurrentSession {
 }
 
 /// The session that a verb with `--session` works on. `None` if there is none.
-pub(crate) fn meant(
+pub(crate) fn for_verb(
     app: &App,
     store: &dyn Store,
     named: Option<&str>,

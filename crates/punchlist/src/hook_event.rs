@@ -37,9 +37,9 @@ pub(crate) fn decide(
 ) -> Result<Answer, Failed> {
     if event.what == What::Doctor {
         // If the store cannot be opened, the doctor must see it: real events would fail unnoticed.
-        let but = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
+        let problem = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
         let version = env!("CARGO_PKG_VERSION");
-        return Ok(Answer::Message(format!("punchlist {version}{}", but.unwrap_or_default())));
+        return Ok(Answer::Message(format!("punchlist {version}{}", problem.unwrap_or_default())));
     }
     let project = app.project()?;
     let settings = app.settings()?;

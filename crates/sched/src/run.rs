@@ -164,26 +164,26 @@ enum Wish {
     Schedule {
         batch: Batch,
         listener: Arc<Listener>,
-        told: oneshot::Sender<Scheduled>,
+        reply: oneshot::Sender<Scheduled>,
     },
     Answer {
         question: QuestionId,
         answer: Answer,
         by: Option<Actor>,
-        told: oneshot::Sender<AnswerResult>,
+        reply: oneshot::Sender<AnswerResult>,
     },
     Cancel {
         target: Target,
         reason: CancelReason,
-        told: oneshot::Sender<()>,
+        reply: oneshot::Sender<()>,
     },
     Call {
         id: CallId,
-        told: oneshot::Sender<Option<Call>>,
+        reply: oneshot::Sender<Option<Call>>,
     },
     Outcomes {
         batch: BatchId,
-        told: oneshot::Sender<Vec<Outcome>>,
+        reply: oneshot::Sender<Vec<Outcome>>,
     },
     Release(BatchId),
     ShutDown(CancelReason),
@@ -216,7 +216,7 @@ impl Run {
     pub async fn schedule(&self, batch: impl Into<Batch>) -> Result<RunningBatch, RunOver> {
         let (batch, listener) = (batch.into(), Arc::<Listener>::default());
         let hears = Arc::clone(&listener);
-        let scheduled = self.wish(|told| Wish::Schedule { batch, listener: hears, told }).await?;
+        let scheduled = self.wish(|reply| Wish::Schedule { batch, listener: hears, reply }).await?;
         let Scheduled { batch: id, calls } = scheduled;
         Ok(RunningBatch { run: self.clone(), id, calls, listener })
     }
@@ -241,18 +241,18 @@ impl Run {
         answer: Answer,
         by: Option<Actor>,
     ) -> Result<AnswerResult, RunOver> {
-        self.wish(|told| Wish::Answer { question, answer, by, told }).await
+        self.wish(|reply| Wish::Answer { question, answer, by, reply }).await
     }
 
     /// Cancels calls. Returns once that is recorded. Running calls have then been told to stop,
     /// which may take a while.
     pub async fn cancel(&self, target: Target, reason: CancelReason) -> Result<(), RunOver> {
-        self.wish(|told| Wish::Cancel { target, reason, told }).await
+        self.wish(|reply| Wish::Cancel { target, reason, reply }).await
     }
 
     /// A call in its present state. An ended call is available while its [`RunningBatch`] exists.
     pub async fn call(&self, id: CallId) -> Result<Option<Call>, RunOver> {
-        self.wish(|told| Wish::Call { id, told }).await
+        self.wish(|reply| Wish::Call { id, reply }).await
     }
 
     /// Subscribes to all events from now on.
@@ -278,7 +278,7 @@ impl Run {
     }
 
     async fn outcomes(&self, batch: BatchId) -> Result<Vec<Outcome>, RunOver> {
-        self.wish(|told| Wish::Outcomes { batch, told }).await
+        self.wish(|reply| Wish::Outcomes { batch, reply }).await
     }
 
     fn release(&self, batch: BatchId) {
@@ -287,8 +287,8 @@ impl Run {
     }
 
     async fn wish<T>(&self, wish: impl FnOnce(oneshot::Sender<T>) -> Wish) -> Result<T, RunOver> {
-        let (told, hear) = oneshot::channel();
-        self.wishes.send(wish(told)).map_err(|_| RunOver)?;
+        let (reply, hear) = oneshot::channel();
+        self.wishes.send(wish(reply)).map_err(|_| RunOver)?;
         hear.await.map_err(|_| RunOver)
     }
 }

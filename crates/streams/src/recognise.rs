@@ -31,7 +31,7 @@ impl fmt::Display for Foreign {
 }
 
 /// What the first clear line says.
-enum Told {
+enum Recognised {
     Ours(Source),
     Foreign(Foreign),
 }
@@ -39,38 +39,38 @@ enum Told {
 /// The program of a stream, from its first lines, if it is supported. Only the first [`LOOK_AHEAD`]
 /// bytes are examined.
 pub fn recognise(head: &[u8]) -> Option<Source> {
-    match told(head)? {
-        Told::Ours(source) => Some(source),
-        Told::Foreign(_) => None,
+    match first_clear_line(head)? {
+        Recognised::Ours(source) => Some(source),
+        Recognised::Foreign(_) => None,
     }
 }
 
 /// The program of a stream, from its first lines, if it is recognised but not supported.
 pub fn foreign(head: &[u8]) -> Option<Foreign> {
-    match told(head)? {
-        Told::Ours(_) => None,
-        Told::Foreign(foreign) => Some(foreign),
+    match first_clear_line(head)? {
+        Recognised::Ours(_) => None,
+        Recognised::Foreign(foreign) => Some(foreign),
     }
 }
 
-fn told(head: &[u8]) -> Option<Told> {
+fn first_clear_line(head: &[u8]) -> Option<Recognised> {
     let head = head.get(..LOOK_AHEAD).unwrap_or(head);
     let lines = head.split(|it| *it == b'\n').map(<[u8]>::trim_ascii);
     let mut lines = lines.skip_while(|it| it.is_empty());
     let first = lines.clone().next()?;
     if first.strip_prefix(b"\xef\xbb\xbf").unwrap_or(first) == b"{" {
-        return by_document(head).map(Told::Ours);
+        return by_document(head).map(Recognised::Ours);
     }
     lines.find_map(|line| {
         let text = json::text(line).ok();
         match text.as_deref().and_then(|it| Objects::of(it, &[]).next()) {
             Some(Ok(Some(object))) => {
-                let foreign = by_another(&object).map(Told::Foreign);
-                foreign.or_else(|| by_shape(&object).map(Told::Ours))
+                let foreign = by_another(&object).map(Recognised::Foreign);
+                foreign.or_else(|| by_shape(&object).map(Recognised::Ours))
             }
             Some(Ok(None)) => None,
             // A line may be longer than the examined part.
-            Some(Err(_)) | None => by_words(line).map(Told::Ours),
+            Some(Err(_)) | None => by_words(line).map(Recognised::Ours),
         }
     })
 }

@@ -23,7 +23,7 @@ pub(super) fn run(app: &App, ask: &Ask, source: Source) -> Result<Reply, Fail> {
         block_on(preview(source, &ask.options, store, &caller, &permissions))?;
     print::notes(&notes, app.globals.json);
     if app.globals.json {
-        return Ok(Reply::json(&told(&plan, &schedule)));
+        return Ok(Reply::json(&as_json(&plan, &schedule)));
     }
     Ok(Reply::text(drawn(app, ask, &plan, &schedule)))
 }
@@ -83,7 +83,7 @@ fn first_line(command: &str) -> String {
     if lines.next().is_some() { first + " …" } else { first }
 }
 
-fn told(plan: &Plan, schedule: &Schedule) -> serde_json::Value {
+fn as_json(plan: &Plan, schedule: &Schedule) -> serde_json::Value {
     let title = |number| plan.get(number).map(|it| it.title.clone()).unwrap_or_default();
     let number = |at: &usize| schedule.planned.get(*at).map(|it| it.number);
     let steps: Vec<serde_json::Value> = schedule

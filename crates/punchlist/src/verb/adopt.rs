@@ -50,12 +50,12 @@ Examples:
         let store = if self.list { app.store_to_read()? } else { None };
         let store = match store {
             Some(store) => store,
-            None if self.list || !app.has_store()? => return Ok(told(app, &[])),
+            None if self.list || !app.has_store()? => return Ok(listing(app, &[])),
             None => app.store()?,
         };
         let left = block_on(session::left_open(&*store, project, &identity::host(), app.now))?;
         if self.list {
-            return Ok(told(app, &left));
+            return Ok(listing(app, &left));
         }
         let (id, before) = match &self.from {
             Some(name) => {
@@ -64,11 +64,11 @@ Examples:
             }
             None => match session::only(left, app.now)? {
                 Some(left) => (left.plan.id, Some(left.session)),
-                None => return Ok(told(app, &[])),
+                None => return Ok(listing(app, &[])),
             },
         };
-        let session =
-            current_session::meant(app, &*store, self.session.as_deref())?.ok_or_else(|| {
+        let session = current_session::for_verb(app, &*store, self.session.as_deref())?
+            .ok_or_else(|| {
                 Fail::not_found("there is no session here that could adopt it").hint(
                     "start the agent in this project first, or work on it by hand with `--plan`; \
                  `punchlist adopt --list` shows what was left.",
@@ -127,7 +127,7 @@ fn named(app: &App, store: &dyn Store, name: &str) -> Result<PlanId, Fail> {
     Ok(id)
 }
 
-fn told(app: &App, left: &[Left]) -> Reply {
+fn listing(app: &App, left: &[Left]) -> Reply {
     if app.globals.json {
         let left: Vec<_> = left.iter().map(Left::json).collect();
         return Reply::json(&serde_json::json!({ "leftOpen": left }));

@@ -211,7 +211,9 @@ fn prompt(
         if let Some(answer) = answer.filter(|it| it.is_among(&asked.offers)) {
             return Ok(Some(answer));
         }
-        keyboard.say(&["type one of the letters above; Enter alone leaves the question open".to_owned()]);
+        keyboard.say(&[
+            "type one of the letters above; Enter alone leaves the question open".to_owned()
+        ]);
     }
 }
 
@@ -263,10 +265,7 @@ fn edited(asked: &Asked) -> Result<Option<Value>, Fail> {
     // The arguments may contain secrets, so the file is removed.
     fs::remove_file(&file).ok();
     if !ended.map_err(failed)? {
-        return Err(Fail::new(
-            Code::Interrupted,
-            "the editor failed; nothing was answered",
-        ));
+        return Err(Fail::new(Code::Interrupted, "the editor failed; nothing was answered"));
     }
     let arguments = answering::arguments(&after?)?;
     Ok((arguments != asked.arguments).then_some(arguments))

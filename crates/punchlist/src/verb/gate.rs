@@ -67,7 +67,7 @@ Examples:
         let configured = app.settings()?.gate;
         let Some(wanted) = self.setting else {
             let session = match app.store_to_read()? {
-                Some(store) => current_session::meant(app, &*store, self.session.as_deref())?,
+                Some(store) => current_session::for_verb(app, &*store, self.session.as_deref())?,
                 None if self.session.is_some() => return Err(no_session()),
                 None => None,
             };
@@ -78,7 +78,7 @@ Examples:
             return Err(no_session());
         }
         let store = app.store()?;
-        let session = current_session::meant(app, &*store, self.session.as_deref())?
+        let session = current_session::for_verb(app, &*store, self.session.as_deref())?
             .ok_or_else(no_session)?;
         let holds = HoldingGate::of(Some(&session), configured).setting;
         let then = HoldingGate::with(wanted.setting(), session.interactive, configured).setting;

@@ -75,7 +75,7 @@ Examples:
         let store = app.store()?;
         let mut imported = Vec::with_capacity(prepared.len());
         for plan in prepared {
-            imported.push(block_on(import::take_in(&*store, plan, called_by, &is_taken_over))?);
+            imported.push(block_on(import::take_in(&*store, plan, called_by, &are_accepted))?);
         }
         let notes = imported.iter().flat_map(|it| it.notes.iter().cloned()).collect();
         if app.globals.json {
@@ -92,7 +92,7 @@ Examples:
 }
 
 /// Shows the commands and evidence in the file, and asks a person whether to accept them.
-fn is_taken_over(claims: &Claims) -> bool {
+fn are_accepted(claims: &Claims) -> bool {
     let Some(mut keyboard) = person::keyboard() else { return false };
     keyboard
         .say(&["This file has commands or evidence that this machine has not seen:".to_owned()]);

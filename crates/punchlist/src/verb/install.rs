@@ -119,9 +119,8 @@ impl Install {
     fn all(&self, app: &App) -> Result<Reply, Fail> {
         let found = agent::on_this_machine();
         if found.is_empty() {
-            return Err(Fail::not_found("no agent was found on this machine").hint(
-                "`punchlist install claude` (or codex, or gemini) sets one up anyway.",
-            ));
+            return Err(Fail::not_found("no agent was found on this machine")
+                .hint("`punchlist install claude` (or codex, or gemini) sets one up anyway."));
         }
         if self.own_tools {
             return Err(Fail::usage("--own-tools is for one agent").hint(

@@ -111,7 +111,7 @@ impl Around {
                 project: app.project()?.name.clone(),
                 plan,
                 above: session::reach(&identity::up_to_agent()),
-                told: current_session::told(|name| env::var(name).ok()),
+                told: current_session::in_environment(|name| env::var(name).ok()),
                 name: format!("mcp-{pid}-{start}"),
                 process,
             },

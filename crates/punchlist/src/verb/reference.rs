@@ -81,8 +81,7 @@ fn verbs() -> String {
 }
 
 fn tools() -> String {
-    let mut out =
-        format!("{MADE}# Tools\n\nThe tools of each dialect, at the full surface.\n");
+    let mut out = format!("{MADE}# Tools\n\nThe tools of each dialect, at the full surface.\n");
     for dialect in Dialect::ALL {
         out.push_str(&format!("\n## {dialect}\n"));
         for tool in dialect.tools(Surface::Full) {

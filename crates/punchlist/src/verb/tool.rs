@@ -111,17 +111,17 @@ impl Tool {
             Some(store) => caller(app, &**store, key)?,
             None => Caller::new(key),
         };
-        let told = {
+        let outcome = {
             let store = store.as_deref().map(|store| store as &dyn PlanStore);
             block_on(tool_service::read(store, call, &caller, app.now))?
         };
         drop(store);
-        if told.unseen.is_some()
+        if outcome.unseen.is_some()
             && let Ok(store) = app.store()
         {
-            block_on(tool_service::note(&*store, &caller, &told));
+            block_on(tool_service::note(&*store, &caller, &outcome));
         }
-        Ok(answer(app, &told.reply, None))
+        Ok(answer(app, &outcome.reply, None))
     }
 
     /// A call that changes the list; the first one creates it.
@@ -129,28 +129,29 @@ impl Tool {
         let store = app.store()?;
         let caller = caller(app, &*store, self.key(app)?)?;
         let ctx = change.ctx.clone();
-        let told = block_on(tool_service::change(&*store, call, &caller, change, &identity::gone))?;
-        block_on(tool_service::await_approval(&*store, &told, ctx));
+        let outcome =
+            block_on(tool_service::change(&*store, call, &caller, change, &identity::gone))?;
+        block_on(tool_service::await_approval(&*store, &outcome, ctx));
         let list = match self.reminder {
-            true => block_on(tool_service::after_change(&*store, self.dialect, &told)),
+            true => block_on(tool_service::after_change(&*store, self.dialect, &outcome)),
             false => None,
         };
-        Ok(answer(app, &told.reply, list.as_deref()))
+        Ok(answer(app, &outcome.reply, list.as_deref()))
     }
 }
 
 /// The result: as text for the model, or as JSON.
-fn answer(app: &App, said: &Said, reminder: Option<&str>) -> Reply {
+fn answer(app: &App, result: &Said, reminder: Option<&str>) -> Reply {
     if app.globals.json {
         return Reply::json(&serde_json::json!({
-            "isError": said.is_error,
-            "text": said.text,
-            "result": said.structured,
-            "changed": said.changed,
+            "isError": result.is_error,
+            "text": result.text,
+            "result": result.structured,
+            "changed": result.changed,
             "reminder": reminder,
         }));
     }
-    let mut out = said.text.clone() + "\n";
+    let mut out = result.text.clone() + "\n";
     if let Some(list) = reminder {
         out.push_str(list);
         out.push('\n');

@@ -33,12 +33,12 @@ impl Policy {
             Verdict::Ask(because) => because.as_deref().cloned(),
             Verdict::Deny(rule) => Some((**rule).clone()),
         };
-        let told: &[Words] = match &subject.commands {
+        let commands: &[Words] = match &subject.commands {
             Commands::All(all) => all,
             Commands::None | Commands::Opaque => &[],
         };
         let mut parts: Vec<Part> = Vec::new();
-        for words in told.iter().chain(&subject.hidden) {
+        for words in commands.iter().chain(&subject.hidden) {
             if parts.iter().all(|it| it.words != *words) {
                 parts.push(self.part(subject, words));
             }

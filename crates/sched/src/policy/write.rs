@@ -105,9 +105,7 @@ impl Policy {
         if let Some(rule) = because {
             let rule = rule.told();
             return if is_opaque {
-                format!(
-                    "it is unknown which commands it runs, and this rule may match one: {rule}"
-                )
+                format!("it is unknown which commands it runs, and this rule may match one: {rule}")
             } else {
                 format!("this rule matches it, or may match it: {rule}")
             };

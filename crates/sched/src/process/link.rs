@@ -41,7 +41,7 @@ pub(super) enum Stage {
 }
 
 /// A message to the task.
-pub(super) enum Told {
+pub(super) enum TaskMessage {
     /// Start a process, with these descriptors. Its stages go to this sender.
     Start(Spawn, Vec<OwnedFd>, watch::Sender<Stage>),
     /// End a process.
@@ -52,7 +52,7 @@ pub(super) enum Told {
 
 /// The connection to a guardian.
 pub(super) struct Link {
-    told: UnboundedSender<Told>,
+    messages: UnboundedSender<TaskMessage>,
     next: u64,
     /// Closed when the task has ended.
     alive: watch::Receiver<()>,
@@ -83,7 +83,7 @@ impl Link {
             .spawn()
             .map_err(|why| Error::NoGuardian(format!("{}: {why}", options.guardian.display())))?;
         let socket = Socket::new(ours).map_err(failed)?;
-        let (told, orders) = mpsc::unbounded_channel();
+        let (messages, orders) = mpsc::unbounded_channel();
         let (is_alive, alive) = watch::channel(());
         let mut task = Task {
             socket,
@@ -107,7 +107,7 @@ impl Link {
         };
         task.out.push_back(Outgoing { bytes: begin.encode(), at: 0, descriptors: Vec::new() });
         drop(runtime.spawn(task.run()));
-        Ok(Self { told, next: 0, alive })
+        Ok(Self { messages, next: 0, alive })
     }
 
     /// Whether the task still runs.
@@ -118,7 +118,9 @@ impl Link {
     /// Orders a process.
     pub(super) fn begin(&mut self, command: Command) -> Result<Running, Error> {
         let Command { program, arguments, environment, directory, stdin, apart } = command;
-        let failed = |why: io::Error| Error::NotStarted(format!("cannot create a pipe for the output: {why}"));
+        let failed = |why: io::Error| {
+            Error::NotStarted(format!("cannot create a pipe for the output: {why}"))
+        };
         let id = self.next;
         self.next += 1;
         let mut descriptors: Vec<OwnedFd> = Vec::with_capacity(3);
@@ -146,16 +148,16 @@ impl Link {
             environment,
         };
         let (say, stage) = watch::channel(Stage::Ordered);
-        let start = Told::Start(spawn, descriptors, say);
-        self.told.send(start).map_err(|_| Error::GuardianGone)?;
-        let watched = Watched::new(id, stage, self.told.clone());
+        let start = TaskMessage::Start(spawn, descriptors, say);
+        self.messages.send(start).map_err(|_| Error::GuardianGone)?;
+        let watched = Watched::new(id, stage, self.messages.clone());
         Ok(Running::new(watched, input, out, err))
     }
 
     /// Ends all processes and waits until they are gone.
     pub(super) async fn close(self) {
-        let (told, hear) = oneshot::channel();
-        if self.told.send(Told::Close(told)).is_ok() {
+        let (done, hear) = oneshot::channel();
+        if self.messages.send(TaskMessage::Close(done)).is_ok() {
             // An error means that the task has ended, which is fine.
             drop(hear.await);
         }
@@ -178,7 +180,7 @@ struct Process {
 struct Task {
     socket: Socket,
     guardian: Option<Child>,
-    orders: UnboundedReceiver<Told>,
+    orders: UnboundedReceiver<TaskMessage>,
     out: VecDeque<Outgoing>,
     received: Vec<u8>,
     processes: BTreeMap<u64, Process>,
@@ -201,12 +203,12 @@ impl Task {
 
     /// Does everything that is possible now; ready when the guardian is gone.
     fn turn(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while let Poll::Ready(told) = self.orders.poll_recv(context) {
-            let Some(told) = told else {
+        while let Poll::Ready(message) = self.orders.poll_recv(context) {
+            let Some(message) = message else {
                 self.is_wanted = false;
                 break;
             };
-            self.take(told);
+            self.take(message);
         }
         if !self.is_ready && self.patience.as_mut().poll(context).is_ready() {
             return Poll::Ready(Err(io::Error::other(guardian::not_entered())));
@@ -222,9 +224,9 @@ impl Task {
         self.receive(context)
     }
 
-    fn take(&mut self, told: Told) {
-        match told {
-            Told::Start(spawn, descriptors, say) => {
+    fn take(&mut self, message: TaskMessage) {
+        match message {
+            TaskMessage::Start(spawn, descriptors, say) => {
                 let id = spawn.id;
                 let bytes = Order::Spawn(spawn).encode();
                 if is_too_long(&bytes) {
@@ -235,15 +237,15 @@ impl Task {
                 self.processes.insert(id, Process { say, group: None });
                 self.out.push_back(Outgoing { bytes, at: 0, descriptors });
             }
-            Told::Stop(id) => {
+            TaskMessage::Stop(id) => {
                 if self.processes.contains_key(&id) {
                     let bytes = Order::Stop { id }.encode();
                     self.out.push_back(Outgoing { bytes, at: 0, descriptors: Vec::new() });
                 }
             }
-            Told::Close(told) => {
+            TaskMessage::Close(done) => {
                 self.is_wanted = false;
-                self.closing = Some(told);
+                self.closing = Some(done);
             }
         }
     }
@@ -347,8 +349,8 @@ impl Task {
             }
             drop(guardian.wait());
         }
-        if let Some(told) = self.closing.take() {
-            let _ = told.send(());
+        if let Some(done) = self.closing.take() {
+            let _ = done.send(());
         }
     }
 }

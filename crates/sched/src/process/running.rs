@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::link::{Stage, Told};
+use super::link::{Stage, TaskMessage};
 use super::{Error, Exit};
 use crate::output::Stream;
 
@@ -25,12 +25,16 @@ const PIECE: usize = 16 * 1024;
 pub(crate) struct Watched {
     id: u64,
     stage: watch::Receiver<Stage>,
-    told: UnboundedSender<Told>,
+    messages: UnboundedSender<TaskMessage>,
 }
 
 impl Watched {
-    pub(super) fn new(id: u64, stage: watch::Receiver<Stage>, told: UnboundedSender<Told>) -> Self {
-        Self { id, stage, told }
+    pub(super) fn new(
+        id: u64,
+        stage: watch::Receiver<Stage>,
+        messages: UnboundedSender<TaskMessage>,
+    ) -> Self {
+        Self { id, stage, messages }
     }
 
     /// Whether the process and all its descendants have ended.
@@ -41,7 +45,7 @@ impl Watched {
     /// Ends the process and its descendants.
     pub(crate) fn stop(&self) {
         // If the task is gone, the guardian is gone too, and the process with it.
-        drop(self.told.send(Told::Stop(self.id)));
+        drop(self.messages.send(TaskMessage::Stop(self.id)));
     }
 
     /// Waits until the process and all its descendants have ended.

@@ -265,26 +265,26 @@ impl<L: Ledger> Driver<L> {
         match wish {
             // Too late: the caller's reply channel is dropped.
             Wish::Schedule { .. } if !self.is_wanted => {}
-            Wish::Schedule { batch: planned, listener, told } => {
+            Wish::Schedule { batch: planned, listener, reply } => {
                 let (batch, first) = (self.machine.next_batch(), self.machine.next_call());
                 let (waiting, is_done, is_released) = (Vec::new(), false, false);
                 self.batches.insert(batch, Kept { listener, waiting, is_done, is_released });
                 self.tell(Input::Schedule(planned.requests(first)));
                 let calls = first.0..self.machine.next_call().0;
-                self.replies.push(Reply::Scheduled(told, Scheduled { batch, calls }));
+                self.replies.push(Reply::Scheduled(reply, Scheduled { batch, calls }));
             }
-            Wish::Answer { question, answer, by, told } => {
-                let heard = self.answer(question, answer, by);
-                self.replies.push(Reply::Answered(told, heard));
+            Wish::Answer { question, answer, by, reply } => {
+                let result = self.answer(question, answer, by);
+                self.replies.push(Reply::Answered(reply, result));
             }
-            Wish::Cancel { target, reason, told } => {
+            Wish::Cancel { target, reason, reply } => {
                 self.tell(Input::Cancel(target, reason));
-                self.replies.push(Reply::Cancelled(told));
+                self.replies.push(Reply::Cancelled(reply));
             }
-            Wish::Call { id, told } => drop(told.send(self.machine.call(id).cloned())),
-            Wish::Outcomes { batch, told } => match self.batches.get_mut(&batch) {
-                Some(kept) if !kept.is_done => kept.waiting.push(told),
-                Some(_) | None => self.replies.push(Reply::Outcomes(told, batch)),
+            Wish::Call { id, reply } => drop(reply.send(self.machine.call(id).cloned())),
+            Wish::Outcomes { batch, reply } => match self.batches.get_mut(&batch) {
+                Some(kept) if !kept.is_done => kept.waiting.push(reply),
+                Some(_) | None => self.replies.push(Reply::Outcomes(reply, batch)),
             },
             Wish::Release(batch) => self.release(batch),
             Wish::ShutDown(reason) => {
@@ -428,15 +428,15 @@ impl<L: Ledger> Driver<L> {
         for reply in std::mem::take(&mut self.replies) {
             // The caller may be gone.
             match reply {
-                Reply::Scheduled(told, what) => {
-                    if let Err(what) = told.send(what) {
+                Reply::Scheduled(reply, what) => {
+                    if let Err(what) = reply.send(what) {
                         self.release(what.batch);
                     }
                 }
-                Reply::Answered(told, what) => drop(told.send(what)),
-                Reply::Cancelled(told) => drop(told.send(())),
-                Reply::Outcomes(told, batch) => {
-                    drop(told.send(self.machine.outcomes(batch).unwrap_or_default()));
+                Reply::Answered(reply, what) => drop(reply.send(what)),
+                Reply::Cancelled(reply) => drop(reply.send(())),
+                Reply::Outcomes(reply, batch) => {
+                    drop(reply.send(self.machine.outcomes(batch).unwrap_or_default()));
                 }
             }
         }
@@ -477,8 +477,8 @@ impl<L: Ledger> Driver<L> {
                 self.around.watchers.tell(&Event::BatchDone(batch));
                 let Some(kept) = self.batches.get_mut(&batch) else { return };
                 kept.is_done = true;
-                for told in kept.waiting.drain(..) {
-                    drop(told.send(self.machine.outcomes(batch).unwrap_or_default()));
+                for reply in kept.waiting.drain(..) {
+                    drop(reply.send(self.machine.outcomes(batch).unwrap_or_default()));
                 }
                 if kept.is_released {
                     self.release(batch);

@@ -97,7 +97,10 @@ impl Tools {
         }
         let check = || tool.check(arguments);
         catch_unwind(AssertUnwindSafe(check)).unwrap_or_else(|payload| {
-            Err(format!("the tool panicked while it checked the arguments: {}", panicked(&*payload)))
+            Err(format!(
+                "the tool panicked while it checked the arguments: {}",
+                panicked(&*payload)
+            ))
         })
     }
 

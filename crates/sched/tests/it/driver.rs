@@ -164,10 +164,7 @@ async fn a_ledger_that_fails_ends_the_run_and_nothing_more_is_done() {
     drop(stage.run.schedule(vec![act("well")]).await);
     let error = stage.run.ended().await.unwrap_err();
     assert!(matches!(error, Error::Ledger(_)), "{error:?}");
-    assert_eq!(
-        error.to_string(),
-        "the ledger cannot be written: the disk is full"
-    );
+    assert_eq!(error.to_string(), "the ledger cannot be written: the disk is full");
     assert!(!stage.log.all().contains(&"call 1 runs".to_owned()), "{:?}", stage.log.all());
     while let Some(event) = events.next().await {
         assert!(!matches!(event, Event::BatchDone(_)), "{event:?}");

@@ -221,10 +221,10 @@ impl Seen {
     fn take_list(&mut self, id: &str, items: &[event::Item<'_>], unconfirmed: bool, at: i64) {
         let before = self.list.take();
         // Of two files with one list, the older may be read after the newer.
-        let told = before.as_ref().map_or(at, |it| it.at.max(at));
+        let reported = before.as_ref().map_or(at, |it| it.at.max(at));
         let before = before.map(|it| it.items).unwrap_or_default();
         let id = cut(id, LONGEST_WORD);
-        let mut list = Todos { id, items: Vec::new(), left_out: 0, at: told, unconfirmed };
+        let mut list = Todos { id, items: Vec::new(), left_out: 0, at: reported, unconfirmed };
         let mut bytes = 0;
         for item in items {
             let mut todo = todo(item, at);

@@ -50,8 +50,8 @@ fn copy(mut text: impl BufRead, mut to: impl Write) -> io::Result<()> {
         if read == 0 {
             return to.flush();
         }
-        let said = String::from_utf8_lossy(&line);
-        to.write_all(text::one_line(said.trim_end_matches(['\n', '\r'])).as_bytes())?;
+        let text_line = String::from_utf8_lossy(&line);
+        to.write_all(text::one_line(text_line.trim_end_matches(['\n', '\r'])).as_bytes())?;
         if line.ends_with(b"\n") {
             to.write_all(b"\n")?;
         }

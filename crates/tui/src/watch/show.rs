@@ -47,7 +47,7 @@ pub(super) struct Show {
     /// Suggestions for agents without a list: the agent, and the command that sets it up.
     offers: Vec<(String, String)>,
     /// The notes that have been printed.
-    told: Vec<String>,
+    printed: Vec<String>,
     /// When reading began.
     began: Instant,
     /// When the progress was last drawn.
@@ -81,7 +81,7 @@ impl Show {
             selection: Selection::default(),
             anew: true,
             offers,
-            told: Vec::new(),
+            printed: Vec::new(),
             began: now,
             drawn: now,
         })
@@ -113,7 +113,7 @@ impl Show {
         let mut look = Look { notes, offers: &self.offers, ..Look::default() };
         match &mut self.way {
             Way::Nothing => {
-                tell(&mut self.told, notes);
+                print_new(&mut self.printed, notes);
                 Ok(true)
             }
             Way::Once => {
@@ -128,7 +128,7 @@ impl Show {
                 terminal.draw(&lines, anew)
             }
             Way::Lines(printed) => {
-                tell(&mut self.told, notes);
+                print_new(&mut self.printed, notes);
                 let mut out = String::new();
                 let now = self.options.now.as_second();
                 for row in rows {
@@ -204,11 +204,11 @@ impl Show {
 }
 
 /// Prints the notes that have not been printed before on stderr.
-fn tell(told: &mut Vec<String>, notes: &[String]) {
-    let new: Vec<String> = notes.iter().filter(|it| !told.contains(it)).cloned().collect();
+fn print_new(printed: &mut Vec<String>, notes: &[String]) {
+    let new: Vec<String> = notes.iter().filter(|it| !printed.contains(it)).cloned().collect();
     for note in &new {
         output::aside(note, None);
     }
-    told.retain(|it| notes.contains(it));
-    told.extend(new);
+    printed.retain(|it| notes.contains(it));
+    printed.extend(new);
 }

@@ -40,7 +40,7 @@ pub(super) struct Acp {
 #[derive(Default, Debug)]
 struct Session {
     /// A digest of the plan that was reported last.
-    told: Option<u64>,
+    reported: Option<u64>,
     /// Whether the session is being loaded, so that its history is repeated.
     is_loading: bool,
 }
@@ -196,7 +196,7 @@ impl Acp {
             "\"plan_update\"" => self.plan_update(update, emit),
             "\"plan_removed\"" => match update.text("planId") {
                 Some(id) => {
-                    self.session().told = None;
+                    self.session().reported = None;
                     emit.todo_call();
                     let todo_id = format!("{}#{}", emit.agent_id(), id.cow());
                     tell(todo_id, &mut [], false, emit);
@@ -246,10 +246,10 @@ impl Acp {
         let is_empty = entries.items().is_empty();
         let session = self.session();
         // When an agent repeats its history, an empty plan does not mean that the plan was cleared.
-        if is_empty && (session.is_loading || session.told.is_none()) {
+        if is_empty && (session.is_loading || session.reported.is_none()) {
             return;
         }
-        if session.told.replace(now) == Some(now) {
+        if session.reported.replace(now) == Some(now) {
             return;
         }
         let mut items = entries::items(entries, emit);
@@ -289,7 +289,7 @@ impl Acp {
             if is_done && (said.is_empty() || said.starts_with("Plan updated")) {
                 emit.todo_call();
                 let now = digest(&["", plan.raw()]);
-                if self.session().told.replace(now) != Some(now) {
+                if self.session().reported.replace(now) != Some(now) {
                     let mut items = entries::steps(plan, emit);
                     self.names.tell(&mut items, false, emit);
                 }

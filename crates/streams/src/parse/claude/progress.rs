@@ -24,8 +24,8 @@ impl Claude {
             it.text("type").is_some_and(|it| it.literal() == "\"agent_progress\"")
         };
         let Some(data) = data.filter(is_agents) else { return };
-        let Some(told) = data.object("message") else { return };
-        let Some(message) = told.get("message") else { return };
+        let Some(inner) = data.object("message") else { return };
+        let Some(message) = inner.get("message") else { return };
         let agent = data.text("agentId").or_else(|| value.text("parentToolUseID"));
         let agent = agent.map_or(Cow::Borrowed("sidechain"), |it| it.cow());
         let owner =
@@ -46,7 +46,7 @@ impl Claude {
             if kind == "\"tool_result\""
                 && block.text("tool_use_id").is_some_and(|it| self.calls.has(&it.cow()))
             {
-                self.tool_result(&block, told.get("toolUseResult"), timestamp, &owner, emit);
+                self.tool_result(&block, inner.get("toolUseResult"), timestamp, &owner, emit);
             }
         }
         emit.within_file_of(None);

@@ -209,11 +209,11 @@ impl Lists {
             return self.tell_todos(todos, unconfirmed, emit);
         };
         let text = text.cow();
-        let told = json::text(text.as_bytes()).and_then(|text| {
+        let parsed = json::text(text.as_bytes()).and_then(|text| {
             self.tell_todos(Value::read(&text)?, unconfirmed, emit);
             Ok(())
         });
-        if let Err(flaw) = told {
+        if let Err(flaw) = parsed {
             emit.warn(format!("a list was written as a text, but it is {flaw}"));
         }
     }
@@ -240,12 +240,16 @@ impl Lists {
             emit.of(owner.main());
         }
         let mut file = owner.agent.as_deref().filter(|_| owner.has_own_file).map(Cow::Borrowed);
-        let told = tasks.told(self.now);
-        if told > self.now {
+        let reported = tasks.reported(self.now);
+        if reported > self.now {
             // The list includes later changes from another file, so it has a later time.
-            emit.at(owner.main(), Some(told.at));
-            file =
-                Some(Cow::Owned(format!("{}@{}:{}", file.unwrap_or_default(), told.at, told.line)));
+            emit.at(owner.main(), Some(reported.at));
+            file = Some(Cow::Owned(format!(
+                "{}@{}:{}",
+                file.unwrap_or_default(),
+                reported.at,
+                reported.line
+            )));
         }
         emit.within_file_of(file.as_deref());
         let todo_id = tasks.name(emit.agent_id());

@@ -134,7 +134,7 @@ pub(super) struct Tasks {
     /// The last moment at which the program listed all tasks: others did not exist then.
     listed: Moment,
     /// The moment of the last reported change.
-    told: Moment,
+    reported: Moment,
     name: ListName,
     bytes: usize,
     /// When the program dropped a list whose tasks were all completed; the next task starts a new
@@ -159,9 +159,9 @@ impl Tasks {
 
     /// The moment to report the list with: that of this change, or of a later one that was read
     /// before.
-    pub(super) fn told(&mut self, now: Moment) -> Moment {
-        self.told = self.told.max(now);
-        self.told
+    pub(super) fn reported(&mut self, now: Moment) -> Moment {
+        self.reported = self.reported.max(now);
+        self.reported
     }
 
     /// The todos, in order.
@@ -276,8 +276,8 @@ impl Tasks {
 
     /// Applies a list of all tasks, requested at `asked`. Tasks that are not in it are gone.
     pub(super) fn snapshot(&mut self, tasks: Value<'_>, asked: Moment, at: Moment) -> Change {
-        let told = tasks.items();
-        if told.is_empty() && !self.is_empty() && self.tasks.values().all(Task::is_done) {
+        let listed = tasks.items();
+        if listed.is_empty() && !self.is_empty() && self.tasks.values().all(Task::is_done) {
             // The program drops a list from its screen some seconds after all tasks are completed.
             // That does not change the plan.
             self.over = self.over.max(Some(asked));
@@ -285,7 +285,7 @@ impl Tasks {
         }
         let mut change = Change::Same;
         let mut named = BTreeSet::new();
-        for value in told.into_iter().take(MOST_ITEMS).filter_map(Value::object) {
+        for value in listed.into_iter().take(MOST_ITEMS).filter_map(Value::object) {
             let Some(id) = value.text("id") else { continue };
             let id = id.cow();
             change = change.and(self.take_over(&id, &value, asked, at));

@@ -27,7 +27,7 @@ struct Message {
     /// The time of its last line.
     timestamp: Option<i64>,
     used: Usage,
-    told: Usage,
+    reported: Usage,
 }
 
 impl Message {
@@ -37,12 +37,12 @@ impl Message {
 
     /// Reports the usage that was not reported yet.
     fn tell(&mut self, emit: &mut Emit<'_>) {
-        let rest = beyond(&self.used, &self.told);
+        let rest = beyond(&self.used, &self.reported);
         // Texts of the program in the model's place cost nothing.
         if rest == Usage::default() || self.used.output_tokens == Some(0) {
             return;
         }
-        self.told = self.used;
+        self.reported = self.used;
         emit.at(Who { session: &self.session, agent: self.agent.as_deref() }, self.timestamp);
         emit.event(Kind::Usage(rest));
     }
@@ -87,7 +87,7 @@ impl Spending {
             id: id.literal().to_owned(),
             timestamp,
             used,
-            told: Usage::default(),
+            reported: Usage::default(),
         });
     }
 
@@ -107,16 +107,16 @@ impl Spending {
 }
 
 /// The part of the usage that was not reported yet.
-fn beyond(used: &Usage, told: &Usage) -> Usage {
-    let rest = |used: Option<u64>, told: Option<u64>| match (used, told) {
-        (Some(used), Some(told)) => Some(used.saturating_sub(told)).filter(|it| *it > 0),
+fn beyond(used: &Usage, reported: &Usage) -> Usage {
+    let rest = |used: Option<u64>, reported: Option<u64>| match (used, reported) {
+        (Some(used), Some(reported)) => Some(used.saturating_sub(reported)).filter(|it| *it > 0),
         (used, None) => used,
         (None, Some(_)) => None,
     };
     Usage {
-        input_tokens: rest(used.input_tokens, told.input_tokens),
-        output_tokens: rest(used.output_tokens, told.output_tokens),
-        cached_tokens: rest(used.cached_tokens, told.cached_tokens),
+        input_tokens: rest(used.input_tokens, reported.input_tokens),
+        output_tokens: rest(used.output_tokens, reported.output_tokens),
+        cached_tokens: rest(used.cached_tokens, reported.cached_tokens),
         ..Usage::default()
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct Exec {
     /// How many processes have written this stream. Each numbers its items from the start.
     run: u64,
     /// A digest of the list that was reported last.
-    told: Option<u64>,
+    reported: Option<u64>,
 }
 
 impl Exec {
@@ -26,7 +26,7 @@ impl Exec {
         let kind = line.text("type").map_or("", |it| it.literal());
         if kind == "\"thread.started\"" {
             self.run += 1;
-            self.told = None;
+            self.reported = None;
             match line.text("thread_id").and_then(name) {
                 Some(thread) => self.thread = thread.into_owned(),
                 None => emit.warn("a thread without an id"),
@@ -86,7 +86,7 @@ impl Exec {
         };
         let id = item.text("id").map_or_else(Default::default, |it| it.cow());
         let now = digest(&[&id, list.raw()]);
-        let is_new = self.told.replace(now) != Some(now);
+        let is_new = self.reported.replace(now) != Some(now);
         // The end of the turn repeats the list.
         if is_new || kind != "\"item.completed\"" {
             let todo_id = format!("{}#{}.{id}", emit.agent_id(), self.run.max(1));

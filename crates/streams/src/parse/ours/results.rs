@@ -69,8 +69,8 @@ pub(super) fn apply(todos: &mut Vec<Todo>, tool: Tool, input: Option<&str>, said
         }
         // The result has the plan only if somebody else has changed it.
         Tool::UpdatePlan => {
-            let told = numbered(said).filter(|_| said.contains("The plan is now:"));
-            replace(todos, told.or_else(|| steps(&input()?)))
+            let entries = numbered(said).filter(|_| said.contains("The plan is now:"));
+            replace(todos, entries.or_else(|| steps(&input()?)))
         }
         Tool::TaskCreate => task_created(todos, said, input().as_ref()),
         Tool::TaskUpdate => {
@@ -122,10 +122,10 @@ fn json_in(said: &str) -> Option<Value> {
 }
 
 /// Replaces the list; `None` changes nothing.
-fn replace(todos: &mut Vec<Todo>, told: Option<Vec<Todo>>) -> bool {
-    let Some(told) = told else { return false };
+fn replace(todos: &mut Vec<Todo>, entries: Option<Vec<Todo>>) -> bool {
+    let Some(entries) = entries else { return false };
     todos.clear();
-    for todo in told {
+    for todo in entries {
         if has_room(todos, &todo) {
             todos.push(todo);
         }
@@ -367,6 +367,6 @@ fn task_list(todos: &mut Vec<Todo>, said: &str) -> bool {
         let active_form = known.and_then(|it| it.active_form.clone());
         Some(Todo { id: Some(id), active_form, blocked, ..titled(title, status)? })
     };
-    let told: Vec<Todo> = said.lines().filter_map(line).collect();
-    replace(todos, (!told.is_empty()).then_some(told))
+    let entries: Vec<Todo> = said.lines().filter_map(line).collect();
+    replace(todos, (!entries.is_empty()).then_some(entries))
 }
