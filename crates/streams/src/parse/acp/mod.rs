@@ -201,7 +201,7 @@ impl Acp {
                     let todo_id = format!("{}#{}", emit.agent_id(), id.cow());
                     tell(todo_id, &mut [], false, emit);
                 }
-                None => emit.warn("a plan was removed, but nobody knows which"),
+                None => emit.warn("a plan was removed, but its id is missing"),
             },
             "\"agent_message_chunk\"" => said(Role::Assistant, update, emit),
             "\"user_message_chunk\"" => said(Role::User, update, emit),

@@ -202,7 +202,7 @@ impl Lists {
     /// Reports the list of a call's arguments.
     fn tell_asked(&mut self, input: &Object<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         let Some(todos) = input.get("todos") else {
-            return emit.warn("a list was written, but the call has none");
+            return emit.warn("a list was written, but its call has none");
         };
         // The program also accepts the list as a text.
         let Some(text) = todos.str() else {

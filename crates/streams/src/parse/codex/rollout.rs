@@ -267,7 +267,7 @@ impl Rollout {
             _ => {
                 emit.todo_call();
                 let start: String = said.chars().take(60).collect();
-                emit.warn(format!("a plan was answered with {start:?}, which means nothing to us"));
+                emit.warn(format!("unknown answer to a plan: {start:?}"));
             }
         }
     }
@@ -279,7 +279,7 @@ impl Rollout {
         }
         if plans.computed > 0 {
             emit.todo_call();
-            emit.warn("a script made a plan of what it computed; the file does not have it");
+            emit.warn("a script computed its plan, so the file does not contain it");
         }
     }
 
@@ -292,7 +292,7 @@ impl Rollout {
             Some(plan) => {
                 self.names.tell(&mut todo::whole(plan, ARGUMENTS, emit), unconfirmed, emit);
             }
-            None => emit.warn("a plan was written, but the call has none"),
+            None => emit.warn("a plan was written, but its call has none"),
         }
     }
 

@@ -91,7 +91,7 @@ impl Chat {
     fn rewind(&mut self, message: Value<'_>, emit: &mut Emit<'_>) {
         let id = message.str().map_or(Cow::Borrowed(""), |it| it.cow());
         match self.chronicle.rewind(digest(&[&id])) {
-            None => emit.warn("the chat was taken back to a message that is not here"),
+            None => emit.warn("the chat was rewound to an unknown message"),
             Some(false) => {}
             Some(true) => {
                 let last = self.chronicle.last().cloned();

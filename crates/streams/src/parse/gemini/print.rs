@@ -166,7 +166,7 @@ impl Print {
             Some(todos) => {
                 self.names.tell(&mut todos::items(todos, Tool::Write, emit), unconfirmed, emit);
             }
-            None => emit.warn("a list was written, but the call has none"),
+            None => emit.warn("a list was written, but its call has none"),
         }
     }
 

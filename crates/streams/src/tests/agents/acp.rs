@@ -104,7 +104,7 @@ fn what_has_no_text_cannot_be_shown_and_what_has_no_entries_is_no_plan() {
             "2: a plan without entries",
             "3: a plan without entries",
             "4: a plan without content",
-            "5: a plan was removed, but nobody knows which",
+            "5: a plan was removed, but its id is missing",
             "6: an update without content",
         ],
     );

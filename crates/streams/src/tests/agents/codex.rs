@@ -275,7 +275,7 @@ fn an_answer_in_unknown_words_is_never_silence() {
     check_warnings(
         CODEX,
         &lines,
-        &["3: a plan was answered with \"Planned!\", which means nothing to us"],
+        &["3: unknown answer to a plan: \"Planned!\""],
     );
     let refused = [meta("t"), plan("1", &[]), output("1", "unsupported call: update_plan")];
     assert_eq!((tally(CODEX, &lines).todo_calls, tally(CODEX, &refused).todo_calls), (1, 0));
@@ -408,7 +408,7 @@ fn a_plan_that_a_script_computes_is_never_silence() {
     check_warnings(
         CODEX,
         &lines,
-        &["3: a script made a plan of what it computed; the file does not have it"],
+        &["3: a script computed its plan, so the file does not contain it"],
     );
     assert_eq!(tally(CODEX, &lines).todo_calls, 1);
 }

@@ -342,7 +342,7 @@ fn items_that_cannot_be_shown_are_left_out_with_a_warning() {
             "3: item 2 has the unknown status \"paused\"; it is left out",
             "3: item 3 has no status; it is left out",
             "3: item 4 has no text; it is left out",
-            "5: a list was written, but the call has none",
+            "5: a list was written, but its call has none",
         ],
     );
 }
@@ -578,7 +578,7 @@ fn a_chat_that_is_taken_back_has_the_list_that_it_had() {
         gemini("m3", "", &[wrote("3", &[("b", "pending")])]),
     ];
     check(GEMINI, &lines, &["s#1: [ ] a", "s#1: [x] a", "s#1: [ ] a", "s#1: ", "s#2: [ ] b"]);
-    let why = "10: the chat was taken back to a message that is not here";
+    let why = "10: the chat was rewound to an unknown message";
     check_warnings(GEMINI, &lines, &[why]);
 }
 
