@@ -1,4 +1,4 @@
-//! What an agent does, from the file that it writes: looked at once, and drawn.
+//! Shows the present list of an agent, from the file that it writes.
 
 use std::sync::Arc;
 
