@@ -272,11 +272,7 @@ fn a_plan_counts_if_its_own_answer_says_so() {
 fn an_answer_in_unknown_words_is_never_silence() {
     let lines = [meta("t"), plan("1", &[("a", "pending")]), output("1", "Planned!")];
     check(CODEX, &lines, &[]);
-    check_warnings(
-        CODEX,
-        &lines,
-        &["3: unknown answer to a plan: \"Planned!\""],
-    );
+    check_warnings(CODEX, &lines, &["3: unknown answer to a plan: \"Planned!\""]);
     let refused = [meta("t"), plan("1", &[]), output("1", "unsupported call: update_plan")];
     assert_eq!((tally(CODEX, &lines).todo_calls, tally(CODEX, &refused).todo_calls), (1, 0));
 }
