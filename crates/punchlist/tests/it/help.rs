@@ -214,7 +214,7 @@ fn zsh_offers_items_plans_and_agents_and_expands_no_name() {
         ("punchlist list --plan=re", &["punchlist list --plan=release:1"]),
         ("punchlist plans archive \\$", &["archive \\$\\(touch\\ injected\\)"]),
         ("punchlist install ", &["claude", "codex", "gemini"]),
-        ("punchlist do", &["doctor  -- Say what", "done    -- Mark items"]),
+        ("punchlist do", &["doctor  -- Test the", "done    -- Mark items"]),
     ] {
         terminal.types(&["-l", line]);
         terminal.types(&["Tab"]);

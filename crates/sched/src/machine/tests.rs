@@ -179,10 +179,10 @@ fn calls_that_wait_for_themselves_or_for_nobody_are_errors_of_their_own() {
         error.to_string()
     };
     insta::assert_snapshot!((0..4).map(error).collect::<Vec<_>>().join("\n"), @r"
-    it waits for itself: call 0 → call 1
-    it waits for itself: call 0 → call 1
-    it waits for itself: call 2
-    it waits for call 99, which does not exist
+    it depends on itself: call 0 → call 1
+    it depends on itself: call 0 → call 1
+    it depends on itself: call 2
+    it depends on call 99, which does not exist
     ");
 }
 
