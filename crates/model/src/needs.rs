@@ -180,6 +180,7 @@ impl Plan {
         if needs.whole {
             return self.clone().into();
         }
+        let next = self.next_ready().filter(|_| needs.next).map(|item| item.number);
         let mut keep: BTreeSet<Number> = self.in_progress().map(|item| item.number).collect();
         for reach in &needs.items {
             for number in self.matching(&reach.item) {
@@ -195,10 +196,10 @@ impl Plan {
                 self.around(number, Around::Children, &mut keep);
             }
             // A ready item has no open dependency, so its dependencies are not needed.
-            keep.extend(self.next_ready().map(|item| item.number));
+            keep.extend(next);
         }
         let items = self.items.iter().filter(|(number, _)| keep.contains(number));
-        Slice { items: items.map(|(n, item)| (*n, item.clone())).collect(), ..self.header() }
+        Slice { items: items.map(|(n, item)| (*n, item.clone())).collect(), next, ..self.header() }
     }
 
     fn matching(&self, item: &ItemRef) -> Vec<Number> {

@@ -133,6 +133,11 @@ impl Plan {
         Self(Slice { is_whole: true, ..slice })
     }
 
+    /// The ready item with the lowest priority number, then the lowest position.
+    pub fn next_ready(&self) -> Option<&Item> {
+        self.next_ready_of(self.items.values())
+    }
+
     /// The items that progress counts: those without sub-items, neither cancelled nor superseded.
     /// Items on a worker's own list do not count.
     pub fn leaves(&self) -> BTreeSet<Number> {

@@ -46,6 +46,10 @@ pub struct Slice {
     pub open: u32,
     /// The loaded items, by number.
     pub items: BTreeMap<Number, Item>,
+    /// The next ready item of the whole plan, if [`Needs::next`](crate::needs::Needs::next) asked for
+    /// it. A slice has items whose dependencies and sub-items are not loaded, so it cannot find out
+    /// by itself which item is ready.
+    pub next: Option<Number>,
     /// Whether all items are loaded.
     pub(crate) is_whole: bool,
 }
@@ -69,6 +73,7 @@ impl Slice {
             placed: 0,
             open: 0,
             items: BTreeMap::new(),
+            next: None,
             is_whole: false,
         }
     }
@@ -172,11 +177,15 @@ impl Slice {
         self.items.values().filter(|it| it.is_open()).filter_map(|it| it.parent).collect()
     }
 
-    /// The ready item with the lowest priority number, then the lowest position.
-    pub fn next_ready(&self) -> Option<&Item> {
+    /// Of these items, the ready one with the lowest priority number, then the lowest position.
+    /// Their dependencies and sub-items must be loaded.
+    pub(crate) fn next_ready_of<'a>(
+        &'a self,
+        items: impl IntoIterator<Item = &'a Item>,
+    ) -> Option<&'a Item> {
         let parents = self.open_parents();
-        self.items
-            .values()
+        items
+            .into_iter()
             .filter(|it| self.is_ready_among(it, &parents))
             .min_by_key(|it| (it.priority.unwrap_or(u32::MAX), it.position))
     }

@@ -108,7 +108,8 @@ pub(crate) fn fill(
         let from = wanted.clone();
         wanted.extend(search.around(Around::Dependencies, &from)?);
         wanted.extend(search.around(Around::Children, &from)?);
-        wanted.extend(search.numbers(NEXT_READY, [key.0])?);
+        plan.next = search.numbers(NEXT_READY, [key.0])?.first().copied();
+        wanted.extend(plan.next);
     }
     if !wanted.is_empty() {
         load(conn, ITEMS, (key.0, rows::json(&wanted)), &mut plan)?;

@@ -75,13 +75,22 @@ impl Draft<'_> {
 
     /// Picks the worker's own item in progress, otherwise starts the next ready item.
     pub(super) fn next(&mut self) -> Step {
+        let in_progress: Vec<Number> = self.plan.in_progress().map(|item| item.number).collect();
         self.expire();
         let own = self.plan.in_progress().find(|item| self.is_mine(item)).map(|it| it.number);
         if let (Some(number), None) = (own, self.max_in_progress()) {
             self.decision.picked = Some(number);
             return Ok(());
         }
-        let Some(number) = self.plan.next_ready().map(|item| item.number) else { return Ok(()) };
+        let next = if self.plan.is_whole {
+            self.plan.next_ready_of(self.plan.items.values())
+        } else {
+            // The item that the store found, or one whose claim has just lapsed. What could block
+            // another loaded item may not be loaded.
+            let numbers = in_progress.iter().chain(&self.plan.next);
+            self.plan.next_ready_of(numbers.filter_map(|number| self.plan.get(*number)))
+        };
+        let Some(number) = next.map(|item| item.number) else { return Ok(()) };
         self.start(number)
     }
 
