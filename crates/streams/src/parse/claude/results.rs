@@ -1,8 +1,8 @@
 //! Computes todo lists from the calls of todo tools and their results.
 //!
 //! Both are needed: only the call has the new values of a task; only the result says whether the
-//! change was made, and has the id of a new task. Results of main agents are also stored as JSON;
-//! results of sub-agents are only text.
+//! change was made, and has the id of a new task. For sub-agents, the stream has results only as
+//! text, not as JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
