@@ -30,9 +30,9 @@ use crate::settings::Settings;
 pub use diagnosis::{Diagnosis, Part};
 
 /// Timeout for an agent's program, our hook and our server.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a writer may hold the lock of a database before this is reported.
-const LOCK_PATIENCE: Duration = Duration::from_millis(1500);
+const LOCK_TIMEOUT: Duration = Duration::from_millis(1500);
 
 /// What is examined.
 #[expect(missing_debug_implementations, reason = "functions have nothing to show")]
@@ -89,7 +89,7 @@ pub struct CallFacts<'a> {
 }
 
 /// The databases that an agent uses.
-struct Used {
+struct AgentDatabases {
     agent: Agent,
     /// The databases of the agent's hooks and servers. The first is the one that its tools use
     /// here.
@@ -129,7 +129,7 @@ impl Examination<'_> {
     }
 
     /// Examines one agent. Returns its findings and the databases that it uses.
-    fn agent(&self, agent: &AgentToExamine, running: &[(String, u32)]) -> (Part, Used) {
+    fn agent(&self, agent: &AgentToExamine, running: &[(String, u32)]) -> (Part, AgentDatabases) {
         let kind = agent.install.agent;
         let is_it = |it: &&(String, u32)| it.0 == kind.as_str();
         let report = doctor::agent(&doctor::Options {
@@ -137,7 +137,7 @@ impl Examination<'_> {
             program: agent.program.clone(),
             version: self.call.version.to_owned(),
             directory: self.project.root.clone(),
-            patience: PATIENCE,
+            patience: PROGRAM_TIMEOUT,
             running: running.iter().filter(is_it).map(|it| it.1).collect(),
         });
         let is_broken = !doctor::is_well(&report.findings);
@@ -148,7 +148,7 @@ impl Examination<'_> {
             vec![Finding::absent("program", said)]
         };
         let scope = Scope::Project(self.project.root.clone());
-        let used = Used {
+        let used = AgentDatabases {
             agent: kind,
             databases: report.databases,
             is_for_project: report.is_for_project,
@@ -160,7 +160,7 @@ impl Examination<'_> {
     /// The agents' processes that are running and have sessions here, with the agent's name.
     async fn running(&self) -> Vec<(String, u32)> {
         // A database that cannot be read is reported later.
-        let is_free = self.database.exists() && locks::look(self.database, LOCK_PATIENCE).is_none();
+        let is_free = self.database.exists() && locks::look(self.database, LOCK_TIMEOUT).is_none();
         if !is_free {
             return Vec::new();
         }

@@ -108,6 +108,6 @@ pub async fn preview(
     // A person may be there in the real run, so nothing is held back for lack of one.
     let attendance = Attendance { person: true, yes: options.yes, ..Attendance::default() };
     let cannot_run = prepare::unchecked(permissions, &plan, caller.person.reader());
-    let schedule = Schedule::plot(&plan, &tree, &chosen, &attendance, &cannot_run);
+    let schedule = Schedule::build(&plan, &tree, &chosen, &attendance, &cannot_run);
     Ok(Preview { plan, schedule, notes })
 }

@@ -1,8 +1,8 @@
-//! Events: what happened to a plan, how to apply it and how to undo it.
+//! Events: the effects of a change on a plan, and how to apply and undo them.
 //!
-//! Events contain old and new values. So a plan can be replayed from its journal, a change can be
-//! undone, and a reader of the journal needs nothing else. Events are stored: variants and fields
-//! may be added, never changed.
+//! An event contains the old and the new values. So a plan can be rebuilt from its journal, a
+//! change can be undone, and the journal can be read without the plan. Events are stored: variants
+//! and fields may be added, never changed.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::slice::Slice;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A new item was inserted at its position; the positions behind it went up by one.
+    /// A new item was inserted at its position; the positions after it went up by one.
     Added {
         /// The item as it was added.
         item: Box<Item>,
@@ -28,12 +28,12 @@ pub enum Event {
     Changed {
         /// Which item.
         number: Number,
-        /// The kind of change.
+        /// Why they changed.
         what: What,
         /// The changed fields.
         deltas: Vec<Delta>,
     },
-    /// An item was moved; the positions in between changed by one.
+    /// An item was moved; the positions between `from` and `to` changed by one.
     Moved {
         /// Which item.
         number: Number,
@@ -42,7 +42,8 @@ pub enum Event {
         /// The new position.
         to: Position,
     },
-    /// An item left the list; the positions behind it went down by one.
+    /// An item was superseded, so it is no longer on the list; the positions after it went down by
+    /// one.
     Superseded {
         /// Which item.
         number: Number,
@@ -51,7 +52,7 @@ pub enum Event {
         /// When it was superseded.
         at: Timestamp,
     },
-    /// A superseded item came back to the list; the positions behind it went up by one.
+    /// A superseded item is on the list again; the positions after it went up by one.
     Restored {
         /// Which item.
         number: Number,
@@ -65,14 +66,14 @@ pub enum Event {
         /// The changed fields.
         deltas: Vec<PlanDelta>,
     },
-    /// A person had texts erased: those of one item, or of the whole plan.
+    /// A person erased the texts of one item, or of the whole plan.
     Forgotten {
         /// Which item; `None` for the whole plan.
         number: Option<Number>,
     },
 }
 
-/// The kind of a change, for people who read the journal.
+/// Why the fields of an item changed: the verb that `punchlist log` prints.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the names are the words that `log` prints")]
@@ -90,12 +91,12 @@ pub enum What {
     Evidence,
     Parked,
     Undone,
-    /// Unknown: the stored event cannot be read.
+    /// The stored event cannot be parsed, so its kind is unknown.
     Unreadable,
 }
 
 impl What {
-    /// The word in a log line.
+    /// The words in a line of `punchlist log`, before the item.
     pub fn word(self) -> &'static str {
         match self {
             Self::Started => "started",
@@ -123,7 +124,7 @@ macro_rules! deltas {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
-        #[expect(missing_docs, reason = "each variant is a field, before and after")]
+        #[expect(missing_docs, reason = "each variant is a field, with its old and new value")]
         pub enum $delta {
             $($variant { before: $type, after: $type },)*
         }
@@ -178,7 +179,7 @@ macro_rules! deltas {
 }
 
 deltas! {
-    /// One field of an item, before and after.
+    /// A changed field of an item, with its old and new value.
     Delta of Item, named by Field {
         Title title: String,
         ActiveForm active_form: Option<String>,
@@ -208,7 +209,7 @@ deltas! {
 }
 
 deltas! {
-    /// One field of a plan, before and after.
+    /// A changed field of a plan, with its old and new value.
     PlanDelta of Slice, named by PlanField {
         Title title: String,
         Name name: Option<String>,
@@ -218,7 +219,7 @@ deltas! {
     }
 }
 
-/// The text that replaces a forgotten text.
+/// The text that replaces a text that `forget` erased.
 pub const TOMBSTONE: &str = "[forgotten]";
 
 impl Event {
@@ -237,12 +238,12 @@ impl Event {
 }
 
 impl Slice {
-    /// Applies an event that was decided. This cannot fail: [`crate::decide()`] has refused
-    /// whatever could.
+    /// Applies an event that [`crate::decide()`] returned. This cannot fail, because `decide` has
+    /// refused invalid changes.
     ///
-    /// On a slice, items that are not loaded are skipped; the header is always correct. Counts
-    /// saturate, because an imported journal may contain anything; the import compares the result
-    /// with the rows.
+    /// Items that the slice has not loaded are skipped; the header (all fields except the items) is
+    /// always correct. Counters saturate instead of overflowing, because an imported journal may
+    /// contain anything; the import compares the result with the imported plan.
     pub fn evolve(&mut self, event: &Event) {
         match event {
             Event::Added { item } => {
@@ -295,8 +296,9 @@ impl Slice {
         }
     }
 
+    /// Adds `by` to all positions between `from` and `to`.
     fn shift(&mut self, from: Position, to: u32, by: i32) {
-        // A new last item moves no other. Long lists are built this way.
+        // Fast path: a new last item does not move other items.
         if from.0 > self.placed {
             return;
         }
@@ -310,6 +312,7 @@ impl Slice {
         }
     }
 
+    /// Sets the position of an item, and when it was superseded.
     fn place(&mut self, number: Number, at: Option<Position>, superseded: Option<Timestamp>) {
         if let Some(item) = self.items.get_mut(&number) {
             item.position = at;
@@ -317,6 +320,7 @@ impl Slice {
         }
     }
 
+    /// Erases the texts of one item, or of the whole plan.
     fn forget(&mut self, number: Option<Number>) {
         for item in self.items.values_mut() {
             if number.is_none_or(|number| number == item.number) {

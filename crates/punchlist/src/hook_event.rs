@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use punchlist_bridge::doctor::BUT;
+use punchlist_bridge::doctor::PROBLEM_SEPARATOR;
 use punchlist_engine::hook::spool::{Spool, Spooled};
 use punchlist_engine::hook::{event, failures};
 use punchlist_engine::session::is_called;
@@ -37,7 +37,8 @@ pub(crate) fn decide(
 ) -> Result<Answer, Failed> {
     if event.what == What::Doctor {
         // If the store cannot be opened, the doctor must see it: real events would fail unnoticed.
-        let problem = app.store_to_read().err().map(|fail| format!("{BUT}{}", fail.message));
+        let problem =
+            app.store_to_read().err().map(|fail| format!("{PROBLEM_SEPARATOR}{}", fail.message));
         let version = env!("CARGO_PKG_VERSION");
         return Ok(Answer::Message(format!("punchlist {version}{}", problem.unwrap_or_default())));
     }

@@ -102,8 +102,8 @@ impl Finding {
     }
 }
 
-/// Separates the version from the problem in the answer of a hook to the doctor.
-pub const BUT: &str = ", but ";
+/// Separates the version from the problem in a hook's answer to the doctor's test event.
+pub const PROBLEM_SEPARATOR: &str = ", but ";
 
 /// The findings, and the databases that the entries name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -138,8 +138,8 @@ pub fn agent(options: &Options) -> Report {
     }
     let mut wired = Vec::new();
     for scope in scopes {
-        match wiring::look(options, scope) {
-            Ok(wiring) if wiring.is_there() => wired.push(wiring),
+        match wiring::read(options, scope) {
+            Ok(wiring) if wiring.has_entries() => wired.push(wiring),
             Ok(_) => {}
             Err(error) => {
                 report.findings.push(Finding::bad("entries", error.to_string(), error.remedy()));

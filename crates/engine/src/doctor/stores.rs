@@ -1,4 +1,4 @@
-//! The databases that hooks, servers and verbs use, and their contents.
+//! Examines the databases that the installed hooks, the MCP servers and the verbs use.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use punchlist_model::store::{Filter, Summary};
 use punchlist_model::{End, Session, Timestamp};
 use rustix::fs::{Access, access};
 
-use super::{Examination, LOCK_PATIENCE, Used, plural, size};
+use super::{AgentDatabases, Examination, LOCK_TIMEOUT, plural, size};
 use crate::fail::Fail;
 use crate::policy::trusted_files::FoundDatabase;
 
 impl Examination<'_> {
-    /// Examines the databases that hooks and servers use, then the one that verbs use here if it is
-    /// another.
-    pub(super) async fn stores(&self, used: &[Used]) -> Result<Vec<Finding>, Fail> {
-        let here = self.database;
+    /// Examines the databases of the agents' hooks and MCP servers, then the database that verbs
+    /// use in this directory, if it is a different one.
+    pub(super) async fn stores(&self, used: &[AgentDatabases]) -> Result<Vec<Finding>, Fail> {
+        let current = self.database;
         let mut findings = Vec::new();
         let mut examined: Vec<&Path> = Vec::new();
         let mut others = Vec::new();
         for it in used {
-            if it.databases.first().is_some_and(|path| !is_same_file(here, path)) {
+            if it.databases.first().is_some_and(|path| !is_same_file(current, path)) {
                 others.push(it);
             }
             for path in &it.databases {
@@ -34,22 +34,26 @@ impl Examination<'_> {
                 }
             }
         }
-        let mut works = true;
-        if !examined.iter().any(|it| is_same_file(it, here)) {
-            let own = self.store(here).await;
-            works = doctor::is_well(&own);
+        let mut current_works = true;
+        if !examined.iter().any(|it| is_same_file(it, current)) {
+            let found = self.store(current).await;
+            current_works = doctor::is_well(&found);
             // A database that does not exist yet is not reported if another one is in use.
-            if examined.is_empty() || here.exists() || !works {
-                findings.extend(own);
+            if examined.is_empty() || current.exists() || !current_works {
+                findings.extend(found);
             }
         }
-        let is_own = is_same_file(here, &self.project.own_database());
-        findings.extend(others.into_iter().filter_map(|it| apart(here, it, works, is_own)));
+        let is_projects = is_same_file(current, &self.project.own_database());
+        findings.extend(
+            others
+                .into_iter()
+                .filter_map(|it| different_database(current, it, current_works, is_projects)),
+        );
         findings.extend(self.untrusted()?);
         Ok(findings)
     }
 
-    /// A database in the project's directory that the user has not trusted.
+    /// Reports a database in the project's directory that the user has not trusted.
     fn untrusted(&self) -> Result<Option<Finding>, Fail> {
         let own = self.project.own_database();
         Ok(match self.trusted_files().look(&own)? {
@@ -62,12 +66,13 @@ impl Examination<'_> {
         })
     }
 
+    /// Examines one database.
     async fn store(&self, path: &Path) -> Vec<Finding> {
         if !path.exists() {
             return vec![missing(path)];
         }
-        // Opening the database would hang if a process held the lock for ever.
-        if let Some(held) = locks::look(path, LOCK_PATIENCE) {
+        // If another process never releases the lock, opening the database would hang.
+        if let Some(held) = locks::look(path, LOCK_TIMEOUT) {
             return vec![held];
         }
         let opened = (self.stores.open)(path);
@@ -79,44 +84,54 @@ impl Examination<'_> {
     }
 }
 
+/// Reports an error of the store.
 fn broken(fail: Fail) -> Finding {
     Finding::bad("database", fail.message, fail.hint.unwrap_or_default())
 }
 
-/// Reports that verbs and an agent use different databases.
-fn apart(here: &Path, used: &Used, works: bool, is_own: bool) -> Option<Finding> {
+/// Reports that an agent uses another database than verbs in this directory. `current` is the
+/// database of the verbs, `current_works` whether it passed its examination, and `is_projects`
+/// whether it is the project's own.
+fn different_database(
+    current: &Path,
+    used: &AgentDatabases,
+    current_works: bool,
+    is_projects: bool,
+) -> Option<Finding> {
     let theirs = used.databases.first()?.to_string_lossy();
-    let said = format!("verbs here use {}, {} uses {theirs}", here.display(), used.agent.title());
-    // Entries for all projects must not name the database of one project.
-    let for_project = is_own || used.is_for_project;
+    let said =
+        format!("verbs here use {}, {} uses {theirs}", current.display(), used.agent.title());
+    // Entries that apply to all projects must not name the database of one project.
+    let for_project = is_projects || used.is_for_project;
     let project = if for_project { " --project" } else { "" };
-    let here = entries::quoted(&here.to_string_lossy());
-    let fix = format!("punchlist install {}{project} --db {here}", used.agent.as_str());
-    // The fix never sends an agent from a database that works to one that does not.
-    let there = format!("--db {} where its plans are meant", entries::quoted(&theirs));
-    let is_possible = works && !(for_project && used.is_shared);
-    Some(Finding::note("database", said, if is_possible { fix } else { there }))
+    let current = entries::quoted(&current.to_string_lossy());
+    let reinstall = format!("punchlist install {}{project} --db {current}", used.agent.as_str());
+    let pass_option =
+        format!("add --db {} to verbs that are about the agent's plans", entries::quoted(&theirs));
+    // The agent must not be moved from a database that works to one that does not.
+    let can_reinstall = current_works && !(for_project && used.is_shared);
+    Some(Finding::note("database", said, if can_reinstall { reinstall } else { pass_option }))
 }
 
 /// Reports a database that does not exist, and whether it can be created.
 fn missing(path: &Path) -> Finding {
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    let above = whole.ancestors().skip(1).find(|it| it.exists()).unwrap_or(&whole);
-    let why = if above.is_dir() {
-        let why = access(above, Access::WRITE_OK | Access::EXEC_OK).err();
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let parent = absolute.ancestors().skip(1).find(|it| it.exists()).unwrap_or(&absolute);
+    let why = if parent.is_dir() {
+        let why = access(parent, Access::WRITE_OK | Access::EXEC_OK).err();
         why.map(|why| format!("is not writable ({why})"))
     } else {
         Some("is not a directory".to_owned())
     };
     match why {
         None => {
-            let said = format!("no plans yet; {} is made by the first", path.display());
+            let said = format!("no plans yet; the first plan creates {}", path.display());
             Finding::good("database", said)
         }
         Some(why) => Finding::bad(
             "database",
-            format!("{} cannot be made: {} {why}", path.display(), above.display()),
-            "fix that, or name another database with --db",
+            format!("{} cannot be created: {} {why}", path.display(), parent.display()),
+            "correct the path or its permissions, or choose another database with --db",
         ),
     }
 }
@@ -128,13 +143,14 @@ async fn examine(store: &dyn Store, path: &Path, now: Timestamp) -> Result<Vec<F
         findings.push(broken(error.into()));
     }
     let plans = store.plans(Filter::default()).await?;
-    findings.extend(stopped(&plans));
+    findings.extend(stopped_plans(&plans));
     let filter = SessionFilter { most: Some(100), ..SessionFilter::default() };
     findings.extend(sessions(&store.sessions(filter).await?, now));
     findings.extend(without_session(&plans, now));
     Ok(findings)
 }
 
+/// Reports whether the database is intact, and its size.
 fn health(health: &Health, path: &Path) -> Finding {
     let path = path.display();
     if !health.damage.is_empty() {
@@ -148,7 +164,8 @@ fn health(health: &Health, path: &Path) -> Finding {
     Finding::good("database", said)
 }
 
-fn stopped(plans: &[Summary]) -> Option<Finding> {
+/// Counts the plans whose agent stopped with open items.
+fn stopped_plans(plans: &[Summary]) -> Option<Finding> {
     let stopped: Vec<&Summary> = plans.iter().filter(|it| it.end == End::Stopped).collect();
     let first = stopped.first()?;
     let (count, s) = (stopped.len(), plural(stopped.len()));
@@ -156,29 +173,31 @@ fn stopped(plans: &[Summary]) -> Option<Finding> {
     Some(Finding::note("plans", said, format!("punchlist show --plan {}", first.id.short())))
 }
 
+/// Counts the latest sessions.
 fn sessions(sessions: &[Session], now: Timestamp) -> Option<Finding> {
     let last = sessions.first()?;
     let running = sessions.iter().filter(|it| it.ended_at.is_none()).count();
     let (count, last) = (sessions.len(), ago(last.seen_at, now));
-    let said = format!("{count} seen, {running} not ended, the last one {last}");
+    let said = format!("{count} recorded, {running} not ended, last seen {last}");
     Some(Finding::good("sessions", said))
 }
 
-/// Connections of the MCP server that found no session to belong to, and so got their own plans.
+/// Reports connections to the MCP server that could not be matched with an agent's session. Each
+/// has a plan of its own.
 fn without_session(plans: &[Summary], now: Timestamp) -> Option<Finding> {
-    let is_alone = |it: &&Summary| {
+    let has_no_session = |it: &&Summary| {
         it.attachment.as_ref().is_some_and(|it| it.conversation.starts_with("mcp-"))
     };
-    let alone: Vec<&Summary> = plans.iter().filter(is_alone).collect();
-    let first = alone.first()?;
+    let found: Vec<&Summary> = plans.iter().filter(has_no_session).collect();
+    let first = found.first()?;
     let said = format!(
-        "{} connection{} to the MCP server met no session, the last one {}: the list is kept, but no \
-         hook watches it",
-        alone.len(),
-        plural(alone.len()),
+        "{} connection{} to the MCP server without a session, the last one {}: the list is stored, \
+         but no hook checks it when the agent stops",
+        found.len(),
+        plural(found.len()),
         ago(first.updated_at, now)
     );
-    let fix = "see that the hooks above answer, then restart the agent";
+    let fix = "check that the hooks above answer, then restart the agent";
     Some(Finding::note("sessions", said, fix))
 }
 
@@ -225,11 +244,11 @@ mod tests {
         let found = pollster::block_on(examine(&store, Path::new("/plans.db"), at())).unwrap();
         let about: Vec<(&str, State)> = found.iter().map(|it| (it.about, it.state)).collect();
         assert_eq!(about, [("database", State::Good), ("sessions", State::Note)]);
-        assert!(found[1].said.starts_with("1 connection to the MCP server met no session"));
+        assert!(found[1].said.starts_with("1 connection to the MCP server without a session"));
     }
 
     #[test]
-    fn a_database_that_cannot_be_made_is_broken() {
+    fn a_database_that_cannot_be_created_is_broken() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         std::fs::write(&file, "").unwrap();

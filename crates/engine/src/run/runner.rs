@@ -62,7 +62,7 @@ pub(crate) async fn work(
     let is_attended = caller.person.is_there || options.wait;
     let attendance =
         Attendance { person: is_attended, yes: options.yes, answered: late.answered() };
-    let schedule = Schedule::plot(plan, &tree, &chosen, &attendance, &cannot_run);
+    let schedule = Schedule::build(plan, &tree, &chosen, &attendance, &cannot_run);
     let begun = caller.around.now();
     let id = RunId(caller.around.ids(begun)?.nth(0));
     let ctx = prepare::ctx(caller, caller.process.clone());
@@ -85,7 +85,7 @@ pub(crate) async fn work(
     let mut board = Board::new(plan, &tree, &schedule, how, begun.as_millisecond());
     let spots = source.spots(plan);
     let jobs = start::jobs(&schedule, plan, &resumed, caller.person);
-    close_idle_groups(&mut live, &tree, &mut board, &ctx).await?;
+    close_finished_groups(&mut live, &tree, &mut board, &ctx).await?;
     let items: Arc<Vec<Number>> = Arc::new(schedule.planned.iter().map(|it| it.number).collect());
     let (reports, received) = Reports::channel();
     let ledger = RunLedger {
@@ -130,20 +130,20 @@ pub(crate) async fn work(
 }
 
 /// Completes groups whose sub-items were all closed before the run.
-async fn close_idle_groups(
+async fn close_finished_groups(
     plan: &mut LivePlan,
     tree: &Tree,
     board: &mut Board,
     ctx: &Ctx,
 ) -> Result<(), Fail> {
-    let idle = tree.idle(plan.plan());
+    let groups = tree.finished_groups(plan.plan());
     let done = |it: &Number| Op::Complete {
         item: ItemRef::Number(*it),
         outcome: None,
         with_children: false,
     };
-    plan.change(ctx, |plan| tree.idle(plan).iter().map(done).collect()).await?;
-    idle.iter().for_each(|it| board.done(*it, None, ctx.now.as_millisecond()));
+    plan.change(ctx, |plan| tree.finished_groups(plan).iter().map(done).collect()).await?;
+    groups.iter().for_each(|it| board.done(*it, None, ctx.now.as_millisecond()));
     Ok(())
 }
 

@@ -158,7 +158,8 @@ fn in_the_home_directory_a_good_installation_is_good() {
     world.typed_in("home", "init").works();
     let text = doctor_in(&world, "home", &[]).out;
     assert!(
-        text.contains("where its plans are meant") && !text.contains("fix: punchlist"),
+        text.contains("to verbs that are about the agent's plans")
+            && !text.contains("fix: punchlist"),
         "{text}"
     );
 }
@@ -198,7 +199,7 @@ fn a_broken_database_is_told_as_such_and_being_asked_is_no_failure() {
     fs::write(data.join("punchlist.db"), "rubbish ".repeat(1000)).unwrap();
     let ran = doctor(&world, &[]);
     assert_eq!(ran.code, 1);
-    let hooks = ran.out.lines().find(|it| it.contains("it cannot work")).unwrap();
+    let hooks = ran.out.lines().find(|it| it.contains("reports a problem")).unwrap();
     assert!(hooks.contains("not a database"), "{hooks}");
     assert!(!ran.out.contains("binary is missing"), "{}", ran.out);
     assert_eq!(
@@ -231,7 +232,7 @@ fn where_no_database_can_be_made_that_is_a_fault() {
     // root can write everywhere, so this part needs another user.
     if fs::write(closed.join("probe"), "").is_err() {
         assert_eq!(ran.code, 1);
-        assert!(ran.out.contains("cannot be made"), "{}", ran.out);
+        assert!(ran.out.contains("cannot be created"), "{}", ran.out);
     }
     world.write("file", "");
     let ran = doctor(&world, &["--db", "../file/in/x.db"]);

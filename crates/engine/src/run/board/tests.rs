@@ -23,7 +23,7 @@ fn board() -> Board {
     }
     let tree = Tree::of(&plan);
     let attendance = Attendance { person: true, ..Attendance::default() };
-    let schedule = Schedule::plot(&plan, &tree, &Chosen::All, &attendance, &BTreeMap::new());
+    let schedule = Schedule::build(&plan, &tree, &Chosen::All, &attendance, &BTreeMap::new());
     Board::new(&plan, &tree, &schedule, vec!["2 jobs".to_owned()], 0)
 }
 

@@ -42,7 +42,7 @@ fn plan(text: &str) -> Plan {
 /// The schedule as text: one line per item with what it comes after, then the held items.
 fn schedule(text: &str, chosen: &Chosen, attendance: &Attendance) -> String {
     let plan = plan(text);
-    let schedule = Schedule::plot(&plan, &Tree::of(&plan), chosen, attendance, &BTreeMap::new());
+    let schedule = Schedule::build(&plan, &Tree::of(&plan), chosen, attendance, &BTreeMap::new());
     let name = |at: &usize| schedule.planned[*at].number.to_string();
     let mut lines: Vec<String> = schedule
         .planned
@@ -162,7 +162,7 @@ fn a_group_is_finished_when_its_last_two_end_together() {
 #[test]
 fn groups_that_were_ticked_off_are_finished_at_once() {
     let plan = plan("1\n2 < 1\n3 run < 2 done\n4\n5 run < 4");
-    assert_eq!(Tree::of(&plan).idle(&plan), [Number(2), Number(1)]);
+    assert_eq!(Tree::of(&plan).finished_groups(&plan), [Number(2), Number(1)]);
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Agent for Claude {
         self.tell_partial(emit);
         self.spending.tell_all(emit);
         for call in self.calls.give_up(|_| true) {
-            self.lists.unanswered(&call, emit);
+            self.lists.call_without_result(&call, emit);
         }
     }
 
@@ -236,7 +236,7 @@ impl Claude {
             call.session == *owner.session && call.agent.as_deref() == owner.agent.as_deref()
         };
         for call in self.calls.give_up(is_his) {
-            self.lists.unanswered(&call, emit);
+            self.lists.call_without_result(&call, emit);
         }
     }
 
@@ -368,7 +368,7 @@ impl Claude {
             is_wish: tool == Tool::TodoWrite,
         };
         for call in calls::dead(&mut self.calls, &call) {
-            results::lost(&call, emit);
+            results::count_lost(&call, emit);
         }
         if self.calls.push(call) {
             emit.warn("too many calls without a result; the oldest are given up");
@@ -476,7 +476,7 @@ impl Claude {
         if let Some(call) = known {
             if !is_error {
                 let said = output.as_ref().map_or(Cow::Borrowed(""), Text::to_str);
-                self.lists.answered(&call, structured, &said, timestamp, owner, emit);
+                self.lists.call_succeeded(&call, structured, &said, timestamp, owner, emit);
             }
             return;
         }
@@ -657,7 +657,7 @@ impl Claude {
         let kind = attachment.text("type").map_or("", |it| it.literal()).trim_matches('"');
         match kind {
             "task_reminder" | "todo_reminder" if self.form == Some(Form::Transcript) => {
-                self.lists.reminded(kind, &attachment, owner, emit);
+                self.lists.reminder(kind, &attachment, owner, emit);
             }
             "max_turns_reached" => {
                 self.turn_ends(owner, Outcome::Error, attachment.text("type").map(Text::raw), emit);

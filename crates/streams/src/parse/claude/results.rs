@@ -1,7 +1,8 @@
-//! The results of todo tools, and the lists that follow from them.
+//! Computes todo lists from the calls of todo tools and their results.
 //!
-//! The id of a new task is only in the result; the new values of a task are only in the call;
-//! whether the change was made is in the result. Sub-agents get results only as text.
+//! Both are needed: only the call has the new values of a task; only the result says whether the
+//! change was made, and has the id of a new task. For sub-agents, the stream has results only as
+//! text, not as JSON.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ use crate::parse::emit::Emit;
 use crate::parse::names::{LONGEST_NAME, Names, tell};
 use crate::parse::todo::{self, Shape};
 
-/// Maximum of task lists of one stream. A stream normally has one session.
+/// Maximum number of task lists in one stream. Each session has one list, and a stream normally has
+/// one session.
 const MOST_LISTS: usize = 64;
 
 const TODO: Shape = Shape {
@@ -25,39 +27,41 @@ const TODO: Shape = Shape {
     read: todo::common,
 };
 
-/// Tasks by session. All agents of a session share them, in whichever file they are reported.
+/// The task list of each session, by the session's id. All agents of a session share one list, even
+/// if their streams are in different files.
 #[derive(Default, Debug)]
 pub(in crate::parse) struct Board(BTreeMap<String, Tasks>);
 
-/// All lists of a stream.
+/// All todo lists of a stream, of the `Task*` tools and of `TodoWrite`.
 #[derive(Default, Debug)]
 pub(super) struct Lists {
     tasks: Board,
     /// The names of `TodoWrite` lists: each agent has its own list.
     todos: Names,
-    /// The first time in the stream.
+    /// The first timestamp in the stream.
     began: Option<i64>,
-    lines: u64,
+    /// The number of lines that were read while `began` was unknown.
+    lines_without_time: u64,
     /// The moment of the current line.
     now: Moment,
 }
 
-/// How many lines to wait for the first time.
-const TIMELESS: u64 = 16;
+/// Maximum number of lines to wait for the first timestamp.
+const MOST_LINES_WITHOUT_TIME: u64 = 16;
 
 impl Lists {
-    /// Starts a line, with or without a time.
+    /// Starts a line, with its timestamp if it has one.
     pub(super) fn next_line(&mut self, timestamp: Option<i64>, line: u64) {
         self.now = self.now.then(timestamp, line);
         if self.awaits_time() {
             self.began = timestamp;
-            self.lines += 1;
+            self.lines_without_time += 1;
         }
     }
 
-    /// Whether the first time is still missing. Many lines of the stream have none.
+    /// Whether to go on waiting for the first timestamp. Many lines have none.
     pub(super) fn awaits_time(&self) -> bool {
-        self.began.is_none() && self.lines < TIMELESS
+        self.began.is_none() && self.lines_without_time < MOST_LINES_WITHOUT_TIME
     }
 
     /// The moment of the current line.
@@ -65,14 +69,15 @@ impl Lists {
         self.now
     }
 
-    /// Swaps the tasks with those that several streams share.
+    /// Swaps the task lists with those in `tasks`. Several streams share one [`Board`] this way:
+    /// the caller swaps before and after it reads from a stream.
     pub(super) fn share(&mut self, tasks: &mut Board) {
         std::mem::swap(&mut self.tasks, tasks);
     }
 
-    /// Handles a successful call. `structured` is the result as the program stores it, `said` as
-    /// the model reads it.
-    pub(super) fn answered(
+    /// Handles the result of a successful call. `structured` is the result as JSON, if the stream
+    /// has it; `said` is the text that the model reads.
+    pub(super) fn call_succeeded(
         &mut self,
         call: &Call,
         structured: Option<Value<'_>>,
@@ -85,14 +90,15 @@ impl Lists {
             && let Some(new) =
                 structured.and_then(|it| it.get("newTodos")).filter(|it| it.is_array())
         {
-            return self.tell_todos(new, false, emit);
+            return self.report_todos(new, false, emit);
         }
         let Ok(input) = Value::read(&call.input) else { return };
         let input = input.object().unwrap_or_default();
         if call.what.tool == Tool::TodoWrite {
-            return self.tell_asked(&input, false, emit);
+            return self.report_arguments(&input, false, emit);
         }
-        // A fork starts with a copy of the conversation, but with an empty list.
+        // The stream of a forked session starts with a copy of the old conversation, but its list
+        // starts empty. So calls that are older than the stream do not count.
         let is_copy = timestamp.zip(self.began).is_some_and(|(at, began)| at < began);
         if is_copy || owner.session.len() > LONGEST_NAME {
             return;
@@ -110,7 +116,7 @@ impl Lists {
             Tool::TaskCreate => {
                 emit.todo_call();
                 let Some((id, subject)) = created(structured, said) else {
-                    return emit.warn("a task was created, but its result does not say which");
+                    return emit.warn("a task was created, but its result has no id");
                 };
                 let subject = if subject.is_blank() {
                     emit.warn("a task without a subject");
@@ -125,13 +131,13 @@ impl Lists {
                 let Some(update) = Update::of(structured, said) else {
                     if !is_refused(structured, said) {
                         emit.todo_call();
-                        emit.warn("a task was changed, but its result does not say how");
+                        emit.warn("a task was changed, but its result cannot be parsed");
                     }
                     return;
                 };
                 emit.todo_call();
                 if !tasks.has(&update.id) && !update.fields.contains(&"deleted") {
-                    emit.warn(format!("task {} was created before this stream", update.word()));
+                    emit.warn(format!("task {} was created before this stream", update.short_id()));
                 }
                 tasks.update(&update.id, &update.fields, &input, update.status, at)
             }
@@ -148,13 +154,13 @@ impl Lists {
                 Some(_) | None => Change::Same,
             },
         };
-        self.tell_tasks(change, owner, emit);
+        self.report_tasks(change, owner, emit);
     }
 
-    /// Handles a call without a result. A whole list is reported as unconfirmed.
-    pub(super) fn unanswered(&mut self, call: &Call, emit: &mut Emit<'_>) {
+    /// Handles a call that will get no result. A whole list is reported as unconfirmed.
+    pub(super) fn call_without_result(&mut self, call: &Call, emit: &mut Emit<'_>) {
         if !call.is_wish {
-            return lost(call, emit);
+            return count_lost(call, emit);
         }
         let Ok(input) = Value::read(&call.input) else { return };
         let input = input.object().unwrap_or_default();
@@ -164,11 +170,11 @@ impl Lists {
             has_own_file: false,
         };
         emit.of(owner.who());
-        self.tell_asked(&input, true, emit);
+        self.report_arguments(&input, true, emit);
     }
 
-    /// Handles a reminder of the program that quotes the whole list.
-    pub(super) fn reminded(
+    /// Handles a reminder: Claude Code repeats the whole list to the model.
+    pub(super) fn reminder(
         &mut self,
         kind: &str,
         attachment: &Object<'_>,
@@ -178,9 +184,10 @@ impl Lists {
         let Some(content) = attachment.get("content").filter(|it| it.is_array()) else { return };
         let is_empty = content.items().is_empty();
         if kind == "todo_reminder" {
-            // The program forgets a list whose todos are all completed; that does not clear it.
+            // Claude Code drops a list when all its todos are completed. The list is still reported
+            // as completed, not as cleared.
             if !is_empty {
-                self.tell_todos(content, false, emit);
+                self.report_todos(content, false, emit);
             }
             return;
         }
@@ -193,24 +200,24 @@ impl Lists {
             let mut tasks = Tasks::default();
             let change = tasks.snapshot(content, at, at);
             all.insert(owner.session.clone().into_owned(), tasks);
-            return self.tell_tasks(change, owner, emit);
+            return self.report_tasks(change, owner, emit);
         };
         let change = tasks.snapshot(content, at, at);
-        self.tell_tasks(change, owner, emit);
+        self.report_tasks(change, owner, emit);
     }
 
-    /// Reports the list of a call's arguments.
-    fn tell_asked(&mut self, input: &Object<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
+    /// Reports the list in the arguments of a call of `TodoWrite`.
+    fn report_arguments(&mut self, input: &Object<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         let Some(todos) = input.get("todos") else {
             return emit.warn("a list was written, but its call has none");
         };
-        // The program also accepts the list as a text.
+        // Claude Code also accepts a string that contains the list as JSON.
         let Some(text) = todos.str() else {
-            return self.tell_todos(todos, unconfirmed, emit);
+            return self.report_todos(todos, unconfirmed, emit);
         };
         let text = text.cow();
         let parsed = json::text(text.as_bytes()).and_then(|text| {
-            self.tell_todos(Value::read(&text)?, unconfirmed, emit);
+            self.report_todos(Value::read(&text)?, unconfirmed, emit);
             Ok(())
         });
         if let Err(flaw) = parsed {
@@ -218,7 +225,8 @@ impl Lists {
         }
     }
 
-    fn tell_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
+    /// Reports a list of `TodoWrite`.
+    fn report_todos(&mut self, todos: Value<'_>, unconfirmed: bool, emit: &mut Emit<'_>) {
         emit.todo_call();
         let mut items = todo::whole(todos, TODO, emit);
         if emit.agent_id().len() > 2 * LONGEST_NAME {
@@ -227,7 +235,8 @@ impl Lists {
         self.todos.tell(&mut items, unconfirmed, emit);
     }
 
-    fn tell_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
+    /// Reports the session's task list, if it has changed.
+    fn report_tasks(&mut self, change: Change, owner: &Owner<'_>, emit: &mut Emit<'_>) {
         let timestamp = emit.timestamp();
         let Some(tasks) = self.tasks.0.get_mut(&*owner.session) else { return };
         match change {
@@ -242,7 +251,8 @@ impl Lists {
         let mut file = owner.agent.as_deref().filter(|_| owner.has_own_file).map(Cow::Borrowed);
         let reported = tasks.reported(self.now);
         if reported > self.now {
-            // The list includes later changes from another file, so it has a later time.
+            // The list already includes later changes, which another file reported. So the event
+            // gets the time of the last change, and an id that differs from that change's event.
             emit.at(owner.main(), Some(reported.at));
             file = Some(Cow::Owned(format!(
                 "{}@{}:{}",
@@ -259,22 +269,23 @@ impl Lists {
     }
 }
 
-/// Warns about a call without a result. If this happens to all calls, the format has changed.
-pub(super) fn lost(call: &Call, emit: &mut Emit<'_>) {
+/// Counts a call that will get no result. If the stream has calls but no list, the format has
+/// changed.
+pub(super) fn count_lost(call: &Call, emit: &mut Emit<'_>) {
     match call.what.tool {
         Tool::TaskCreate | Tool::TaskUpdate => emit.todo_call(),
         Tool::TodoWrite | Tool::TaskList | Tool::TaskGet => {}
     }
 }
 
-/// Whether a change was refused, although the result is not an error.
+/// Whether a result says that the change was refused, although it is not marked as an error.
 fn is_refused(structured: Option<&Object<'_>>, said: &str) -> bool {
     structured.is_some_and(|it| it.get("success").and_then(|it| it.bool()) == Some(false))
         || said.starts_with("Task not found")
         || said.starts_with("TaskCompleted hook feedback:")
 }
 
-/// The id and subject of a new task, from the structured result or the text.
+/// The id and subject of a new task, from the JSON result or the text.
 fn created<'a>(structured: Option<&Object<'a>>, said: &'a str) -> Option<(Cow<'a, str>, Text<'a>)> {
     if let Some(task) = structured.filter(|it| it.has("task")) {
         let task = task.object("task")?;
@@ -286,7 +297,7 @@ fn created<'a>(structured: Option<&Object<'a>>, said: &'a str) -> Option<(Cow<'a
     Some((Cow::Borrowed(id), Text::from(subject)))
 }
 
-/// The result of `TaskUpdate`.
+/// A parsed result of `TaskUpdate`.
 struct Update<'a> {
     id: Cow<'a, str>,
     fields: Vec<&'a str>,
@@ -294,6 +305,7 @@ struct Update<'a> {
 }
 
 impl<'a> Update<'a> {
+    /// Parses a result; `None` if the change was refused or the format is unknown.
     fn of(structured: Option<&Object<'a>>, said: &'a str) -> Option<Self> {
         let Some(result) = structured else {
             let rest = said.strip_prefix("Updated task #")?;
@@ -306,7 +318,7 @@ impl<'a> Update<'a> {
             return None;
         }
         let fields = result.items("updatedFields").into_iter();
-        // Field names have no escapes.
+        // Field names contain no escape sequences, so the quoted literal is enough.
         let name = |it: Value<'a>| it.str().map(|it| it.literal().trim_matches('"'));
         let fields = fields.filter_map(name).collect();
         let status = result.path(&["statusChange", "to"]).and_then(|it| it.str());
@@ -314,7 +326,7 @@ impl<'a> Update<'a> {
     }
 
     /// The id, shortened for a warning.
-    fn word(&self) -> String {
+    fn short_id(&self) -> String {
         self.id.chars().take(20).collect()
     }
 }

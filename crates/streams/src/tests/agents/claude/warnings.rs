@@ -75,8 +75,8 @@ fn results_that_are_not_understood_or_never_come_are_never_silence() {
         CLAUDE,
         &lines,
         &[
-            "2: a task was created, but its result does not say which",
-            "4: a task was changed, but its result does not say how",
+            "2: a task was created, but its result has no id",
+            "4: a task was changed, but its result cannot be parsed",
         ],
     );
     assert_eq!(calls(&lines), (2, 0));
