@@ -113,7 +113,7 @@ fn a_question_says_why_it_is_asked_and_what_comes_of_a_no() {
         world.write("home/.config/punchlist/config.toml", rule);
         let Some(terminal) = Terminal::open(&world, columns) else { return };
         run(&terminal, "release.md --jobs 2");
-        let is_asked = |it: &str| it.contains("say why");
+        let is_asked = |it: &str| it.contains("q refuse");
         story.push_str(&format!("== {columns} columns\n{}", below(&terminal.until(is_asked))));
         terminal.types(&["r", "not on a Friday", "Enter"]);
         let shown = terminal.until(|it| it.lines().any(|it| it == "left 7"));

@@ -98,7 +98,8 @@ worlds! {
             a_second_worker_is_refused_while_the_lease_lasts
             a_lease_that_ran_out_is_taken_over_and_the_late_write_is_refused
             any_write_of_the_holder_renews_its_lease
-            two_workers_that_ask_for_the_next_get_different_items;
+            two_workers_that_ask_for_the_next_get_different_items
+            next_never_takes_a_blocked_item_under_one_in_progress;
         attachments:
             a_conversation_finds_its_plan_again_from_another_handle
             the_plan_of_a_conversation_is_read_at_once
